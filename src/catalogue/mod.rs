@@ -1,0 +1,167 @@
+//! What the service sells: one TOML declaration per check, embedded in the binary, and the loader that checks them. A
+//! declaration from a campaign file adds a check or replaces one of the same name.
+
+mod answer;
+mod declaration;
+
+pub use answer::ColumnValue;
+pub use declaration::{
+    AnswerSpec, ColumnKind, ColumnSpec, Declaration, FieldRule, FieldSpec, Finding, Flow, Routes, Spelling,
+    VerdictRule, VerdictSpec,
+};
+
+use crate::model::{Verdict, nearest::hint};
+use std::collections::BTreeMap;
+
+/// The declarations that come with the program, as text.
+const BUILT_IN: [(&str, &str); 2] = [
+    ("aml-screening", include_str!("aml-screening.toml")),
+    ("said-verification", include_str!("said-verification.toml")),
+];
+
+/// Fields that belong to the transport; no declaration may use them.
+const RESERVED_FIELDS: [&str; 3] = ["mode", "webhookUrl", "webhookSecret"];
+
+/// Why a declaration, or the name of one, is not usable.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    #[error("no check is called `{name}`{hint}")]
+    UnknownCheck { name: String, hint: String },
+    #[error("the declaration of check `{name}`: {fault}")]
+    Declaration { name: String, fault: String },
+}
+
+/// All checks a campaign may use, by name.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    declarations: BTreeMap<String, Declaration>,
+}
+
+impl Catalogue {
+    /// The checks that come with the program.
+    pub fn built_in() -> Catalogue {
+        let declarations = BUILT_IN.map(|(name, text)| {
+            let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
+            (name.to_owned(), declaration)
+        });
+        Catalogue { declarations: declarations.into() }
+    }
+
+    /// The text of a built-in declaration, to be copied into a campaign file.
+    pub fn built_in_toml(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    /// Adds a check, or replaces the one of the same name.
+    pub fn with(mut self, declaration: Declaration) -> Result<Catalogue, CatalogueError> {
+        check(&declaration).map_err(|fault| CatalogueError::Declaration { name: declaration.name.clone(), fault })?;
+        self.declarations.insert(declaration.name.clone(), declaration);
+        Ok(self)
+    }
+
+    /// The declaration of a check; an unknown name names the nearest right one.
+    pub fn get(&self, name: &str) -> Result<&Declaration, CatalogueError> {
+        self.declarations.get(name).ok_or_else(|| CatalogueError::UnknownCheck {
+            name: name.to_owned(),
+            hint: hint(name, self.declarations.keys().map(String::as_str)),
+        })
+    }
+
+    /// All declarations, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Declaration> {
+        self.declarations.values()
+    }
+}
+
+/// What makes a declaration unusable, if anything.
+fn check(declaration: &Declaration) -> Result<(), String> {
+    is_identifier(&declaration.name, '-').map_err(|fault| format!("name: {fault}"))?;
+    for path in [Some(&declaration.routes.guide), declaration.routes.alternate.as_ref()].into_iter().flatten() {
+        if !path.starts_with('/') || path.contains(['?', '#', ' ']) || path.contains("//") || path.contains("..") {
+            return Err(format!("routes: expected a path that begins with one `/`, found `{path}`"));
+        }
+    }
+    if declaration.key_life_hours < 3 {
+        return Err("key_life_hours: expected 3 or more; nothing is sent again in a key's last two hours".to_owned());
+    }
+    check_fields(declaration)?;
+    if declaration.answer.payload.is_empty() {
+        return Err("answer.payload: expected at least one JSON pointer".to_owned());
+    }
+    let pointers = declaration.answer.columns.iter().flat_map(|column| &column.pointers);
+    for pointer in declaration.answer.payload.iter().chain(pointers) {
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            return Err(format!("expected a JSON pointer, which begins with `/`; found `{pointer}`"));
+        }
+    }
+    for column in &declaration.answer.columns {
+        is_identifier(&column.name, '_').map_err(|fault| format!("column `{}`: {fault}", column.name))?;
+    }
+    if declaration.verdict.otherwise.verdict == Verdict::Clear {
+        return Err("verdict.otherwise: what no rule knows is never `clear`; `review` is usual".to_owned());
+    }
+    let findings = declaration.verdict.rules.iter().map(|rule| &rule.finding);
+    for finding in findings.chain([&declaration.verdict.otherwise.finding]) {
+        is_identifier(finding, '_').map_err(|fault| format!("finding `{finding}`: {fault}"))?;
+    }
+    Ok(())
+}
+
+fn check_fields(declaration: &Declaration) -> Result<(), String> {
+    let names: Vec<&str> = declaration.fields.iter().map(|field| field.name.as_str()).collect();
+    for (at, field) in declaration.fields.iter().enumerate() {
+        let name = &field.name;
+        if names[..at].contains(&name.as_str()) || declaration.fixed.contains_key(name) {
+            return Err(format!("field `{name}` stands twice"));
+        }
+        if RESERVED_FIELDS.contains(&name.as_str()) {
+            return Err(format!("field `{name}` belongs to the transport and is set by the program"));
+        }
+        if let Some(default) = &field.default {
+            let text = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+            field.accept(&text).map_err(|fault| format!("default of field `{name}`: {fault}"))?;
+        }
+    }
+    for rule in &declaration.rules {
+        if let Some(unknown) = rule.fields().iter().find(|field| !names.contains(&field.as_str())) {
+            return Err(format!("a rule names field `{unknown}`{}", hint(unknown, names.iter().copied())));
+        }
+    }
+    Ok(())
+}
+
+/// Lower-case letters, digits and one kind of joint, beginning with a letter: safe as a column, a folder and a TOML key.
+fn is_identifier(text: &str, joint: char) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == joint;
+    match text.chars().next() {
+        Some(first) if first.is_ascii_lowercase() && text.chars().all(fits) && text.len() <= 60 => Ok(()),
+        _ => Err(format!("expected up to 60 lower-case letters, digits and `{joint}`, a letter first")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_declaration_loads_and_passes_its_own_checks() {
+        for declaration in Catalogue::built_in().iter() {
+            check(declaration).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_check_names_the_nearest() {
+        let message = Catalogue::built_in().get("aml-screning").unwrap_err().to_string();
+        assert_eq!(message, "no check is called `aml-screning`; did you mean `aml-screening`?");
+    }
+
+    #[test]
+    fn what_no_rule_knows_may_not_be_declared_clear() {
+        let catalogue = Catalogue::built_in();
+        let mut declaration = catalogue.get("aml-screening").unwrap().clone();
+        declaration.verdict.otherwise.verdict = Verdict::Clear;
+        let message = catalogue.with(declaration).unwrap_err().to_string();
+        assert!(message.contains("never `clear`"), "{message}");
+    }
+}

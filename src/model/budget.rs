@@ -1,0 +1,114 @@
+//! The budget: may this request's price be held? A pure decision; the ledger asks it inside the arm transaction, so that
+//! charged plus held never exceeds the limit, at any instant and across crashes.
+
+use super::credits::Credits;
+use serde::{Deserialize, Serialize};
+
+/// What the user allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allowance {
+    /// The limit of the campaign over all its runs; `None` where nothing is charged.
+    pub limit: Option<Credits>,
+    /// The account's balance is never taken below this.
+    pub keep_balance: Credits,
+}
+
+/// What the ledger knows of the money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// Taken by the service in this campaign.
+    pub charged: Credits,
+    /// Set aside for requests under way or in doubt.
+    pub held: Credits,
+    /// The balance as last read, with what was held at that moment and what has been held since.
+    pub reading: Option<Reading>,
+}
+
+/// One reading of `GET /my_credits`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    pub balance: Credits,
+    /// Holds open when the balance was read: they may or may not be in it, so they count against it.
+    pub held_at: Credits,
+    /// Prices of everything armed since.
+    pub armed_since: Credits,
+    /// When, in microseconds since 1970.
+    pub at_us: i64,
+}
+
+/// Why a request may not be armed now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// It would cross the campaign's limit.
+    Limit { limit: Credits, charged: Credits, held: Credits, price: Credits },
+    /// It would take the balance below what is to be kept. `held` tells whether a fresh reading could help.
+    Balance { spendable: Credits, price: Credits, keep: Credits },
+    /// The balance has never been read.
+    Unread,
+}
+
+impl Reading {
+    /// What may still be spent: balance, less the holds open at the reading, all armed since, and the floor.
+    pub fn spendable(&self, keep_balance: Credits) -> Credits {
+        self.balance.saturating_sub(self.held_at).saturating_sub(self.armed_since).saturating_sub(keep_balance)
+    }
+
+    /// The lowest balance our own requests can explain; a stated balance below it was moved by somebody else.
+    pub fn least_explained(&self) -> Credits {
+        self.balance.saturating_sub(self.held_at).saturating_sub(self.armed_since)
+    }
+}
+
+impl Account {
+    /// Whether `price` may be held now; a price of zero always may.
+    pub fn admit(&self, price: Credits, allowance: &Allowance) -> Result<(), Refusal> {
+        if price == Credits::ZERO {
+            return Ok(());
+        }
+        if let Some(limit) = allowance.limit
+            && self.charged + self.held + price > limit
+        {
+            return Err(Refusal::Limit { limit, charged: self.charged, held: self.held, price });
+        }
+        let reading = self.reading.ok_or(Refusal::Unread)?;
+        let spendable = reading.spendable(allowance.keep_balance);
+        if price > spendable {
+            return Err(Refusal::Balance { spendable, price, keep: allowance.keep_balance });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(charged: u64, held: u64, balance: u64) -> Account {
+        let reading = Reading { balance: Credits(balance), held_at: Credits(0), armed_since: Credits(0), at_us: 0 };
+        Account { charged: Credits(charged), held: Credits(held), reading: Some(reading) }
+    }
+
+    #[test]
+    fn the_limit_counts_what_is_charged_and_what_is_held() {
+        let allowance = Allowance { limit: Some(Credits(10)), keep_balance: Credits(0) };
+        assert!(account(5, 4, 100).admit(Credits(1), &allowance).is_ok());
+        assert!(matches!(account(5, 5, 100).admit(Credits(1), &allowance), Err(Refusal::Limit { .. })));
+    }
+
+    #[test]
+    fn the_floor_and_open_holds_lower_what_may_be_spent() {
+        let allowance = Allowance { limit: None, keep_balance: Credits(90) };
+        let mut account = account(0, 0, 100);
+        assert!(account.admit(Credits(10), &allowance).is_ok());
+        account.reading.as_mut().unwrap().armed_since = Credits(6);
+        account.reading.as_mut().unwrap().held_at = Credits(4);
+        assert!(matches!(account.admit(Credits(1), &allowance), Err(Refusal::Balance { .. })));
+    }
+
+    #[test]
+    fn an_unread_balance_admits_only_what_is_free() {
+        let account = Account::default();
+        assert_eq!(account.admit(Credits(1), &Allowance::default()), Err(Refusal::Unread));
+        assert_eq!(account.admit(Credits(0), &Allowance::default()), Ok(()));
+    }
+}

@@ -1,0 +1,98 @@
+//! The idempotency key: a pure function of campaign and content, so that a run on another machine or after a lost ledger
+//! sends the same key and the service's own replay protects the user.
+//!
+//! All South African ID numbers can be hashed in minutes, so a bare hash of one is personal data: a key secret makes keys
+//! unguessable. It is chosen before the first run of a campaign.
+
+use super::request::CanonicalRequest;
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use uuid::{Uuid, uuid};
+
+/// The shape of the canonical form. A release that changes it would charge again what was paid for.
+pub const KEY_VERSION: u32 = 1;
+
+/// The project's own UUID namespace.
+const NAMESPACE: Uuid = uuid!("7dc1efce-b273-4935-8fbf-17a34295fd1b");
+
+/// The `Idempotency-Key` of a request: a UUID v5, 36 characters on the wire, 16 bytes in the ledger.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IdempotencyKey(Uuid);
+
+impl IdempotencyKey {
+    /// UUID v5 of the canonical form; with a secret, of the form's HMAC-SHA256.
+    pub fn of(request: &CanonicalRequest<'_>, secret: Option<&KeySecret>) -> IdempotencyKey {
+        let form = request.canonical_bytes();
+        IdempotencyKey(match secret {
+            None => Uuid::new_v5(&NAMESPACE, &form),
+            Some(secret) => Uuid::new_v5(&NAMESPACE, &secret.sign(&form)),
+        })
+    }
+
+    /// The 16 bytes the ledger keeps.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The key of 16 bytes out of the ledger; `None` for any other length.
+    pub fn from_slice(bytes: &[u8]) -> Option<IdempotencyKey> {
+        Uuid::from_slice(bytes).ok().map(IdempotencyKey)
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for IdempotencyKey {
+    /// A key without a secret can be guessed back to its subject: it stays out of logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
+    }
+}
+
+/// A secret mixed into every key of a campaign.
+#[derive(Clone)]
+pub struct KeySecret(SecretString);
+
+impl KeySecret {
+    pub fn new(secret: SecretString) -> KeySecret {
+        KeySecret(secret)
+    }
+
+    /// What the ledger keeps to notice another secret: a digest that does not give the secret away.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(b"rescreen key secret", self.0.expose_secret())
+    }
+
+    fn sign(&self, form: &[u8]) -> Vec<u8> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.0.expose_secret().as_bytes()).expect("HMAC takes a key of any length");
+        mac.update(form);
+        mac.finalize().into_bytes().to_vec()
+    }
+}
+
+impl fmt::Debug for KeySecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// Sixteen hexadecimal characters that tell two secrets apart and give neither away.
+pub fn fingerprint(purpose: &[u8], secret: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(purpose);
+    hasher.update([0]);
+    hasher.update(secret.as_bytes());
+    hex(&hasher.finalize()[..8])
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

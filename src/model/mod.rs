@@ -1,0 +1,26 @@
+//! The pure core: the nouns of the project and the decisions about them. Nothing here reads a file, a socket or the
+//! time of day on its own account, so every rule can be tested by calling a function.
+
+pub mod budget;
+pub mod clock;
+pub mod country;
+pub mod credits;
+pub mod failure;
+pub mod field;
+pub mod key;
+pub mod mode;
+pub mod nearest;
+pub mod request;
+pub mod row;
+pub mod sa_id;
+pub mod state;
+pub mod verdict;
+
+pub use clock::Clock;
+pub use credits::Credits;
+pub use failure::{Failure, FailureCode, Stage};
+pub use key::{IdempotencyKey, KeySecret};
+pub use mode::Mode;
+pub use request::CanonicalRequest;
+pub use row::{Position, Record, Row};
+pub use verdict::{Judgement, Verdict};

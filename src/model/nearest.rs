@@ -1,0 +1,30 @@
+//! The nearest right name for a wrong one: every "unknown column", "unknown field" and "unknown check" says it.
+
+/// The candidate closest to `wrong`, when it is close enough that a typing mistake is likely.
+pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let fold = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
+    let folded = fold(wrong);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(&folded, &fold(candidate)), candidate))
+        .filter(|(likeness, _)| *likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean …?`, or nothing: the tail of an error message about an unknown name.
+pub fn hint<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(wrong, candidates).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_mistake_is_named_and_a_stranger_is_not() {
+        assert_eq!(nearest("max_credit", ["max_credits", "keep_balance"]), Some("max_credits"));
+        assert_eq!(nearest("AML Screening", ["aml-screening", "said-verification"]), Some("aml-screening"));
+        assert_eq!(nearest("xyz", ["max_credits"]), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! South African ID numbers: thirteen digits `YYMMDD SSSS C A Z` with a date of birth, a citizenship digit and a Luhn
+//! check digit. The rule is local and free, so that a mistyped number costs nothing.
+
+/// Why a text is not a South African ID number. The text itself is personal data and is never repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaIdFault {
+    NotThirteenDigits { length: usize },
+    NotDigits,
+    Date,
+    Citizenship,
+    Checksum,
+}
+
+impl std::fmt::Display for SaIdFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SaIdFault::NotThirteenDigits { length } => {
+                write!(f, "an ID number has 13 digits, this one has {length} characters")?;
+                if (10..13).contains(length) {
+                    write!(f, " (a spreadsheet may have dropped leading zeros: format the column as text)")?;
+                }
+                Ok(())
+            }
+            SaIdFault::NotDigits => f.write_str("an ID number has digits only"),
+            SaIdFault::Date => f.write_str("the first six digits of an ID number are a date, YYMMDD; these are not"),
+            SaIdFault::Citizenship => f.write_str("the eleventh digit of an ID number is 0 (citizen) or 1 (resident)"),
+            SaIdFault::Checksum => f.write_str("the last digit of the ID number does not fit the others (checksum)"),
+        }
+    }
+}
+
+/// Checks form, date, citizenship digit and checksum, in that order.
+pub fn check(text: &str) -> Result<(), SaIdFault> {
+    if text.chars().count() != 13 {
+        return Err(SaIdFault::NotThirteenDigits { length: text.chars().count() });
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(SaIdFault::NotDigits);
+    }
+    let digits: Vec<u32> = text.bytes().map(|byte| u32::from(byte - b'0')).collect();
+    if !is_date(&digits) {
+        return Err(SaIdFault::Date);
+    }
+    if digits[10] > 1 {
+        return Err(SaIdFault::Citizenship);
+    }
+    if !checksum_holds(&digits) {
+        return Err(SaIdFault::Checksum);
+    }
+    Ok(())
+}
+
+/// The century is not in the number: a date that exists in either 19YY or 20YY is a date.
+fn is_date(digits: &[u32]) -> bool {
+    let pair = |at: usize| (digits[at] * 10 + digits[at + 1]) as i16;
+    let (year, month, day) = (pair(0), pair(2), pair(4));
+    [1900, 2000].iter().any(|century| jiff::civil::Date::new(century + year, month as i8, day as i8).is_ok())
+}
+
+/// The Luhn sum over all digits is a multiple of ten.
+pub fn checksum_holds(digits: &[u32]) -> bool {
+    let luhn = |(place, digit): (usize, &u32)| match (place % 2, digit * 2) {
+        (0, _) => *digit,
+        (_, doubled) => doubled / 10 + doubled % 10,
+    };
+    digits.iter().rev().enumerate().map(luhn).sum::<u32>().is_multiple_of(10)
+}
+
+/// A checksum-correct number made of these parts: for the simulator's and the demo's invented people.
+pub fn compose(yymmdd: u32, sequence: u32, citizenship: u32) -> String {
+    let stem = format!("{:06}{:04}{}8", yymmdd % 1_000_000, sequence % 10_000, citizenship % 10);
+    let with = |last: u32| format!("{stem}{last}");
+    let holds = |text: &String| checksum_holds(&text.bytes().map(|b| u32::from(b - b'0')).collect::<Vec<_>>());
+    (0..10).map(with).find(holds).expect("one of ten check digits always fits a Luhn sum")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_checked_in_its_order() {
+        let good = compose(800101, 5009, 0);
+        assert_eq!(check(&good), Ok(()));
+        assert_eq!(check("12345"), Err(SaIdFault::NotThirteenDigits { length: 5 }));
+        assert_eq!(check("20010148000.6"), Err(SaIdFault::NotDigits));
+        assert_eq!(check(&compose(801301, 5009, 0)), Err(SaIdFault::Date));
+        assert_eq!(check(&compose(800101, 5009, 2)), Err(SaIdFault::Citizenship));
+        let last = good.as_bytes()[12];
+        let wrong = format!("{}{}", &good[..12], (last - b'0' + 1) % 10);
+        assert_eq!(check(&wrong), Err(SaIdFault::Checksum));
+    }
+
+    #[test]
+    fn the_29th_of_february_counts_in_either_century() {
+        assert_eq!(check(&compose(229, 5009, 0)), Ok(()), "2000 was a leap year, 1900 was not");
+        assert_eq!(check(&compose(10229, 5009, 0)), Err(SaIdFault::Date), "neither 1901 nor 2001 was");
+    }
+}

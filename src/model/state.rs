@@ -1,0 +1,278 @@
+//! The states of a request and the one function that moves it. Every move is a durable commit of the ledger; no other
+//! place decides what a reply means for a request or for its money.
+//!
+//! Proof of no charge is per attempt: a refusal proves that *this* attempt cost nothing, and frees the hold only when every
+//! attempt of the generation is proven. A request that may have been charged is in doubt: a state, not a failure.
+
+use super::{credits::Credits, mode::Mode};
+use serde::{Deserialize, Serialize};
+
+/// Where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Not sent, or every attempt is proven uncharged.
+    Planned,
+    /// An attempt is under way: price held, attempt noted.
+    Armed,
+    /// May have been charged, no answer yet.
+    InDoubt,
+    /// The service said "pending": the same key is repeated.
+    Repeating,
+    /// Final: the service's answer is kept.
+    Answered,
+    /// Final unless retried: see the failure.
+    Failed,
+    /// In doubt beyond the life of its key: a person decides.
+    Quarantined,
+}
+
+impl State {
+    pub const ALL: [State; 7] = [
+        State::Planned,
+        State::Armed,
+        State::InDoubt,
+        State::Repeating,
+        State::Answered,
+        State::Failed,
+        State::Quarantined,
+    ];
+
+    /// The number the ledger stores. Never reused.
+    pub fn code(self) -> i64 {
+        match self {
+            State::Planned => 0,
+            State::Armed => 1,
+            State::InDoubt => 2,
+            State::Repeating => 3,
+            State::Answered => 10,
+            State::Failed => 11,
+            State::Quarantined => 12,
+        }
+    }
+
+    /// The state of a stored number.
+    pub fn from_code(code: i64) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.code() == code)
+    }
+
+    /// The word in messages and in `status --json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Planned => "planned",
+            State::Armed => "armed",
+            State::InDoubt => "in_doubt",
+            State::Repeating => "repeating",
+            State::Answered => "answered",
+            State::Failed => "failed",
+            State::Quarantined => "quarantined",
+        }
+    }
+
+    /// Answered or failed: its asks belong to results or failures.
+    pub fn is_settled(self) -> bool {
+        matches!(self, State::Answered | State::Failed)
+    }
+}
+
+/// What one attempt came to, read from the reply alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// No byte of the request left: connect or TLS failure, or the gate closed just before the write.
+    NotWritten,
+    /// 2xx with a complete JSON object in a known envelope; the credits it states, if any.
+    Answered { stated: Option<Credits> },
+    /// 202 (or a 2xx) that says pending and names no service job.
+    Pending,
+    /// 400, 413, 415, 422.
+    Refused,
+    /// 401, 403.
+    Unauthorised,
+    /// 402.
+    NoCredits,
+    /// 429.
+    RateLimited,
+    /// 3xx, 404, 405 on a submit route.
+    Misrouted,
+    /// A body that states `creditsUsed` 0, or a refund, for this key: settles every attempt under it.
+    Uncharged,
+    /// Anything else: 409, 5xx, time-out, reset, a body that cannot be read. Proves nothing.
+    Unknown,
+}
+
+impl Outcome {
+    /// The word in the ledger's attempts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::NotWritten => "not_written",
+            Outcome::Answered { .. } => "answered",
+            Outcome::Pending => "pending",
+            Outcome::Refused => "refused",
+            Outcome::Unauthorised => "unauthorised",
+            Outcome::NoCredits => "no_credits",
+            Outcome::RateLimited => "rate_limited",
+            Outcome::Misrouted => "misrouted",
+            Outcome::Uncharged => "uncharged",
+            Outcome::Unknown => "unknown",
+        }
+    }
+}
+
+/// Something that happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// About to be sent; `key_alive` and `same_api_key` are judged from the ledger before.
+    Arm { key_alive: bool, same_api_key: bool },
+    /// The attempt under way ended.
+    Attempted(Outcome),
+    /// The attempt under way was found at start: the process died.
+    FoundArmed,
+    /// The key's life is over.
+    LifeOver,
+    /// 402 or 429 again and again under this key while balance and rate are proven fine.
+    RefusalCached,
+    /// The attempts of a sandbox run are over.
+    AttemptsOver { mode: Mode },
+    /// `run --retry`.
+    Retry,
+    /// `resolve --write-off`.
+    WriteOff,
+    /// `resolve --send-again`.
+    SendAgain,
+}
+
+/// What the ledger knows of a request, as far as it decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub state: State,
+    /// Attempts of this generation, before the one under way, that may have been charged.
+    pub unproven: u32,
+    /// How often the key was changed.
+    pub generation: u32,
+    /// How many of these changes were made because a refusal was cached under the key.
+    pub cached_refusals: u32,
+    /// Credits set aside for it.
+    pub held: Credits,
+    /// The price to hold or, where no charge is stated, to charge.
+    pub price: Credits,
+    /// A failed request that may have been charged is never retried by itself.
+    pub possibly_charged: bool,
+}
+
+/// What a move does to the hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    Keep,
+    Take,
+    Release,
+    /// The hold goes, this much was charged.
+    Charge(Credits),
+}
+
+/// The move: what to commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    pub state: State,
+    pub hold: Hold,
+    pub unproven: u32,
+    /// A new generation means a new key.
+    pub next_generation: bool,
+    pub cached_refusal: bool,
+    pub possibly_charged: bool,
+}
+
+/// A move the state machine does not have: a defect of ours, or a ledger changed by another hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalMove {
+    #[error("a request that is {} cannot take the event {event:?}", .state.as_str())]
+    NoSuchMove { state: State, event: Event },
+    #[error("a request in doubt is not sent again beyond the life of its key")]
+    KeyLifeOver,
+    #[error("a request in doubt is not sent again under another API key")]
+    OtherApiKey,
+    #[error("a request that may have been charged is not retried under a new key")]
+    NotProven,
+    #[error("three keys of this request met a cached refusal")]
+    TooManyCachedRefusals,
+}
+
+/// Next generations made for a cached refusal, at most.
+pub const CACHED_REFUSALS_MAX: u32 = 3;
+
+/// The state machine: total on states and events, pure.
+pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
+    let doubt = standing.unproven > 0;
+    let to = |state, hold| Move {
+        state,
+        hold,
+        unproven: standing.unproven,
+        next_generation: false,
+        cached_refusal: false,
+        possibly_charged: false,
+    };
+    let in_doubt = Move { unproven: standing.unproven.saturating_add(1), ..to(State::InDoubt, Hold::Keep) };
+    let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
+    match (standing.state, event) {
+        (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
+        (State::InDoubt | State::Repeating, Event::Arm { key_alive: false, .. }) => Err(IllegalMove::KeyLifeOver),
+        (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. }) => Err(IllegalMove::OtherApiKey),
+        (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Keep)),
+
+        (State::Armed, Event::FoundArmed) => Ok(in_doubt),
+        (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
+            Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
+            Outcome::Pending => Move { state: State::Repeating, ..in_doubt },
+            Outcome::Uncharged => Move { unproven: 0, ..to(State::Planned, Hold::Release) },
+            Outcome::Refused if doubt => to(State::Quarantined, Hold::Keep),
+            Outcome::Refused => to(State::Failed, Hold::Release),
+            Outcome::NotWritten
+            | Outcome::Unauthorised
+            | Outcome::NoCredits
+            | Outcome::RateLimited
+            | Outcome::Misrouted => {
+                if doubt {
+                    to(State::InDoubt, Hold::Keep)
+                } else {
+                    to(State::Planned, Hold::Release)
+                }
+            }
+            Outcome::Unknown => in_doubt,
+        }),
+
+        (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
+
+        (State::Planned, Event::RefusalCached) if doubt => Err(IllegalMove::NotProven),
+        (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {
+            Err(IllegalMove::TooManyCachedRefusals)
+        }
+        (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
+
+        (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode: Mode::Sandbox }) => {
+            Ok(to(State::Failed, Hold::Release))
+        }
+
+        (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
+        (State::Failed, Event::Retry) => Ok(anew(Hold::Keep)),
+
+        (State::Quarantined, Event::WriteOff) => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
+        }
+        (State::Quarantined, Event::SendAgain) => Ok(anew(Hold::Charge(standing.held))),
+
+        (state, event) => Err(IllegalMove::NoSuchMove { state, event }),
+    }
+}
+
+/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two.
+fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
+    match stated {
+        None => standing.price,
+        Some(stated) if standing.unproven > 0 => stated.max(standing.price),
+        Some(stated) => stated,
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

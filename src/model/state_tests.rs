@@ -1,0 +1,141 @@
+//! The state machine held to `safety` section 2: every state meets every event.
+
+use super::*;
+
+const PRICE: Credits = Credits(5);
+
+fn standing(state: State, unproven: u32) -> Standing {
+    let held = if matches!(state, State::Planned | State::Answered | State::Failed) { Credits::ZERO } else { PRICE };
+    Standing { state, unproven, generation: 0, cached_refusals: 0, held, price: PRICE, possibly_charged: false }
+}
+
+fn after(outcome: Outcome, unproven: u32) -> (State, Hold, u32) {
+    let moved = next(&standing(State::Armed, unproven), Event::Attempted(outcome)).unwrap();
+    (moved.state, moved.hold, moved.unproven)
+}
+
+const ARM: Event = Event::Arm { key_alive: true, same_api_key: true };
+
+#[test]
+fn a_proven_refusal_frees_the_hold_only_when_nothing_is_in_doubt_before_it() {
+    for outcome in
+        [Outcome::NotWritten, Outcome::Unauthorised, Outcome::NoCredits, Outcome::RateLimited, Outcome::Misrouted]
+    {
+        assert_eq!(after(outcome, 0), (State::Planned, Hold::Release, 0), "{outcome:?}");
+        assert_eq!(after(outcome, 1), (State::InDoubt, Hold::Keep, 1), "{outcome:?}");
+    }
+    assert_eq!(after(Outcome::Refused, 0), (State::Failed, Hold::Release, 0));
+    assert_eq!(after(Outcome::Refused, 2), (State::Quarantined, Hold::Keep, 2));
+}
+
+#[test]
+fn what_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
+    assert_eq!(after(Outcome::Unknown, 0), (State::InDoubt, Hold::Keep, 1));
+    assert_eq!(after(Outcome::Pending, 0), (State::Repeating, Hold::Keep, 1));
+    let crashed = next(&standing(State::Armed, 3), Event::FoundArmed).unwrap();
+    assert_eq!((crashed.state, crashed.hold, crashed.unproven), (State::InDoubt, Hold::Keep, 4));
+}
+
+#[test]
+fn a_body_that_states_no_charge_settles_every_attempt_under_the_key() {
+    assert_eq!(after(Outcome::Uncharged, 3), (State::Planned, Hold::Release, 0));
+}
+
+#[test]
+fn the_charge_is_the_stated_one_and_after_a_doubt_the_larger() {
+    let stated = |credits| Outcome::Answered { stated: credits };
+    assert_eq!(after(stated(Some(Credits(2))), 0).1, Hold::Charge(Credits(2)));
+    assert_eq!(after(stated(None), 0).1, Hold::Charge(PRICE));
+    assert_eq!(after(stated(Some(Credits(0))), 1).1, Hold::Charge(PRICE), "a replay states 0, the first attempt paid");
+    assert_eq!(after(stated(Some(Credits(9))), 1).1, Hold::Charge(Credits(9)));
+}
+
+#[test]
+fn an_in_doubt_request_keeps_its_hold_and_is_re_sent_inside_life_under_the_same_api_key_only() {
+    for state in [State::InDoubt, State::Repeating] {
+        let moved = next(&standing(state, 1), ARM).unwrap();
+        assert_eq!((moved.state, moved.hold, moved.unproven), (State::Armed, Hold::Keep, 1));
+        let arm = |key_alive, same_api_key| next(&standing(state, 1), Event::Arm { key_alive, same_api_key });
+        assert_eq!(arm(false, true), Err(IllegalMove::KeyLifeOver));
+        assert_eq!(arm(true, false), Err(IllegalMove::OtherApiKey));
+        assert_eq!(next(&standing(state, 1), Event::LifeOver).unwrap().state, State::Quarantined);
+    }
+    let fresh = next(&standing(State::Planned, 0), Event::Arm { key_alive: false, same_api_key: false }).unwrap();
+    assert_eq!((fresh.state, fresh.hold), (State::Armed, Hold::Take), "an unsent request has no key to outlive");
+}
+
+#[test]
+fn a_new_key_needs_proof_or_the_users_word() {
+    let again = next(&standing(State::Quarantined, 2), Event::SendAgain).unwrap();
+    assert_eq!((again.state, again.hold, again.next_generation), (State::Planned, Hold::Charge(PRICE), true));
+    assert_eq!(again.unproven, 0);
+    let off = next(&standing(State::Quarantined, 2), Event::WriteOff).unwrap();
+    assert_eq!((off.state, off.hold, off.possibly_charged), (State::Failed, Hold::Charge(PRICE), true));
+
+    let retried = next(&standing(State::Failed, 0), Event::Retry).unwrap();
+    assert_eq!((retried.state, retried.next_generation), (State::Planned, true));
+    let charged = Standing { possibly_charged: true, ..standing(State::Failed, 0) };
+    assert_eq!(next(&charged, Event::Retry), Err(IllegalMove::NotProven));
+}
+
+#[test]
+fn a_cached_refusal_takes_a_new_key_three_times_at_most() {
+    let moved = next(&standing(State::Planned, 0), Event::RefusalCached).unwrap();
+    assert!(moved.next_generation && moved.cached_refusal);
+    let worn = Standing { cached_refusals: CACHED_REFUSALS_MAX, ..standing(State::Planned, 0) };
+    assert_eq!(next(&worn, Event::RefusalCached), Err(IllegalMove::TooManyCachedRefusals));
+    assert!(next(&standing(State::InDoubt, 1), Event::RefusalCached).is_err());
+}
+
+#[test]
+fn attempts_are_over_in_sandbox_only() {
+    for state in [State::Planned, State::InDoubt, State::Repeating] {
+        let over = |mode| next(&standing(state, 0), Event::AttemptsOver { mode });
+        assert_eq!(over(Mode::Sandbox).unwrap().state, State::Failed);
+        assert!(over(Mode::Production).is_err());
+    }
+}
+
+#[test]
+fn every_other_pair_is_a_named_error_and_final_states_do_not_move() {
+    let events = [
+        ARM,
+        Event::Attempted(Outcome::Unknown),
+        Event::FoundArmed,
+        Event::LifeOver,
+        Event::RefusalCached,
+        Event::AttemptsOver { mode: Mode::Production },
+        Event::Retry,
+        Event::WriteOff,
+        Event::SendAgain,
+    ];
+    let legal = |state| events.iter().filter(|event| next(&standing(state, 0), **event).is_ok()).count();
+    let counts: Vec<usize> = State::ALL.into_iter().map(legal).collect();
+    assert_eq!(counts, [2, 2, 2, 2, 0, 1, 2]);
+}
+
+#[test]
+fn no_move_releases_a_hold_while_an_attempt_is_unproven_unless_the_service_stated_it() {
+    for unproven in 1..4 {
+        for outcome in [
+            Outcome::NotWritten,
+            Outcome::Pending,
+            Outcome::Refused,
+            Outcome::Unauthorised,
+            Outcome::NoCredits,
+            Outcome::RateLimited,
+            Outcome::Misrouted,
+            Outcome::Unknown,
+        ] {
+            assert_eq!(after(outcome, unproven).1, Hold::Keep, "{outcome:?} after {unproven}");
+        }
+    }
+}
+
+#[test]
+fn state_codes_are_read_back() {
+    for state in State::ALL {
+        assert_eq!(State::from_code(state.code()), Some(state));
+    }
+    assert_eq!(State::from_code(99), None);
+}
