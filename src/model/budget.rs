@@ -20,6 +20,8 @@ pub struct Account {
     pub charged: Credits,
     /// Set aside for requests under way or in doubt.
     pub held: Credits,
+    /// Prices of everything ever armed: it only grows, and a reading remembers where it stood.
+    pub armed: Credits,
     /// The balance as last read, with what was held at that moment and what has been held since.
     pub reading: Option<Reading>,
 }
@@ -28,10 +30,10 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     pub balance: Credits,
-    /// Holds open when the balance was read: they may or may not be in it, so they count against it.
+    /// Holds open when the balance was asked for: they may or may not be in it, so they count against it.
     pub held_at: Credits,
-    /// Prices of everything armed since.
-    pub armed_since: Credits,
+    /// What [`Account::armed`] was when the balance was asked for.
+    pub armed_at: Credits,
     /// When, in microseconds since 1970.
     pub at_us: i64,
 }
@@ -41,25 +43,21 @@ pub struct Reading {
 pub enum Refusal {
     /// It would cross the campaign's limit.
     Limit { limit: Credits, charged: Credits, held: Credits, price: Credits },
-    /// It would take the balance below what is to be kept. `held` tells whether a fresh reading could help.
+    /// It would take the balance below what is to be kept.
     Balance { spendable: Credits, price: Credits, keep: Credits },
     /// The balance has never been read.
     Unread,
 }
 
-impl Reading {
-    /// What may still be spent: balance, less the holds open at the reading, all armed since, and the floor.
-    pub fn spendable(&self, keep_balance: Credits) -> Credits {
-        self.balance.saturating_sub(self.held_at).saturating_sub(self.armed_since).saturating_sub(keep_balance)
-    }
-
-    /// The lowest balance our own requests can explain; a stated balance below it was moved by somebody else.
-    pub fn least_explained(&self) -> Credits {
-        self.balance.saturating_sub(self.held_at).saturating_sub(self.armed_since)
-    }
-}
-
 impl Account {
+    /// The lowest balance our own requests can explain: the last reading, less the holds open at it and all armed since.
+    /// A stated balance below it was moved by somebody else.
+    pub fn least_balance(&self) -> Option<Credits> {
+        let reading = self.reading?;
+        let armed_since = self.armed.saturating_sub(reading.armed_at);
+        Some(reading.balance.saturating_sub(reading.held_at).saturating_sub(armed_since))
+    }
+
     /// Whether `price` may be held now; a price of zero always may.
     pub fn admit(&self, price: Credits, allowance: &Allowance) -> Result<(), Refusal> {
         if price == Credits::ZERO {
@@ -70,8 +68,7 @@ impl Account {
         {
             return Err(Refusal::Limit { limit, charged: self.charged, held: self.held, price });
         }
-        let reading = self.reading.ok_or(Refusal::Unread)?;
-        let spendable = reading.spendable(allowance.keep_balance);
+        let spendable = self.least_balance().ok_or(Refusal::Unread)?.saturating_sub(allowance.keep_balance);
         if price > spendable {
             return Err(Refusal::Balance { spendable, price, keep: allowance.keep_balance });
         }
@@ -100,7 +97,7 @@ mod tests {
         let allowance = Allowance { limit: None, keep_balance: Credits(90) };
         let mut account = account(0, 0, 100);
         assert!(account.admit(Credits(10), &allowance).is_ok());
-        account.reading.as_mut().unwrap().armed_since = Credits(6);
+        account.armed = Credits(6);
         account.reading.as_mut().unwrap().held_at = Credits(4);
         assert!(matches!(account.admit(Credits(1), &allowance), Err(Refusal::Balance { .. })));
     }

@@ -15,6 +15,7 @@ pub mod row;
 pub mod sa_id;
 pub mod state;
 pub mod verdict;
+pub mod witness;
 
 pub use clock::Clock;
 pub use credits::Credits;
@@ -24,3 +25,4 @@ pub use mode::Mode;
 pub use request::CanonicalRequest;
 pub use row::{Position, Record, Row};
 pub use verdict::{Judgement, Verdict};
+pub use witness::{Permit, Receipt, RequestId};

@@ -8,7 +8,7 @@ use super::{credits::Credits, mode::Mode};
 use serde::{Deserialize, Serialize};
 
 /// Where a request stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not sent, or every attempt is proven uncharged.

@@ -1,0 +1,226 @@
+//! Arming: price held, attempt noted, key age and API key judged, all in one transaction, before the first byte. Only this
+//! gives out receipts. `moved` is the one place that turns a move of the state machine into rows and sums.
+
+use super::{Ledger, LedgerError, store::Store};
+use crate::model::{
+    Credits, IdempotencyKey, Receipt, RequestId,
+    budget::{Allowance, Refusal},
+    state::{Event, IllegalMove, Move, Standing, State, next},
+};
+use rusqlite::{OptionalExtension, params};
+use sha2::{Digest, Sha256};
+
+/// Nothing in doubt is sent again in the last two hours of its key's life.
+const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
+
+/// What arming a request needs to know.
+#[derive(Debug, Clone)]
+pub struct ArmOrder {
+    pub request: RequestId,
+    pub price: Credits,
+    pub allowance: Allowance,
+    /// Fingerprint of the API key in use.
+    pub scope: String,
+    /// The route in use; a request in doubt keeps the one it was sent to.
+    pub path: String,
+    pub key_life_hours: u32,
+    pub now_us: i64,
+}
+
+/// What came of arming.
+#[derive(Debug)]
+pub enum Armed {
+    /// Durably armed: send it.
+    Ready(Receipt),
+    /// The budget refuses it; nothing was changed.
+    Refused(Refusal),
+    /// Its key's life is over: a person decides.
+    Quarantined,
+    /// It may not be sent now, for this reason; nothing was changed.
+    Withheld(IllegalMove),
+}
+
+/// A request's row as far as moves need it.
+pub(super) struct RequestRow {
+    pub(super) id: i64,
+    pub(super) standing: Standing,
+    pub(super) content: IdempotencyKey,
+    key: Option<IdempotencyKey>,
+    pub(super) attempts: u32,
+    first_armed_at: Option<i64>,
+    first_armed_at_server: Option<i64>,
+    scope: Option<String>,
+    path: Option<String>,
+}
+
+impl RequestRow {
+    pub(super) fn key(&self) -> IdempotencyKey {
+        self.key.unwrap_or(self.content)
+    }
+
+    /// Whether the key of an attempted request is younger than its life less two hours; of the two clocks the one that
+    /// makes it older counts.
+    fn key_alive(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> bool {
+        let Some(first_armed_at) = self.first_armed_at else { return true };
+        let age_here = now_us - first_armed_at;
+        let age_there = match (self.first_armed_at_server, server_offset_us) {
+            (Some(first), Some(offset)) => now_us + offset - first,
+            _ => age_here,
+        };
+        let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000;
+        age_here.max(age_there) < life_us - LIFE_MARGIN_US
+    }
+}
+
+impl Ledger {
+    /// Arms a request: after this returns `Ready`, the hold and the attempt are durable.
+    pub async fn arm(&self, order: ArmOrder) -> Result<Armed, LedgerError> {
+        self.write(move |store| arm(store, &order)).await
+    }
+}
+
+fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
+    let row = request_row(store, order.request)?;
+    let alive = row.key_alive(order.now_us, store.sums.server_offset_us, order.key_life_hours);
+    let same_api_key = row.scope.as_ref().is_none_or(|scope| *scope == order.scope);
+    let step = match next(&row.standing, Event::Arm { key_alive: alive, same_api_key }) {
+        Ok(step) => step,
+        Err(IllegalMove::KeyLifeOver) => {
+            let over = next(&row.standing, Event::LifeOver)?;
+            moved(store, &row, &over)?;
+            return Ok(Armed::Quarantined);
+        }
+        Err(withheld) => return Ok(Armed::Withheld(withheld)),
+    };
+    let first = row.standing.state == State::Planned;
+    if first && let Err(refusal) = store.sums.account.admit(order.price, &order.allowance) {
+        return Ok(Armed::Refused(refusal));
+    }
+    let row = if first { RequestRow { standing: Standing { price: order.price, ..row.standing }, ..row } } else { row };
+    moved(store, &row, &step)?;
+    note_attempt(store, &row, order, first)?;
+    let path = if first { order.path.clone() } else { row.path.clone().unwrap_or_else(|| order.path.clone()) };
+    let body = body(store, row.id)?;
+    Ok(Armed::Ready(Receipt::issue(order.request, row.attempts + 1, row.key(), path, body)))
+}
+
+fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bool) -> Result<(), LedgerError> {
+    store.sums.attempts += 1;
+    let number = row.attempts + 1;
+    if first {
+        let server = store.sums.server_offset_us.map(|offset| order.now_us + offset);
+        store
+            .conn
+            .prepare_cached(
+                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = ?4, first_armed_at_server = ?5,
+                 scope = ?6, path = ?7 WHERE id = ?1",
+            )?
+            .execute(params![row.id, number, order.price.0 as i64, order.now_us, server, order.scope, order.path])?;
+    } else {
+        store
+            .conn
+            .prepare_cached("UPDATE request SET attempts = ?2 WHERE id = ?1")?
+            .execute(params![row.id, number])?;
+    }
+    store
+        .conn
+        .prepare_cached("INSERT INTO attempt (request, number, generation, armed_at) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![row.id, number, row.standing.generation, order.now_us])?;
+    Ok(())
+}
+
+/// The exact bytes of a request, held against the digest made when they were taken.
+fn body(store: &Store, request: i64) -> Result<Vec<u8>, LedgerError> {
+    let (body, kept): (Vec<u8>, Vec<u8>) = store
+        .conn
+        .prepare_cached("SELECT body, digest FROM request WHERE id = ?1")?
+        .query_row([request], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if digest(&body) != *kept {
+        return Err(LedgerError::Damaged(format!("the body of request {request} is not the one that was taken")));
+    }
+    Ok(body)
+}
+
+/// The first 16 bytes of a body's SHA-256.
+pub(super) fn digest(body: &[u8]) -> [u8; 16] {
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&Sha256::digest(body)[..16]);
+    digest
+}
+
+pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRow, LedgerError> {
+    let found = store
+        .conn
+        .prepare_cached(
+            "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, content, key, attempts,
+             first_armed_at, first_armed_at_server, scope, path FROM request WHERE id = ?1",
+        )?
+        .query_row([request.0], |row| {
+            let state = State::from_code(row.get(0)?).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, 0))?;
+            let credits = |at| row.get::<_, i64>(at).map(|number| Credits(number.unsigned_abs()));
+            let key = |bytes: Option<Vec<u8>>| bytes.as_deref().and_then(IdempotencyKey::from_slice);
+            Ok(RequestRow {
+                id: request.0,
+                standing: Standing {
+                    state,
+                    unproven: row.get(1)?,
+                    generation: row.get(2)?,
+                    cached_refusals: row.get(3)?,
+                    held: credits(4)?,
+                    price: credits(5)?,
+                    possibly_charged: row.get(6)?,
+                },
+                content: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,
+                key: key(row.get(8)?),
+                attempts: row.get(9)?,
+                first_armed_at: row.get(10)?,
+                first_armed_at_server: row.get(11)?,
+                scope: row.get(12)?,
+                path: row.get(13)?,
+            })
+        })
+        .optional()?;
+    found.ok_or_else(|| LedgerError::Damaged(format!("there is no request {}", request.0)))
+}
+
+/// Commits a move: the request's row and the sums together.
+pub(super) fn moved(store: &mut Store, row: &RequestRow, step: &Move) -> Result<(), LedgerError> {
+    use crate::model::state::Hold;
+    let standing = &row.standing;
+    let held = match step.hold {
+        Hold::Keep => standing.held,
+        Hold::Take => standing.price,
+        Hold::Release | Hold::Charge(_) => Credits::ZERO,
+    };
+    let charge = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
+    store.sums.money(step.hold, standing.held, standing.price);
+    store.sums.moved(standing.state, step.state);
+    if !step.state.is_settled() {
+        store.sums.completed_at_us = None;
+    }
+    store
+        .conn
+        .prepare_cached(
+            "UPDATE request SET state = ?2, unproven = ?3, held = ?4, charged = charged + ?5, possibly_charged = ?6
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            row.id,
+            step.state.code(),
+            step.unproven,
+            held.0 as i64,
+            charge.0 as i64,
+            step.possibly_charged
+        ])?;
+    if step.next_generation {
+        store
+            .conn
+            .prepare_cached(
+                "UPDATE request SET generation = generation + 1, cached_refusals = cached_refusals + ?2,
+                 refusals_in_row = 0, first_armed_at = NULL, first_armed_at_server = NULL, scope = NULL, failure = NULL,
+                 key = NULL WHERE id = ?1",
+            )?
+            .execute(params![row.id, step.cached_refusal])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The asks of a ledger as outputs show them: each with its row, and with request and answer where it has them, in input
+//! order. The rows of one split at a time are in memory.
+
+use super::{LedgerError, Part, Reading, TakenRow, take::unpack};
+use crate::model::{Credits, Failure, IdempotencyKey, RequestId, Verdict, state::State};
+use rusqlite::Row;
+
+/// An ask with all that is known of it.
+#[derive(Debug)]
+pub struct AskView<'a> {
+    /// The check in the campaign; `None` for a row that could not be read.
+    pub check_use: Option<i64>,
+    pub source: &'a str,
+    pub row: &'a TakenRow,
+    pub fate: AskFate,
+}
+
+/// Where an ask has come to.
+#[derive(Debug)]
+pub enum AskFate {
+    Request(Box<RequestView>),
+    Failure(Failure),
+    Skipped(String),
+}
+
+/// A request as outputs show it.
+#[derive(Debug)]
+pub struct RequestView {
+    pub id: RequestId,
+    pub state: State,
+    pub key: IdempotencyKey,
+    pub attempts: u32,
+    /// Charged for the request, and 0 for all but its first ask: the column sums to the charge.
+    pub credits: Credits,
+    /// The first of its asks; the others are duplicates.
+    pub first: bool,
+    pub possibly_charged: bool,
+    pub first_armed_at_us: Option<i64>,
+    /// The mapped fields as sent, JSON.
+    pub fields: String,
+    pub failure: Option<Failure>,
+    pub http_status: Option<u16>,
+    pub answer: Option<AnswerView>,
+}
+
+/// An answer as outputs show it.
+#[derive(Debug)]
+pub struct AnswerView {
+    pub latency_ms: u64,
+    pub requested_at_us: i64,
+    pub completed_at_us: i64,
+    pub request_id: Option<String>,
+    pub verdict: Verdict,
+    pub finding: String,
+    /// The raw answer.
+    pub body: String,
+}
+
+impl Reading {
+    /// The asks of a part, in input order.
+    pub fn part_asks<E: From<LedgerError>>(
+        &self,
+        part: &Part,
+        each: impl FnMut(AskView<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
+        self.asks(&range, each)
+    }
+
+    /// The asks that failed, in input order.
+    pub fn failed_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.asks(
+            "ask.id IN (SELECT id FROM ask WHERE failure IS NOT NULL UNION ALL
+                        SELECT ask.id FROM request JOIN ask ON ask.request = request.id WHERE request.state = 11)",
+            each,
+        )
+    }
+
+    /// The asks that are neither results, failures nor skipped, in input order.
+    pub fn pending_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.asks(
+            "ask.id IN (SELECT ask.id FROM request JOIN ask ON ask.request = request.id
+                        WHERE request.state IN (0, 1, 2, 3, 12) UNION ALL
+                        SELECT ask.id FROM unpublished JOIN ask USING (request) WHERE ask.part IS NULL)",
+            each,
+        )
+    }
+
+    /// The asks that were skipped, in input order.
+    pub fn skipped_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", each)
+    }
+
+    fn asks<E: From<LedgerError>>(
+        &self,
+        which: &str,
+        mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = format!(
+            "SELECT ask.split, ask.place, ask.check_use, ask.failure, ask.skipped,
+                    request.id, request.state, coalesce(request.key, request.content), request.attempts,
+                    request.charged, request.possibly_charged, request.unproven, request.first_armed_at,
+                    request.fields, request.failure, request.verdict, request.finding,
+                    ask.id = (SELECT min(id) FROM ask AS other WHERE other.request = ask.request),
+                    coalesce(answer.http_status, (SELECT http_status FROM attempt WHERE attempt.request = request.id
+                                                  AND number = request.attempts)),
+                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body
+             FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
+             WHERE {which} ORDER BY ask.id"
+        );
+        let mut select = self.conn.prepare(&sql).map_err(LedgerError::from)?;
+        let mut rows = select.query([]).map_err(LedgerError::from)?;
+        let mut split = None;
+        while let Some(row) = rows.next().map_err(LedgerError::from)? {
+            let wanted: i64 = row.get(0).map_err(LedgerError::from)?;
+            let (source, taken) = match &split {
+                Some((id, source, taken)) if *id == wanted => (source, taken),
+                _ => {
+                    let (source, taken) = self.split(wanted)?;
+                    let (_, source, taken) = split.insert((wanted, source, taken));
+                    (&*source, &*taken)
+                }
+            };
+            each(ask_view(row, source, taken)?)?;
+        }
+        Ok(())
+    }
+
+    fn split(&self, split: i64) -> Result<(String, Vec<TakenRow>), LedgerError> {
+        let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
+        let (source, block): (String, Vec<u8>) =
+            self.conn.prepare_cached(sql)?.query_row([split], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((source, unpack(&block)?))
+    }
+}
+
+fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [TakenRow]) -> Result<AskView<'a>, LedgerError> {
+    let place = row.get::<_, u32>(1)? as usize;
+    let missing = || LedgerError::Damaged(format!("row {place} of a split is missing"));
+    let fate = match (row.get::<_, Option<String>>(3)?, row.get::<_, Option<String>>(4)?) {
+        (Some(failure), _) => AskFate::Failure(failure_of(&failure)?),
+        (None, Some(reason)) => AskFate::Skipped(reason),
+        (None, None) => AskFate::Request(Box::new(request_view(row)?)),
+    };
+    Ok(AskView { check_use: row.get(2)?, source, row: taken.get(place).ok_or_else(missing)?, fate })
+}
+
+fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
+    let damaged = |what: &str| LedgerError::Damaged(format!("a request's {what} cannot be read"));
+    let first: bool = row.get(17)?;
+    let credits = if first { Credits(row.get::<_, i64>(9)?.unsigned_abs()) } else { Credits::ZERO };
+    let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
+        None => None,
+        Some(packed) => {
+            let body = zstd::stream::decode_all(packed.as_slice()).map_err(|_| damaged("answer"))?;
+            Some(AnswerView {
+                latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
+                requested_at_us: row.get(20)?,
+                completed_at_us: row.get(21)?,
+                request_id: row.get(22)?,
+                verdict: Verdict::from_word(&row.get::<_, String>(15)?).ok_or_else(|| damaged("verdict"))?,
+                finding: row.get(16)?,
+                body: String::from_utf8(body).map_err(|_| damaged("answer"))?,
+            })
+        }
+    };
+    Ok(RequestView {
+        id: RequestId(row.get(5)?),
+        state: State::from_code(row.get(6)?).ok_or_else(|| damaged("state"))?,
+        key: IdempotencyKey::from_slice(&row.get::<_, Vec<u8>>(7)?).ok_or_else(|| damaged("key"))?,
+        attempts: row.get(8)?,
+        credits,
+        first,
+        possibly_charged: row.get::<_, bool>(10)? || row.get::<_, i64>(11)? > 0,
+        first_armed_at_us: row.get(12)?,
+        fields: row.get(13)?,
+        failure: row.get::<_, Option<String>>(14)?.map(|text| failure_of(&text)).transpose()?,
+        http_status: row.get(18)?,
+        answer,
+    })
+}
+
+pub(super) fn failure_of(failure: &str) -> Result<Failure, LedgerError> {
+    serde_json::from_str(failure).map_err(|error| LedgerError::Damaged(format!("a failure: {error}")))
+}

@@ -1,0 +1,59 @@
+//! What a ledger belongs to: one campaign, mode, service and key scheme. Recorded at the first open; any difference is an
+//! error before anything is read or sent, because a key made under another identity is another charge.
+
+use super::LedgerError;
+use crate::model::{Mode, key::KEY_VERSION};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// The identity a run brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub campaign: String,
+    pub mode: Mode,
+    /// Scheme, host, port and path of the service, or `simulated`.
+    pub origin: String,
+    /// The fingerprint of the key secret, where one is used.
+    pub key_secret: Option<String>,
+}
+
+/// Writes the identity into a new ledger.
+pub(super) fn record(conn: &Connection, identity: &Identity, now_us: i64) -> Result<(), LedgerError> {
+    conn.execute(
+        "INSERT INTO campaign (id, campaign, mode, origin, key_version, key_secret, created_at, sums)
+         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, '')",
+        params![identity.campaign, identity.mode.as_str(), identity.origin, KEY_VERSION, identity.key_secret, now_us],
+    )?;
+    Ok(())
+}
+
+/// Reads the identity of a ledger.
+pub(super) fn read(conn: &Connection) -> Result<Option<(Identity, u32)>, LedgerError> {
+    let row = conn
+        .query_row("SELECT campaign, mode, origin, key_secret, key_version FROM campaign", [], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })
+        .optional()?;
+    row.map(|(campaign, mode, origin, key_secret, key_version)| {
+        let mode = mode.parse().map_err(LedgerError::Damaged)?;
+        Ok((Identity { campaign, mode, origin, key_secret }, key_version))
+    })
+    .transpose()
+}
+
+/// Compares what is recorded with what the run brings.
+pub(super) fn compare(recorded: &Identity, key_version: u32, brought: &Identity) -> Result<(), LedgerError> {
+    let differs = |what: &'static str, recorded: &str, brought: &str| {
+        (recorded != brought).then(|| LedgerError::Identity {
+            what,
+            recorded: recorded.to_owned(),
+            brought: brought.to_owned(),
+        })
+    };
+    let secret = |fingerprint: &Option<String>| fingerprint.clone().unwrap_or_else(|| "none".to_owned());
+    differs("campaign", &recorded.campaign, &brought.campaign)
+        .or_else(|| differs("mode", recorded.mode.as_str(), brought.mode.as_str()))
+        .or_else(|| differs("service", &recorded.origin, &brought.origin))
+        .or_else(|| differs("key version", &key_version.to_string(), &KEY_VERSION.to_string()))
+        .or_else(|| differs("key secret (fingerprint)", &secret(&recorded.key_secret), &secret(&brought.key_secret)))
+        .map_or(Ok(()), Err)
+}

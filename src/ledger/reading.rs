@@ -1,0 +1,206 @@
+//! Reading a ledger beside its writer: what outputs, status and the next run are made from. One connection, and where it
+//! matters one transaction, so that all datasets of a publish show the same moment.
+
+use super::{
+    Identity, LedgerError, Part, SplitEnd, Sums,
+    asks::failure_of,
+    identity,
+    store::{open_for_reading, read_sums},
+};
+use crate::model::{Credits, Failure, RequestId, state::State};
+use rusqlite::{Connection, Row, params};
+use std::{collections::BTreeMap, path::Path};
+
+/// A reader of one ledger.
+pub struct Reading {
+    pub(super) conn: Connection,
+}
+
+/// What is known of a source.
+#[derive(Debug, Clone)]
+pub struct SourceView {
+    pub id: i64,
+    pub name: String,
+    /// JSON: format, delimiter, header.
+    pub layout: Option<String>,
+    pub complete: bool,
+    pub ends: Vec<SplitEnd>,
+}
+
+/// How many asks of a check stand where, and what they cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub results: u64,
+    pub failures: u64,
+    pub pending: u64,
+    pub skipped: u64,
+    pub credits: Credits,
+    pub by_verdict: BTreeMap<String, u64>,
+}
+
+impl Reading {
+    /// Opens a ledger for reading.
+    ///
+    /// # Errors
+    /// There is none, or it has another version.
+    pub fn open(path: &Path) -> Result<Reading, LedgerError> {
+        Ok(Reading { conn: open_for_reading(path)? })
+    }
+
+    /// From here until the reader is dropped, every reading shows this moment.
+    pub fn hold_still(&self) -> Result<(), LedgerError> {
+        self.conn.execute_batch("BEGIN DEFERRED")?;
+        self.sums().map(drop)
+    }
+
+    /// What the ledger belongs to.
+    pub fn identity(&self) -> Result<Identity, LedgerError> {
+        let recorded = identity::read(&self.conn)?;
+        recorded.map(|(identity, _)| identity).ok_or_else(|| LedgerError::Damaged("it has no identity".to_owned()))
+    }
+
+    pub fn sums(&self) -> Result<Sums, LedgerError> {
+        read_sums(&self.conn)
+    }
+
+    /// The checks of the campaign by number: name, catalogue name, layout (JSON).
+    pub fn check_uses(&self) -> Result<BTreeMap<i64, super::CheckUseRow>, LedgerError> {
+        let mut select = self.conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
+        let uses = select.query_map([], |row| {
+            Ok((row.get(0)?, super::CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
+        })?;
+        Ok(uses.collect::<Result<_, _>>()?)
+    }
+
+    /// The sources in their order, each with the ends of its splits.
+    pub fn sources(&self) -> Result<Vec<SourceView>, LedgerError> {
+        let mut select = self.conn.prepare("SELECT id, name, layout, complete FROM source ORDER BY id")?;
+        let found = select.query_map([], |row| {
+            Ok(SourceView {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                layout: row.get(2)?,
+                complete: row.get(3)?,
+                ends: Vec::new(),
+            })
+        })?;
+        let mut sources: Vec<SourceView> = found.collect::<Result<_, _>>()?;
+        for source in &mut sources {
+            let sql = "SELECT end_offset, end_line, next_row_number, sha256 FROM split WHERE source = ?1 ORDER BY id";
+            let number = |row: &Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+            source.ends = self
+                .conn
+                .prepare_cached(sql)?
+                .query_map([source.id], |row| {
+                    Ok(SplitEnd {
+                        end_offset: number(row, 0)?,
+                        end_line: number(row, 1)?,
+                        next_row_number: number(row, 2)?,
+                        sha256: row.get(3)?,
+                    })
+                })?
+                .collect::<Result<_, _>>()?;
+        }
+        Ok(sources)
+    }
+
+    /// All parts in their order.
+    pub fn parts(&self) -> Result<Vec<Part>, LedgerError> {
+        let sql = "SELECT id, check_use, first_ask, last_ask, rows, path, bytes, sha256 FROM part ORDER BY id";
+        let mut select = self.conn.prepare(sql)?;
+        let parts = select.query_map([], |row| {
+            let written = match (row.get::<_, Option<i64>>(6)?, row.get::<_, Option<String>>(7)?) {
+                (Some(bytes), Some(sha256)) => Some((bytes.unsigned_abs(), sha256)),
+                _ => None,
+            };
+            Ok(Part {
+                id: row.get(0)?,
+                check_use: row.get(1)?,
+                first_ask: row.get(2)?,
+                last_ask: row.get(3)?,
+                rows: row.get::<_, i64>(4)?.unsigned_abs(),
+                path: row.get(5)?,
+                written,
+            })
+        })?;
+        Ok(parts.collect::<Result<_, _>>()?)
+    }
+
+    /// Requests that may be sent, in input order, after the request `after`.
+    pub fn planned(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
+        self.in_state(State::Planned, after, count)
+    }
+
+    /// Requests in this state, in input order, after the request `after`, with the catalogue name of their check.
+    pub fn in_state(
+        &self,
+        state: State,
+        after: RequestId,
+        count: usize,
+    ) -> Result<Vec<(RequestId, String)>, LedgerError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT id, sold FROM request WHERE state = ?1 AND state <> 10 AND id > ?2 ORDER BY id LIMIT ?3",
+        )?;
+        let found = select
+            .query_map(params![state.code(), after.0, count as i64], |row| Ok((RequestId(row.get(0)?), row.get(1)?)))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Fields and generation of a request: what its next key is made of.
+    pub fn fields(&self, request: RequestId) -> Result<(String, u32), LedgerError> {
+        let sql = "SELECT fields, generation FROM request WHERE id = ?1";
+        Ok(self.conn.query_row(sql, [request.0], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    }
+
+    /// The first moment anything now in doubt was armed: it is the first to outlive its key.
+    pub fn oldest_doubt_us(&self) -> Result<Option<i64>, LedgerError> {
+        let sql = "SELECT min(first_armed_at) FROM request WHERE state IN (1, 2, 3)";
+        Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
+    }
+
+    /// Failed requests that are proven uncharged, with the code of their failure.
+    pub fn retryable(&self) -> Result<Vec<(RequestId, Failure)>, LedgerError> {
+        let sql = "SELECT id, failure FROM request WHERE state = 11 AND possibly_charged = 0 ORDER BY id";
+        let mut select = self.conn.prepare(sql)?;
+        let found = select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get::<_, String>(1)?)))?;
+        found.map(|one| one.map_err(LedgerError::from).and_then(|(id, text)| Ok((id, failure_of(&text)?)))).collect()
+    }
+
+    /// How the asks of each check stand; under `None` the rows that could not be read.
+    pub fn counts(&self) -> Result<BTreeMap<Option<i64>, Counts>, LedgerError> {
+        let mut counts: BTreeMap<Option<i64>, Counts> = BTreeMap::new();
+        let mut select = self.conn.prepare(
+            "SELECT ask.check_use,
+                    CASE WHEN ask.failure IS NOT NULL OR request.state = 11 THEN 'failures'
+                         WHEN ask.skipped IS NOT NULL THEN 'skipped'
+                         WHEN ask.part IS NOT NULL THEN 'results'
+                         ELSE 'pending' END AS place,
+                    request.verdict, count(*)
+             FROM ask LEFT JOIN request ON request.id = ask.request GROUP BY 1, 2, 3",
+        )?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let of_check = counts.entry(row.get(0)?).or_default();
+            let count = row.get::<_, i64>(3)?.unsigned_abs();
+            match row.get_ref(1)?.as_str().unwrap_or_default() {
+                "failures" => of_check.failures += count,
+                "skipped" => of_check.skipped += count,
+                "pending" => of_check.pending += count,
+                _ => {
+                    of_check.results += count;
+                    *of_check.by_verdict.entry(row.get(2)?).or_default() += count;
+                }
+            }
+        }
+        let mut select = self.conn.prepare(
+            "SELECT ask.check_use, sum(request.charged) FROM request
+             JOIN ask ON ask.id = (SELECT min(id) FROM ask WHERE ask.request = request.id)
+             WHERE request.charged > 0 GROUP BY 1",
+        )?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            counts.entry(row.get(0)?).or_default().credits = Credits(row.get::<_, i64>(1)?.unsigned_abs());
+        }
+        Ok(counts)
+    }
+}

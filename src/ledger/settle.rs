@@ -1,0 +1,223 @@
+//! Settling: what an attempt came to, with answer, charge, hold and pause, in one transaction. What was under way when a
+//! process died is found here at the next start, and is in doubt.
+
+use super::{
+    Ledger, LedgerError,
+    arm::{moved, request_row},
+    store::Store,
+};
+use crate::model::{
+    Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
+    budget::Reading,
+    state::{Event, Hold, Outcome, State, next},
+};
+use rusqlite::params;
+
+/// What an attempt came to.
+#[derive(Debug, Clone)]
+pub struct Settlement {
+    pub request: RequestId,
+    pub attempt: u32,
+    pub outcome: Outcome,
+    pub http_status: Option<u16>,
+    pub latency_ms: u64,
+    pub now_us: i64,
+    /// Where the outcome is an answer.
+    pub answer: Option<AnswerRecord>,
+    /// What the failure will say if the request fails by this.
+    pub failure: Option<Failure>,
+    /// No request is sent before this moment.
+    pub pause_until_us: Option<i64>,
+    /// The service's clock less ours, where its reply told the time.
+    pub server_offset_us: Option<i64>,
+}
+
+/// A final answer as it is kept.
+#[derive(Debug, Clone)]
+pub struct AnswerRecord {
+    pub requested_at_us: i64,
+    /// The service's own id of the exchange.
+    pub request_id: Option<String>,
+    pub judgement: Judgement,
+    /// The raw answer.
+    pub body: Vec<u8>,
+}
+
+/// Where a request stands after an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    pub state: State,
+    /// 402 and 429 one after the other under the present key.
+    pub refusals_in_row: u32,
+    pub charged: Credits,
+    /// The charge was above the price that was held.
+    pub above_price: bool,
+}
+
+impl Ledger {
+    /// Settles an attempt, durably.
+    pub async fn settle(&self, settlement: Settlement) -> Result<Settled, LedgerError> {
+        self.write(move |store| settle(store, &settlement)).await
+    }
+
+    /// Puts requests that were under way when a process died in doubt. Call it once, before anything is sent.
+    pub async fn recover(&self) -> Result<u64, LedgerError> {
+        self.write(recover).await
+    }
+
+    /// Moves a request by an event that is no attempt; its new state. `key` is the key of the next generation.
+    pub async fn event(
+        &self,
+        request: RequestId,
+        event: Event,
+        key: Option<IdempotencyKey>,
+        failure: Option<Failure>,
+    ) -> Result<State, LedgerError> {
+        self.write(move |store| {
+            let row = request_row(store, request)?;
+            let step = next(&row.standing, event)?;
+            moved(store, &row, &step)?;
+            if step.next_generation {
+                let key =
+                    key.ok_or_else(|| LedgerError::Damaged("a new generation came without its key".to_owned()))?;
+                let sql = "UPDATE request SET key = ?2 WHERE id = ?1";
+                store.conn.prepare_cached(sql)?.execute(params![request.0, key.as_bytes()])?;
+            }
+            if step.state == State::Failed {
+                note_failure(store, request, failure.as_ref())?;
+            }
+            Ok(step.state)
+        })
+        .await
+    }
+
+    /// Records a balance. `before` are the sums as they stood when the balance was asked for.
+    pub async fn balance(
+        &self,
+        balance: Credits,
+        before: super::Sums,
+        now_us: i64,
+        server_offset_us: Option<i64>,
+    ) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            let account = before.account;
+            let reading = Reading { balance, held_at: account.held, armed_at: account.armed, at_us: now_us };
+            store.sums.account.reading = Some(reading);
+            store.sums.server_offset_us = server_offset_us.or(store.sums.server_offset_us);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Notes whether the answers come from the simulator; `false` where that contradicts what was met before.
+    pub async fn meet(&self, simulated: bool) -> Result<bool, LedgerError> {
+        self.write(move |store| Ok(*store.sums.simulated.get_or_insert(simulated) == simulated)).await
+    }
+
+    /// Notes when all asks were accounted for.
+    pub async fn complete(&self, now_us: i64) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            store.sums.completed_at_us.get_or_insert(now_us);
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
+    let row = request_row(store, settlement.request)?;
+    let step = next(&row.standing, Event::Attempted(settlement.outcome))?;
+    moved(store, &row, &step)?;
+    store
+        .conn
+        .prepare_cached(
+            "UPDATE attempt SET outcome = ?3, http_status = ?4, latency_ms = ?5 WHERE request = ?1 AND number = ?2",
+        )?
+        .execute(params![
+            settlement.request.0,
+            settlement.attempt,
+            settlement.outcome.as_str(),
+            settlement.http_status,
+            settlement.latency_ms as i64
+        ])?;
+    let refusals_in_row = count_refusals(store, settlement)?;
+    if step.state == State::Answered {
+        keep_answer(store, settlement)?;
+    }
+    if step.state == State::Failed || step.state == State::Quarantined {
+        note_failure(store, settlement.request, settlement.failure.as_ref())?;
+    }
+    store.sums.paused_until_us = store.sums.paused_until_us.max(settlement.pause_until_us);
+    store.sums.server_offset_us = settlement.server_offset_us.or(store.sums.server_offset_us);
+    let charged = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
+    Ok(Settled { state: step.state, refusals_in_row, charged, above_price: charged > row.standing.price })
+}
+
+fn count_refusals(store: &Store, settlement: &Settlement) -> Result<u32, LedgerError> {
+    let sql = match settlement.outcome {
+        Outcome::NoCredits | Outcome::RateLimited => {
+            "UPDATE request SET refusals_in_row = refusals_in_row + 1 WHERE id = ?1 RETURNING refusals_in_row"
+        }
+        // The service was not reached: the row of refusals is neither longer nor broken.
+        Outcome::NotWritten => "SELECT refusals_in_row FROM request WHERE id = ?1",
+        _ => "UPDATE request SET refusals_in_row = 0 WHERE id = ?1 RETURNING refusals_in_row",
+    };
+    Ok(store.conn.prepare_cached(sql)?.query_row([settlement.request.0], |row| row.get(0))?)
+}
+
+fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerError> {
+    let missing = || LedgerError::Damaged("an answered request came without its answer".to_owned());
+    let answer = settlement.answer.as_ref().ok_or_else(missing)?;
+    if answer.judgement.verdict == Verdict::Unrecognised {
+        store.sums.answers_unrecognised += 1;
+    }
+    store
+        .conn
+        .prepare_cached(
+            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            settlement.request.0,
+            settlement.http_status.unwrap_or_default(),
+            settlement.latency_ms as i64,
+            answer.requested_at_us,
+            settlement.now_us,
+            answer.request_id,
+            zstd::bulk::compress(&answer.body, 3).expect("compressing memory to memory does not fail")
+        ])?;
+    let judgement = &answer.judgement;
+    let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";
+    store.conn.prepare_cached(sql)?.execute(params![
+        settlement.request.0,
+        judgement.verdict.as_str(),
+        judgement.finding
+    ])?;
+    let sql = "INSERT INTO unpublished VALUES (?1)";
+    store.conn.prepare_cached(sql)?.execute([settlement.request.0])?;
+    Ok(())
+}
+
+fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
+    let failure =
+        failure.ok_or_else(|| LedgerError::Damaged("a failed request came without its failure".to_owned()))?;
+    let text = serde_json::to_string(failure).expect("a failure is words");
+    store.conn.prepare_cached("UPDATE request SET failure = ?2 WHERE id = ?1")?.execute(params![request.0, text])?;
+    Ok(())
+}
+
+fn recover(store: &mut Store) -> Result<u64, LedgerError> {
+    let armed: Vec<i64> = store
+        .conn
+        .prepare_cached("SELECT id FROM request WHERE state = ?1")?
+        .query_map([State::Armed.code()], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &armed {
+        let row = request_row(store, RequestId(*id))?;
+        let step = next(&row.standing, Event::FoundArmed)?;
+        moved(store, &row, &step)?;
+        let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
+        store.conn.prepare_cached(sql)?.execute([*id])?;
+    }
+    Ok(armed.len() as u64)
+}

@@ -1,0 +1,127 @@
+//! The store: the writer's connection with the sums it keeps. Every change of the ledger goes through here, inside a
+//! transaction the writer opens and commits.
+
+use super::{Identity, LedgerError, SCHEMA_VERSION, Sums, identity};
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+};
+
+pub(super) struct Store {
+    pub(super) conn: Connection,
+    pub(super) sums: Sums,
+    saved: Sums,
+    /// Held as long as the store lives; the operating system lets go of it when the process dies.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the ledger for writing, making it where there is none.
+    pub(super) fn open(path: &Path, brought: &Identity, now_us: i64) -> Result<Store, LedgerError> {
+        let lock = lock(path)?;
+        let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+        if fresh {
+            private_file(path)?;
+        }
+        let conn = Connection::open(path)?;
+        conn.busy_timeout(std::time::Duration::from_secs(10))?;
+        conn.pragma_update(None, "journal_mode", "WAL")?;
+        conn.pragma_update(None, "synchronous", "FULL")?;
+        conn.pragma_update(None, "cache_size", -16_384)?;
+        conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        conn.set_prepared_statement_cache_capacity(64);
+        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), _lock: lock };
+        match version(&store.conn)? {
+            0 => store.create(brought, now_us)?,
+            SCHEMA_VERSION => store.load(brought)?,
+            found => return Err(LedgerError::Version { found }),
+        }
+        Ok(store)
+    }
+
+    fn create(&mut self, brought: &Identity, now_us: i64) -> Result<(), LedgerError> {
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        self.conn.execute_batch(include_str!("schema.sql"))?;
+        identity::record(&self.conn, brought, now_us)?;
+        self.save_sums()?;
+        self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        self.conn.execute_batch("COMMIT")?;
+        Ok(())
+    }
+
+    fn load(&mut self, brought: &Identity) -> Result<(), LedgerError> {
+        let (recorded, key_version) = identity::read(&self.conn)?
+            .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
+        identity::compare(&recorded, key_version, brought)?;
+        self.sums = read_sums(&self.conn)?;
+        self.saved = self.sums.clone();
+        Ok(())
+    }
+
+    pub(super) fn begin(&mut self) -> Result<(), LedgerError> {
+        Ok(self.conn.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    /// Commits durably, with the sums as they stand.
+    pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
+        if self.sums != self.saved {
+            self.save_sums()?;
+        }
+        self.conn.execute_batch("COMMIT")?;
+        self.saved.clone_from(&self.sums);
+        Ok(())
+    }
+
+    fn save_sums(&self) -> Result<(), LedgerError> {
+        let text = serde_json::to_string(&self.sums).expect("sums are numbers and names");
+        self.conn.prepare_cached("UPDATE campaign SET sums = ?1")?.execute([text])?;
+        Ok(())
+    }
+}
+
+/// Opens a ledger for reading beside a writer.
+pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
+    if !path.exists() {
+        return Err(LedgerError::Absent { path: path.to_owned() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(std::time::Duration::from_secs(10))?;
+    conn.pragma_update(None, "query_only", true)?;
+    conn.pragma_update(None, "cache_size", -8_192)?;
+    match version(&conn)? {
+        SCHEMA_VERSION => Ok(conn),
+        found => Err(LedgerError::Version { found }),
+    }
+}
+
+pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
+    let text: String = conn.query_row("SELECT sums FROM campaign", [], |row| row.get(0))?;
+    serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))
+}
+
+fn version(conn: &Connection) -> Result<i64, LedgerError> {
+    Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// One process per ledger: the lock file lies beside it and is locked, not merely present.
+fn lock(path: &Path) -> Result<File, LedgerError> {
+    let lock_path: PathBuf = path.with_extension("lock");
+    let open = |source| LedgerError::Open { path: lock_path.clone(), source };
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(open)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(open(source)),
+    }
+}
+
+/// The ledger holds personal data: only its owner reads it.
+fn private_file(path: &Path) -> Result<(), LedgerError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|source| LedgerError::Open { path: path.to_owned(), source })
+}

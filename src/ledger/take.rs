@@ -1,0 +1,241 @@
+//! Taking a split: its raw rows, what became of each ask, the exact bodies of new requests, and how far the source is
+//! read, in one transaction. Nothing is mapped again after this.
+
+use super::{Ledger, LedgerError, store::Store};
+use crate::model::{Failure, IdempotencyKey, state::State};
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How far a source is read after a split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitEnd {
+    /// Bytes of the source up to here.
+    pub end_offset: u64,
+    /// The number of the next physical line.
+    pub end_line: u64,
+    pub next_row_number: u64,
+    /// SHA-256 of the source's bytes up to `end_offset`.
+    pub sha256: [u8; 32],
+}
+
+/// A row as the ledger keeps it: one JSON line of its split's records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TakenRow {
+    #[serde(rename = "n")]
+    pub row_number: u64,
+    #[serde(rename = "l")]
+    pub line: u64,
+    #[serde(rename = "b")]
+    pub byte_offset: u64,
+    /// The value of the id column.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The row as a JSON object, or what could be read of a damaged one.
+    #[serde(rename = "r")]
+    pub input: Value,
+}
+
+/// What became of an ask when its row was taken.
+#[derive(Debug)]
+pub enum Fate {
+    Request { key: IdempotencyKey, sold: String, fields: String, body: Vec<u8> },
+    Failure(Failure),
+    Skipped(String),
+}
+
+/// One ask of a split.
+#[derive(Debug)]
+pub struct TakenAsk {
+    /// The row's place in the split, from 0.
+    pub place: u32,
+    /// The check in the campaign; `None` for a row that could not be read.
+    pub check_use: Option<i64>,
+    pub fate: Fate,
+}
+
+/// A split, mapped.
+#[derive(Debug)]
+pub struct TakenSplit {
+    pub source: i64,
+    pub rows: Vec<TakenRow>,
+    pub asks: Vec<TakenAsk>,
+    pub end: SplitEnd,
+}
+
+/// A check of the campaign as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckUseRow {
+    pub name: String,
+    /// The catalogue's name.
+    pub sold: String,
+    /// The shape of its results, JSON.
+    pub layout: String,
+}
+
+impl Ledger {
+    /// Records the checks of the campaign, or compares them with what is recorded; gives their numbers in order.
+    pub async fn check_uses(&self, uses: Vec<CheckUseRow>) -> Result<Vec<i64>, LedgerError> {
+        self.write(move |store| Ok(uses.iter().map(|one| check_use(store, one)).collect::<Vec<_>>()))
+            .await?
+            .into_iter()
+            .collect()
+    }
+
+    /// Records the sources of the campaign in their order; gives their numbers.
+    pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
+        self.write(move |store| {
+            names
+                .iter()
+                .map(|name| {
+                    store.conn.execute("INSERT INTO source (name) VALUES (?1) ON CONFLICT DO NOTHING", [name])?;
+                    Ok(store.conn.query_row("SELECT id FROM source WHERE name = ?1", [name], |row| row.get(0))?)
+                })
+                .collect()
+        })
+        .await
+    }
+
+    /// Remembers how a source is laid out (format, delimiter, header), once.
+    pub fn source_layout(&self, source: i64, layout: String) -> Result<(), LedgerError> {
+        self.write_blocking(move |store| {
+            let sql = "UPDATE source SET layout = ?2 WHERE id = ?1 AND layout IS NULL";
+            store.conn.execute(sql, params![source, layout])?;
+            Ok(())
+        })
+    }
+
+    /// Takes a split, durably.
+    pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
+        self.write_blocking(move |store| take(store, &split, now_us))
+    }
+
+    /// Notes that a source was read to its end, or that it goes on again.
+    pub fn source_complete(&self, source: i64, complete: bool) -> Result<(), LedgerError> {
+        self.write_blocking(move |store| {
+            store.conn.execute("UPDATE source SET complete = ?2 WHERE id = ?1", params![source, complete])?;
+            Ok(())
+        })
+    }
+}
+
+fn check_use(store: &Store, wanted: &CheckUseRow) -> Result<i64, LedgerError> {
+    let known = store
+        .conn
+        .query_row("SELECT id, sold, layout FROM check_use WHERE name = ?1", [&wanted.name], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        })
+        .optional()?;
+    match known {
+        Some((id, sold, layout)) if sold == wanted.sold && layout == wanted.layout => Ok(id),
+        Some(_) => Err(LedgerError::Layout { check: wanted.name.clone() }),
+        None => {
+            let sql = "INSERT INTO check_use (name, sold, layout) VALUES (?1, ?2, ?3)";
+            store.conn.execute(sql, params![wanted.name, wanted.sold, wanted.layout])?;
+            Ok(store.conn.last_insert_rowid())
+        }
+    }
+}
+
+fn take(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<(), LedgerError> {
+    store
+        .conn
+        .prepare_cached(
+            "INSERT INTO split (source, rows, end_offset, end_line, next_row_number, sha256, records, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            split.source,
+            split.rows.len() as i64,
+            split.end.end_offset as i64,
+            split.end.end_line as i64,
+            split.end.next_row_number as i64,
+            split.end.sha256,
+            pack(&split.rows),
+            now_us
+        ])?;
+    let split_id = store.conn.last_insert_rowid();
+    store.sums.rows += split.rows.len() as u64;
+    if !split.asks.is_empty() {
+        store.sums.completed_at_us = None;
+    }
+    for ask in &split.asks {
+        take_ask(store, split_id, ask)?;
+    }
+    Ok(())
+}
+
+fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerError> {
+    match ask.check_use {
+        Some(_) => store.sums.asks += 1,
+        None => store.sums.unreadable += 1,
+    }
+    let (mut request, mut failure, mut skipped) = (None, None, None);
+    match &ask.fate {
+        Fate::Request { key, sold, fields, body } => request = Some(take_request(store, key, sold, fields, body)?),
+        Fate::Failure(fault) => {
+            store.sums.unmapped += u64::from(ask.check_use.is_some());
+            failure = Some(serde_json::to_string(fault).expect("a failure is words"));
+        }
+        Fate::Skipped(reason) => {
+            store.sums.skipped += 1;
+            skipped = Some(reason);
+        }
+    }
+    store
+        .conn
+        .prepare_cached(
+            "INSERT INTO ask (split, place, check_use, request, failure, skipped) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![split, ask.place, ask.check_use, request, failure, skipped])?;
+    Ok(())
+}
+
+/// The request of this content: the one there is, so that equal asks are sent and paid once, or a new one.
+fn take_request(
+    store: &mut Store,
+    key: &IdempotencyKey,
+    sold: &str,
+    fields: &str,
+    body: &[u8],
+) -> Result<i64, LedgerError> {
+    let known = store
+        .conn
+        .prepare_cached("SELECT id, state FROM request WHERE content = ?1")?
+        .query_row([key.as_bytes()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?;
+    if let Some((id, state)) = known {
+        if state == State::Answered.code() {
+            // The answer is there already: this ask only waits for a part.
+            store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
+        }
+        return Ok(id);
+    }
+    store
+        .conn
+        .prepare_cached("INSERT INTO request (content, sold, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![key.as_bytes(), sold, fields, body, super::arm::digest(body)])?;
+    *store.sums.requests.entry(State::Planned).or_default() += 1;
+    Ok(store.conn.last_insert_rowid())
+}
+
+/// The rows of a split as one compressed block of JSON lines.
+fn pack(rows: &[TakenRow]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut lines, row).expect("a row is text and numbers, and memory does not fail to write");
+        lines.push(b'\n');
+    }
+    zstd::bulk::compress(&lines, 1).expect("compressing memory to memory does not fail")
+}
+
+/// The rows of a packed block.
+pub(super) fn unpack(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
+    let lines = zstd::stream::decode_all(block).map_err(|error| damaged(&error))?;
+    lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).map_err(|error| damaged(&error)))
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! Witness values: a request leaves the machine only with a receipt of the ledger's durable commit and a permit of the
+//! throttle, both consumed by the send. The constructors are `pub(crate)` because rooms do not import each other; the tidy
+//! test holds `Receipt::issue` to `ledger/` and `Permit::issue` to `throttle.rs`.
+
+use super::key::IdempotencyKey;
+use std::fmt;
+
+/// The number of a request in its ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub i64);
+
+/// Leave to send one HTTP message now.
+#[derive(Debug)]
+#[must_use]
+pub struct Permit(());
+
+impl Permit {
+    pub(crate) fn issue() -> Permit {
+        Permit(())
+    }
+}
+
+/// Proof that an attempt is noted and its price held, durably. Carries what is to be sent, byte for byte.
+#[must_use]
+pub struct Receipt {
+    request: RequestId,
+    attempt: u32,
+    key: IdempotencyKey,
+    path: String,
+    body: Vec<u8>,
+}
+
+impl Receipt {
+    pub(crate) fn issue(request: RequestId, attempt: u32, key: IdempotencyKey, path: String, body: Vec<u8>) -> Receipt {
+        Receipt { request, attempt, key, path, body }
+    }
+
+    pub fn request(&self) -> RequestId {
+        self.request
+    }
+
+    /// The number of this attempt over the request's whole life, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub fn key(&self) -> IdempotencyKey {
+        self.key
+    }
+
+    /// The path the key is bound to, below the service's base URL.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Gives up the receipt for the bytes to send.
+    pub fn into_body(self) -> Vec<u8> {
+        self.body
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receipt {{ request: {}, attempt: {}, [redacted] }}", self.request.0, self.attempt)
+    }
+}
