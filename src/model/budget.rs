@@ -81,8 +81,8 @@ mod tests {
     use super::*;
 
     fn account(charged: u64, held: u64, balance: u64) -> Account {
-        let reading = Reading { balance: Credits(balance), held_at: Credits(0), armed_since: Credits(0), at_us: 0 };
-        Account { charged: Credits(charged), held: Credits(held), reading: Some(reading) }
+        let reading = Reading { balance: Credits(balance), held_at: Credits(0), armed_at: Credits(0), at_us: 0 };
+        Account { charged: Credits(charged), held: Credits(held), armed: Credits(0), reading: Some(reading) }
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! `GET /my_credits`: the balance. Its fields are not documented, so the shapes seen in public are tried, a pointer can be
+//! configured, and an answer that none of them fits is no balance at all: production does not go on without one.
+
+use crate::model::Credits;
+use serde_json::Value;
+
+/// Where the balance was seen in public: `{"available_credits": 1000}` (also with more fields beside it) and
+/// `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
+pub const BALANCE_POINTERS: [&str; 2] = ["/available_credits", "/Result/credits"];
+
+/// The path of the balance query. Service-api, Endpoints.
+impl Balance {
+    pub const PATH: &'static str = "/my_credits";
+}
+
+/// A balance, and where in the answer it stood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    pub credits: Credits,
+    pub pointer: String,
+}
+
+/// The balance in an answer's body: at the configured pointer, or at the known ones in turn. A number or a numeric text;
+/// parts of a credit are not counted, and below zero is zero.
+pub fn balance_in(body: &[u8], configured: Option<&str>) -> Option<Balance> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let known = BALANCE_POINTERS.iter().copied();
+    let pointers: Vec<&str> = configured.map_or_else(|| known.collect(), |pointer| vec![pointer]);
+    pointers.into_iter().find_map(|pointer| {
+        let credits = whole_credits(answer.pointer(pointer)?)?;
+        Some(Balance { credits, pointer: pointer.to_owned() })
+    })
+}
+
+/// A count of credits as a JSON number or numeric text.
+fn whole_credits(value: &Value) -> Option<Credits> {
+    let number = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite())?,
+        _ => return None,
+    };
+    Some(Credits(number.max(0.0).floor() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credits(body: &str, pointer: Option<&str>) -> Option<u64> {
+        balance_in(body.as_bytes(), pointer).map(|balance| balance.credits.0)
+    }
+
+    #[test]
+    fn the_three_shapes_seen_in_public_are_read() {
+        assert_eq!(credits(r#"{"available_credits": 1000}"#, None), Some(1000));
+        assert_eq!(credits(r#"{"available_credits": 7, "source": "org", "organizationName": "x"}"#, None), Some(7));
+        let nested = r#"{"Status": "Success", "Result": {"credits": "1000", "last_refresh": "2026-01-01"}}"#;
+        assert_eq!(credits(nested, None), Some(1000));
+    }
+
+    #[test]
+    fn a_configured_pointer_stands_alone() {
+        assert_eq!(credits(r#"{"wallet": {"left": 12.9}, "available_credits": 5}"#, Some("/wallet/left")), Some(12));
+        assert_eq!(credits(r#"{"available_credits": 5}"#, Some("/wallet/left")), None);
+    }
+
+    #[test]
+    fn anything_else_is_no_balance() {
+        for body in ["", "{}", "[]", "<html>", r#"{"available_credits": null}"#, r#"{"available_credits": "NaN"}"#] {
+            assert_eq!(credits(body, None), None, "{body}");
+        }
+        assert_eq!(credits(r#"{"available_credits": -3}"#, None), Some(0));
+    }
+}

@@ -1,0 +1,70 @@
+//! How long to wait before a request is tried again: exponential delays with full jitter. The schedule is `backoff`'s, which
+//! is unmaintained and therefore used in this file only; the jitter is ours and seeded, so that a run can be repeated.
+
+use backoff::{ExponentialBackoff, ExponentialBackoffBuilder, backoff::Backoff};
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_secs(1);
+const MOST: Duration = Duration::from_secs(60);
+/// Full jitter may give nearly nothing; two tries in the same instant help nobody.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// The delays of one request in one run.
+pub struct Delays {
+    schedule: ExponentialBackoff,
+    seed: u64,
+}
+
+impl Delays {
+    pub fn new(seed: u64) -> Delays {
+        let schedule = ExponentialBackoffBuilder::new()
+            .with_initial_interval(FIRST)
+            .with_max_interval(MOST)
+            .with_multiplier(2.0)
+            .with_randomization_factor(0.0)
+            .with_max_elapsed_time(None)
+            .build();
+        Delays { schedule, seed }
+    }
+
+    /// A moment between nothing and the next exponential delay.
+    pub fn next_delay(&mut self) -> Duration {
+        let ceiling = self.schedule.next_backoff().unwrap_or(MOST);
+        ceiling.mul_f64(self.fraction()).max(LEAST)
+    }
+
+    /// The next number of a splitmix64 sequence, as a fraction of one.
+    fn fraction(&mut self) -> f64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.seed;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_stay_under_an_exponential_ceiling_that_ends_at_a_minute() {
+        for seed in 0..200 {
+            let mut delays = Delays::new(seed);
+            for ceiling in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
+                let delay = delays.next_delay();
+                assert!(delay >= LEAST && delay <= Duration::from_secs(ceiling), "{delay:?} of {ceiling}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_delays_and_another_seed_others() {
+        let delays = |seed| {
+            let mut delays = Delays::new(seed);
+            [delays.next_delay(), delays.next_delay(), delays.next_delay()]
+        };
+        assert_eq!(delays(7), delays(7));
+        assert_ne!(delays(7), delays(8));
+    }
+}
