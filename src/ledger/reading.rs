@@ -7,7 +7,7 @@ use super::{
     identity,
     store::{open_for_reading, read_sums},
 };
-use crate::model::{Credits, Failure, RequestId, state::State};
+use crate::model::{Credits, Failure, IdempotencyKey, RequestId, state::State};
 use rusqlite::{Connection, Row, params};
 use std::{collections::BTreeMap, path::Path};
 
@@ -158,12 +158,23 @@ impl Reading {
         Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Failed requests that are proven uncharged, with the code of their failure.
-    pub fn retryable(&self) -> Result<Vec<(RequestId, Failure)>, LedgerError> {
-        let sql = "SELECT id, failure FROM request WHERE state = 11 AND possibly_charged = 0 ORDER BY id";
+    /// Whether a request of this content is answered or failed.
+    pub fn is_settled(&self, key: &IdempotencyKey) -> Result<bool, LedgerError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE content = ?1 AND state IN (10, 11))";
+        Ok(self.conn.prepare_cached(sql)?.query_row([key.as_bytes()], |row| row.get(0))?)
+    }
+
+    /// Failed requests that are proven uncharged: each with the catalogue name of its check, and its failure.
+    pub fn retryable(&self) -> Result<Vec<(RequestId, String, Failure)>, LedgerError> {
+        let sql = "SELECT id, sold, failure FROM request WHERE state = 11 AND possibly_charged = 0 ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
-        let found = select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get::<_, String>(1)?)))?;
-        found.map(|one| one.map_err(LedgerError::from).and_then(|(id, text)| Ok((id, failure_of(&text)?)))).collect()
+        let found =
+            select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?)))?;
+        let read = |one: Result<(RequestId, String, String), rusqlite::Error>| {
+            let (id, sold, failure) = one?;
+            Ok((id, sold, failure_of(&failure)?))
+        };
+        found.map(read).collect()
     }
 
     /// How the asks of each check stand; under `None` the rows that could not be read.

@@ -49,6 +49,8 @@ pub struct Settled {
     pub state: State,
     /// 402 and 429 one after the other under the present key.
     pub refusals_in_row: u32,
+    /// Keys given up before for a cached refusal.
+    pub cached_refusals: u32,
     pub charged: Credits,
     /// The charge was above the price that was held.
     pub above_price: bool,
@@ -150,7 +152,9 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     store.sums.paused_until_us = store.sums.paused_until_us.max(settlement.pause_until_us);
     store.sums.server_offset_us = settlement.server_offset_us.or(store.sums.server_offset_us);
     let charged = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
-    Ok(Settled { state: step.state, refusals_in_row, charged, above_price: charged > row.standing.price })
+    let cached_refusals = row.standing.cached_refusals;
+    let above_price = charged > row.standing.price;
+    Ok(Settled { state: step.state, refusals_in_row, cached_refusals, charged, above_price })
 }
 
 fn count_refusals(store: &Store, settlement: &Settlement) -> Result<u32, LedgerError> {

@@ -1,1 +1,32 @@
-//! (being built)
+//! The pipeline: the only floor that knows two rooms. The way of a row is in [`run`]: intake takes it into the ledger, the
+//! send loop sends its requests, publishing writes what was answered.
+
+mod account;
+mod campaign;
+pub mod campaign_file;
+mod dispatch;
+mod feeder;
+mod flight;
+mod guards;
+mod intake;
+mod judge;
+mod next_step;
+mod plan;
+mod publish;
+pub mod report;
+mod resolve;
+mod run;
+mod secret;
+mod status;
+mod stop;
+
+pub use campaign::{Campaign, Guards, Input, Service, read_file};
+pub use dispatch::{Progress, Signal};
+pub use intake::IntakeProgress;
+pub use plan::{Plan, plan};
+pub use report::RunReport;
+pub use resolve::{decide, quarantined};
+pub use run::{Orders, Prepared, credits};
+pub use secret::read as read_secret;
+pub use status::{Status, ledger_in, status};
+pub use stop::{ExitCode, Stop};

@@ -1,0 +1,122 @@
+//! Reading the account: `GET /my_credits` at the start and when it drifts, and as the breaker's probe. Fails closed.
+
+use super::{
+    campaign::Campaign,
+    flight::{Crew, PUSH_BACK_MAX, meet, micros},
+    stop::Stop,
+};
+use crate::{
+    client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, retry_after},
+    error::Error,
+    ledger::Sums,
+    model::Credits,
+    throttle::{Bucket, Throttle},
+};
+use jiff::Timestamp;
+use std::time::Duration;
+
+/// Tries of one reading.
+const TRIES_MAX: u32 = 6;
+/// Beyond this the ages of keys cannot be judged.
+const CLOCK_APART_MAX_US: i64 = 5 * 60 * 1_000_000;
+
+/// What one look at the account came to.
+enum Look {
+    Balance(Balance),
+    Stop(Stop),
+    /// Nothing is sent for this long.
+    PushedBack { wait: Duration, message: String },
+    Again { wait: Duration, message: String },
+}
+
+/// Reads the balance into the ledger; `Err(Stop)` inside where the run cannot go on.
+pub async fn read_balance(crew: &Crew) -> Result<Result<Credits, Stop>, Error> {
+    let mut delays = Delays::new(crew.clock.now_us().unsigned_abs());
+    let mut last = String::new();
+    for _ in 0..TRIES_MAX {
+        let permit = crew.throttle.admit().await;
+        let before = crew.ledger.sums();
+        let exchange = crew.client.get(permit, Balance::PATH).await;
+        if let Ok(reply) = &exchange.reply
+            && !meet(crew, reply.simulated).await?
+        {
+            return Ok(Err(Stop::OtherSide { simulated: reply.simulated }));
+        }
+        let pointer = crew.campaign.service.balance_pointer.as_deref();
+        match look(&exchange, pointer, crew.clock.now(), &mut delays) {
+            Look::Balance(balance) => {
+                note(crew, &exchange, balance.credits, before).await?;
+                return Ok(Ok(balance.credits));
+            }
+            Look::Stop(stop) => return Ok(Err(stop)),
+            Look::PushedBack { wait, message } => {
+                last = message;
+                crew.throttle.pause_until(tokio::time::Instant::now() + wait);
+            }
+            Look::Again { wait, message } => {
+                last = message;
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+    Ok(Err(Stop::Unavailable { message: last }))
+}
+
+async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Sums) -> Result<(), Error> {
+    let now_us = crew.clock.now_us();
+    let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
+    let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
+    let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
+    Ok(crew.ledger.balance(credits, before, now_us, offset).await?)
+}
+
+/// The pure reading of one look.
+fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> Look {
+    let reply = match &exchange.reply {
+        Ok(reply) => reply,
+        Err(TransportFault::NotWritten(message) | TransportFault::Unknown(message)) => {
+            return Look::Again { wait: delays.next_delay(), message: message.clone() };
+        }
+    };
+    let message = format!("GET {} answered HTTP {}", Balance::PATH, reply.status);
+    match reply.status {
+        200..300 => match reply.body.as_deref().and_then(|body| balance_in(body, pointer)) {
+            Some(balance) => Look::Balance(balance),
+            None => Look::Stop(Stop::BalanceUnreadable),
+        },
+        401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status, message }),
+        429 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
+            RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
+                Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(micros(wait)) })
+            }
+            RetryAfter::Wait(wait) => Look::PushedBack { wait, message },
+            RetryAfter::Unstated => Look::Again { wait: delays.next_delay(), message },
+        },
+        300..500 => Look::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned() }),
+        _ => Look::Again { wait: delays.next_delay(), message },
+    }
+}
+
+/// Reads the balance without a campaign's ledger, once.
+pub async fn balance_alone(campaign: &Campaign) -> Result<Result<Credits, Stop>, Error> {
+    let service = &campaign.service;
+    let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
+    let client = Client::new(&service.client_settings(url, service.api_key()?))?;
+    let throttle = Throttle::new(service.rate, Bucket::Full);
+    let exchange = client.get(throttle.admit().await, Balance::PATH).await;
+    let mut delays = Delays::new(0);
+    let pointer = service.balance_pointer.as_deref();
+    Ok(match look(&exchange, pointer, campaign.clock.now(), &mut delays) {
+        Look::Balance(balance) => Ok(balance.credits),
+        Look::Stop(stop) => Err(stop),
+        Look::PushedBack { message, .. } | Look::Again { message, .. } => Err(Stop::Unavailable { message }),
+    })
+}
+
+/// The ages of requests in doubt cannot be judged by two clocks that disagree.
+pub fn clocks_agree(sums: &Sums) -> Result<(), Stop> {
+    match sums.server_offset_us {
+        Some(offset) if offset.abs() > CLOCK_APART_MAX_US => Err(Stop::ClockApart { seconds: offset.abs() / 1_000_000 }),
+        _ => Ok(()),
+    }
+}

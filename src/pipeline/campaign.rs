@@ -1,0 +1,350 @@
+//! A campaign: everything a run needs, decided and checked before anything is opened. Made from a campaign file with the
+//! command line folded in.
+
+use super::{
+    campaign_file::{CampaignFile, CheckTable, SecretSource, Share, parse},
+    secret,
+};
+use crate::{
+    catalogue::{Catalogue, Declaration, Spelling},
+    client::{self, ApiKey},
+    error::Error,
+    mapping::{CheckUse, Mapping, MappingOptions},
+    model::{Clock, Credits, KeySecret, Mode, budget::Allowance},
+    sink::OutputFormat,
+    source::SourceOptions,
+    template::Tables,
+    throttle::Rate,
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// The service's name in a ledger whose answers come from the built-in simulator.
+pub const SIMULATED_ORIGIN: &str = "simulated";
+
+/// A campaign, ready to be planned or run.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    pub name: String,
+    pub mode: Mode,
+    pub catalogue: Catalogue,
+    /// The checks used, in their order.
+    pub uses: Vec<CheckUse>,
+    pub inputs: Vec<Input>,
+    pub source_options: SourceOptions,
+    pub expect_rows: Option<(u64, u64)>,
+    /// The column that fills `subject`.
+    pub id: Option<String>,
+    pub carry: Vec<String>,
+    pub service: Service,
+    pub allowance: Allowance,
+    /// Prices by catalogue name, where one is known.
+    pub prices: BTreeMap<String, Credits>,
+    pub guards: Guards,
+    pub out: PathBuf,
+    pub format: OutputFormat,
+    pub ledger: PathBuf,
+    pub key_secret: Option<KeySecret>,
+    pub clock: Clock,
+    null: Vec<String>,
+    null_in: BTreeMap<String, Vec<String>>,
+    tables: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// One input of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// As the user named it.
+    pub name: String,
+    /// `None` is standard input.
+    pub path: Option<PathBuf>,
+}
+
+/// How the service is reached; the API key is found only when it is needed.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// `None`: the built-in simulator.
+    pub url: Option<String>,
+    pub simulate: bool,
+    pub auth: client::Auth,
+    pub routes: Spelling,
+    pub rate: Rate,
+    pub in_flight: usize,
+    pub proxy: Option<String>,
+    pub ca_file: Option<PathBuf>,
+    pub balance_pointer: Option<String>,
+    api_key: SecretSource,
+    base: PathBuf,
+}
+
+/// When a run stops by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Guards {
+    pub max_errors: Share,
+    /// The user said it: the guard on refusals that are alike is off.
+    pub max_errors_explicit: bool,
+    pub max_unrecognised: Share,
+    /// Failures that still end with exit code 0.
+    pub accept_failures: Option<Share>,
+}
+
+impl Campaign {
+    /// Reads a campaign file; its paths are relative to it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something that cannot be.
+    pub fn load(path: &Path) -> Result<Campaign, Error> {
+        let base = path.parent().unwrap_or(Path::new("."));
+        Campaign::new(read_file(path)?, base)
+    }
+
+    /// Checks what a file and flags say together. `base` is what relative paths are relative to.
+    pub fn new(file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
+        let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
+        let name = campaign_name(&file)?;
+        let out = output_folder(&file, &name, base);
+        let campaign = Campaign {
+            uses: check_uses(&file, &catalogue)?,
+            inputs: inputs(&file, base),
+            source_options: SourceOptions {
+                format: file.input.format,
+                delimiter: delimiter(file.input.delimiter)?,
+                limit_rows: file.limit_rows,
+            },
+            expect_rows: file.expect_rows,
+            id: file.input.id.clone(),
+            carry: file.output.carry.clone(),
+            service: service(&file, base)?,
+            allowance: Allowance { limit: file.budget.max_credits, keep_balance: file.budget.keep_balance },
+            prices: prices(&file, &catalogue)?,
+            guards: guards(&file),
+            ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
+            out,
+            format: file.output.format.unwrap_or(OutputFormat::Parquet),
+            key_secret: key_secret(&file, base)?,
+            clock: Clock::System,
+            null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
+            null_in: file.input.null_in.clone(),
+            tables: file.tables.clone(),
+            mode: file.mode,
+            name,
+            catalogue,
+        };
+        campaign.check_production()?;
+        campaign.mapping().map(|_| campaign)
+    }
+
+    /// The mapping of rows to requests.
+    pub fn mapping(&self) -> Result<Mapping, Error> {
+        let options = MappingOptions {
+            campaign: self.name.clone(),
+            mode: self.mode,
+            key_secret: self.key_secret.clone(),
+            null: self.null.clone(),
+            null_in: self.null_in.clone(),
+            tables: Tables::from(self.tables.clone()),
+        };
+        Ok(Mapping::new(&self.catalogue, &self.uses, options)?)
+    }
+
+    /// What one request of a check costs: nothing in sandbox, and the table price in production.
+    pub fn price(&self, sold: &str) -> Option<Credits> {
+        match self.mode {
+            Mode::Sandbox => Some(Credits::ZERO),
+            Mode::Production => self.prices.get(sold).copied(),
+        }
+    }
+
+    /// The declarations used, each once.
+    pub fn sold(&self) -> Vec<&Declaration> {
+        let mut sold: Vec<&Declaration> = Vec::new();
+        for one in self.uses.iter().filter_map(|one| self.catalogue.get(&one.check).ok()) {
+            if !sold.iter().any(|known| known.name == one.name) {
+                sold.push(one);
+            }
+        }
+        sold
+    }
+
+    /// The service as the ledger remembers it.
+    pub fn origin(&self) -> String {
+        match &self.service.url {
+            Some(url) if !self.service.simulate => url.trim_end_matches('/').to_owned(),
+            _ => SIMULATED_ORIGIN.to_owned(),
+        }
+    }
+
+    /// Production is never begun by accident: what it needs is named, with how to say it.
+    fn check_production(&self) -> Result<(), Error> {
+        if self.mode == Mode::Sandbox {
+            return Ok(());
+        }
+        let wants = |what: &str| Err(Error::Config(format!("production wants {what}")));
+        if self.id.is_none() {
+            return wants("the column that identifies a row: --id COLUMN (or [input] id)");
+        }
+        for declaration in self.sold() {
+            let name = &declaration.name;
+            if self.price(name).is_none() {
+                return wants(&format!(
+                    "a known price of `{name}`: --price {name}=N (or [budget] prices); what the service charges for it is \
+                     not documented"
+                ));
+            }
+        }
+        if self.allowance.limit.is_none() {
+            return wants("a credit limit: --max-credits N (or [budget] max_credits)");
+        }
+        Ok(())
+    }
+}
+
+impl Service {
+    /// The API key, from where the user says it is.
+    pub fn api_key(&self) -> Result<ApiKey, Error> {
+        if self.simulate {
+            return Ok(ApiKey::new("simulated-api-key".to_owned().into()));
+        }
+        secret::read(&self.api_key, "the API key", &self.base).map(ApiKey::new)
+    }
+
+    /// What the client needs; `url` is the service's or the built-in simulator's.
+    pub fn client_settings(&self, url: String, api_key: ApiKey) -> client::Settings {
+        client::Settings {
+            url,
+            auth: self.auth,
+            api_key,
+            in_flight: self.in_flight,
+            proxy: self.proxy.clone(),
+            ca_file: self.ca_file.clone(),
+        }
+    }
+}
+
+/// Reads a campaign file's words.
+pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+    parse(&text).map_err(fault)
+}
+
+fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
+    let Some(name) = &file.campaign else {
+        return match file.mode {
+            Mode::Sandbox => Ok("trial".to_owned()),
+            Mode::Production => Err(Error::Config(
+                "production wants a campaign name, like 2026-11: --campaign NAME (or campaign = \"…\"); it decides what \
+                 counts as paid"
+                    .to_owned(),
+            )),
+        };
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > 80 || !name.chars().all(fits) || name.starts_with('.') {
+        return Err(Error::Config(format!(
+            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not beginning with `.`; it names a folder"
+        )));
+    }
+    Ok(name.clone())
+}
+
+/// `out/<campaign>`, and outside production with what it is, so that a rehearsal never stands in the way of the real one.
+fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
+    if let Some(dir) = &file.output.dir {
+        return base.join(dir);
+    }
+    let folder = match (file.simulate, file.mode) {
+        (true, _) => format!("{name}.simulated"),
+        (false, Mode::Sandbox) => format!("{name}.sandbox"),
+        (false, Mode::Production) => name.to_owned(),
+    };
+    base.join("out").join(folder)
+}
+
+fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse>, Error> {
+    if file.checks.is_empty() {
+        let names: Vec<&str> = catalogue.iter().map(|declaration| declaration.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(Error::Config(format!("no check is named: --check NAME (or [[check]] use); there are {names}")));
+    }
+    let check_use = |table: &CheckTable| {
+        catalogue.get(&table.check)?;
+        Ok(CheckUse {
+            check: table.check.clone(),
+            name: table.name.clone(),
+            when: table.when.clone(),
+            fields: table.fields.clone().into_iter().collect(),
+        })
+    };
+    file.checks.iter().map(check_use).collect()
+}
+
+fn inputs(file: &CampaignFile, base: &Path) -> Vec<Input> {
+    let input = |path: &PathBuf| Input {
+        name: path.display().to_string(),
+        path: (path.as_os_str() != "-").then(|| base.join(path)),
+    };
+    file.input.paths.iter().map(input).collect()
+}
+
+fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {
+    delimiter
+        .map(|c| match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(c, '"' | '\n' | '\r') => Ok(byte),
+            _ => Err(Error::Config(format!("[input] delimiter: expected one sign like `;`, found `{c}`"))),
+        })
+        .transpose()
+}
+
+fn service(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
+    let table = &file.service;
+    if !file.simulate && table.url.is_none() {
+        return Err(Error::Config(
+            "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
+                .to_owned(),
+        ));
+    }
+    if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
+        return Err(Error::Config(
+            "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute".to_owned(),
+        ));
+    }
+    Ok(Service {
+        url: table.url.clone(),
+        simulate: file.simulate,
+        auth: table.auth,
+        routes: table.routes,
+        rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
+        in_flight: table.in_flight,
+        proxy: table.proxy.clone(),
+        ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
+        balance_pointer: table.balance_pointer.clone(),
+        api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
+        base: base.to_owned(),
+    })
+}
+
+fn prices(file: &CampaignFile, catalogue: &Catalogue) -> Result<BTreeMap<String, Credits>, Error> {
+    let documented = catalogue.iter().filter_map(|one| Some((one.name.clone(), one.price?)));
+    let mut prices: BTreeMap<String, Credits> = documented.collect();
+    for (name, price) in &file.budget.prices {
+        prices.insert(catalogue.get(name)?.name.clone(), *price);
+    }
+    Ok(prices)
+}
+
+fn guards(file: &CampaignFile) -> Guards {
+    Guards {
+        max_errors: file.guards.max_errors.unwrap_or(Share::Percent(25.0)),
+        max_errors_explicit: file.guards.max_errors.is_some(),
+        max_unrecognised: file.guards.max_unrecognised.unwrap_or(Share::Percent(1.0)),
+        accept_failures: file.guards.accept_failures,
+    }
+}
+
+fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
+    let found = file.keys.secret.as_ref().map(|source| secret::read(source, "the key secret", base));
+    Ok(found.transpose()?.map(KeySecret::new))
+}

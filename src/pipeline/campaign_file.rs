@@ -1,0 +1,273 @@
+//! The campaign file: TOML as the user writes it, and nothing decided yet. Command-line flags are folded into the same
+//! structure, so that there is one way from words to a campaign. No secret is ever in it, only where one is found.
+
+use crate::{
+    catalogue::{Declaration, Spelling},
+    client::Auth,
+    mapping::FieldSource,
+    model::{Credits, Mode, nearest::hint},
+    sink::OutputFormat,
+    source::Format,
+};
+use serde::Deserialize;
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// `rescreen.toml`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CampaignFile {
+    pub campaign: Option<String>,
+    pub mode: Mode,
+    pub service: ServiceTable,
+    pub input: InputTable,
+    pub budget: BudgetTable,
+    #[serde(rename = "check")]
+    pub checks: Vec<CheckTable>,
+    pub output: OutputTable,
+    pub keys: KeysTable,
+    pub ledger: LedgerTable,
+    pub guards: GuardsTable,
+    /// For the filter `table("name")`.
+    pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whole declarations of checks: new ones, or instead of those of the same name.
+    #[serde(rename = "declaration")]
+    pub declarations: Vec<Declaration>,
+    /// The service is the built-in simulator. Set by `--simulate`, never by the file.
+    #[serde(skip)]
+    pub simulate: bool,
+    /// Rows read of each source at most. Set by `--limit`, never by the file.
+    #[serde(skip)]
+    pub limit_rows: Option<u64>,
+    /// Set by `--expect-rows`.
+    #[serde(skip)]
+    pub expect_rows: Option<(u64, u64)>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServiceTable {
+    pub url: Option<String>,
+    pub api_key: Option<SecretSource>,
+    pub auth: Auth,
+    pub routes: Spelling,
+    pub per_minute: u32,
+    pub per_minute_max: u32,
+    /// Requests under way at once.
+    pub in_flight: usize,
+    pub proxy: Option<String>,
+    pub ca_file: Option<PathBuf>,
+    /// JSON pointer to the balance in the answer of `GET /my_credits`.
+    pub balance_pointer: Option<String>,
+}
+
+impl Default for ServiceTable {
+    fn default() -> ServiceTable {
+        ServiceTable {
+            url: None,
+            api_key: None,
+            auth: Auth::default(),
+            routes: Spelling::default(),
+            per_minute: 60,
+            per_minute_max: 120,
+            in_flight: 64,
+            proxy: None,
+            ca_file: None,
+            balance_pointer: None,
+        }
+    }
+}
+
+/// Where a secret is found.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum SecretSource {
+    /// An environment variable.
+    Env(String),
+    /// A file only its owner can read.
+    File(PathBuf),
+    /// A program and its arguments; its first output line is the secret. No shell.
+    Command(Vec<String>),
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputTable {
+    /// Relative to the campaign file; `-` is standard input.
+    pub paths: Vec<PathBuf>,
+    /// The column that fills `subject`.
+    pub id: Option<String>,
+    pub null: Option<Vec<String>>,
+    pub null_in: BTreeMap<String, Vec<String>>,
+    pub format: Option<Format>,
+    pub delimiter: Option<char>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetTable {
+    pub max_credits: Option<Credits>,
+    pub keep_balance: Credits,
+    pub prices: BTreeMap<String, Credits>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckTable {
+    #[serde(rename = "use")]
+    pub check: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub when: Option<String>,
+    #[serde(default)]
+    pub fields: BTreeMap<String, FieldSource>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputTable {
+    pub dir: Option<PathBuf>,
+    pub format: Option<OutputFormat>,
+    pub carry: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeysTable {
+    pub secret: Option<SecretSource>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LedgerTable {
+    pub path: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuardsTable {
+    pub max_errors: Option<Share>,
+    pub max_unrecognised: Option<Share>,
+    pub accept_failures: Option<Share>,
+}
+
+/// A number, or a share of a whole: `20` or `"2.5%"`.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Value")]
+pub enum Share {
+    Count(u64),
+    Percent(f64),
+}
+
+impl Share {
+    /// Whether `part` of `whole` is more than this allows.
+    pub fn is_exceeded(self, part: u64, whole: u64) -> bool {
+        match self {
+            Share::Count(most) => part > most,
+            Share::Percent(percent) => part as f64 > whole as f64 * percent / 100.0,
+        }
+    }
+}
+
+impl std::str::FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Share, String> {
+        let expected = || format!("expected a number like `20` or a share like `2.5%`, found `{text}`");
+        match text.strip_suffix('%') {
+            Some(percent) => match percent.trim().parse() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Share::Percent(percent)),
+                _ => Err(expected()),
+            },
+            None => text.parse().map(Share::Count).map_err(|_| expected()),
+        }
+    }
+}
+
+impl TryFrom<toml::Value> for Share {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Share, String> {
+        match value {
+            toml::Value::String(text) => text.parse(),
+            other => other.to_string().parse(),
+        }
+    }
+}
+
+/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one.
+///
+/// # Errors
+/// What is wrong with it, in the TOML reader's words.
+pub fn parse(text: &str) -> Result<CampaignFile, String> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        let hint = unknown_key(&message).map(|(key, known)| hint(key, known)).unwrap_or_default();
+        format!("{}{hint}", message.trim_end())
+    })
+}
+
+/// The key and the known ones in serde's "unknown field" message.
+fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
+    let rest = &message[message.find("unknown field `")?..];
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    Some((quoted.next()?, quoted.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
+        let message = parse("[budget]\nmax_credit = 5\n").unwrap_err();
+        assert!(message.contains("line 2") && message.ends_with("did you mean `max_credits`?"), "{message}");
+    }
+
+    #[test]
+    fn the_file_of_the_documentation_is_read() {
+        let text = r#"
+            campaign = "2026-11"
+            mode = "sandbox"
+            [service]
+            url = "http://127.0.0.1:8787"
+            api_key = { env = "RESCREEN_API_KEY" }
+            auth = "x-api-key"
+            routes = "guide"
+            per_minute = 60
+            per_minute_max = 120
+            [input]
+            paths = ["customers.csv"]
+            id = "customer_no"
+            null = ["", "NULL"]
+            [input.null_in]
+            surname = [""]
+            [budget]
+            max_credits = 5000
+            keep_balance = 500
+            prices = { aml-screening = 2 }
+            [[check]]
+            use = "aml-screening"
+            when = "status == 'active'"
+            fields.name = "{{ first_name }} {{ surname }}"
+            fields.entity = { value = 0 }
+            [output]
+            format = "parquet"
+            carry = ["customer_no", "branch"]
+            [tables.nationality]
+            American = "us"
+        "#;
+        let file = parse(text).unwrap();
+        assert_eq!(file.budget.max_credits, Some(Credits(5000)));
+        assert_eq!(file.service.api_key, Some(SecretSource::Env("RESCREEN_API_KEY".into())));
+        assert_eq!(file.checks[0].fields.len(), 2);
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_a_percentage() {
+        assert!("25%".parse::<Share>().unwrap().is_exceeded(26, 100));
+        assert!(!"25%".parse::<Share>().unwrap().is_exceeded(25, 100));
+        assert!("3".parse::<Share>().unwrap().is_exceeded(4, 1_000_000));
+        assert!("101%".parse::<Share>().is_err() && "few".parse::<Share>().is_err());
+    }
+}

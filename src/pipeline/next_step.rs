@@ -1,0 +1,124 @@
+//! What comes next for a request after an attempt: the pure half of the send loop.
+
+use super::flight::{Attempted, PUSH_BACK_MAX, Try};
+use crate::{
+    client::PushBack,
+    model::{
+        Mode,
+        state::{CACHED_REFUSALS_MAX, Outcome, State},
+    },
+};
+use std::time::Duration;
+
+/// Attempts of one request in one run.
+const ATTEMPTS_MAX: u32 = 6;
+/// Push-backs of one request in a row, after which it is left for another run.
+const PUSH_BACKS_MAX: u32 = 30;
+/// So many 429s under one key, each after an answer to somebody else, are a refusal cached under it.
+const CACHED_AFTER: u32 = 3;
+/// The repeat cooldown of a sandbox payload: 2 s by the description, up to 10 s in the wild.
+const COOLDOWN: Duration = Duration::from_millis(2_500);
+const COOLDOWN_MAX: Duration = Duration::from_secs(11);
+/// How often a pending answer is asked for again.
+const REPEAT: Duration = Duration::from_secs(5);
+const REPEAT_MAX: Duration = Duration::from_secs(60);
+
+/// What to do with a request.
+pub enum Next {
+    Answered(Try),
+    /// The service refused its content.
+    Failed,
+    Again(Try, Duration),
+    /// Its attempts in this run are over; in production it stays what it is.
+    LeftForLater,
+    /// The same in sandbox, where it fails.
+    AttemptsOver(Try),
+    /// A 429 is cached under its key.
+    NewKey(Try),
+    /// 402: look at the balance.
+    AskAccount(Try),
+    Misrouted(Try),
+    Unauthorised,
+    /// The service wants to be left alone for longer than a run waits.
+    PushedBack(Duration),
+}
+
+impl Attempted {
+    /// No working service was reached.
+    pub fn is_outage(&self) -> bool {
+        let server_error = self.http_status.is_none_or(|status| status >= 500);
+        match self.outcome {
+            Outcome::NotWritten | Outcome::Uncharged => true,
+            Outcome::Unknown => server_error,
+            _ => false,
+        }
+    }
+
+    /// A 2xx that is no answer of the service.
+    pub fn is_stranger(&self) -> bool {
+        self.outcome == Outcome::Unknown && self.http_status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// The refusal repeated under one key, and every attempt under it is proven uncharged.
+    pub fn may_change_key(&self) -> bool {
+        self.settled.state == State::Planned
+            && self.settled.refusals_in_row >= 2
+            && self.settled.cached_refusals < CACHED_REFUSALS_MAX
+    }
+}
+
+/// Decides what comes next. `answered` counts the answers of this run to anybody.
+pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+    match (attempted.settled.state, attempted.outcome) {
+        (State::Answered, _) => Next::Answered(one),
+        (State::Failed | State::Quarantined, _) => Next::Failed,
+        (_, Outcome::Unauthorised) => Next::Unauthorised,
+        (_, Outcome::Misrouted) => Next::Misrouted(one),
+        (_, Outcome::NoCredits) => Next::AskAccount(one),
+        (_, Outcome::RateLimited) => pushed_back(one, attempted, answered, mode),
+        (_, Outcome::Pending) => {
+            let delay = growing(REPEAT, one.put_off, REPEAT_MAX);
+            one.put_off += 1;
+            Next::Again(one, delay)
+        }
+        _ => {
+            one.attempts += 1;
+            match mode {
+                _ if one.attempts < ATTEMPTS_MAX => {
+                    let delay = one.delays.next_delay();
+                    Next::Again(one, delay)
+                }
+                Mode::Sandbox => Next::AttemptsOver(one),
+                Mode::Production => Next::LeftForLater,
+            }
+        }
+    }
+}
+
+fn pushed_back(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+    // The rate is proven fine where somebody else was answered since this one was last refused.
+    one.cached = if one.put_off > 0 && answered > one.answers_at_refusal { one.cached + 1 } else { one.cached };
+    one.answers_at_refusal = answered;
+    one.put_off += 1;
+    match attempted.push_back {
+        Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(wait),
+        _ if one.cached >= CACHED_AFTER && attempted.may_change_key() => Next::NewKey(one),
+        _ if one.put_off > PUSH_BACKS_MAX => Next::LeftForLater,
+        Some(PushBack::Stated(wait)) => Next::Again(one, wait),
+        Some(PushBack::Unstated) if mode == Mode::Sandbox => {
+            let delay = growing(COOLDOWN, one.put_off - 1, COOLDOWN_MAX);
+            Next::Again(one, delay)
+        }
+        // The gate is closed for all; this one waits for it with the others.
+        _ => Next::Again(one, Duration::ZERO),
+    }
+}
+
+/// `first`, doubled `times` times, `most` at most.
+fn growing(first: Duration, times: u32, most: Duration) -> Duration {
+    first.saturating_mul(2_u32.saturating_pow(times.min(16))).min(most)
+}
+
+#[cfg(test)]
+#[path = "next_step_tests.rs"]
+mod tests;

@@ -1,0 +1,114 @@
+//! What comes next, case by case.
+
+use super::*;
+use crate::{
+    ledger::Settled,
+    model::{Credits, RequestId},
+};
+
+fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
+    let settled =
+        Settled { state, refusals_in_row: 0, cached_refusals: 0, charged: Credits::ZERO, above_price: false };
+    Attempted {
+        settled,
+        outcome,
+        judgement: None,
+        http_status,
+        remaining: None,
+        push_back: None,
+        alike: String::new(),
+        message: String::new(),
+        other_side: None,
+    }
+}
+
+fn one() -> Try {
+    Try::new(RequestId(1), "aml-screening".to_owned())
+}
+
+#[test]
+fn an_unknown_outcome_is_tried_six_times_a_run_and_then_stays_in_doubt() {
+    let lost = attempted(State::InDoubt, Outcome::Unknown, None);
+    let mut current = one();
+    for _ in 0..5 {
+        let Next::Again(next, delay) = next_step(current, &lost, 0, Mode::Production) else { panic!("tried again") };
+        assert!(delay <= Duration::from_secs(60));
+        current = next;
+    }
+    assert!(matches!(next_step(current, &lost, 0, Mode::Production), Next::LeftForLater));
+}
+
+#[test]
+fn in_sandbox_attempts_over_is_a_failure() {
+    let mut last = one();
+    last.attempts = ATTEMPTS_MAX - 1;
+    let lost = attempted(State::InDoubt, Outcome::Unknown, None);
+    assert!(matches!(next_step(last, &lost, 0, Mode::Sandbox), Next::AttemptsOver(_)));
+}
+
+#[test]
+fn a_429_uses_up_no_attempt_and_waits_as_long_as_it_says() {
+    let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
+    refused.push_back = Some(PushBack::Stated(Duration::from_secs(7)));
+    let Next::Again(next, delay) = next_step(one(), &refused, 0, Mode::Production) else { panic!("tried again") };
+    assert_eq!((next.attempts, delay), (0, Duration::from_secs(7)));
+    refused.push_back = Some(PushBack::Stated(Duration::from_secs(901)));
+    assert!(matches!(next_step(next, &refused, 0, Mode::Production), Next::PushedBack(_)));
+}
+
+#[test]
+fn a_sandbox_cooldown_delays_one_request_alone_and_grows() {
+    let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
+    refused.push_back = Some(PushBack::Unstated);
+    let mut current = one();
+    for millis in [2_500, 5_000, 10_000, 11_000, 11_000] {
+        let Next::Again(next, delay) = next_step(current, &refused, 0, Mode::Sandbox) else { panic!("tried again") };
+        assert_eq!(delay, Duration::from_millis(millis));
+        current = next;
+    }
+}
+
+#[test]
+fn a_429_that_repeats_while_others_are_answered_is_cached_under_the_key() {
+    let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
+    refused.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
+    refused.settled.refusals_in_row = 4;
+    let mut current = one();
+    for answered in 0..3 {
+        let Next::Again(next, _) = next_step(current, &refused, answered, Mode::Production) else { panic!("again") };
+        current = next;
+    }
+    assert!(matches!(next_step(current, &refused, 3, Mode::Production), Next::NewKey(_)));
+    let mut quiet = one();
+    for _ in 0..10 {
+        let Next::Again(next, _) = next_step(quiet, &refused, 5, Mode::Production) else { panic!("the rate is not fine") };
+        quiet = next;
+    }
+}
+
+#[test]
+fn a_key_is_never_changed_while_anything_is_in_doubt() {
+    let mut refused = attempted(State::InDoubt, Outcome::NoCredits, Some(402));
+    refused.settled.refusals_in_row = 9;
+    assert!(!refused.may_change_key());
+}
+
+#[test]
+fn pending_is_asked_for_again_after_five_to_sixty_seconds() {
+    let pending = attempted(State::Repeating, Outcome::Pending, Some(202));
+    let mut current = one();
+    for seconds in [5, 10, 20, 40, 60, 60] {
+        let Next::Again(next, delay) = next_step(current, &pending, 0, Mode::Production) else { panic!("again") };
+        assert_eq!((next.attempts, delay), (0, Duration::from_secs(seconds)));
+        current = next;
+    }
+}
+
+#[test]
+fn outages_and_strangers_are_told_from_refusals() {
+    assert!(attempted(State::InDoubt, Outcome::Unknown, None).is_outage());
+    assert!(attempted(State::InDoubt, Outcome::Unknown, Some(502)).is_outage());
+    assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_outage());
+    assert!(attempted(State::InDoubt, Outcome::Unknown, Some(200)).is_stranger());
+    assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_stranger());
+}
