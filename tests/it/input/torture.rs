@@ -1,11 +1,14 @@
 //! Files made to break readers: none makes ours panic, and every record is a row or a failure.
 
-use super::{known_of, shown, splits_of};
+use super::{known_of, place, shown, splits_of};
 use crate::support::data::shared;
 use rescreen::model::{Record, Row};
 use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -51,6 +54,45 @@ fn no_csv_file_breaks_the_reader() {
     assert!(survived.iter().map(|(_, failures)| failures).sum::<usize>() > 100);
     for path in files {
         survive(&path, None);
+    }
+}
+
+#[test]
+fn a_stream_in_small_pieces_reads_like_the_file() {
+    let Some(folder) = shared("torture_csv") else { return };
+    let mut compared = 0;
+    for path in files(&folder).into_iter().chain(files(&folder.with_file_name("torture_json"))) {
+        let bytes = std::fs::read(&path).unwrap();
+        for format in [Format::Csv, Format::Jsonl] {
+            if bytes.len() > 6_000 {
+                continue;
+            }
+            let options = SourceOptions { format: Some(format), delimiter: Some(b','), ..SourceOptions::default() };
+            let read = |origin| {
+                let reader =
+                    SourceReader::open("f".into(), origin, &options, None).map_err(|error| error.to_string())?;
+                let splits = splits_of(reader).unwrap();
+                let records = splits.iter().flat_map(|split| &split.records);
+                Ok::<_, String>(records.map(|record| (shown(record), place(record))).collect::<Vec<_>>())
+            };
+            let whole = read(Origin::File(path.clone()));
+            let pieces = read(Origin::Reader(Box::new(Pieces(bytes.clone()))));
+            assert!(whole == pieces, "{path:?} as {format}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 400, "{compared} readings compared");
+}
+
+/// Gives three bytes at a time.
+struct Pieces(Vec<u8>);
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.len().min(3);
+        buffer[..count].copy_from_slice(&self.0[..count]);
+        self.0.drain(..count);
+        Ok(count)
     }
 }
 
