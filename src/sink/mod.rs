@@ -1,1 +1,40 @@
-//! (being built)
+//! Write: what a campaign found, as files that are whole or not there. The room's one decision is what a reader may trust:
+//! a part appears under its name only when it is complete and on the disk, the same rows give the same bytes, and the
+//! manifest names the parts that count.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `table` | schema, column, cell |
+//! | `writer` | a table being written |
+//! | `parquet_rows`, `jsonl_rows` | its two formats |
+//! | `new_file` | a file that appears whole |
+//! | `datasets` | the columns of results, failures, pending and skipped |
+//! | `dataset_rows` | one row of each |
+//! | `column_name` | the name of a column in the outputs |
+//! | `manifest`, `totals` | the parts that count, and the counts that must add up |
+//! | `folder` | the output folder: access rights, README, what is left over |
+
+mod column_name;
+mod dataset_rows;
+mod datasets;
+mod error;
+mod folder;
+mod jsonl_rows;
+mod manifest;
+mod new_file;
+mod parquet_rows;
+mod table;
+mod totals;
+mod writer;
+
+pub use column_name::column_name;
+pub use dataset_rows::{
+    AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, SkippedRow, result_id,
+};
+pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
+pub use error::SinkError;
+pub use folder::{create_folder, sweep, write_readme};
+pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
+pub use table::{Cell, Column, Kind, OutputFormat, Schema};
+pub use totals::{CheckTotals, InputTotals, SourceTotals};
+pub use writer::{TableWriter, WrittenFile};

@@ -1,0 +1,252 @@
+//! One row of each dataset, with typed fields, and its cells in the order of the schema.
+
+use super::Cell;
+use crate::{
+    catalogue::ColumnValue,
+    model::{Credits, Failure, IdempotencyKey, Mode, Verdict, key::hex},
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The `mode` of an output: the campaign's, unless its answers came from the simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputMode {
+    Production,
+    Sandbox,
+    Simulated,
+}
+
+impl OutputMode {
+    /// The mode of the outputs of a ledger: one that has met the simulator is `simulated` for good.
+    pub fn of(mode: Mode, simulated: bool) -> OutputMode {
+        match mode {
+            _ if simulated => OutputMode::Simulated,
+            Mode::Production => OutputMode::Production,
+            Mode::Sandbox => OutputMode::Sandbox,
+        }
+    }
+
+    /// The word in the outputs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OutputMode::Production => "production",
+            OutputMode::Sandbox => "sandbox",
+            OutputMode::Simulated => "simulated",
+        }
+    }
+}
+
+/// What every row of every dataset says: which ask it is.
+#[derive(Clone, Copy)]
+pub struct Head<'a> {
+    pub campaign: &'a str,
+    pub mode: OutputMode,
+    /// The check's name in the campaign; `None` for a row that could not be read, which stands for all checks.
+    pub check_name: Option<&'a str>,
+    /// The cell of the column the user named as `id`.
+    pub subject: Option<&'a str>,
+    pub source: &'a str,
+    pub row_number: u64,
+}
+
+impl Head<'_> {
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::Text(result_id(self.campaign, self.mode, self.check_name, self.source, self.row_number)),
+            Cell::text(self.campaign),
+            Cell::text(self.mode.as_str()),
+            Cell::or_null(self.check_name.map(Cell::text)),
+            Cell::or_null(self.subject.map(Cell::text)),
+        ]
+    }
+}
+
+/// The identity of an ask in the outputs, for merges: 32 hexadecimal characters, the same in every run and every format.
+pub fn result_id(campaign: &str, mode: OutputMode, check_name: Option<&str>, source: &str, row_number: u64) -> String {
+    let form = serde_json::json!([campaign, mode.as_str(), check_name, source, row_number]).to_string();
+    hex(&Sha256::digest(form.as_bytes())[..16])
+}
+
+/// Whether an ask was answered by a request of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerSource {
+    Sent,
+    /// An equal ask of the campaign was sent; this one costs nothing.
+    Duplicate,
+}
+
+/// A row of results: final.
+pub struct ResultRow<'a> {
+    pub head: Head<'a>,
+    pub verdict: Verdict,
+    pub finding: &'a str,
+    /// One for each carried column.
+    pub carried: Vec<Option<String>>,
+    /// One for each typed column of the check.
+    pub columns: Vec<ColumnValue>,
+    /// Microseconds since 1970.
+    pub completed_at_us: i64,
+    /// 0 on a duplicate: the column sums to the charge.
+    pub credits: Credits,
+    pub answer_source: AnswerSource,
+    /// The service's own name for the request, where the answer gives one.
+    pub request_id: Option<&'a str>,
+    pub idempotency_key: IdempotencyKey,
+    pub http_status: Option<u16>,
+    pub attempts: u32,
+    pub latency_ms: Option<u64>,
+    /// Microseconds since 1970.
+    pub requested_at_us: Option<i64>,
+    /// The canonical fields, JSON.
+    pub sent: &'a str,
+    /// The raw answer, JSON.
+    pub answer: &'a str,
+}
+
+impl ResultRow<'_> {
+    /// The cells in the order of [`super::results_schema`].
+    pub fn into_cells(self) -> Vec<Cell> {
+        let mut cells = self.head.cells();
+        cells.extend([Cell::text(self.verdict.as_str()), Cell::text(self.finding)]);
+        cells.extend(self.carried.into_iter().map(|text| Cell::or_null(text.map(Cell::Text))));
+        cells.extend(self.columns.into_iter().map(Cell::from));
+        cells.extend([
+            Cell::Timestamp(self.completed_at_us),
+            Cell::integer(self.credits.0),
+            Cell::text(match self.answer_source {
+                AnswerSource::Sent => "sent",
+                AnswerSource::Duplicate => "duplicate",
+            }),
+            Cell::or_null(self.request_id.map(Cell::text)),
+            Cell::Text(self.idempotency_key.to_string()),
+            Cell::text(self.head.source),
+            Cell::integer(self.head.row_number),
+            Cell::or_null(self.http_status.map(Cell::integer)),
+            Cell::integer(self.attempts),
+            Cell::or_null(self.latency_ms.map(Cell::integer)),
+            Cell::or_null(self.requested_at_us.map(Cell::Timestamp)),
+            Cell::text(self.sent),
+            Cell::text(self.answer),
+        ]);
+        cells
+    }
+}
+
+/// A row of failures.
+pub struct FailureRow<'a> {
+    pub head: Head<'a>,
+    pub failure: &'a Failure,
+    pub http_status: Option<u16>,
+    pub attempts: u32,
+    pub possibly_charged: bool,
+    /// Whether `run --retry` would take it along.
+    pub retryable: bool,
+    pub line: u64,
+    pub byte_offset: u64,
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// The input row, JSON.
+    pub input: &'a str,
+}
+
+impl FailureRow<'_> {
+    /// The cells in the order of [`super::failures_schema`].
+    pub fn into_cells(self) -> Vec<Cell> {
+        let mut cells = self.head.cells();
+        cells.extend([
+            Cell::text(self.failure.stage.as_str()),
+            Cell::text(self.failure.code.as_str()),
+            Cell::text(self.failure.message.as_str()),
+            Cell::or_null(self.http_status.map(Cell::integer)),
+            Cell::integer(self.attempts),
+            Cell::Boolean(self.possibly_charged),
+            Cell::Boolean(self.retryable),
+            Cell::text(self.head.source),
+            Cell::integer(self.head.row_number),
+            Cell::integer(self.line),
+            Cell::integer(self.byte_offset),
+            Cell::or_null(self.idempotency_key.map(|key| Cell::Text(key.to_string()))),
+            Cell::text(self.input),
+        ]);
+        cells
+    }
+}
+
+/// Why an ask is not settled yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PendingReason {
+    Unsent,
+    InDoubt,
+    ServiceJob,
+    Repeating,
+    Quarantined,
+}
+
+impl PendingReason {
+    /// The word in the outputs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PendingReason::Unsent => "unsent",
+            PendingReason::InDoubt => "in_doubt",
+            PendingReason::ServiceJob => "service_job",
+            PendingReason::Repeating => "repeating",
+            PendingReason::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// A row of pending.
+pub struct PendingRow<'a> {
+    pub head: Head<'a>,
+    pub reason: PendingReason,
+    pub job_id: Option<&'a str>,
+    /// Until when it can settle by itself; microseconds since 1970.
+    pub deadline_us: Option<i64>,
+}
+
+impl PendingRow<'_> {
+    /// The cells in the order of [`super::pending_schema`].
+    pub fn into_cells(self) -> Vec<Cell> {
+        let mut cells = self.head.cells();
+        cells.extend([
+            Cell::text(self.reason.as_str()),
+            Cell::or_null(self.job_id.map(Cell::text)),
+            Cell::or_null(self.deadline_us.map(Cell::Timestamp)),
+        ]);
+        cells
+    }
+}
+
+/// A row of skipped.
+pub struct SkippedRow<'a> {
+    pub head: Head<'a>,
+    pub reason: &'a str,
+}
+
+impl SkippedRow<'_> {
+    /// The cells in the order of [`super::skipped_schema`].
+    pub fn into_cells(self) -> Vec<Cell> {
+        let mut cells = self.head.cells();
+        cells.push(Cell::text(self.reason));
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_id_never_changes_and_its_parts_cannot_run_together() {
+        let id = |campaign, source| result_id(campaign, OutputMode::Sandbox, Some("aml"), source, 7);
+        assert_eq!(id("2026-11", "a.csv"), FROZEN);
+        assert_ne!(id("x\",\"y", "z"), id("x", "y\",\"z"));
+        assert_ne!(
+            result_id("c", OutputMode::Sandbox, None, "s", 1),
+            result_id("c", OutputMode::Sandbox, Some("null"), "s", 1)
+        );
+    }
+
+    /// SHA-256 of `["2026-11","sandbox","aml","a.csv",7]`, first 16 bytes: `printf … | sha256sum`.
+    const FROZEN: &str = "9d1276c1c5780fa6f9558c71ae4ed294";
+}

@@ -1,0 +1,25 @@
+//! What stops the writing of outputs. Each of them is met again on the next run, which writes the same bytes.
+
+use std::{io, path::PathBuf};
+
+/// Why an output cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    #[error("{}: {step} failed: {fault}; free space or access rights, then run again", .path.display())]
+    Storage { path: PathBuf, step: &'static str, fault: io::Error },
+    #[error("{}: writing Parquet failed: {fault}", .path.display())]
+    Parquet { path: PathBuf, fault: parquet::errors::ParquetError },
+    #[error("{}: a row does not fit its table: {fault}", .path.display())]
+    Row { path: PathBuf, fault: String },
+    #[error("output columns `{first}` and `{second}` would both be called `{name}`; rename or drop one of them")]
+    ColumnClash { first: String, second: String, name: String },
+    #[error("{}: not a manifest: {fault}; it was changed by another hand, or belongs to another program", .path.display())]
+    Manifest { path: PathBuf, fault: serde_json::Error },
+    #[error(
+        "{}: expected a manifest of version {}, found {found}; use the release of rescreen that wrote it, or a newer one",
+        .path.display(), super::MANIFEST_VERSION
+    )]
+    ManifestVersion { path: PathBuf, found: String },
+    #[error("{}: the manifest may not say complete: {fault}", .path.display())]
+    NotComplete { path: PathBuf, fault: String },
+}

@@ -1,0 +1,110 @@
+//! The output folder: the owner's alone, with a README that says what must not be deleted. It decides what is left over
+//! from earlier runs and may go: temporary files, and snapshot files the manifest no longer names. Result parts and what
+//! others put there are never touched.
+
+use super::{
+    SinkError,
+    manifest::{DatasetKind, Manifest},
+    new_file::{NewFile, is_temporary},
+};
+use std::{
+    collections::HashSet,
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+const README_NAME: &str = "README.txt";
+
+const README: &str = "\
+This folder was written by rescreen. It is personal data: keep it where only those may read who must.
+
+ledger.sqlite      The receipts: what was asked, sent, answered and charged. Do not delete, edit or copy it while a run
+                   is under way. Without it nothing shows what was paid for, and running the campaign again may cost
+                   credits again.
+manifest.json      The parts that count, their columns and digests, and the totals. \"complete\": true means that every
+                   row of the input is answered or accounted for.
+results/           The answers, one folder for each check. Final: rows are only ever added, so results/**/* can be read
+                   as it is.
+failures/          What could not be asked or was refused, and why.
+pending/           What is not settled yet.
+skipped/           What was not to be asked.
+
+failures/, pending/ and skipped/ are snapshots, replaced at each publication: read them through manifest.json, which
+names the files of the present one.
+
+To go on, or to publish anew, run the same command again: what was paid for is not paid for twice.
+";
+
+/// The kinds that are replaced as a whole.
+const SNAPSHOTS: [DatasetKind; 3] = [DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
+
+/// Makes a folder and its parents, readable by the owner alone; one that exists is left as it is.
+pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|fault| SinkError::Storage {
+        path: folder.to_owned(),
+        step: "making the folder",
+        fault,
+    })
+}
+
+/// Writes the README of an output folder, unless there is one.
+pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
+    let path = folder.join(README_NAME);
+    if path.exists() {
+        return Ok(());
+    }
+    create_folder(folder)?;
+    let mut file = NewFile::create(&path)?;
+    file.write_all(README.as_bytes()).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
+    file.publish().map(|_| ())
+}
+
+/// Removes what no manifest names any more: stale temporary files, and snapshot files of earlier publications. To be
+/// called by the one process that holds the ledger, after the manifest is written. Returns how many files went.
+pub fn sweep(folder: &Path, manifest: &Manifest) -> Result<u64, SinkError> {
+    let named: HashSet<&str> =
+        manifest.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| part.path.as_str()).collect();
+    let mut removed = remove(folder, "", false, &|name, _| is_temporary(name))?;
+    removed += remove(folder, "results/", true, &|name, _| is_temporary(name))?;
+    for kind in SNAPSHOTS {
+        removed += remove(folder, &format!("{}/", kind.as_str()), true, &|name, path| {
+            let ours = name.starts_with("part-") && (name.ends_with(".parquet") || name.ends_with(".jsonl"));
+            is_temporary(name) || (ours && !named.contains(path))
+        })?;
+    }
+    Ok(removed)
+}
+
+/// Removes the files below `under` (relative, ending in `/`) of which `goes` says so. Links are not followed.
+fn remove(folder: &Path, under: &str, deep: bool, goes: &dyn Fn(&str, &str) -> bool) -> Result<u64, SinkError> {
+    let here = folder.join(under);
+    let failed = |step| {
+        let path = here.clone();
+        move |fault| SinkError::Storage { path, step, fault }
+    };
+    let entries = match fs::read_dir(&here) {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(failed("listing"))?,
+    };
+    let mut removed = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed("listing"))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let file_type = entry.file_type().map_err(failed("listing"))?;
+        if file_type.is_dir() && deep {
+            removed += remove(folder, &format!("{under}{name}/"), deep, goes)?;
+        } else if file_type.is_file() && goes(&name, &format!("{under}{name}")) {
+            fs::remove_file(entry.path()).map_err(failed("removing a stale file"))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}

@@ -1,0 +1,172 @@
+//! The manifest: the parts that count, their schemas and digests, and the totals. It is written last and replaced as a
+//! whole; a part it does not name does not count. It may say complete only when every ask is accounted for.
+
+use super::{
+    Kind, OutputFormat, OutputMode, Schema, SinkError, WrittenFile,
+    new_file::NewFile,
+    totals::{CheckTotals, InputTotals},
+};
+use serde::{Deserialize, Serialize};
+use std::{fs, io, io::Write, path::Path};
+
+/// The manifest's name in the output folder.
+pub const MANIFEST_NAME: &str = "manifest.json";
+/// The shape of the manifest.
+pub const MANIFEST_VERSION: u32 = 1;
+
+/// What an output folder holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`MANIFEST_VERSION`].
+    pub manifest_version: u32,
+    /// `rescreen <version>`.
+    pub program: String,
+    pub campaign: String,
+    pub mode: OutputMode,
+    /// Nothing is pending, and the counts add up to the input.
+    pub complete: bool,
+    pub format: OutputFormat,
+    pub datasets: Vec<Dataset>,
+    pub totals: Vec<CheckTotals>,
+    pub input: InputTotals,
+}
+
+/// One dataset: all its parts have one schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dataset {
+    pub kind: DatasetKind,
+    /// The check whose results these are; `None` where a dataset holds all checks.
+    pub check: Option<String>,
+    pub schema: Vec<ColumnType>,
+    pub parts: Vec<Part>,
+}
+
+/// The four datasets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DatasetKind {
+    Results,
+    Failures,
+    Pending,
+    Skipped,
+}
+
+impl DatasetKind {
+    /// The word, and the name of the folder.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DatasetKind::Results => "results",
+            DatasetKind::Failures => "failures",
+            DatasetKind::Pending => "pending",
+            DatasetKind::Skipped => "skipped",
+        }
+    }
+}
+
+/// A column in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnType {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: Kind,
+}
+
+impl Schema {
+    /// The schema as the manifest says it.
+    pub fn column_types(&self) -> Vec<ColumnType> {
+        self.columns.iter().map(|column| ColumnType { name: column.name.clone(), kind: column.kind }).collect()
+    }
+}
+
+/// One immutable file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Relative to the output folder, with `/`.
+    pub path: String,
+    pub rows: u64,
+    pub bytes: u64,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha256: String,
+}
+
+impl Part {
+    /// The part a written file is, under its path relative to the output folder.
+    pub fn of(path: impl Into<String>, written: WrittenFile) -> Part {
+        Part { path: path.into(), rows: written.rows, bytes: written.bytes, sha256: written.sha256 }
+    }
+}
+
+impl Manifest {
+    /// Every ask of every check is in exactly one of results, failures, pending and skipped.
+    pub fn accounts(&self) -> Result<(), String> {
+        self.totals.iter().try_for_each(CheckTotals::accounts)
+    }
+
+    /// What a complete campaign must show besides: nothing pending, the totals of readable rows, and parts that hold
+    /// exactly the rows the totals speak of.
+    fn completes(&self) -> Result<(), String> {
+        self.accounts()?;
+        for totals in &self.totals {
+            if totals.pending > 0 {
+                return Err(format!("check `{}`: {} asks are pending", totals.check, totals.pending));
+            }
+            if totals.asks + self.input.unreadable_rows != self.input.rows {
+                return Err(format!(
+                    "check `{}`: expected one ask for each of {} rows less {} unreadable ones, found {}",
+                    totals.check, self.input.rows, self.input.unreadable_rows, totals.asks
+                ));
+            }
+            let check = Some(totals.check.as_str());
+            self.expect_rows(DatasetKind::Results, check, totals.results)?;
+        }
+        let sum = |count: fn(&CheckTotals) -> u64| self.totals.iter().map(count).sum::<u64>();
+        let failures = sum(|totals| totals.failures) + self.input.unreadable_rows;
+        self.expect_rows(DatasetKind::Failures, None, failures)?;
+        self.expect_rows(DatasetKind::Pending, None, 0)?;
+        self.expect_rows(DatasetKind::Skipped, None, sum(|totals| totals.skipped))
+    }
+
+    /// The rows in the parts of a kind, of one check where `check` says so.
+    fn expect_rows(&self, kind: DatasetKind, check: Option<&str>, expected: u64) -> Result<(), String> {
+        let of_check = |dataset: &&Dataset| check.is_none() || dataset.check.as_deref() == check;
+        let datasets = self.datasets.iter().filter(|dataset| dataset.kind == kind).filter(of_check);
+        let found: u64 = datasets.flat_map(|dataset| &dataset.parts).map(|part| part.rows).sum();
+        if found == expected {
+            return Ok(());
+        }
+        let of = check.map(|check| format!(" of check `{check}`")).unwrap_or_default();
+        Err(format!("expected {expected} rows in the parts of {}{of}, found {found}", kind.as_str()))
+    }
+
+    /// Replaces the manifest of an output folder as a whole. Refuses one that says complete and is not.
+    pub fn write_atomically(&self, folder: &Path) -> Result<(), SinkError> {
+        let path = folder.join(MANIFEST_NAME);
+        if self.complete {
+            self.completes().map_err(|fault| SinkError::NotComplete { path: path.clone(), fault })?;
+        }
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|fault| SinkError::Manifest { path: path.clone(), fault })?;
+        text.push(b'\n');
+        let mut file = NewFile::create(&path)?;
+        file.write_all(&text).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
+        file.publish().map(|_| ())
+    }
+
+    /// The manifest of an output folder; `None` where nothing was published yet.
+    pub fn read(folder: &Path) -> Result<Option<Manifest>, SinkError> {
+        let path = folder.join(MANIFEST_NAME);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(fault) => return Err(SinkError::Storage { path, step: "reading", fault }),
+        };
+        let invalid = |fault| SinkError::Manifest { path: path.clone(), fault };
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(invalid)?;
+        // The version first: another version has another shape.
+        let version = &value["manifest_version"];
+        if *version != MANIFEST_VERSION {
+            return Err(SinkError::ManifestVersion { path, found: version.to_string() });
+        }
+        serde_json::from_value(value).map(Some).map_err(invalid)
+    }
+}

@@ -1,0 +1,112 @@
+//! A file that appears whole: written under a temporary name beside its own, on the disk before it is renamed, and gone
+//! when it is given up. It decides the order: flush, fsync, rename, fsync of the folder.
+
+use super::SinkError;
+use crate::model::key::hex;
+use sha2::{Digest, Sha256};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A file on its way.
+pub(super) struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    writer: BufWriter<File>,
+    hasher: Sha256,
+    bytes: u64,
+    published: bool,
+}
+
+/// A file that is there: its size in bytes and its SHA-256 in hexadecimal.
+pub(super) struct Published {
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+}
+
+/// The temporary name of a file: hidden, so that no pattern like `*.parquet` finds it.
+fn temporary_name(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// Whether a file's name is a temporary one of ours.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".tmp")
+}
+
+impl NewFile {
+    /// Begins a file in an existing folder; its access right is the owner's alone.
+    pub(super) fn create(path: &Path) -> Result<NewFile, SinkError> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("output");
+        let temporary = path.with_file_name(temporary_name(name));
+        let failed = |step| {
+            let path = temporary.clone();
+            move |fault| SinkError::Storage { path, step, fault }
+        };
+        match fs::remove_file(&temporary) {
+            Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("removing a stale file")(fault));
+            }
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&temporary).map_err(failed("creating"))?;
+        Ok(NewFile {
+            path: path.to_owned(),
+            temporary,
+            writer: BufWriter::with_capacity(BUFFER_BYTES, file),
+            hasher: Sha256::new(),
+            bytes: 0,
+            published: false,
+        })
+    }
+
+    /// Puts the file on the disk and under its name, in place of what was there.
+    pub(super) fn publish(mut self) -> Result<Published, SinkError> {
+        let failed = |step| {
+            let path = self.path.clone();
+            move |fault| SinkError::Storage { path, step, fault }
+        };
+        self.writer.flush().map_err(failed("writing"))?;
+        self.writer.get_ref().sync_all().map_err(failed("fsync"))?;
+        fs::rename(&self.temporary, &self.path).map_err(failed("renaming"))?;
+        self.published = true;
+        sync_folder(self.path.parent().unwrap_or(Path::new("."))).map_err(failed("fsync of the folder"))?;
+        Ok(Published { bytes: self.bytes, sha256: hex(&self.hasher.clone().finalize()) })
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(part)?;
+        self.hasher.update(&part[..count]);
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.published {
+            // What cannot be removed here is swept at the next start.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Makes a rename durable.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

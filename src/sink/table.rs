@@ -1,0 +1,199 @@
+//! A table: columns of six kinds, and rows of cells that fit them. One abstraction serves all datasets and both formats;
+//! it decides which cell a column takes.
+
+use crate::catalogue::ColumnValue;
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Text,
+    /// 64 bits, signed.
+    Integer,
+    /// 64 bits, floating.
+    Number,
+    Boolean,
+    /// A day without a time zone.
+    Date,
+    /// UTC, microseconds.
+    Timestamp,
+}
+
+impl Kind {
+    /// The word in the manifest and in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+            Kind::Date => "date",
+            Kind::Timestamp => "timestamp",
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub kind: Kind,
+    pub nullable: bool,
+}
+
+/// The columns of a table, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    pub columns: Vec<Column>,
+}
+
+/// One value of a row.
+#[derive(Clone, PartialEq)]
+pub enum Cell {
+    Null,
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Boolean(bool),
+    Date(jiff::civil::Date),
+    /// Microseconds since 1970, UTC.
+    Timestamp(i64),
+}
+
+impl Cell {
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell::Text(text.into())
+    }
+
+    /// A whole number; what is above 2^63 - 1 becomes that.
+    pub fn integer(number: impl TryInto<i64>) -> Cell {
+        Cell::Integer(number.try_into().unwrap_or(i64::MAX))
+    }
+
+    /// The cell, or null where there is none.
+    pub fn or_null(cell: Option<Cell>) -> Cell {
+        cell.unwrap_or(Cell::Null)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Cell::Null => None,
+            Cell::Text(_) => Some(Kind::Text),
+            Cell::Integer(_) => Some(Kind::Integer),
+            Cell::Number(_) => Some(Kind::Number),
+            Cell::Boolean(_) => Some(Kind::Boolean),
+            Cell::Date(_) => Some(Kind::Date),
+            Cell::Timestamp(_) => Some(Kind::Timestamp),
+        }
+    }
+}
+
+impl fmt::Debug for Cell {
+    /// Cells are personal data: only their kind is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().map_or("null", |_| "[redacted]"))
+    }
+}
+
+impl From<ColumnValue> for Cell {
+    fn from(value: ColumnValue) -> Cell {
+        match value {
+            ColumnValue::Null => Cell::Null,
+            ColumnValue::Text(text) => Cell::Text(text),
+            ColumnValue::Integer(number) => Cell::Integer(number),
+            ColumnValue::Number(number) => Cell::Number(number),
+            ColumnValue::Boolean(truth) => Cell::Boolean(truth),
+            ColumnValue::Date(day) => Cell::Date(day),
+        }
+    }
+}
+
+impl Schema {
+    /// Whether a row fits, or what does not: never the value itself.
+    pub(super) fn admit(&self, row: &[Cell]) -> Result<(), String> {
+        if row.len() != self.columns.len() {
+            return Err(format!("expected {} cells, found {}", self.columns.len(), row.len()));
+        }
+        for (column, cell) in self.columns.iter().zip(row) {
+            let Column { name, kind, nullable } = column;
+            let expected = kind.as_str();
+            match cell.kind() {
+                None if *nullable => {}
+                None => return Err(format!("column `{name}`: expected {expected}, found null")),
+                Some(found) if found != *kind => {
+                    return Err(format!("column `{name}`: expected {expected}, found {}", found.as_str()));
+                }
+                Some(_) => {}
+            }
+            if matches!(cell, Cell::Number(number) if !number.is_finite()) {
+                return Err(format!("column `{name}`: expected a finite number"));
+            }
+            if matches!(cell, Cell::Timestamp(at_us) if jiff::Timestamp::from_microsecond(*at_us).is_err()) {
+                return Err(format!("column `{name}`: expected a timestamp of the years -9999 to 9999"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The format of the outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    #[default]
+    Parquet,
+    Jsonl,
+}
+
+impl OutputFormat {
+    /// The word in files and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OutputFormat::Parquet => "parquet",
+            OutputFormat::Jsonl => "jsonl",
+        }
+    }
+
+    /// The ending of a file's name, without the dot.
+    pub fn extension(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for OutputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OutputFormat, String> {
+        match text {
+            "parquet" => Ok(OutputFormat::Parquet),
+            "jsonl" => Ok(OutputFormat::Jsonl),
+            other => Err(format!("format is `parquet` or `jsonl`, not `{other}`")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_does_not_fit_is_told_by_its_column_and_not_by_its_value() {
+        let column = |name: &str, kind, nullable| Column { name: name.into(), kind, nullable };
+        let schema = Schema { columns: vec![column("id", Kind::Text, false), column("n", Kind::Number, true)] };
+        let fault = |row: &[Cell]| schema.admit(row).unwrap_err();
+        assert!(schema.admit(&[Cell::text("x"), Cell::Null]).is_ok());
+        assert_eq!(fault(&[Cell::Null, Cell::Null]), "column `id`: expected text, found null");
+        assert_eq!(fault(&[Cell::text("x"), Cell::text("Jo")]), "column `n`: expected number, found text");
+        assert_eq!(fault(&[Cell::text("x")]), "expected 2 cells, found 1");
+        assert_eq!(fault(&[Cell::text("x"), Cell::Number(f64::NAN)]), "column `n`: expected a finite number");
+        assert_eq!(format!("{:?}", [Cell::text("Thandi"), Cell::Null]), "[[redacted], null]");
+    }
+}

@@ -1,0 +1,63 @@
+//! The counts of a campaign, and the proof that every ask is in exactly one place. A manifest may only say complete when
+//! they add up.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What became of the asks of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CheckTotals {
+    /// The check's name in the campaign.
+    pub check: String,
+    /// Rows that could be read.
+    pub asks: u64,
+    pub results: u64,
+    pub failures: u64,
+    pub pending: u64,
+    pub skipped: u64,
+    /// Credits charged.
+    pub credits: u64,
+    /// Results by verdict.
+    pub by_verdict: BTreeMap<String, u64>,
+}
+
+impl CheckTotals {
+    /// Results, failures, pending and skipped are the asks, and the verdicts are the results.
+    pub fn accounts(&self) -> Result<(), String> {
+        let CheckTotals { check, asks, results, failures, pending, skipped, .. } = self;
+        let found: u128 = [results, failures, pending, skipped].into_iter().map(|count| u128::from(*count)).sum();
+        if found != u128::from(*asks) {
+            return Err(format!(
+                "check `{check}`: expected {asks} asks, found {results} results + {failures} failures + {pending} pending \
+                 + {skipped} skipped = {found}"
+            ));
+        }
+        let by_verdict: u128 = self.by_verdict.values().map(|count| u128::from(*count)).sum();
+        if by_verdict != u128::from(*results) {
+            return Err(format!("check `{check}`: expected {results} results, found verdicts for {by_verdict}"));
+        }
+        Ok(())
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct InputTotals {
+    /// Records, the unreadable ones included.
+    pub rows: u64,
+    /// Records that could not be read: one failure each, which stands for all checks.
+    pub unreadable_rows: u64,
+    pub sources: Vec<SourceTotals>,
+}
+
+/// What was read of one source.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SourceTotals {
+    pub name: String,
+    pub rows: u64,
+    pub bytes: u64,
+    /// SHA-256 of these bytes, hexadecimal.
+    pub sha256: String,
+    /// Whether it was read to its end.
+    pub complete: bool,
+}

@@ -1,0 +1,75 @@
+//! A table being written: rows in, a file that appears whole out. It decides nothing about bytes; the formats do.
+
+use super::{
+    Cell, OutputFormat, Schema, SinkError, folder::create_folder, jsonl_rows::JsonlRows, new_file::NewFile,
+    parquet_rows::ParquetRows,
+};
+use std::path::{Path, PathBuf};
+
+/// A table on its way. Dropped before [`TableWriter::finish`], it leaves nothing behind.
+pub struct TableWriter {
+    path: PathBuf,
+    schema: Schema,
+    rows: u64,
+    format: Format,
+}
+
+enum Format {
+    Parquet(Box<ParquetRows>),
+    Jsonl(Box<JsonlRows>),
+}
+
+/// A table that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFile {
+    pub rows: u64,
+    pub bytes: u64,
+    /// Hexadecimal.
+    pub sha256: String,
+}
+
+impl TableWriter {
+    /// Begins a table at `path`; folders that are missing are made.
+    pub fn create(path: &Path, format: OutputFormat, schema: &Schema) -> Result<TableWriter, SinkError> {
+        if let Some(folder) = path.parent() {
+            create_folder(folder)?;
+        }
+        let file = NewFile::create(path)?;
+        let format = match format {
+            OutputFormat::Parquet => Format::Parquet(Box::new(
+                ParquetRows::new(file, schema).map_err(|fault| SinkError::Parquet { path: path.to_owned(), fault })?,
+            )),
+            OutputFormat::Jsonl => Format::Jsonl(Box::new(JsonlRows::new(file, schema))),
+        };
+        Ok(TableWriter { path: path.to_owned(), schema: schema.clone(), rows: 0, format })
+    }
+
+    /// Adds a row: one cell for each column of the schema.
+    pub fn write_row(&mut self, row: Vec<Cell>) -> Result<(), SinkError> {
+        self.schema.admit(&row).map_err(|fault| SinkError::Row { path: self.path.clone(), fault })?;
+        match &mut self.format {
+            Format::Parquet(rows) => {
+                rows.write(row).map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?;
+            }
+            Format::Jsonl(rows) => rows.write(&row).map_err(|fault| SinkError::Storage {
+                path: self.path.clone(),
+                step: "writing",
+                fault,
+            })?,
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Makes the table appear under its name, whole and on the disk.
+    pub fn finish(self) -> Result<WrittenFile, SinkError> {
+        let file = match self.format {
+            Format::Parquet(rows) => {
+                rows.finish().map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?
+            }
+            Format::Jsonl(rows) => rows.finish(),
+        };
+        let published = file.publish()?;
+        Ok(WrittenFile { rows: self.rows, bytes: published.bytes, sha256: published.sha256 })
+    }
+}

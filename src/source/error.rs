@@ -1,0 +1,50 @@
+//! What stops the reading of a source. A record that cannot be read is no error: it is data, see `damage`.
+
+use std::{io, ops::RangeInclusive, sync::Arc};
+
+/// Why a source cannot be read, or not any further.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    #[error("{source_name}: cannot be opened: {fault}")]
+    Open { source_name: Arc<str>, fault: io::Error },
+    #[error("{source_name}: reading failed after byte {offset}: {fault}; what was taken before is kept, run again")]
+    Read { source_name: Arc<str>, offset: u64, fault: io::Error },
+    #[error("{source_name}: expected a file, found a folder; name the files in it")]
+    Folder { source_name: Arc<str> },
+    #[error("{source_name}: {what} is not read by this version, unpack it first (to CSV or JSON lines)")]
+    Packed { source_name: Arc<str>, what: &'static str },
+    #[error("{source_name}: expected UTF-8, found UTF-16; save the file as UTF-8 (`CSV UTF-8` in a spreadsheet)")]
+    Utf16 { source_name: Arc<str> },
+    #[error(
+        "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` makes lines out of it"
+    )]
+    JsonList { source_name: Arc<str> },
+    #[error("{source_name}: expected a header line with the names of the columns, found an empty input")]
+    NoHeader { source_name: Arc<str> },
+    #[error("{source_name}: the header: expected UTF-8 text, found {found} in column {column}")]
+    HeaderNotText { source_name: Arc<str>, column: usize, found: &'static str },
+    #[error("{source_name}: the header: expected {expected}; is a quote left open in it?")]
+    HeaderUnended { source_name: Arc<str>, expected: &'static str },
+    #[error("{source_name}: the header: columns {first} and {second} are both called `{name}`; rename one of them")]
+    DuplicateColumn { source_name: Arc<str>, name: String, first: usize, second: usize },
+    #[error("{source_name}: the header: expected at most {max} columns, found {found}", max = super::COLUMNS_MAX)]
+    TooManyColumns { source_name: Arc<str>, found: usize },
+    #[error(
+        "{source_name}: this input is not the one read before: of the {rows_known} rows taken, the first change lies in \
+         rows {} to {}; bring the old file back, or begin a new campaign", .first_changed_rows.start(), .first_changed_rows.end()
+    )]
+    Changed {
+        source_name: Arc<str>,
+        /// Rows taken before.
+        rows_known: u64,
+        /// Row numbers, from 1, of the split in which the first change lies.
+        first_changed_rows: RangeInclusive<u64>,
+    },
+    #[error(
+        "{source_name}: expected the {bytes_known} bytes ({rows_known} rows) that were read before, found an input of \
+         {bytes_found} bytes; bring the whole file back, or begin a new campaign"
+    )]
+    Truncated { source_name: Arc<str>, rows_known: u64, bytes_known: u64, bytes_found: u64 },
+    #[error("{source_name}: nothing came in, and {rows_known} rows were taken from it before")]
+    NothingOnStdin { source_name: Arc<str>, rows_known: u64 },
+}

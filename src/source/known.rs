@@ -1,0 +1,84 @@
+//! What was read of a source before, and whether it still is what it was. An unchanged or an appended input is fine; any
+//! other change is an error that names the rows, because rows are paid for and are not taken twice or half.
+
+use super::{
+    SourceError,
+    input::{Filled, Input},
+    layout::Format,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Where a split ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Bytes of the source up to here.
+    pub end_offset: u64,
+    /// The physical line on which the next byte stands, from 1.
+    pub end_line: u64,
+    /// The number the next record will have, from 1.
+    pub next_row_number: u64,
+    /// SHA-256 of the raw bytes `0..end_offset`.
+    pub sha256: [u8; 32],
+}
+
+/// What the ledger remembers of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    pub format: Format,
+    /// CSV only.
+    pub delimiter: Option<u8>,
+    /// CSV only.
+    pub header: Option<Vec<String>>,
+    /// One for each split that was taken, in their order.
+    pub checkpoints: Vec<Checkpoint>,
+}
+
+/// Consumes the known prefix and compares every checkpoint. Returns the number of the next record.
+pub(super) fn verify(
+    input: &mut Input,
+    source_name: &Arc<str>,
+    known: &Known,
+    from_stream: bool,
+) -> Result<u64, SourceError> {
+    let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");
+    let rows_known = last.next_row_number - 1;
+    if from_stream && input.fill(None)? == Filled::Ended {
+        return Err(SourceError::NothingOnStdin { source_name: source_name.clone(), rows_known });
+    }
+    let changed = |first, next_row_number: u64| SourceError::Changed {
+        source_name: source_name.clone(),
+        rows_known,
+        first_changed_rows: first..=next_row_number - 1,
+    };
+    let mut first_row = 1;
+    for checkpoint in &known.checkpoints {
+        while input.offset() < checkpoint.end_offset {
+            if input.fill(None)? != Filled::Bytes {
+                return Err(SourceError::Truncated {
+                    source_name: source_name.clone(),
+                    rows_known,
+                    bytes_known: last.end_offset,
+                    bytes_found: input.offset(),
+                });
+            }
+            let left = checkpoint.end_offset - input.offset();
+            input.consume(input.available().len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+        }
+        input.line = checkpoint.end_line;
+        input.set_boundary();
+        if input.checkpoint(checkpoint.next_row_number) != *checkpoint {
+            return Err(changed(first_row, checkpoint.next_row_number));
+        }
+        first_row = checkpoint.next_row_number;
+    }
+    // The last known row ended with the input, not with a line end: what follows on its line belongs to it.
+    let line_ended = match known.format {
+        Format::Csv => matches!(input.last(), None | Some(b'\n' | b'\r')),
+        Format::Jsonl => matches!(input.last(), None | Some(b'\n')),
+    };
+    if !line_ended && input.fill(None)? == Filled::Bytes && !matches!(input.available()[0], b'\n' | b'\r') {
+        return Err(changed(rows_known, last.next_row_number));
+    }
+    Ok(last.next_row_number)
+}

@@ -1,0 +1,103 @@
+//! Records of JSON lines. It decides where a record ends: at `\n`, whatever stands on the line. Blank lines are no
+//! records; a line beyond the limit is skipped to its end without being kept.
+
+use super::{
+    ROW_BYTES_MAX, SourceError, Step, damage, exact_json,
+    input::{Filled, Input},
+};
+use crate::model::{Failure, FailureCode, Position, Record, Row, row::Values};
+use std::{sync::Arc, time::Instant};
+
+/// Reads records of JSON.
+pub(super) struct Lines {
+    source_name: Arc<str>,
+    /// The line under way, cut at the limit, and its whole length in bytes.
+    line: Vec<u8>,
+    line_bytes: u64,
+    /// The last byte taken, which the limit may have cut off.
+    last: Option<u8>,
+    /// Where the line under way begins; `None` between lines.
+    began: Option<u64>,
+}
+
+impl Lines {
+    pub(super) fn new(source_name: Arc<str>) -> Lines {
+        Lines { source_name, line: Vec::new(), line_bytes: 0, last: None, began: None }
+    }
+
+    /// The next record.
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        row_number: u64,
+        deadline: Option<Instant>,
+    ) -> Result<Step, SourceError> {
+        loop {
+            let filled = input.fill(deadline)?;
+            if filled == Filled::Stalled || (filled == Filled::Ended && self.began.is_none()) {
+                return Ok(if filled == Filled::Stalled { Step::Stalled } else { Step::Ended });
+            }
+            let byte_offset = *self.began.get_or_insert(input.offset());
+            let line = input.line;
+            if filled == Filled::Bytes && !self.take(input) {
+                continue;
+            }
+            self.began = None;
+            let record = self.record(Position { source: self.source_name.clone(), row_number, line, byte_offset });
+            self.line.clear();
+            self.line.shrink_to(1 << 20);
+            (self.line_bytes, self.last) = (0, None);
+            // Blanks after the last line end are no line yet: the next byte written there may begin one.
+            if filled == Filled::Bytes || record.is_some() {
+                input.set_boundary();
+            }
+            if let Some(record) = record {
+                return Ok(Step::Record(record));
+            }
+        }
+    }
+
+    /// Takes what is available of the line; whether its end was there.
+    fn take(&mut self, input: &mut Input) -> bool {
+        let available = input.available();
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = &available[..end.unwrap_or(available.len())];
+        let room = (ROW_BYTES_MAX + 1).saturating_sub(self.line.len() as u64);
+        self.line.extend_from_slice(&part[..part.len().min(room as usize)]);
+        self.line_bytes += part.len() as u64;
+        self.last = part.last().copied().or(self.last);
+        let taken = part.len() + usize::from(end.is_some());
+        input.consume(taken);
+        input.line += u64::from(end.is_some());
+        end.is_some()
+    }
+
+    /// The record on the line; `None` on a blank one.
+    fn record(&self, position: Position) -> Option<Record> {
+        let line = self.line.trim_ascii();
+        if line.is_empty() && self.line_bytes <= ROW_BYTES_MAX {
+            return None;
+        }
+        Some(match self.values(position.line) {
+            Ok(values) => Record::Row(Row { position, values }),
+            Err(failure) => damage::raw(position, failure, line),
+        })
+    }
+
+    fn values(&self, line_number: u64) -> Result<Values, Failure> {
+        // The `\r` of a line end does not count.
+        let bytes = self.line_bytes - u64::from(self.last == Some(b'\r'));
+        if bytes > ROW_BYTES_MAX {
+            let message = format!("expected a row of at most 16 MiB, found {bytes} bytes");
+            return Err(Failure::read(FailureCode::RowTooLarge, message));
+        }
+        let text = std::str::from_utf8(&self.line).map_err(|fault| {
+            let message = format!(
+                "line {line_number}, column {}: expected UTF-8, found other bytes; save the file as UTF-8",
+                fault.valid_up_to() + 1
+            );
+            Failure::read(FailureCode::InvalidUtf8, message)
+        })?;
+        exact_json::parse(text, line_number).map(Values::Nested)
+    }
+}

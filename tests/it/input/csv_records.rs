@@ -1,0 +1,148 @@
+//! CSV: what is a row, what is a failure, and where it stands.
+
+use super::{csv, place, row, shown};
+use rescreen::model::row::Cell;
+
+#[test]
+fn identifiers_stay_text() {
+    let records = csv("id,account\n0012, 007\n").records();
+    assert_eq!(shown(&records[0]), r#"{"id":"0012","account":" 007"}"#);
+    assert_eq!(row(&records[0]).get("ID"), Some(Cell::Text("0012")));
+}
+
+#[test]
+fn quotes_and_embedded_line_ends_are_read_and_lines_are_physical() {
+    let records = csv("a,b\n\"x\n\"\"y\"\"\",1\nz,2\n").records();
+    assert_eq!(shown(&records[0]), r#"{"a":"x\n\"y\"","b":"1"}"#);
+    assert_eq!([place(&records[0]), place(&records[1])], [(1, 2, 4), (2, 4, 16)]);
+}
+
+#[test]
+fn line_ends_of_all_systems_and_blank_lines_count_as_lines() {
+    for (text, places) in [
+        ("a,b\r\n1,2\r\n3,4", [(1, 2, 5), (2, 3, 10)]),
+        ("a,b\r1,2\r3,4\r", [(1, 2, 4), (2, 3, 8)]),
+        ("a,b\n\n1,2\n\n\n3,4\n\n", [(1, 3, 5), (2, 6, 11)]),
+        ("\r\n\r\na,b\r\n\r\n1,2\r\n3,4\r\n", [(1, 5, 11), (2, 6, 16)]),
+        ("\na,b\r\r1,2\r\n\r3,4", [(1, 4, 6), (2, 6, 12)]),
+    ] {
+        let records = csv(text).records();
+        assert_eq!(records.iter().map(place).collect::<Vec<_>>(), places, "{text:?}");
+        assert_eq!(shown(&records[1]), r#"{"a":"3","b":"4"}"#, "{text:?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_counted() {
+    let records = csv(b"\xef\xbb\xbfid,b\n1,2\n").records();
+    assert_eq!(shown(&records[0]), r#"{"id":"1","b":"2"}"#);
+    assert_eq!(place(&records[0]), (1, 2, 8));
+    // Only at the beginning: elsewhere it is text.
+    assert_eq!(csv("id,b\n\u{feff}1,2\n").rows(), ["{\"id\":\"\u{feff}1\",\"b\":\"2\"}"]);
+}
+
+#[test]
+fn the_delimiter_is_found_in_the_header() {
+    for text in ["a;b\n1;2,5\n", "a\tb\n1\t2,5\n", "a|b\n1|2,5\n", "\"a\";\"b\"\n1;\"2,5\"\n"] {
+        assert_eq!(csv(text).rows(), [r#"{"a":"1","b":"2,5"}"#], "{text:?}");
+    }
+}
+
+#[test]
+fn a_ragged_row_is_a_failure_with_line_and_offset_and_the_run_goes_on() {
+    let records = csv("a,b\n1,2\n3\n4,5,6\n\x1a").records();
+    let shown: Vec<String> = records.iter().map(shown).collect();
+    assert_eq!(
+        shown,
+        [
+            r#"{"a":"1","b":"2"}"#,
+            r#"ragged_row: expected 2 columns, found 1 {"a":"3"}"#,
+            r#"ragged_row: expected 2 columns, found 3 {"a":"4","b":"5","column_3":"6"}"#,
+            r#"ragged_row: expected 2 columns, found 1 {"a":"\u001a"}"#,
+        ]
+    );
+    assert_eq!(records.iter().map(place).collect::<Vec<_>>(), [(1, 2, 4), (2, 3, 8), (3, 4, 10), (4, 5, 16)]);
+}
+
+#[test]
+fn bad_utf8_and_nul_are_failures_that_name_the_column() {
+    let rows = csv(b"a,b\n1,caf\xe9\nx\0,2\n3,4\n").rows();
+    assert_eq!(
+        rows[0],
+        "invalid_utf8: column `b`: expected UTF-8, found other bytes {\"a\":\"1\",\"b\":\"caf\u{fffd}\"}"
+    );
+    assert_eq!(rows[1], r#"nul_byte: column `a`: expected text, found a NUL byte {"a":"x\u0000","b":"2"}"#);
+    assert_eq!(rows[2], r#"{"a":"3","b":"4"}"#);
+}
+
+#[test]
+fn a_quote_left_open_is_a_failure_even_where_the_columns_fit() {
+    let rows = csv("a,b\n1,2\n3,\"4\n5,6\n").rows();
+    assert_eq!(rows.len(), 2);
+    assert!(rows[1].starts_with("ragged_row: expected a closing quote, found the end of the input"), "{}", rows[1]);
+    assert_eq!(csv("a,b\n3,\"4\"").rows(), [r#"{"a":"3","b":"4"}"#]);
+}
+
+#[test]
+fn a_field_of_one_mebibyte_is_read_and_one_byte_more_is_not() {
+    let of = |bytes: usize| format!("a,b\n1,{}\n2,3\n", "x".repeat(bytes));
+    assert!(!csv(&of(1 << 20)).rows()[0].starts_with("field_too_large"));
+    let rows = csv(&of((1 << 20) + 1)).rows();
+    assert!(rows[0].starts_with("field_too_large: column `b`: expected at most 1 MiB, found 1048577 bytes"));
+    assert!(rows[0].ends_with("[cut]\"}") && rows[0].len() < 70_000);
+    assert_eq!(rows[1], r#"{"a":"2","b":"3"}"#);
+}
+
+#[test]
+fn a_row_of_16_mebibytes_is_parsed_and_one_byte_more_is_not_kept() {
+    let of = |bytes: usize| format!("a,b\n1,{}\r\n2,3\n", "x".repeat(bytes - 2));
+    assert!(csv(&of(16 << 20)).rows()[0].starts_with("field_too_large"));
+    let rows = csv(&of((16 << 20) + 1)).rows();
+    assert!(rows[0].starts_with("row_too_large: expected a row of at most 16 MiB, found 16777217 bytes"));
+    assert_eq!(rows[1], r#"{"a":"2","b":"3"}"#);
+}
+
+#[test]
+fn a_quote_that_swallows_the_file_is_one_failure() {
+    let text = format!("a,b\n1,2\n3,\"open\n{}", "4,5\n".repeat(6 << 20));
+    let records = csv(&text).records();
+    assert_eq!(records.len(), 2);
+    assert!(shown(&records[1]).starts_with("row_too_large"));
+    assert_eq!(place(&records[1]), (2, 3, 8));
+}
+
+#[test]
+fn a_row_of_very_many_cells_is_counted_and_not_kept() {
+    let text = format!("a,b\n{}\n1,2\n", ",".repeat(3_000_000));
+    let rows = csv(&text).rows();
+    assert!(rows[0].starts_with("ragged_row: expected 2 columns, found 3000001"), "{}", &rows[0][..80]);
+    assert_eq!(rows[1], r#"{"a":"1","b":"2"}"#);
+}
+
+#[test]
+fn headers_that_cannot_be_used_are_refused() {
+    for (text, message) in [
+        (&b""[..], "input: expected a header line with the names of the columns, found an empty input"),
+        (b"\n\r\n", "input: expected a header line with the names of the columns, found an empty input"),
+        (b"id,name,id\n", "input: the header: columns 1 and 3 are both called `id`; rename one of them"),
+        (b"id,n\xe9\n", "input: the header: expected UTF-8 text, found other bytes in column 2"),
+        (b"i\0d,n\n", "input: the header: expected UTF-8 text, found a NUL byte in column 1"),
+        (
+            b"\"id,n\n1,2\n",
+            "input: the header: expected its end before the end of the input; is a quote left open in it?",
+        ),
+    ] {
+        assert_eq!(csv(text).refused(None), message);
+    }
+    assert_eq!(csv("a,,\" \"\n1,2,3\n").rows(), [r#"{"a":"1","column_2":"2","column_3":"3"}"#]);
+}
+
+#[test]
+fn what_this_version_cannot_read_is_refused_with_what_to_do() {
+    for bytes in [&b"\xff\xfea\0"[..], b"\xfe\xff\0a"] {
+        assert!(csv(bytes).refused(None).contains("found UTF-16; save the file as UTF-8"));
+    }
+    for bytes in [&b"\x1f\x8b\x08\x00"[..], b"\x28\xb5\x2f\xfd", b"PK\x03\x04"] {
+        assert!(csv(bytes).refused(None).contains("is not read by this version, unpack it first"));
+    }
+}

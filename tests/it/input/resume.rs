@@ -1,0 +1,129 @@
+//! A source read before: what was appended is taken, any other change is told with the rows it lies in.
+
+use super::{Source, csv, jsonl, place, shown};
+use rescreen::source::{Known, Origin, SourceError, SourceOptions, SourceReader};
+use sha2::{Digest, Sha256};
+
+fn book(rows: u64) -> String {
+    (1..=rows).fold("id,name\r\n".to_owned(), |book, n| book + &format!("{n:05},\"name\n{n}\"\r\n"))
+}
+
+fn resumed(source: &Source, known: &Known) -> Vec<(String, (u64, u64, u64))> {
+    let splits = source.splits(Some(known)).unwrap();
+    splits.iter().flat_map(|split| &split.records).map(|record| (shown(record), place(record))).collect()
+}
+
+#[test]
+fn an_unchanged_source_gives_nothing_and_an_appended_one_gives_the_new_rows() {
+    for (old, new) in [
+        ("a,b\n1,2\n", "3,4\n5\n"),
+        ("a,b\r\n1,2\r\n", "3,4\r\n"),
+        ("a,b\n1,2", "\n3,4"),
+        ("a,b\r1,2", "\r3,4\r"),
+        ("a,b\n1,2\r", "\n3,4\n"),
+        ("\u{feff}a,b\n\n1,2\n", "\u{feff}3,4\n"),
+        ("a;b\n1;2,5\n\n", "\n3;4,,,,\n"),
+    ] {
+        let whole = format!("{old}{new}");
+        let known = csv(old).known();
+        assert!(resumed(&csv(old), &known).is_empty(), "{old:?}");
+        let all: Vec<_> = csv(&whole).records().iter().map(|record| (shown(record), place(record))).collect();
+        assert_eq!(resumed(&csv(&whole), &known), all[1..], "{old:?} + {new:?}");
+    }
+    let known = jsonl("{\"a\":1}\n\n{\"a\":2}").known();
+    let new = resumed(&jsonl("{\"a\":1}\n\n{\"a\":2}\r\n{\"a\":3}"), &known);
+    assert_eq!(new, [(r#"{"a":3}"#.to_owned(), (3, 4, 18))]);
+}
+
+#[test]
+fn a_digest_is_that_of_the_bytes_before_the_split_ends() {
+    let book = book(3_500);
+    let splits = csv(&book).splits(None).unwrap();
+    assert_eq!(splits.len(), 4);
+    for split in &splits {
+        let end = split.checkpoint.end_offset as usize;
+        assert_eq!(split.checkpoint.sha256, <[u8; 32]>::from(Sha256::digest(&book.as_bytes()[..end])));
+        assert!(book[..end].ends_with("\"\r\n"));
+    }
+    assert_eq!(splits[3].checkpoint.end_offset, book.len() as u64);
+    assert_eq!(splits[3].checkpoint.end_line, 7_002);
+    assert_eq!(splits[3].checkpoint.next_row_number, 3_501);
+}
+
+#[test]
+fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
+    let book = book(2_500);
+    let splits = csv(&book).splits(None).unwrap();
+    let all: Vec<_> = splits.iter().flat_map(|split| &split.records).map(|r| (shown(r), place(r))).collect();
+    let known = csv(&book).known();
+    for taken in 1..=known.checkpoints.len() {
+        let known = Known { checkpoints: known.checkpoints[..taken].to_vec(), ..known.clone() };
+        let rows_taken = known.checkpoints[taken - 1].next_row_number as usize - 1;
+        assert_eq!(resumed(&csv(&book), &known), all[rows_taken..]);
+    }
+    // A source whose layout is known and of which nothing was taken is read from its beginning.
+    let known = Known { checkpoints: Vec::new(), ..known };
+    assert_eq!(resumed(&csv(&book), &known), all);
+}
+
+#[test]
+fn an_edit_is_told_with_the_rows_of_its_split() {
+    let book = book(2_500);
+    let known = csv(&book).known();
+    let edited = book.replace("01500,", "01501,");
+    match csv(&edited).splits(Some(&known)) {
+        Err(SourceError::Changed { rows_known: 2_500, first_changed_rows, .. }) => {
+            assert_eq!(first_changed_rows, 1_001..=2_000);
+        }
+        other => panic!("{other:?}"),
+    }
+    let message = csv(&book.replace("id,name", "id,Name")).refused(Some(&known));
+    assert_eq!(
+        message,
+        "input: this input is not the one read before: of the 2500 rows taken, the first change lies in rows 1 to 1000; \
+         bring the old file back, or begin a new campaign"
+    );
+}
+
+#[test]
+fn a_last_row_that_grew_is_a_change() {
+    for (old, new) in [("a,b\n1,2\n3,4", "5\n"), ("a,b\n1,2\n3,4", "5"), ("a,b\n1,2\n3,\"4\"", ",5")] {
+        let known = csv(old).known();
+        match csv(&format!("{old}{new}")).splits(Some(&known)) {
+            Err(SourceError::Changed { rows_known: 2, first_changed_rows, .. }) => {
+                assert_eq!(first_changed_rows, 2..=2)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let known = jsonl("{\"a\":1}").known();
+    assert!(jsonl("{\"a\":1}{\"a\":2}\n").refused(Some(&known)).contains("the first change lies in rows 1 to 1"));
+}
+
+#[test]
+fn a_truncated_source_is_told_apart_from_an_empty_stream() {
+    let book = book(1_200);
+    let known = csv(&book).known();
+    let short = &book.as_bytes()[..book.len() - 3];
+    let message = csv(short).refused(Some(&known));
+    assert!(message.contains(&format!("the {} bytes (1200 rows)", book.len())), "{message}");
+    assert!(message.contains(&format!("an input of {} bytes", short.len())), "{message}");
+    assert!(matches!(csv("").splits(Some(&known)), Err(SourceError::NothingOnStdin { rows_known: 1_200, .. })));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book.csv");
+    std::fs::write(&path, "").unwrap();
+    let reader = SourceReader::open("f".into(), Origin::File(path), &SourceOptions::default(), Some(&known));
+    assert!(matches!(reader.err(), Some(SourceError::Truncated { bytes_found: 0, .. })));
+}
+
+#[test]
+fn a_limit_of_rows_counts_over_all_runs() {
+    let book = book(20);
+    let reader = csv(&book).limit(7).open(None).unwrap();
+    let (splits, known) = super::known_of(reader);
+    assert_eq!(splits[0].records.len(), 7);
+    assert!(resumed(&csv(&book).limit(7), &known).is_empty());
+    assert_eq!(resumed(&csv(&book).limit(9), &known).len(), 2);
+    assert_eq!(resumed(&csv(&book), &known).len(), 13);
+}

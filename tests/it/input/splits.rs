@@ -1,0 +1,143 @@
+//! Where a split ends, and how a source's layout is found.
+
+use super::{csv, place, shown, splits_of};
+use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
+use std::{
+    io::{self, Read},
+    sync::mpsc::{Receiver, Sender, channel},
+    time::{Duration, Instant},
+};
+
+/// A stream that gives what it is sent, when it is sent.
+struct Pipe(Receiver<Vec<u8>>);
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let chunk = self.0.recv().unwrap_or_default();
+        buffer[..chunk.len()].copy_from_slice(&chunk);
+        Ok(chunk.len())
+    }
+}
+
+fn pipe(options: SourceOptions, first: &str) -> (Sender<Vec<u8>>, SourceReader) {
+    let (sender, receiver) = channel();
+    sender.send(first.as_bytes().to_vec()).unwrap();
+    let origin = Origin::Reader(Box::new(Pipe(receiver)));
+    (sender, SourceReader::open("-".into(), origin, &options, None).unwrap())
+}
+
+#[test]
+fn a_split_ends_at_a_thousand_rows() {
+    for (rows, sizes) in [(999, vec![999]), (1_000, vec![1_000]), (1_001, vec![1_000, 1]), (2_000, vec![1_000, 1_000])]
+    {
+        let text = format!("a\n{}", "x\n".repeat(rows));
+        let splits = csv(&text).splits(None).unwrap();
+        assert_eq!(splits.iter().map(|split| split.records.len()).collect::<Vec<_>>(), sizes);
+    }
+}
+
+#[test]
+fn a_split_ends_after_four_mebibytes() {
+    let text = format!("a\n{}", format!("{}\n", "x".repeat(1 << 19)).repeat(20));
+    let splits = csv(&text).splits(None).unwrap();
+    assert_eq!(splits.iter().map(|split| split.records.len()).collect::<Vec<_>>(), [8, 8, 4]);
+}
+
+#[test]
+fn a_stalled_stream_gives_a_partial_split_after_a_second_and_goes_on_inside_the_row() {
+    let (sender, mut reader) = pipe(SourceOptions::default(), "a,b\n1,2\n3,4\n5,\"6");
+    let begin = Instant::now();
+    let split = reader.next_split().unwrap().unwrap();
+    let waited = begin.elapsed();
+    assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(3), "{waited:?}");
+    assert_eq!(split.records.len(), 2);
+    assert_eq!((split.checkpoint.end_offset, split.checkpoint.end_line), (12, 4));
+
+    sender.send(b"\n7\",".to_vec()).unwrap();
+    drop(sender);
+    let split = reader.next_split().unwrap().unwrap();
+    assert_eq!(
+        shown(&split.records[0]),
+        r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":""}"#
+    );
+    assert_eq!(place(&split.records[0]), (3, 4, 12));
+    assert!(reader.next_split().unwrap().is_none());
+    assert!(reader.next_split().unwrap().is_none());
+}
+
+#[test]
+fn a_stalled_line_of_json_is_finished_later() {
+    let (sender, mut reader) = pipe(SourceOptions::default(), " {\"a\":1}\n{\"a\"");
+    assert_eq!(reader.layout(), (Format::Jsonl, None, None));
+    let split = reader.next_split().unwrap().unwrap();
+    assert_eq!((split.records.len(), split.checkpoint.end_offset), (1, 9));
+    sender.send(b":2}\n".to_vec()).unwrap();
+    drop(sender);
+    let split = reader.next_split().unwrap().unwrap();
+    assert_eq!(shown(&split.records[0]), r#"{"a":2}"#);
+    assert_eq!((split.checkpoint.end_offset, split.checkpoint.end_line), (17, 3));
+}
+
+#[test]
+fn a_stream_in_single_bytes_reads_like_one_in_one_piece() {
+    struct Drip(Vec<u8>, usize);
+    impl Read for Drip {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(byte) = self.0.get(self.1) else { return Ok(0) };
+            buffer[0] = *byte;
+            self.1 += 1;
+            Ok(1)
+        }
+    }
+    let text = "\u{feff}id;name\r\n1;\"a\r\n\"\"b\"\"\"\r\n\r\n2;x;y\r\n3;\u{e9}";
+    let whole: Vec<_> = csv(text).records().iter().map(|record| (shown(record), place(record))).collect();
+    let origin = Origin::Reader(Box::new(Drip(text.as_bytes().to_vec(), 0)));
+    let reader = SourceReader::open("-".into(), origin, &SourceOptions::default(), None).unwrap();
+    assert_eq!(reader.layout().1, Some(b';'));
+    let dripped: Vec<_> =
+        splits_of(reader).unwrap().iter().flat_map(|split| &split.records).map(|r| (shown(r), place(r))).collect();
+    assert_eq!(dripped, whole);
+    assert_eq!(whole.len(), 3);
+}
+
+#[test]
+fn a_read_error_stops_and_names_the_byte() {
+    struct Broken(bool);
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if std::mem::replace(&mut self.0, true) {
+                return Err(io::Error::other("the disk is gone"));
+            }
+            buffer[..8].copy_from_slice(b"a,b\n1,2\n");
+            Ok(8)
+        }
+    }
+    let origin = Origin::Reader(Box::new(Broken(false)));
+    let mut reader = SourceReader::open("-".into(), origin, &SourceOptions::default(), None).unwrap();
+    let message = reader.next_split().unwrap_err().to_string();
+    assert!(message.starts_with("-: reading failed after byte 8: the disk is gone"), "{message}");
+}
+
+#[test]
+fn the_name_of_a_file_tells_its_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        SourceReader::open(name.into(), Origin::File(path), &SourceOptions::default(), None)
+            .map(|reader| (reader.layout().0, reader.layout().1))
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(open("a.csv", "{x;y}\n"), Ok((Format::Csv, Some(b';'))));
+    assert_eq!(open("a.TSV", "a,b\n"), Ok((Format::Csv, Some(b'\t'))));
+    assert_eq!(open("a.txt", "a|b\n"), Ok((Format::Csv, Some(b'|'))));
+    assert_eq!(open("a.ndjson", "x\n"), Ok((Format::Jsonl, None)));
+    assert_eq!(open("a.json", "{}\n"), Ok((Format::Jsonl, None)));
+    assert_eq!(open("a.dat", "\n {}\n"), Ok((Format::Jsonl, None)));
+    assert_eq!(open("a.dat", "a,b\n"), Ok((Format::Csv, Some(b','))));
+    assert!(open("a.json", "\n[{}]").unwrap_err().contains("found a JSON list; `jq -c '.[]'`"));
+    assert!(open("a.csv.gz", "").unwrap_err().contains("a gzip file is not read by this version, unpack it first"));
+    assert!(open("a.xlsx", "").unwrap_err().contains("a spreadsheet is not read"));
+    let reader = SourceReader::open("d".into(), Origin::File(folder.path().into()), &SourceOptions::default(), None);
+    assert!(reader.err().unwrap().to_string().contains("found a folder"));
+}

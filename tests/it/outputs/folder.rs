@@ -1,0 +1,74 @@
+//! The output folder: the owner's alone, and swept of what is left over.
+
+use super::{names, write};
+use crate::outputs::manifest::{dataset, manifest};
+use rescreen::sink::{DatasetKind, OutputFormat, create_folder, sweep, write_readme};
+use std::fs;
+
+#[cfg(unix)]
+#[test]
+fn folders_and_files_are_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out/2026-11");
+    create_folder(&out).unwrap();
+    write_readme(&out).unwrap();
+    manifest().write_atomically(&out).unwrap();
+    write(&out.join("results/aml/part-1.parquet"), OutputFormat::Parquet, 1).unwrap();
+    let mode = |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
+    for path in ["out", "out/2026-11", "out/2026-11/results", "out/2026-11/results/aml"] {
+        assert_eq!(mode(path), 0o700, "{path}");
+    }
+    for path in ["README.txt", "manifest.json", "results/aml/part-1.parquet"] {
+        assert_eq!(mode(&format!("out/2026-11/{path}")), 0o600, "{path}");
+    }
+}
+
+#[test]
+fn the_readme_says_what_must_not_be_deleted_and_a_users_own_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    write_readme(folder.path()).unwrap();
+    let path = folder.path().join("README.txt");
+    let text = fs::read_to_string(&path).unwrap();
+    for words in ["ledger.sqlite", "may cost", "personal data", "manifest.json"] {
+        assert!(text.contains(words), "{words}");
+    }
+    fs::write(&path, "mine").unwrap();
+    write_readme(folder.path()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[test]
+fn a_sweep_takes_what_is_left_over_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = [
+        "failures/notes.txt",
+        "failures/part-2.jsonl",
+        "ledger.sqlite",
+        "pending/mine.parquet",
+        "results/aml/part-1.parquet",
+        "results/aml/part-9.parquet",
+    ];
+    let gone = [
+        ".manifest.json.tmp",
+        "failures/.part-3.jsonl.tmp",
+        "failures/part-1.jsonl",
+        "pending/old/part-1.parquet",
+        "results/aml/.part-2.parquet.tmp",
+        "skipped/part-1.parquet",
+    ];
+    for name in kept.iter().chain(&gone) {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    let mut manifest = manifest();
+    manifest.complete = false;
+    manifest.datasets = vec![
+        dataset(DatasetKind::Results, Some("aml"), "results/aml/part-1.parquet", 1),
+        dataset(DatasetKind::Failures, None, "failures/part-2.jsonl", 1),
+    ];
+    assert_eq!(sweep(folder.path(), &manifest).unwrap(), gone.len() as u64);
+    assert_eq!(names(folder.path()), kept);
+    assert_eq!(sweep(folder.path(), &manifest).unwrap(), 0);
+}
