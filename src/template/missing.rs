@@ -27,16 +27,24 @@ pub(super) struct Watch {
     pub read: Option<String>,
     /// The first missing value that was turned into text.
     pub printed: Option<String>,
+    /// Whether the kind of a missing value was asked for, as every ordering comparison does (and little else).
+    pub kind_asked: bool,
+}
+
+impl Watch {
+    const fn new(stand_in: StandIn) -> Watch {
+        Watch { stand_in, read: None, printed: None, kind_asked: false }
+    }
 }
 
 thread_local! {
     static WATCH: RefCell<Watch> =
-        const { RefCell::new(Watch { stand_in: StandIn::Object, read: None, printed: None }) };
+        const { RefCell::new(Watch::new(StandIn::Object)) };
 }
 
 /// Runs an evaluation and says what it did with missing values.
 pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, Watch) {
-    WATCH.replace(Watch { stand_in, read: None, printed: None });
+    WATCH.replace(Watch::new(stand_in));
     let outcome = evaluation();
     (outcome, WATCH.with_borrow(Watch::clone))
 }
@@ -93,6 +101,7 @@ struct Missing {
 
 impl Object for Missing {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
+        WATCH.with_borrow_mut(|watch| watch.kind_asked = true);
         ObjectRepr::Plain
     }
 

@@ -3,8 +3,9 @@
 //!
 //! The decision it owns: **a value that is not there never becomes text.** "Jo None", screened, comes back clear. So every
 //! missing value is handed to the engine as an object that remembers being printed, and an evaluation that printed one is
-//! [`RenderFault::Missing`], whatever it yielded. Comparisons cannot be watched that way: an expression that compares is
-//! evaluated a second time with undefined values, which MiniJinja refuses to compare, and both must agree.
+//! [`RenderFault::Missing`], whatever it yielded. Comparisons cannot be watched that way: where one may
+//! have met a missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and
+//! both must agree.
 //!
 //! | with a missing `x` | template | condition, answer rule |
 //! |---|---|---|
@@ -75,7 +76,8 @@ pub struct AnswerRule(Compiled);
 #[derive(Debug, Clone)]
 struct Compiled {
     environment: Environment<'static>,
-    /// Whether comparisons must be looked at, too.
+    kind: Kind,
+    /// Whether it has comparisons that a missing value must not decide.
     compares: bool,
     columns: BTreeSet<String>,
 }
@@ -127,7 +129,7 @@ impl Templates {
         };
         columns.retain(|name| !GLOBALS.contains(&name.as_str()));
         columns.extend(inspected.subscripts);
-        Ok(Compiled { environment, compares: inspected.compares, columns })
+        Ok(Compiled { environment, kind, compares: inspected.compares, columns })
     }
 }
 
@@ -171,7 +173,8 @@ impl Compiled {
             return Err(RenderFault::Missing { what: what.clone() });
         }
         let text = outcome.map_err(|error| fault(&error, &watch))?;
-        if self.compares && watch.read.is_some() {
+        let at_stake = watch.kind_asked || self.kind == Kind::Template && watch.read.is_some();
+        if self.compares && at_stake {
             let (strict, strict_watch) = watched(StandIn::Undefined, || self.render(context()));
             if strict.ok().as_ref() != Some(&text) {
                 let what = strict_watch.read.or(watch.read).unwrap_or_default();

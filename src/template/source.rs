@@ -21,7 +21,7 @@ pub(super) enum Kind {
 /// What was found in a template.
 #[derive(Debug, Default)]
 pub(super) struct Inspected {
-    /// It has comparisons that a missing value must not decide.
+    /// It has comparisons that a missing value must not decide: `<` and `>`, and in a template all.
     pub compares: bool,
     /// The columns of `row["…"]` and `row.…`.
     pub subscripts: Vec<String>,

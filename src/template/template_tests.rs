@@ -258,6 +258,17 @@ fn what_cannot_work_is_refused_before_any_row() {
 }
 
 #[test]
+fn every_listed_filter_and_test_is_there() {
+    let probe = |source: String| {
+        let compiled = templates().compile(&source).unwrap_or_else(|error| panic!("{source}: {error}"));
+        let message = format!("{:?}", compiled.render(&sparse()));
+        assert!(!message.contains("unknown"), "{source}: {message}");
+    };
+    filters::FILTERS.iter().for_each(|filter| probe(format!("{{{{ 'x' | {filter} }}}}")));
+    filters::TESTS.iter().for_each(|test| probe(format!("{{{{ 'x' is {test} }}}}")));
+}
+
+#[test]
 fn filters_read_dates_digits_and_countries() {
     let row =
         flat(&[("dob", "12/11/1978"), ("id", " 8001 015009-087 "), ("land", "South Africa"), ("odd", "Ruritania")]);
@@ -340,11 +351,15 @@ fn an_answer_rule_is_lenient_with_what_is_not_there_and_never_guesses_an_order()
         ("(payload.match or payload.matches or []) | length > 0 or (payload.totalHits or 0) | int > 0", false),
         ("payload.list | selectattr('type', 'in', ['pep']) | list | length > 0", true),
         ("payload.score is number and payload.score > 5", false),
+        ("(payload.a.b.list or []) | length > 0", false),
+        ("payload.list.match == []", false),
     ] {
         assert_eq!(holds(source), Ok(expected), "{source}");
     }
     for source in [
         "payload.score < 5",
+        "payload.a.b.score < 5",
+        "payload.status.code < 5",
         "payload.score > 5",
         "payload.match < 5",
         "payload.match | int == 0",

@@ -234,7 +234,7 @@ impl Object for Items {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        key.as_usize().map(|at| self.item(at))
+        Some(key.as_usize().map_or_else(|| missing("a member of a list".to_owned()), |at| self.item(at)))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
