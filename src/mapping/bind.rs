@@ -158,9 +158,8 @@ impl Binder<'_> {
             Match::Nothing if !spec.required => Ok(BoundFeed::Unmapped),
             Match::Nothing if spec.default.is_some() => Ok(BoundFeed::Unmapped),
             Match::Ambiguous(first, second) => {
-                let (first, second) = (first.to_owned(), second.to_owned());
-                let flag = self.flag(&check, &field, &first);
-                Err(MappingError::Ambiguous { check, field, first, second, flag })
+                let (flag, columns) = (self.flag(&check, &field, first), format!("`{first}` and `{second}`"));
+                Err(MappingError::Ambiguous { check, field, columns, flag })
             }
             Match::Nothing => {
                 let names = || self.columns.iter().map(String::as_str);
@@ -168,8 +167,8 @@ impl Binder<'_> {
                 let hint = near.map(|name| hint(name, names())).find(|hint| !hint.is_empty()).unwrap_or_default();
                 let flag = self.flag(&check, &field, "COLUMN");
                 let doc = if spec.doc.is_empty() { String::new() } else { format!(" ({})", spec.doc) };
-                let (field, columns) = (format!("field `{field}`{doc}"), self.list_columns());
-                Err(MappingError::NoSource { check, field, hint, columns, flag })
+                let (field, known) = (format!("field `{field}`{doc}"), self.known(&hint));
+                Err(MappingError::NoSource { check, field, known, flag })
             }
         }
     }
@@ -195,8 +194,7 @@ impl Binder<'_> {
                 check: check.to_owned(),
                 place: place.to_owned(),
                 column: column.clone(),
-                hint: hint(column, names()),
-                columns: self.list_columns(),
+                known: self.known(&hint(column, names())),
             }),
             _ => Ok(()),
         }
@@ -208,12 +206,12 @@ impl Binder<'_> {
         format!("--map {quote}{field}={column}{quote}")
     }
 
-    /// At most twenty names: a wide file must not drown the message.
-    fn list_columns(&self) -> String {
+    /// The nearest column and at most twenty others: a wide file must not drown the message.
+    fn known(&self, hint: &str) -> String {
         let mut listed: Vec<String> = self.columns.iter().take(20).map(|column| format!("`{column}`")).collect();
         if self.columns.len() > listed.len() {
             listed.push(format!("and {} more", self.columns.len() - listed.len()));
         }
-        listed.join(", ")
+        format!("{hint}; the columns are {}", listed.join(", "))
     }
 }

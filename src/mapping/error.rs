@@ -16,12 +16,14 @@ pub enum MappingError {
     Template { check: String, place: String, fault: TemplateError },
     #[error("check `{check}`, the constant of field `{field}`: {fault}")]
     Constant { check: String, field: String, fault: String },
-    #[error("check `{check}`, {place}: no column is called `{column}`{hint}; the columns are {columns}")]
-    UnknownColumn { check: String, place: String, column: String, hint: String, columns: String },
-    #[error("check `{check}`: columns `{first}` and `{second}` both fit field `{field}`; write `{flag}`")]
-    Ambiguous { check: String, field: String, first: String, second: String, flag: String },
-    #[error("check `{check}` needs {field}, and no column feeds it{hint}; the columns are {columns}; write `{flag}`")]
-    NoSource { check: String, field: String, hint: String, columns: String, flag: String },
+    /// `known` ends the message: the nearest column and all there are.
+    #[error("check `{check}`, {place}: no column is called `{column}`{known}")]
+    UnknownColumn { check: String, place: String, column: String, known: String },
+    #[error("check `{check}`: columns {columns} both fit field `{field}`; write `{flag}`")]
+    Ambiguous { check: String, field: String, columns: String, flag: String },
+    #[error("check `{check}` needs {field}, and no column feeds it{known}; write `{flag}`")]
+    NoSource { check: String, field: String, known: String, flag: String },
+    /// A name that a template puts together, found out by the row that does.
     #[error("check `{check}`, {place}: no column is called `{column}`{hint} (found at row {row_number})")]
     UnknownColumnInRow { check: String, place: String, column: String, hint: String, row_number: u64 },
 }

@@ -129,7 +129,10 @@ impl Filling<'_> {
         nulls: &[String],
     ) -> Result<Option<Cow<'_, str>>, Failure> {
         let cell = match (&self.row.values, place) {
-            (Values::Flat { cells, .. }, Some(place)) => cells.get(place).map(Cell::Text),
+            // A row under another header than the bound one is looked up by name: a wrong column would be paid for.
+            (Values::Flat { header, cells }, Some(place)) if header.get(place).is_some_and(|column| column == name) => {
+                cells.get(place).map(Cell::Text)
+            }
             _ => self.row.get(name),
         };
         let text = match cell {

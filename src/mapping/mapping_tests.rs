@@ -58,3 +58,21 @@ fn feeds_say_where_each_field_comes_from() {
         ]
     );
 }
+
+#[test]
+fn a_row_under_another_header_is_read_by_name() {
+    let fields = [("entity", FieldSource::Constant(json!(0))), ("country", FieldSource::Constant(json!("za")))];
+    let bound = mapping(None, &fields).bind(&["name", "branch"].map(str::to_owned)).unwrap();
+    let mapped = bound.map(&flat(&["branch", "name"], &["Durban", "Thandi Nkosi"])).unwrap();
+    let [Mapped::Ask(ask)] = &mapped[..] else { panic!("an ask") };
+    assert_eq!(ask.fields["name"], json!("Thandi Nkosi"));
+}
+
+#[test]
+fn an_empty_constant_is_a_mistake() {
+    let fields = BTreeMap::from([("name".to_owned(), FieldSource::Constant(json!(" ")))]);
+    let check_use = CheckUse { check: "aml-screening".into(), fields, ..CheckUse::default() };
+    let options = MappingOptions::new("t", Mode::Sandbox);
+    let message = Mapping::new(&Catalogue::built_in(), &[check_use], options).unwrap_err().to_string();
+    assert_eq!(message, "check `aml-screening`, the constant of field `name`: expected a value, found none");
+}

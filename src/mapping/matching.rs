@@ -14,21 +14,20 @@ pub(super) enum Match<'a> {
 
 /// The column that fits a field by name.
 pub(super) fn match_column<'a>(field: &FieldSpec, columns: &'a [String]) -> Match<'a> {
-    if let Some(same) = columns.iter().find(|column| **column == field.name) {
-        return Match::Column(same);
-    }
     let own = fold(&field.name);
-    match among(columns, |column| column == own) {
-        Match::Nothing => {
-            let synonyms: Vec<String> = field.synonyms.iter().map(|synonym| fold(synonym)).collect();
-            among(columns, |column| synonyms.iter().any(|synonym| synonym == column))
-        }
-        found => found,
-    }
+    let synonyms: Vec<String> = field.synonyms.iter().map(|synonym| fold(synonym)).collect();
+    [
+        among(columns, |column| column == field.name),
+        among(columns, |column| fold(column) == own),
+        among(columns, |column| synonyms.contains(&fold(column))),
+    ]
+    .into_iter()
+    .find(|found| *found != Match::Nothing)
+    .unwrap_or(Match::Nothing)
 }
 
 fn among(columns: &[String], fits: impl Fn(&str) -> bool) -> Match<'_> {
-    let mut fitting = columns.iter().filter(|column| fits(&fold(column)));
+    let mut fitting = columns.iter().filter(|column| fits(column));
     match (fitting.next(), fitting.next()) {
         (None, _) => Match::Nothing,
         (Some(only), None) => Match::Column(only),
@@ -63,5 +62,6 @@ mod tests {
         assert_eq!(found(&["id_no", "ID Number"]), r#"Column("ID Number")"#);
         assert_eq!(found(&["id number", "idNumber"]), r#"Column("idNumber")"#);
         assert_eq!(found(&["id_no", "National ID"]), r#"Ambiguous("id_no", "National ID")"#);
+        assert_eq!(found(&["idNumber", "idNumber"]), r#"Ambiguous("idNumber", "idNumber")"#);
     }
 }

@@ -2,7 +2,7 @@
 //! out is the exact body of a request and its key, or the reason why there is none.
 //!
 //! The decision it owns: which things are a mistake of the configuration ([`MappingError`], stops the run before anything
-//! is sent) and which are a misfortune of one row ([`Failure`], goes to an output).
+//! is sent) and which are a misfortune of one row ([`Failure`](crate::model::Failure), goes to an output).
 //!
 //! A `when` that a missing value cannot satisfy (`status == 'active'`) skips the ask and costs nothing. One whose outcome
 //! hangs on a missing value (`joined < '2020'`, `status | upper == 'X'`) is a failure; see the table in [`crate::template`].
@@ -159,27 +159,28 @@ fn plan(catalogue: &Catalogue, check_use: &CheckUse, templates: &Templates) -> R
     };
     let mut sources = Vec::with_capacity(declaration.fields.len());
     for field in &declaration.fields {
-        let source = match check_use.fields.get(&field.name) {
-            None => None,
-            Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
-            Some(FieldSource::Template(text)) => {
-                let template = templates.compile(text).map_err(|fault| MappingError::Template {
-                    check: name.clone(),
-                    place: format!("field `{}`", field.name),
-                    fault,
-                })?;
-                Some(Source::Template(Arc::new(template)))
-            }
-            Some(FieldSource::Constant(value)) => {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let accepted = field.accept(&text).map_err(|fault| MappingError::Constant {
-                    check: name.clone(),
-                    field: field.name.clone(),
-                    fault,
-                })?;
-                Some(Source::Constant(accepted))
-            }
-        };
+        let source =
+            match check_use.fields.get(&field.name) {
+                None => None,
+                Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
+                Some(FieldSource::Template(text)) => {
+                    let template = templates.compile(text).map_err(|fault| MappingError::Template {
+                        check: name.clone(),
+                        place: format!("field `{}`", field.name),
+                        fault,
+                    })?;
+                    Some(Source::Template(Arc::new(template)))
+                }
+                Some(FieldSource::Constant(value)) => {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let given =
+                        if text.trim().is_empty() { Err("expected a value, found none".to_owned()) } else { Ok(text) };
+                    let accepted = given.and_then(|text| field.accept(&text)).map_err(|fault| {
+                        MappingError::Constant { check: name.clone(), field: field.name.clone(), fault }
+                    })?;
+                    Some(Source::Constant(accepted))
+                }
+            };
         sources.push(source);
     }
     Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources })
