@@ -23,7 +23,7 @@ pub use error::MappingError;
 pub use feed::FieldSource;
 
 use crate::{
-    catalogue::{Catalogue, Declaration},
+    catalogue::{Catalogue, Declaration, FieldSpec},
     model::{KeySecret, Mode, nearest::hint},
     template::{Condition, Nulls, Tables, Template, Templates},
 };
@@ -146,42 +146,38 @@ fn plan(catalogue: &Catalogue, check_use: &CheckUse, templates: &Templates) -> R
         let hint = hint(unknown, known());
         return Err(MappingError::UnknownField { check: name, field: unknown.clone(), hint });
     }
-    let when = match &check_use.when {
-        None => None,
-        Some(text) => {
-            let condition = templates.condition(text).map_err(|fault| MappingError::Template {
-                check: name.clone(),
-                place: "when".to_owned(),
-                fault,
-            })?;
-            Some((Arc::new(condition), text.clone()))
-        }
+    let misplaced = |place: String| {
+        let check = name.clone();
+        move |fault| MappingError::Template { check, place, fault }
     };
+    let mut when = None;
+    if let Some(text) = &check_use.when {
+        let condition = templates.condition(text).map_err(misplaced("when".to_owned()))?;
+        when = Some((Arc::new(condition), text.clone()));
+    }
     let mut sources = Vec::with_capacity(declaration.fields.len());
     for field in &declaration.fields {
-        let source =
-            match check_use.fields.get(&field.name) {
-                None => None,
-                Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
-                Some(FieldSource::Template(text)) => {
-                    let template = templates.compile(text).map_err(|fault| MappingError::Template {
-                        check: name.clone(),
-                        place: format!("field `{}`", field.name),
-                        fault,
-                    })?;
-                    Some(Source::Template(Arc::new(template)))
-                }
-                Some(FieldSource::Constant(value)) => {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    let given =
-                        if text.trim().is_empty() { Err("expected a value, found none".to_owned()) } else { Ok(text) };
-                    let accepted = given.and_then(|text| field.accept(&text)).map_err(|fault| {
-                        MappingError::Constant { check: name.clone(), field: field.name.clone(), fault }
-                    })?;
-                    Some(Source::Constant(accepted))
-                }
-            };
-        sources.push(source);
+        sources.push(match check_use.fields.get(&field.name) {
+            None => None,
+            Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
+            Some(FieldSource::Template(text)) => {
+                let template = templates.compile(text).map_err(misplaced(format!("field `{}`", field.name)))?;
+                Some(Source::Template(Arc::new(template)))
+            }
+            Some(FieldSource::Constant(value)) => {
+                let refused = |fault| MappingError::Constant { check: name.clone(), field: field.name.clone(), fault };
+                Some(Source::Constant(constant(field, value).map_err(refused)?))
+            }
+        });
     }
     Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources })
+}
+
+/// A constant as it will be sent, or what was expected.
+fn constant(field: &FieldSpec, value: &Value) -> Result<Value, String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.trim().is_empty() {
+        return Err("expected a value, found none".to_owned());
+    }
+    field.accept(&text)
 }
