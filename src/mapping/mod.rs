@@ -1,1 +1,183 @@
-//! (being built)
+//! Mapping: from a row to what is asked about it. A check's fields are fed by columns, templates and constants; what comes
+//! out is the exact body of a request and its key, or the reason why there is none.
+//!
+//! The decision it owns: which things are a mistake of the configuration ([`MappingError`], stops the run before anything
+//! is sent) and which are a misfortune of one row ([`Failure`](crate::model::Failure), goes to an output).
+//!
+//! A `when` that a missing value cannot satisfy (`status == 'active'`) skips the ask and costs nothing. One whose outcome
+//! hangs on a missing value (`joined < '2020'`, `status | upper == 'X'`) is a failure; see the table in [`crate::template`].
+
+mod ask;
+mod bind;
+mod error;
+mod feed;
+mod fill;
+mod matching;
+#[cfg(test)]
+#[path = "mapping_tests.rs"]
+mod tests;
+
+pub use ask::{AskRequest, Mapped, key_of_generation};
+pub use bind::{Bound, Feed};
+pub use error::MappingError;
+pub use feed::FieldSource;
+
+use crate::{
+    catalogue::{Catalogue, Declaration, FieldSpec},
+    model::{KeySecret, Mode, nearest::hint},
+    template::{Condition, Nulls, Tables, Template, Templates},
+};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// One use of a check in a campaign.
+#[derive(Debug, Clone, Default)]
+pub struct CheckUse {
+    /// The check's name in the catalogue.
+    pub check: String,
+    /// Its name in the campaign; the catalogue's where there is none.
+    pub name: Option<String>,
+    /// The rows it is asked about; all where there is none.
+    pub when: Option<String>,
+    /// What feeds which field. Fields not named here are matched with columns by name and synonym.
+    pub fields: BTreeMap<String, FieldSource>,
+}
+
+/// What holds for all checks of a campaign.
+#[derive(Debug, Clone)]
+pub struct MappingOptions {
+    pub campaign: String,
+    pub mode: Mode,
+    pub key_secret: Option<KeySecret>,
+    /// Texts that stand for null.
+    pub null: Vec<String>,
+    /// The same for single columns, in place of `null`.
+    pub null_in: BTreeMap<String, Vec<String>>,
+    pub tables: Tables,
+}
+
+impl MappingOptions {
+    /// No secret, no tables, and the empty text as the one null.
+    pub fn new(campaign: impl Into<String>, mode: Mode) -> MappingOptions {
+        MappingOptions {
+            campaign: campaign.into(),
+            mode,
+            key_secret: None,
+            null: vec![String::new()],
+            null_in: BTreeMap::new(),
+            tables: Tables::default(),
+        }
+    }
+}
+
+/// The mapping of a campaign: every check with what feeds its fields, not yet bound to the columns of a source.
+#[derive(Debug, Clone)]
+pub struct Mapping {
+    frame: Arc<Frame>,
+    checks: Vec<PlannedCheck>,
+}
+
+/// What every ask of the campaign shares.
+#[derive(Debug)]
+struct Frame {
+    campaign: String,
+    mode: Mode,
+    key_secret: Option<KeySecret>,
+    nulls: Arc<Nulls>,
+}
+
+#[derive(Debug, Clone)]
+struct PlannedCheck {
+    /// The check's name in the campaign.
+    name: String,
+    declaration: Arc<Declaration>,
+    when: Option<(Arc<Condition>, String)>,
+    /// In the order of the declaration; `None` is to be matched by name.
+    sources: Vec<Option<Source>>,
+}
+
+/// A field's source, compiled.
+#[derive(Debug, Clone)]
+enum Source {
+    Column(String),
+    Template(Arc<Template>),
+    /// As it will be sent.
+    Constant(Value),
+}
+
+impl Mapping {
+    /// Compiles templates and checks names and constants. Columns are looked at by [`Mapping::bind`].
+    pub fn new(catalogue: &Catalogue, uses: &[CheckUse], options: MappingOptions) -> Result<Mapping, MappingError> {
+        let templates = Templates::new(options.tables);
+        let mut checks: Vec<PlannedCheck> = Vec::with_capacity(uses.len());
+        for check_use in uses {
+            let planned = plan(catalogue, check_use, &templates)?;
+            if checks.iter().any(|check| check.name == planned.name) {
+                return Err(MappingError::DuplicateName { name: planned.name });
+            }
+            checks.push(planned);
+        }
+        let frame = Frame {
+            campaign: options.campaign,
+            mode: options.mode,
+            key_secret: options.key_secret,
+            nulls: Arc::new(Nulls::new(options.null, options.null_in)),
+        };
+        Ok(Mapping { frame: Arc::new(frame), checks })
+    }
+
+    /// Binds to a source with a header: columns become places, and a name that is not among them is an error.
+    pub fn bind(&self, header: &[String]) -> Result<Bound, MappingError> {
+        bind::bind(self, header, bind::Shape::Flat)
+    }
+
+    /// Binds to a source of JSON objects, given the keys of its first row. They are matched by name as a header is; keys
+    /// that a row lacks are missing values of that row.
+    pub fn bind_nested(&self, first_row_keys: &[String]) -> Result<Bound, MappingError> {
+        bind::bind(self, first_row_keys, bind::Shape::Nested)
+    }
+}
+
+fn plan(catalogue: &Catalogue, check_use: &CheckUse, templates: &Templates) -> Result<PlannedCheck, MappingError> {
+    let declaration = catalogue.get(&check_use.check)?;
+    let name = check_use.name.clone().unwrap_or_else(|| declaration.name.clone());
+    let known = || declaration.fields.iter().map(|field| field.name.as_str());
+    if let Some(unknown) = check_use.fields.keys().find(|field| !known().any(|name| name == *field)) {
+        let hint = hint(unknown, known());
+        return Err(MappingError::UnknownField { check: name, field: unknown.clone(), hint });
+    }
+    let misplaced = |place: String| {
+        let check = name.clone();
+        move |fault| MappingError::Template { check, place, fault }
+    };
+    let mut when = None;
+    if let Some(text) = &check_use.when {
+        let condition = templates.condition(text).map_err(misplaced("when".to_owned()))?;
+        when = Some((Arc::new(condition), text.clone()));
+    }
+    let mut sources = Vec::with_capacity(declaration.fields.len());
+    for field in &declaration.fields {
+        sources.push(match check_use.fields.get(&field.name) {
+            None => None,
+            Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
+            Some(FieldSource::Template(text)) => {
+                let template = templates.compile(text).map_err(misplaced(format!("field `{}`", field.name)))?;
+                Some(Source::Template(Arc::new(template)))
+            }
+            Some(FieldSource::Constant(value)) => {
+                let refused = |fault| MappingError::Constant { check: name.clone(), field: field.name.clone(), fault };
+                Some(Source::Constant(constant(field, value).map_err(refused)?))
+            }
+        });
+    }
+    Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources })
+}
+
+/// A constant as it will be sent, or what was expected.
+fn constant(field: &FieldSpec, value: &Value) -> Result<Value, String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.trim().is_empty() {
+        return Err("expected a value, found none".to_owned());
+    }
+    field.accept(&text)
+}

@@ -1,1 +1,345 @@
-//! (being built)
+//! The project's own rules of style as a test: floors, sizes, opening words, refused words, and where nothing may panic or
+//! print. Every fault names file and line. The last tests prove that each rule can fail.
+
+use std::{fmt, fs, path::Path};
+
+const LINES_MAX: usize = 400;
+
+/// What each room may import, besides itself. Floors of architecture.md, section 3.
+const FLOOR_0: [&str; 1] = ["model"];
+const FLOOR_1: [&str; 2] = ["template", "catalogue"];
+const FLOOR_2: [&str; 7] = ["source", "mapping", "ledger", "throttle", "client", "webhook", "sink"];
+const FLOOR_3: [&str; 2] = ["pipeline", "simulator"];
+
+fn may_import(room: &str, other: &str) -> bool {
+    let below_2 = FLOOR_0.contains(&other) || FLOOR_1.contains(&other);
+    match room {
+        _ if room == other => true,
+        "model" => false,
+        "template" | "catalogue" => FLOOR_0.contains(&other),
+        _ if FLOOR_2.contains(&room) => below_2,
+        "simulator" => ["model", "catalogue"].contains(&other),
+        "error" => below_2 || FLOOR_2.contains(&other),
+        "pipeline" => below_2 || FLOOR_2.contains(&other) || other == "error",
+        "cli" | "lib" | "main" => true,
+        _ => false,
+    }
+}
+
+fn is_room(name: &str) -> bool {
+    let floors = [&FLOOR_0[..], &FLOOR_1, &FLOOR_2, &FLOOR_3, &["cli", "error"]];
+    floors.iter().any(|floor| floor.contains(&name))
+}
+
+const REFUSED_WORDS: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
+const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
+const PRINTING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
+
+#[derive(Debug, PartialEq, Eq)]
+struct Fault {
+    file: String,
+    line: usize,
+    rule: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.rule)
+    }
+}
+
+/// One source file: its path in the project, its text, and its code with texts and comments blanked, line by line.
+struct File<'a> {
+    path: &'a str,
+    text: &'a str,
+    code: String,
+}
+
+impl<'a> File<'a> {
+    fn new(path: &'a str, text: &'a str) -> File<'a> {
+        File { path, text, code: code_of(text) }
+    }
+
+    fn fault(&self, line: usize, rule: impl Into<String>) -> Fault {
+        Fault { file: self.path.to_owned(), line, rule: rule.into() }
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let lines = self.text.lines().count();
+        if lines > LINES_MAX {
+            faults.push(self.fault(lines, format!("a file has at most {LINES_MAX} lines; split it by noun")));
+        }
+        if !self.text.starts_with("//!") {
+            faults.push(self.fault(1, "a file begins with `//!`: what it holds and the decision it owns"));
+        }
+        self.check_names(&mut faults);
+        if let Some(room) = self.room() {
+            self.check_floors(room, &mut faults);
+            self.check_calls(room, &mut faults);
+        }
+        faults
+    }
+
+    /// The room of a file under `src`.
+    fn room(&self) -> Option<&'a str> {
+        let inside = self.path.strip_prefix("src/")?;
+        inside.split('/').next().map(|first| first.strip_suffix(".rs").unwrap_or(first))
+    }
+
+    /// How many `super::` lead to the crate's root.
+    fn depth(&self) -> usize {
+        let parts: Vec<&str> = self.path.split('/').skip(1).collect();
+        if parts.last() == Some(&"mod.rs") { parts.len() - 1 } else { parts.len() }
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        self.code[..at].matches('\n').count() + 1
+    }
+
+    fn check_floors(&self, room: &str, faults: &mut Vec<Fault>) {
+        if !is_room(room) && !["lib", "main"].contains(&room) {
+            faults
+                .push(self.fault(1, format!("room `{room}` stands on no floor; give it one in architecture and here")));
+        }
+        for (at, other) in imports(&self.code, self.depth()) {
+            if is_room(other) && !may_import(room, other) {
+                faults.push(
+                    self.fault(self.line_of(at), format!("`{room}` may not import `{other}`: imports go down only")),
+                );
+            }
+        }
+    }
+
+    fn check_names(&self, faults: &mut Vec<Fault>) {
+        let stem = self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        if let Some(word) = refused(stem, false) {
+            faults.push(self.fault(1, format!("a module called `{stem}`: `{word}` says nothing; find the noun")));
+        }
+        for (number, line) in self.code.lines().enumerate() {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            for pair in words.windows(2) {
+                let is_name = ["mod", "fn", "struct", "enum", "trait", "type"].contains(&pair[0]);
+                if let Some(word) = refused(pair[1], pair[0] == "fn").filter(|_| is_name) {
+                    let rule = format!("`{} {}`: `{word}` says nothing; find the noun or the verb", pair[0], pair[1]);
+                    faults.push(self.fault(number + 1, rule));
+                }
+            }
+        }
+    }
+
+    /// Outside tests nothing panics by `unwrap`; outside `cli` and `main` nothing is printed.
+    fn check_calls(&self, room: &str, faults: &mut Vec<Fault>) {
+        if self.path.ends_with("_tests.rs") {
+            return;
+        }
+        let tests = test_lines(&self.code);
+        for (number, line) in self.code.lines().enumerate().filter(|(number, _)| !tests[*number]) {
+            if line.contains(".unwrap()") {
+                faults.push(self.fault(number + 1, "`unwrap()` outside tests; write `expect(\"why it cannot fail\")`"));
+            }
+            let words = || line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '!');
+            if !["cli", "main"].contains(&room) && words().any(|word| PRINTING.contains(&word)) {
+                faults.push(self.fault(number + 1, "the library never talks to the terminal"));
+            }
+        }
+    }
+}
+
+/// The refused word in a name, if any.
+fn refused(name: &str, is_function: bool) -> Option<&'static str> {
+    let beginning = REFUSED_BEGINNINGS.into_iter().find(|beginning| is_function && name.starts_with(beginning));
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    beginning.or_else(|| REFUSED_WORDS.into_iter().find(|word| snake.split('_').any(|part| part == *word)))
+}
+
+/// The names that follow `crate::`, or as many `super::` as lead to the root, each with its place.
+fn imports(code: &str, depth: usize) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let to_root = "super::".repeat(depth);
+    for (at, path) in code.match_indices("crate::").chain(code.match_indices(to_root.as_str())) {
+        let begins_a_word = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        let start = at + path.len();
+        match code[start..].strip_prefix('{') {
+            _ if !begins_a_word => {}
+            None => found.push((start, word_at(&code[start..]))),
+            Some(group) => {
+                let mut nesting = 0_i32;
+                let mut expects_name = true;
+                for (offset, letter) in group.char_indices() {
+                    match letter {
+                        '{' => nesting += 1,
+                        '}' if nesting == 0 => break,
+                        '}' => nesting -= 1,
+                        ',' if nesting == 0 => expects_name = true,
+                        _ if letter.is_alphanumeric() && expects_name => {
+                            found.push((start + 1 + offset, word_at(&group[offset..])));
+                            expects_name = false;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn word_at(text: &str) -> &str {
+    &text[..text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())]
+}
+
+/// Which lines belong to an item under `#[cfg(test)]`: to the closing brace in its column, as rustfmt sets it.
+fn test_lines(code: &str) -> Vec<bool> {
+    let mut marks = Vec::new();
+    let mut closing: Option<String> = None;
+    let mut opens = false;
+    for line in code.lines() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            opens = true;
+        } else if opens && !line.trim_start().starts_with("#[") {
+            opens = false;
+            closing = (!line.trim_end().ends_with([';', '}'])).then(|| format!("{indent}}}"));
+            marks.push(true);
+            continue;
+        }
+        marks.push(opens || closing.is_some());
+        if closing.as_deref() == Some(line.trim_end()) {
+            closing = None;
+        }
+    }
+    marks
+}
+
+/// A Rust text with everything inside strings, characters and comments blanked; lines stay where they are.
+fn code_of(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let hashes = rest[letter.len_utf8()..].bytes().take_while(|byte| *byte == b'#').count();
+        let raw = letter == 'r'
+            && rest[1 + hashes..].starts_with('"')
+            && !code.trim_end_matches('b').ends_with(char::is_alphanumeric);
+        let blanked = match letter {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '"' => 1 + quoted_length(&rest[1..], '"'),
+            'r' if raw => {
+                let end = format!("\"{}", "#".repeat(hashes));
+                let begin = 2 + hashes;
+                rest[begin..].find(&end).map_or(rest.len(), |at| begin + at + end.len())
+            }
+            '\'' if is_character(&rest[1..]) => 1 + quoted_length(&rest[1..], '\''),
+            _ => 0,
+        };
+        if blanked == 0 {
+            code.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        } else {
+            code.extend(rest[..blanked].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+            rest = &rest[blanked..];
+        }
+    }
+    code
+}
+
+/// A character, not a lifetime.
+fn is_character(after_quote: &str) -> bool {
+    let mut letters = after_quote.chars();
+    letters.next() == Some('\\') || letters.next() == Some('\'')
+}
+
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' => _ = letters.next(),
+            _ if letter == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn walk(folder: &Path, faults: &mut Vec<Fault>, count: &mut usize) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, faults, count);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let inside = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().to_string_lossy().replace('\\', "/");
+            faults.extend(File::new(&inside, &fs::read_to_string(&path).unwrap()).faults());
+            *count += 1;
+        }
+    }
+}
+
+#[test]
+fn the_project_keeps_its_own_rules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut faults, mut count) = (Vec::new(), 0);
+    walk(&root.join("src"), &mut faults, &mut count);
+    walk(&root.join("tests"), &mut faults, &mut count);
+    let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    assert!(faults.is_empty(), "{} faults in {count} files:\n{}", faults.len(), lines.join("\n"));
+    assert!(count > 20, "only {count} files were found");
+}
+
+const NONE: [usize; 0] = [];
+
+/// The lines of the faults in made-up text.
+fn lines(path: &str, text: &str) -> Vec<usize> {
+    File::new(path, text).faults().iter().map(|fault| fault.line).collect()
+}
+
+#[test]
+fn an_import_that_does_not_go_down_is_found_with_its_line() {
+    let text = "//! x\nuse crate::{\n    model::Row,\n    ledger::{Arm, crate_of},\n};\n";
+    let faults = File::new("src/mapping/fill.rs", text).faults();
+    let found: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    assert_eq!(found, ["src/mapping/fill.rs:4: `mapping` may not import `ledger`: imports go down only"]);
+    assert_eq!(lines("src/model/row.rs", "//! x\nuse crate::catalogue::Flow;\n"), [2]);
+    assert_eq!(lines("src/template.rs", "//! x\nfn f() { crate::catalogue::g() }\n"), [2]);
+    assert_eq!(lines("src/client/mod.rs", "//! x\nuse super::webhook;\n"), [2]);
+    assert_eq!(lines("src/client/send.rs", "//! x\nuse super::super::sink;\n"), [2]);
+    assert_eq!(lines("src/simulator/mod.rs", "//! x\nuse crate::template::Templates;\n"), [2]);
+    assert_eq!(lines("src/pipeline/run.rs", "//! x\nuse crate::simulator;\n"), [2]);
+    assert_eq!(lines("src/sink/mod.rs", "//! x\nuse crate::error::Error;\n"), [2]);
+    assert_eq!(lines("src/cellar/mod.rs", "//! x\n"), [1], "a room without a floor");
+}
+
+#[test]
+fn an_import_that_goes_down_is_not_found() {
+    let text = "//! x\nuse crate::{catalogue::Catalogue, model::Row, template};\nuse super::ask;\n// crate::ledger\n";
+    assert_eq!(lines("src/mapping/fill.rs", text), NONE);
+    assert_eq!(lines("src/pipeline/run.rs", "//! x\nuse crate::{client, error::Error, ledger};\n"), NONE);
+    assert_eq!(lines("src/cli/run.rs", "//! x\nuse crate::{pipeline, simulator};\n"), NONE);
+}
+
+#[test]
+fn sizes_openings_and_refused_words_are_found() {
+    assert_eq!(lines("src/model/row.rs", &format!("//! x\n{}", "\n".repeat(LINES_MAX))), [LINES_MAX + 1]);
+    assert_eq!(lines("src/model/row.rs", "// x\n"), [1]);
+    assert_eq!(lines("src/model/utils.rs", "//! x\n"), [1]);
+    let text =
+        "//! x\npub mod common;\nfn process_row() {}\nstruct RunManager;\nfn handle_it() {}\nfn unhandled() {}\n";
+    assert_eq!(lines("tests/it/a.rs", text), [2, 3, 4, 5]);
+}
+
+#[test]
+fn unwrap_and_printing_are_found_outside_tests_comments_and_texts() {
+    let text = "//! x\nfn f() { g().unwrap(); }\n// g().unwrap()\nconst T: &str = \"x.unwrap() println!\";\n\
+        fn h<'a>() { println!(\"x\"); }\n#[cfg(test)]\nmod tests {\n    fn k() {\n        g().unwrap();\n    }\n}\n\
+        const Q: char = '\"'; fn l() { g().unwrap(); }\n";
+    assert_eq!(lines("src/sink/write.rs", text), [2, 5, 12]);
+    assert_eq!(lines("src/cli/run.rs", text), [2, 12], "the command line may print");
+    assert_eq!(lines("src/sink/write_tests.rs", text), NONE);
+    assert_eq!(lines("tests/it/a.rs", text), NONE);
+}

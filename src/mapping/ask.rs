@@ -1,0 +1,96 @@
+//! What mapping a row yields: the request an ask needs, a failure, or a skipped ask. It owns the exact bytes of a body, and
+//! which fields a key is made of: the mapped ones alone.
+
+use super::Frame;
+use crate::{
+    catalogue::Declaration,
+    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode},
+};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// What became of one check on one row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mapped {
+    /// To be asked.
+    Ask(AskRequest),
+    /// Cannot be asked.
+    Failed(Failure),
+    /// Not wanted; the reason.
+    Skipped(String),
+}
+
+/// The request that an ask needs.
+#[derive(Clone, PartialEq)]
+pub struct AskRequest {
+    /// The key of generation 0.
+    pub key: IdempotencyKey,
+    /// The exact bytes of the JSON body.
+    pub body: Vec<u8>,
+    /// The mapped fields as sent: what the key is made of.
+    pub fields: Map<String, Value>,
+    /// The check's place in the campaign, from 0.
+    pub check_index: usize,
+}
+
+impl fmt::Debug for AskRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskRequest")
+            .field("check_index", &self.check_index)
+            .field("request", &format_args!("[redacted]"))
+            .finish()
+    }
+}
+
+impl AskRequest {
+    pub(super) fn new(
+        frame: &Frame,
+        declaration: &Declaration,
+        fields: Map<String, Value>,
+        check_index: usize,
+    ) -> AskRequest {
+        let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
+        let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
+        let body = body(frame.mode, declaration, &fields);
+        AskRequest { key, body, fields, check_index }
+    }
+}
+
+/// The key of a later generation of a request: a new charge, so it needs proof or the user's word.
+pub fn key_of_generation(
+    campaign: &str,
+    mode: Mode,
+    check: &str,
+    fields: &Map<String, Value>,
+    generation: u32,
+    secret: Option<&KeySecret>,
+) -> IdempotencyKey {
+    let request = CanonicalRequest { generation, ..CanonicalRequest::first(campaign, mode, check, fields) };
+    IdempotencyKey::of(&request, secret)
+}
+
+/// `mode`, the fixed fields, then the declared fields in their order: mapped, or by default. Equal content, equal bytes.
+fn body(mode: Mode, declaration: &Declaration, fields: &Map<String, Value>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(128);
+    let mut member = |name: &str, value: &Value| {
+        body.push(if body.is_empty() { b'{' } else { b',' });
+        write_json(&mut body, &name);
+        body.push(b':');
+        write_json(&mut body, value);
+    };
+    member("mode", &Value::from(mode.as_str()));
+    for (name, value) in &declaration.fixed {
+        member(name, value);
+    }
+    for field in &declaration.fields {
+        if let Some(value) = fields.get(&field.name).or(field.default.as_ref()) {
+            member(&field.name, value);
+        }
+    }
+    body.push(b'}');
+    body
+}
+
+fn write_json<T: serde::Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(bytes, value).expect("a JSON value or a text writes into memory");
+}

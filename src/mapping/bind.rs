@@ -1,0 +1,217 @@
+//! Binding: a mapping meets the columns of a source, once, so that rows are read by place and a wrong name is found before
+//! anything is sent. It owns one decision: what feeds each field of each check.
+
+use super::{
+    Frame, Mapped, Mapping, PlannedCheck, Source,
+    error::MappingError,
+    fill,
+    matching::{Match, match_column},
+};
+use crate::{
+    catalogue::{Declaration, FieldSpec},
+    model::{Row, nearest::hint, row::find_column},
+    template::{Condition, Template},
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Whether rows are cells under a header or JSON objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Flat,
+    Nested,
+}
+
+/// A mapping bound to one source.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    pub(super) frame: Arc<Frame>,
+    pub(super) checks: Vec<BoundCheck>,
+}
+
+/// What feeds a field, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feed {
+    /// The check's name in the campaign.
+    pub check_name: String,
+    pub field: String,
+    /// Such as ``column `Customer Name` ``, `template`, `constant 0` or `default "all"`.
+    pub from: String,
+    /// Whether nobody wrote it: the column was matched by its name.
+    pub by_name: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct BoundCheck {
+    pub name: String,
+    pub declaration: Arc<Declaration>,
+    pub when: Option<(Arc<Condition>, String)>,
+    /// In the order of the declaration.
+    pub fields: Vec<BoundField>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct BoundField {
+    pub feed: BoundFeed,
+    pub by_name: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum BoundFeed {
+    Column {
+        name: String,
+        /// The place in a header; a row of JSON is looked up by key.
+        place: Option<usize>,
+        /// The texts that are null in this column.
+        nulls: Vec<String>,
+    },
+    Template(Arc<Template>),
+    Constant(Value),
+    /// The declaration's default, or nothing.
+    Unmapped,
+}
+
+impl Bound {
+    /// What feeds which field, in order: fields that are sent, and nothing about those that are not.
+    pub fn feeds(&self) -> Vec<Feed> {
+        let mut feeds = Vec::new();
+        for check in &self.checks {
+            for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
+                let from = match (&field.feed, &spec.default) {
+                    (BoundFeed::Column { name, .. }, _) => format!("column `{name}`"),
+                    (BoundFeed::Template(_), _) => "template".to_owned(),
+                    (BoundFeed::Constant(value), _) => format!("constant {value}"),
+                    (BoundFeed::Unmapped, Some(default)) => format!("default {default}"),
+                    (BoundFeed::Unmapped, None) => continue,
+                };
+                let (check_name, field_name) = (check.name.clone(), spec.name.clone());
+                feeds.push(Feed { check_name, field: field_name, from, by_name: field.by_name });
+            }
+        }
+        feeds
+    }
+
+    /// What a row asks, one entry per check in order. An error is a mistake of the configuration that only a row can
+    /// show, and stops the run.
+    pub fn map(&self, row: &Row) -> Result<Vec<Mapped>, MappingError> {
+        fill::map(self, row)
+    }
+}
+
+pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: Shape) -> Result<Bound, MappingError> {
+    let several = mapping.checks.len() > 1;
+    let binder = Binder { frame: &mapping.frame, columns, shape, several };
+    let checks = mapping.checks.iter().map(|check| binder.check(check)).collect::<Result<_, _>>()?;
+    Ok(Bound { frame: mapping.frame.clone(), checks })
+}
+
+struct Binder<'a> {
+    frame: &'a Frame,
+    columns: &'a [String],
+    shape: Shape,
+    /// Whether a flag has to name its check.
+    several: bool,
+}
+
+impl Binder<'_> {
+    fn check(&self, planned: &PlannedCheck) -> Result<BoundCheck, MappingError> {
+        if let Some((condition, _)) = &planned.when {
+            self.know_all(condition.columns().iter(), &planned.name, "when")?;
+        }
+        let mut fields = Vec::with_capacity(planned.sources.len());
+        for (spec, source) in planned.declaration.fields.iter().zip(&planned.sources) {
+            fields.push(self.field(&planned.name, spec, source.as_ref())?);
+        }
+        Ok(BoundCheck {
+            name: planned.name.clone(),
+            declaration: planned.declaration.clone(),
+            when: planned.when.clone(),
+            fields,
+        })
+    }
+
+    fn field(&self, check: &str, spec: &FieldSpec, source: Option<&Source>) -> Result<BoundField, MappingError> {
+        let place = format!("field `{}`", spec.name);
+        let feed = match source {
+            Some(Source::Constant(value)) => BoundFeed::Constant(value.clone()),
+            Some(Source::Template(template)) => {
+                self.know_all(template.columns().iter(), check, &place)?;
+                BoundFeed::Template(template.clone())
+            }
+            Some(Source::Column(column)) => {
+                self.know_all([column], check, &place)?;
+                self.column(column)
+            }
+            None => {
+                let feed = self.matched(check, spec)?;
+                let by_name = matches!(feed, BoundFeed::Column { .. });
+                return Ok(BoundField { feed, by_name });
+            }
+        };
+        Ok(BoundField { feed, by_name: false })
+    }
+
+    fn matched(&self, check: &str, spec: &FieldSpec) -> Result<BoundFeed, MappingError> {
+        let (check, field) = (check.to_owned(), spec.name.clone());
+        match match_column(spec, self.columns) {
+            Match::Column(column) => Ok(self.column(column)),
+            Match::Nothing if !spec.required => Ok(BoundFeed::Unmapped),
+            Match::Nothing if spec.default.is_some() => Ok(BoundFeed::Unmapped),
+            Match::Ambiguous(first, second) => {
+                let (flag, columns) = (self.flag(&check, &field, first), format!("`{first}` and `{second}`"));
+                Err(MappingError::Ambiguous { check, field, columns, flag })
+            }
+            Match::Nothing => {
+                let names = || self.columns.iter().map(String::as_str);
+                let near = [spec.name.as_str()].into_iter().chain(spec.synonyms.iter().map(String::as_str));
+                let hint = near.map(|name| hint(name, names())).find(|hint| !hint.is_empty()).unwrap_or_default();
+                let flag = self.flag(&check, &field, "COLUMN");
+                let doc = if spec.doc.is_empty() { String::new() } else { format!(" ({})", spec.doc) };
+                let (field, known) = (format!("field `{field}`{doc}"), self.known(&hint));
+                Err(MappingError::NoSource { check, field, known, flag })
+            }
+        }
+    }
+
+    fn column(&self, name: &str) -> BoundFeed {
+        let place = find_column(self.columns.iter().map(String::as_str), name);
+        let name = place.map_or(name, |at| self.columns[at].as_str()).to_owned();
+        let nulls = self.frame.nulls.of(&name).to_vec();
+        BoundFeed::Column { name, place: place.filter(|_| self.shape == Shape::Flat), nulls }
+    }
+
+    /// A header has every column there is; a first JSON row need not.
+    fn know_all<'b>(
+        &self,
+        named: impl IntoIterator<Item = &'b String>,
+        check: &str,
+        place: &str,
+    ) -> Result<(), MappingError> {
+        let names = || self.columns.iter().map(String::as_str);
+        let unknown = named.into_iter().find(|column| find_column(names(), column).is_none());
+        match unknown {
+            Some(column) if self.shape == Shape::Flat => Err(MappingError::UnknownColumn {
+                check: check.to_owned(),
+                place: place.to_owned(),
+                column: column.clone(),
+                known: self.known(&hint(column, names())),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn flag(&self, check: &str, field: &str, column: &str) -> String {
+        let field = if self.several { format!("{check}.{field}") } else { field.to_owned() };
+        let quote = if column.contains(char::is_whitespace) { "'" } else { "" };
+        format!("--map {quote}{field}={column}{quote}")
+    }
+
+    /// The nearest column and at most twenty others: a wide file must not drown the message.
+    fn known(&self, hint: &str) -> String {
+        let mut listed: Vec<String> = self.columns.iter().take(20).map(|column| format!("`{column}`")).collect();
+        if self.columns.len() > listed.len() {
+            listed.push(format!("and {} more", self.columns.len() - listed.len()));
+        }
+        format!("{hint}; the columns are {}", listed.join(", "))
+    }
+}

@@ -1,0 +1,177 @@
+//! Filling a check's fields from one row. It owns one decision: what a row without a value means. A required field fails, a
+//! template that reads a missing value fails, and an optional field of an empty cell is left out.
+
+use super::{
+    AskRequest, Bound, Mapped,
+    bind::{BoundCheck, BoundFeed, BoundField},
+    error::MappingError,
+};
+use crate::{
+    catalogue::FieldSpec,
+    model::{
+        Failure, FailureCode, Row,
+        row::{Cell, Values},
+    },
+    template::{Nulls, RenderFault, RowView},
+};
+use serde_json::{Map, Value};
+use std::{borrow::Cow, cell::OnceCell};
+
+/// A field's value, at most, in bytes. Safety, 6.
+const FIELD_BYTES_MAX: usize = 1024 * 1024;
+
+/// Why a check's fields could not be filled.
+enum Unfilled {
+    /// The row's misfortune.
+    Failed(Failure),
+    /// The configuration's mistake.
+    Stop(Box<MappingError>),
+}
+
+impl From<Failure> for Unfilled {
+    fn from(failure: Failure) -> Unfilled {
+        Unfilled::Failed(failure)
+    }
+}
+
+pub(super) fn map(bound: &Bound, row: &Row) -> Result<Vec<Mapped>, MappingError> {
+    let filling = Filling { bound, row, view: OnceCell::new() };
+    bound.checks.iter().enumerate().map(|(index, check)| filling.check(index, check)).collect()
+}
+
+/// One row being mapped.
+struct Filling<'a> {
+    bound: &'a Bound,
+    row: &'a Row,
+    /// Made when the first template needs it.
+    view: OnceCell<RowView>,
+}
+
+impl Filling<'_> {
+    fn view(&self) -> &RowView {
+        self.view.get_or_init(|| RowView::new(self.row, &self.bound.frame.nulls))
+    }
+
+    fn check(&self, index: usize, check: &BoundCheck) -> Result<Mapped, MappingError> {
+        if let Some((condition, text)) = &check.when {
+            match condition.holds(self.view()) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Mapped::Skipped(format!("when: {text}"))),
+                Err(fault) => return self.outcome(self.fault(fault, check, "when")),
+            }
+        }
+        match self.fields(check) {
+            Ok(fields) => {
+                let declaration = &check.declaration;
+                Ok(Mapped::Ask(AskRequest::new(&self.bound.frame, declaration, fields, index)))
+            }
+            Err(unfilled) => self.outcome(unfilled),
+        }
+    }
+
+    fn outcome(&self, unfilled: Unfilled) -> Result<Mapped, MappingError> {
+        match unfilled {
+            Unfilled::Failed(failure) => Ok(Mapped::Failed(failure)),
+            Unfilled::Stop(error) => Err(*error),
+        }
+    }
+
+    fn fields(&self, check: &BoundCheck) -> Result<Map<String, Value>, Unfilled> {
+        let mut fields = Map::with_capacity(check.fields.len());
+        for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
+            if let Some(value) = self.field(check, spec, field)? {
+                fields.insert(spec.name.clone(), value);
+            }
+        }
+        for rule in &check.declaration.rules {
+            rule.check(&fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
+        }
+        Ok(fields)
+    }
+
+    /// The value of a field as it will be sent; `None` leaves it out, or to the declaration's default.
+    fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Value>, Unfilled> {
+        let text = match &field.feed {
+            BoundFeed::Unmapped => return Ok(None),
+            BoundFeed::Constant(value) => return Ok(Some(value.clone())),
+            BoundFeed::Column { name, place, nulls } => self.cell(spec, field, name, *place, nulls)?,
+            BoundFeed::Template(template) => match template.render(self.view()) {
+                Ok(text) if text.trim().is_empty() => None,
+                Ok(text) => Some(Cow::Owned(text)),
+                Err(fault) => return Err(self.fault(fault, check, &label(spec, field))),
+            },
+        };
+        let Some(text) = text else {
+            return if spec.required {
+                let message = format!("{}: expected a value, found none", label(spec, field));
+                Err(Failure::map(FailureCode::MissingValue, message).into())
+            } else {
+                Ok(None)
+            };
+        };
+        if text.len() > FIELD_BYTES_MAX {
+            let message = format!("{}: expected at most 1 MiB, found {} bytes", label(spec, field), text.len());
+            return Err(Failure::map(FailureCode::FieldTooLarge, message).into());
+        }
+        let value = spec
+            .accept(&text)
+            .map_err(|fault| Failure::map(FailureCode::InvalidValue, format!("{}: {fault}", label(spec, field))))?;
+        Ok(Some(value))
+    }
+
+    /// The text of a column's cell; `None` is null.
+    fn cell(
+        &self,
+        spec: &FieldSpec,
+        field: &BoundField,
+        name: &str,
+        place: Option<usize>,
+        nulls: &[String],
+    ) -> Result<Option<Cow<'_, str>>, Failure> {
+        let cell = match (&self.row.values, place) {
+            // A row under another header than the bound one is looked up by name: a wrong column would be paid for.
+            (Values::Flat { header, cells }, Some(place)) if header.get(place).is_some_and(|column| column == name) => {
+                cells.get(place).map(Cell::Text)
+            }
+            _ => self.row.get(name),
+        };
+        let text = match cell {
+            None | Some(Cell::Json(Value::Null)) => return Ok(None),
+            Some(Cell::Text(text)) => Cow::Borrowed(text),
+            Some(Cell::Json(Value::String(text))) => Cow::Borrowed(text.as_str()),
+            Some(cell) => match cell.to_text() {
+                Some(text) => Cow::Owned(text),
+                None => {
+                    let expected =
+                        "expected a single value, found a list or an object; a template takes one of its parts";
+                    let message = format!("{}: {expected}", label(spec, field));
+                    return Err(Failure::map(FailureCode::InvalidValue, message));
+                }
+            },
+        };
+        Ok(Some(text).filter(|text| !Nulls::is_one_of(nulls, text) && !text.trim().is_empty()))
+    }
+
+    fn fault(&self, fault: RenderFault, check: &BoundCheck, place: &str) -> Unfilled {
+        match fault {
+            RenderFault::UnknownColumn { name, hint } => Unfilled::Stop(Box::new(MappingError::UnknownColumnInRow {
+                check: check.name.clone(),
+                place: place.to_owned(),
+                column: name,
+                hint,
+                row_number: self.row.position.row_number,
+            })),
+            RenderFault::Missing { .. } => Failure::map(FailureCode::MissingValue, format!("{place}: {fault}")).into(),
+            RenderFault::Error { .. } => Failure::map(FailureCode::TemplateError, format!("{place}: {fault}")).into(),
+        }
+    }
+}
+
+/// How messages name a field and what feeds it.
+fn label(spec: &FieldSpec, field: &BoundField) -> String {
+    match &field.feed {
+        BoundFeed::Column { name, .. } => format!("field `{}` (column `{name}`)", spec.name),
+        BoundFeed::Template(_) => format!("field `{}` (template)", spec.name),
+        BoundFeed::Constant(_) | BoundFeed::Unmapped => format!("field `{}`", spec.name),
+    }
+}

@@ -1,0 +1,270 @@
+//! The closed list of filters, tests and functions, each looked at for what it does with a missing value. It owns one
+//! decision: only text, numbers and booleans become text; a list, an object or nothing at all is refused.
+
+use super::missing::{is_defined, is_missing, missing, used};
+use crate::model::country;
+use minijinja::{
+    Environment, Error, ErrorKind, Output, State, Value, filters, functions, tests,
+    value::{Rest, ValueKind},
+};
+use serde::Deserialize;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+/// Look-up tables: name of the table, then key to value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Tables(pub BTreeMap<String, BTreeMap<String, String>>);
+
+/// A filter's own word on why it refused a value; it never repeats the value.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Refusal(String);
+
+fn refuse(message: impl Into<String>) -> Error {
+    let message = message.into();
+    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(Refusal(message))
+}
+
+pub(super) const FILTERS: [&str; 33] = [
+    "abs",
+    "capitalize",
+    "count",
+    "country",
+    "d",
+    "date",
+    "default",
+    "digits",
+    "first",
+    "float",
+    "format",
+    "int",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "reject",
+    "rejectattr",
+    "replace",
+    "round",
+    "select",
+    "selectattr",
+    "split",
+    "string",
+    "table",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+    "reverse",
+];
+
+pub(super) const TESTS: [&str; 25] = [
+    "boolean",
+    "defined",
+    "endingwith",
+    "eq",
+    "equalto",
+    "false",
+    "ge",
+    "greaterthan",
+    "gt",
+    "in",
+    "integer",
+    "iterable",
+    "le",
+    "lessthan",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "number",
+    "sequence",
+    "startingwith",
+    "string",
+    "true",
+    "undefined",
+    "float",
+];
+
+pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
+    let env = environment;
+    env.set_formatter(|output: &mut Output, _: &State, value: &Value| Ok(output.write_str(&text(value)?)?));
+    env.add_function("namespace", functions::namespace);
+
+    env.add_filter("lower", |value: &Value| text(value).map(|text| text.to_lowercase()));
+    env.add_filter("upper", |value: &Value| text(value).map(|text| text.to_uppercase()));
+    env.add_filter("title", |value: &Value| text(value).map(filters::title));
+    env.add_filter("capitalize", |value: &Value| text(value).map(|text| capitalized(&text)));
+    env.add_filter("trim", |value: &Value| text(value).map(|text| text.trim().to_owned()));
+    env.add_filter("digits", |value: &Value| text(value).map(|text| text.replace(|c: char| !c.is_ascii_digit(), "")));
+    env.add_filter("string", |value: &Value| text(value).map(Cow::into_owned));
+    env.add_filter("reverse", |value: &Value| text(value).map(|text| text.chars().rev().collect::<String>()));
+    env.add_filter("replace", |value: &Value, from: &Value, to: &Value| -> Result<String, Error> {
+        Ok(text(value)?.replace(text(from)?.as_ref(), text(to)?.as_ref()))
+    });
+    env.add_filter("split", split);
+    env.add_filter("lines", |value: &Value| -> Result<Vec<String>, Error> {
+        Ok(text(value)?.lines().map(str::to_owned).collect())
+    });
+    env.add_filter("format", format);
+    env.add_filter("date", date);
+    env.add_filter("country", country_code);
+    let tables = Arc::new(tables);
+    env.add_filter("table", move |value: &Value, name: &str| table(&tables, value, name));
+
+    for name in ["default", "d"] {
+        env.add_filter(name, default);
+    }
+    for name in ["length", "count"] {
+        env.add_filter(name, length);
+    }
+    env.add_filter("first", |value: &Value| end_of(value, "first", |mut items| items.next()));
+    env.add_filter("last", |value: &Value| end_of(value, "last", |items| items.last()));
+    env.add_filter("join", join);
+    env.add_filter("int", filters::int);
+    env.add_filter("float", filters::float);
+    env.add_filter("round", filters::round);
+    env.add_filter("abs", filters::abs);
+    env.add_filter("list", filters::list);
+    env.add_filter("map", filters::map);
+    env.add_filter("select", filters::select);
+    env.add_filter("selectattr", filters::selectattr);
+    env.add_filter("reject", filters::reject);
+    env.add_filter("rejectattr", filters::rejectattr);
+    env.add_filter("unique", filters::unique);
+
+    env.add_test("defined", is_defined);
+    env.add_test("undefined", |value: &Value| !is_defined(value));
+    env.add_test("none", is_missing);
+    env.add_test("boolean", tests::is_boolean);
+    env.add_test("number", tests::is_number);
+    env.add_test("integer", tests::is_integer);
+    env.add_test("float", tests::is_float);
+    env.add_test("string", tests::is_string);
+    env.add_test("sequence", tests::is_sequence);
+    env.add_test("iterable", tests::is_iterable);
+    env.add_test("mapping", tests::is_mapping);
+    env.add_test("true", tests::is_true);
+    env.add_test("false", tests::is_false);
+    env.add_test("startingwith", |value: &Value, with: &str| text(value).map(|text| text.starts_with(with)));
+    env.add_test("endingwith", |value: &Value, with: &str| text(value).map(|text| text.ends_with(with)));
+    for name in ["eq", "equalto", "=="] {
+        env.add_test(name, tests::is_eq);
+    }
+    for name in ["ne", "!="] {
+        env.add_test(name, tests::is_ne);
+    }
+    env.add_test("in", tests::is_in);
+    for name in ["lt", "lessthan", "<"] {
+        env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a < b));
+    }
+    for name in ["gt", "greaterthan", ">"] {
+        env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a > b));
+    }
+    for name in ["le", "<="] {
+        env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a <= b));
+    }
+    for name in ["ge", ">="] {
+        env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a >= b));
+    }
+}
+
+/// The one way from a value to text.
+fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
+    if is_missing(value) {
+        return Err(used(value));
+    }
+    match value.kind() {
+        ValueKind::String => Ok(Cow::Borrowed(value.as_str().unwrap_or_default())),
+        ValueKind::Number => Ok(Cow::Owned(value.to_string())),
+        ValueKind::Bool => Ok(Cow::Borrowed(if value.is_true() { "true" } else { "false" })),
+        ValueKind::Seq | ValueKind::Iterable => {
+            Err(refuse("a template must give text or a number, and this is a list; `| join(\" \")` makes text of one"))
+        }
+        _ => Err(refuse("a template must give text or a number, and this is an object; name one of its members")),
+    }
+}
+
+fn ordered(a: &Value, b: &Value) -> Result<(), Error> {
+    [a, b].into_iter().find(|value| is_missing(value)).map_or(Ok(()), |value| Err(used(value)))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + &letters.as_str().to_lowercase())
+}
+
+fn default(value: &Value, other: Value, lax: Option<bool>) -> Value {
+    if is_missing(value) || (lax == Some(true) && !value.is_true()) { other } else { value.clone() }
+}
+
+fn length(value: &Value) -> Result<usize, Error> {
+    if is_missing(value) {
+        return Err(used(value));
+    }
+    value.len().ok_or_else(|| refuse("`length` takes a text, a list or an object"))
+}
+
+type ListItems = Box<dyn Iterator<Item = Value>>;
+
+fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>) -> Result<Value, Error> {
+    let items: ListItems = match value.kind() {
+        _ if is_missing(value) => return Err(used(value)),
+        ValueKind::String | ValueKind::Seq | ValueKind::Iterable => Box::new(value.try_iter()?),
+        _ => return Err(refuse(format!("`{which}` takes a text or a list"))),
+    };
+    Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
+}
+
+fn join(value: &Value, joint: Option<&str>) -> Result<String, Error> {
+    if is_missing(value) {
+        return Err(used(value));
+    }
+    let mut joined = String::new();
+    for (at, item) in value.try_iter()?.enumerate() {
+        if at > 0 {
+            joined.push_str(joint.unwrap_or_default());
+        }
+        joined.push_str(&text(&item)?);
+    }
+    Ok(joined)
+}
+
+fn split(value: &Value, by: Option<&str>) -> Result<Vec<String>, Error> {
+    let text = text(value)?;
+    Ok(match by {
+        None => text.split_whitespace().map(str::to_owned).collect(),
+        Some(by) => text.split(by).map(str::to_owned).collect(),
+    })
+}
+
+fn format(state: &State, pattern: &Value, values: Rest<Value>) -> Result<Value, Error> {
+    text(pattern)?;
+    for value in values.iter() {
+        text(value)?;
+    }
+    filters::format(state, pattern, values)
+}
+
+fn date(value: &Value, form: &str) -> Result<String, Error> {
+    let date = jiff::civil::Date::strptime(form, text(value)?.trim());
+    date.map(|date| date.to_string()).map_err(|_| refuse(format!("expected a date of the form `{form}`")))
+}
+
+fn country_code(value: &Value) -> Result<&'static str, Error> {
+    let found = country::find(&text(value)?);
+    found.map(|country| country.alpha2).ok_or_else(|| {
+        refuse("expected the English name or the ISO 3166 code of a country; `| table(…)` translates other spellings")
+    })
+}
+
+fn table(tables: &Tables, value: &Value, name: &str) -> Result<Value, Error> {
+    let table = tables.0.get(name).ok_or_else(|| refuse(format!("no table is called `{name}`")))?;
+    let found = table.get(text(value)?.trim());
+    Ok(found.map_or_else(|| missing(format!("the entry of table `{name}` for this value")), Value::from))
+}

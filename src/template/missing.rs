@@ -1,0 +1,130 @@
+//! The stand-in for a value that is not there, and the watch over what becomes of it. It owns one decision: what counts as
+//! having printed a missing value.
+//!
+//! The engine prints an object without handing it any state of the evaluation, so the watch is kept per thread; an
+//! evaluation never leaves its thread.
+
+use minijinja::{
+    Error, ErrorKind, State, Value,
+    value::{DynObject, Object, ObjectRepr},
+};
+use std::{cell::RefCell, cmp::Ordering, fmt, sync::Arc};
+
+/// What a missing value is handed out as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StandIn {
+    /// An object that notices being printed, equal to nothing, with parts that are missing too.
+    Object,
+    /// The engine's own undefined, which it refuses to compare.
+    Undefined,
+}
+
+/// What an evaluation did with missing values.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    stand_in: StandIn,
+    /// The last missing value that was looked up.
+    pub read: Option<String>,
+    /// The first missing value that was turned into text.
+    pub printed: Option<String>,
+    /// Whether the kind of a missing value was asked for, as every ordering comparison does (and little else).
+    pub kind_asked: bool,
+}
+
+impl Watch {
+    const fn new(stand_in: StandIn) -> Watch {
+        Watch { stand_in, read: None, printed: None, kind_asked: false }
+    }
+}
+
+thread_local! {
+    static WATCH: RefCell<Watch> =
+        const { RefCell::new(Watch::new(StandIn::Object)) };
+}
+
+/// Runs an evaluation and says what it did with missing values.
+pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, Watch) {
+    WATCH.replace(Watch::new(stand_in));
+    let outcome = evaluation();
+    (outcome, WATCH.with_borrow(Watch::clone))
+}
+
+/// A value that is not there. `what` names it in messages, as in "column `surname`".
+pub(super) fn missing(what: String) -> Value {
+    stand_in(what, false)
+}
+
+/// A null of an answer: defined, and no value.
+pub(super) fn null(what: String) -> Value {
+    stand_in(what, true)
+}
+
+fn stand_in(what: String, null: bool) -> Value {
+    WATCH.with_borrow_mut(|watch| {
+        watch.read = Some(what.clone());
+        match watch.stand_in {
+            StandIn::Object => Value::from_object(Missing { what, null }),
+            StandIn::Undefined => Value::UNDEFINED,
+        }
+    })
+}
+
+/// Whether there is nothing here: undefined, none or a stand-in.
+pub(super) fn is_missing(value: &Value) -> bool {
+    value.is_undefined() || value.is_none() || value.downcast_object_ref::<Missing>().is_some()
+}
+
+/// Whether the name exists, with a value or with null.
+pub(super) fn is_defined(value: &Value) -> bool {
+    !value.is_undefined() && value.downcast_object_ref::<Missing>().is_none_or(|missing| missing.null)
+}
+
+/// The error of using a missing value.
+pub(super) fn used(value: &Value) -> Error {
+    if let Some(missing) = value.downcast_object_ref::<Missing>() {
+        print(&missing.what);
+    }
+    Error::from(ErrorKind::UndefinedError)
+}
+
+fn print(what: &str) {
+    WATCH.with_borrow_mut(|watch| {
+        watch.printed.get_or_insert_with(|| what.to_owned());
+    });
+}
+
+#[derive(Debug)]
+struct Missing {
+    what: String,
+    null: bool,
+}
+
+impl Object for Missing {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        WATCH.with_borrow_mut(|watch| watch.kind_asked = true);
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, _: &Value) -> Option<Value> {
+        Some(missing(self.what.clone()))
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        false
+    }
+
+    fn call_method(self: &Arc<Self>, _: &State<'_, '_>, _: &str, _: &[Value]) -> Result<Value, Error> {
+        print(&self.what);
+        Err(Error::from(ErrorKind::UndefinedError))
+    }
+
+    /// Two missing values are not equal: nobody knows them.
+    fn custom_cmp(self: &Arc<Self>, _: &DynObject) -> Option<Ordering> {
+        Some(Ordering::Less)
+    }
+
+    fn render(self: &Arc<Self>, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(&self.what);
+        Ok(())
+    }
+}

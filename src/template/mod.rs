@@ -1,0 +1,232 @@
+//! Templates: MiniJinja with fuel, a closed list of filters, and strict nulls. Rows become text (`Template`) or a yes or no
+//! (`Condition`); answers become a yes or no (`AnswerRule`).
+//!
+//! The decision it owns: **a value that is not there never becomes text.** "Jo None", screened, comes back clear. So every
+//! missing value is handed to the engine as an object that remembers being printed, and an evaluation that printed one is
+//! [`RenderFault::Missing`], whatever it yielded. Comparisons cannot be watched that way: where one may
+//! have met a missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and
+//! both must agree.
+//!
+//! | with a missing `x` | template | condition, answer rule |
+//! |---|---|---|
+//! | `x` alone, `not x` | false | false |
+//! | `x == 'a'`, `x in […]` | fault | false |
+//! | `x != 'a'` | fault | true |
+//! | `x < 'a'` | fault | fault |
+//! | `x ~ 'a'`, any filter but `default` | fault | fault |
+
+mod filters;
+mod missing;
+mod source;
+mod view;
+
+pub use filters::Tables;
+pub use view::{Nulls, RowView};
+
+use minijinja::{Environment, ErrorKind, Value};
+use missing::{StandIn, Watch, watched};
+use source::Kind;
+use std::collections::BTreeSet;
+
+/// Steps one evaluation may take.
+const FUEL: u64 = 50_000;
+/// The one template of an environment.
+const NAME: &str = "template";
+/// Names a template may use that are not columns.
+const GLOBALS: [&str; 2] = ["row", "namespace"];
+
+/// Why a template cannot be used at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TemplateError(String);
+
+/// Why a template gave nothing for one row. No variant repeats a cell.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderFault {
+    /// A value it needs is null, missing or undefined.
+    #[error("{what} has no value; `| default(…)` says what to use instead")]
+    Missing { what: String },
+    /// `row["…"]` names a column the source does not have: a mistake of the configuration, not of the row.
+    #[error("no column is called `{name}`{hint}")]
+    UnknownColumn { name: String, hint: String },
+    /// Anything else.
+    #[error("{message}")]
+    Error { message: String },
+}
+
+/// Compiles templates; they share its filters and tables.
+#[derive(Debug, Clone)]
+pub struct Templates {
+    environment: Environment<'static>,
+    tables: Tables,
+}
+
+/// A template that gives text for a row.
+#[derive(Debug, Clone)]
+pub struct Template(Compiled);
+
+/// An expression that a row satisfies or not.
+#[derive(Debug, Clone)]
+pub struct Condition(Compiled);
+
+/// An expression over `payload` and `answer`.
+#[derive(Debug, Clone)]
+pub struct AnswerRule(Compiled);
+
+#[derive(Debug, Clone)]
+struct Compiled {
+    environment: Environment<'static>,
+    kind: Kind,
+    /// Whether it has comparisons that a missing value must not decide.
+    compares: bool,
+    columns: BTreeSet<String>,
+}
+
+impl Default for Templates {
+    fn default() -> Templates {
+        Templates::new(Tables::default())
+    }
+}
+
+impl Templates {
+    /// Templates with these look-up tables.
+    pub fn new(tables: Tables) -> Templates {
+        let mut environment = Environment::empty();
+        environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
+        environment.set_fuel(Some(FUEL));
+        environment.set_debug(false);
+        filters::install(&mut environment, tables.clone());
+        Templates { environment, tables }
+    }
+
+    /// A template that gives text, such as `{{ first_name }} {{ surname }}`.
+    pub fn compile(&self, source: &str) -> Result<Template, TemplateError> {
+        self.compiled(source, Kind::Template).map(Template)
+    }
+
+    /// An expression over a row, such as `status == 'active'`.
+    pub fn condition(&self, source: &str) -> Result<Condition, TemplateError> {
+        self.expression(source).map(Condition)
+    }
+
+    /// An expression over an answer, such as `payload.match == []`.
+    pub fn answer_rule(&self, source: &str) -> Result<AnswerRule, TemplateError> {
+        self.expression(source).map(AnswerRule)
+    }
+
+    fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
+        self.environment.compile_expression_owned(source.to_owned()).map_err(refusal)?;
+        self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), Kind::Expression)
+    }
+
+    fn compiled(&self, source: &str, kind: Kind) -> Result<Compiled, TemplateError> {
+        let inspected = source::inspect(source, kind, &self.tables)?;
+        let mut environment = self.environment.clone();
+        environment.add_template_owned(NAME, source.to_owned()).map_err(refusal)?;
+        let mut columns: BTreeSet<String> = {
+            let template = environment.get_template(NAME).map_err(refusal)?;
+            template.undeclared_variables(false).into_iter().collect()
+        };
+        columns.retain(|name| !GLOBALS.contains(&name.as_str()));
+        columns.extend(inspected.subscripts);
+        Ok(Compiled { environment, kind, compares: inspected.compares, columns })
+    }
+}
+
+impl Template {
+    /// The columns it reads: its root variables, and what it names as `row["…"]`.
+    pub fn columns(&self) -> &BTreeSet<String> {
+        &self.0.columns
+    }
+
+    /// The text for a row.
+    pub fn render(&self, row: &RowView) -> Result<String, RenderFault> {
+        self.0.evaluate(|| row.context())
+    }
+}
+
+impl Condition {
+    /// The columns it reads.
+    pub fn columns(&self) -> &BTreeSet<String> {
+        &self.0.columns
+    }
+
+    /// Whether the row satisfies it.
+    pub fn holds(&self, row: &RowView) -> Result<bool, RenderFault> {
+        self.0.evaluate(|| row.context()).map(|text| !text.is_empty())
+    }
+}
+
+impl AnswerRule {
+    /// Whether an answer satisfies it. Parts that are not there are undefined, at any depth; an error is to be read as
+    /// "this rule does not know the answer".
+    pub fn holds(&self, payload: &serde_json::Value, answer: &serde_json::Value) -> Result<bool, String> {
+        let held = self.0.evaluate(|| view::answer_context(payload, answer));
+        held.map(|text| !text.is_empty()).map_err(|fault| fault.to_string())
+    }
+}
+
+impl Compiled {
+    fn evaluate(&self, context: impl Fn() -> Value) -> Result<String, RenderFault> {
+        let (outcome, watch) = watched(StandIn::Object, || self.render(context()));
+        if let Some(what) = &watch.printed {
+            return Err(RenderFault::Missing { what: what.clone() });
+        }
+        let text = outcome.map_err(|error| fault(&error, &watch))?;
+        let at_stake = watch.kind_asked || self.kind == Kind::Template && watch.read.is_some();
+        if self.compares && at_stake {
+            let (strict, strict_watch) = watched(StandIn::Undefined, || self.render(context()));
+            if strict.ok().as_ref() != Some(&text) {
+                let what = strict_watch.read.or(watch.read).unwrap_or_default();
+                return Err(RenderFault::Missing { what });
+            }
+        }
+        Ok(text)
+    }
+
+    fn render(&self, context: Value) -> Result<String, minijinja::Error> {
+        self.environment.get_template(NAME)?.render(context)
+    }
+}
+
+fn refusal(error: minijinja::Error) -> TemplateError {
+    TemplateError(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned))
+}
+
+/// What an error of the engine means.
+fn fault(error: &minijinja::Error, watch: &Watch) -> RenderFault {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(link) = cause {
+        if let Some(unknown) = link.downcast_ref::<view::UnknownColumn>() {
+            return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
+        }
+        if let Some(refusal) = link.downcast_ref::<filters::Refusal>() {
+            return RenderFault::Error { message: refusal.to_string() };
+        }
+        cause = link.source();
+    }
+    match (error.kind(), &watch.read) {
+        (ErrorKind::OutOfFuel, _) => {
+            RenderFault::Error { message: format!("the template takes more than {FUEL} steps; write a shorter loop") }
+        }
+        (_, Some(what)) => RenderFault::Missing { what: what.clone() },
+        (ErrorKind::UndefinedError, None) => RenderFault::Missing { what: "a part of the template".to_owned() },
+        _ => RenderFault::Error { message: wording(error) },
+    }
+}
+
+/// Beginnings of the engine's messages that speak of kinds and names only; others may repeat a cell.
+const SAFE_DETAILS: [&str; 4] = ["tried to use", "cannot ", "filter ", "function "];
+
+fn wording(error: &minijinja::Error) -> String {
+    let detail = error.detail().filter(|detail| SAFE_DETAILS.iter().any(|safe| detail.starts_with(safe)));
+    let line = error.line().filter(|line| *line > 1).map(|line| format!(" (line {line})")).unwrap_or_default();
+    match detail {
+        Some(detail) => format!("{}: {detail}{line}", error.kind()),
+        None => format!("{}{line}", error.kind()),
+    }
+}
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

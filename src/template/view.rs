@@ -1,0 +1,260 @@
+//! What a template sees: a row with its columns as variables and as `row["…"]`, or an answer. It owns one decision: which
+//! texts of a row count as null. JSON null always does.
+
+use super::{
+    GLOBALS,
+    missing::{missing, null},
+};
+use crate::model::{
+    Row,
+    nearest::hint,
+    row::{Values, find_column},
+};
+use minijinja::{
+    Error, ErrorKind, Value,
+    value::{Enumerator, Object, ObjectRepr},
+};
+use serde_json::Value as Json;
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// The texts that stand for null, for all columns and for single ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nulls {
+    everywhere: Vec<String>,
+    in_column: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for Nulls {
+    fn default() -> Nulls {
+        Nulls::new(vec![String::new()], BTreeMap::new())
+    }
+}
+
+impl Nulls {
+    /// `in_column` replaces the list for the columns it names (trimmed, case ignored).
+    pub fn new(everywhere: Vec<String>, in_column: BTreeMap<String, Vec<String>>) -> Nulls {
+        let in_column = in_column.into_iter().map(|(column, words)| (fold(&column), words)).collect();
+        Nulls { everywhere, in_column }
+    }
+
+    /// The words that are null in a column.
+    pub fn of(&self, column: &str) -> &[String] {
+        if self.in_column.is_empty() {
+            return &self.everywhere;
+        }
+        self.in_column.get(&fold(column)).unwrap_or(&self.everywhere)
+    }
+
+    /// Whether a text is one of the words, blanks around it ignored.
+    pub fn is_one_of(words: &[String], text: &str) -> bool {
+        let text = text.trim();
+        words.iter().any(|word| word == text)
+    }
+}
+
+fn fold(column: &str) -> String {
+    column.trim().to_lowercase()
+}
+
+/// A row as templates see it; made once for all templates of a row.
+#[derive(Clone)]
+pub struct RowView(Arc<Seen>);
+
+struct Seen {
+    row: Row,
+    nulls: Arc<Nulls>,
+}
+
+impl RowView {
+    pub fn new(row: &Row, nulls: &Arc<Nulls>) -> RowView {
+        RowView(Arc::new(Seen { row: row.clone(), nulls: nulls.clone() }))
+    }
+
+    pub(super) fn context(&self) -> Value {
+        Value::from_object(Root(self.0.clone()))
+    }
+}
+
+impl fmt::Debug for RowView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl Seen {
+    /// The value of a column; `None` where a flat source has no such column. A JSON object may lack any key.
+    fn lookup(&self, name: &str) -> Option<Value> {
+        match &self.row.values {
+            Values::Flat { header, cells } => {
+                let at = find_column(header.iter().map(String::as_str), name)?;
+                let text = cells.get(at).filter(|text| !Nulls::is_one_of(self.nulls.of(name), text));
+                Some(match text {
+                    Some(text) => Value::from(text.trim()),
+                    None => missing(format!("column `{}`", header[at])),
+                })
+            }
+            Values::Nested(map) => {
+                let exact = map.get(name);
+                let found = exact.or_else(|| {
+                    let at = find_column(map.keys().map(String::as_str), name)?;
+                    map.values().nth(at)
+                });
+                let value = found.and_then(|value| convert(value, Some(self.nulls.of(name))));
+                Some(value.unwrap_or_else(|| missing(format!("`{name}`"))))
+            }
+        }
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        match &self.row.values {
+            Values::Flat { header, .. } => header.iter().map(String::as_str).collect(),
+            Values::Nested(map) => map.keys().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// The variables of a template over a row.
+struct Root(Arc<Seen>);
+
+impl Object for Root {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "row" => Some(Value::from_object(Columns(self.0.clone()))),
+            global if GLOBALS.contains(&global) => None,
+            column => self.0.lookup(column),
+        }
+    }
+}
+
+/// `row`: the columns by any name.
+struct Columns(Arc<Seen>);
+
+/// A column that a flat source does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("no column is called `{name}`{hint}")]
+pub(super) struct UnknownColumn {
+    pub name: String,
+    pub hint: String,
+}
+
+impl Object for Columns {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = key.as_str()?;
+        self.0.lookup(name).or_else(|| {
+            let unknown = UnknownColumn { name: name.to_owned(), hint: hint(name, self.0.columns()) };
+            Some(Value::from(Error::new(ErrorKind::InvalidOperation, "unknown column").with_source(unknown)))
+        })
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.columns().into_iter().map(Value::from).collect())
+    }
+}
+
+/// The variables of a rule over an answer.
+pub(super) fn answer_context(payload: &Json, answer: &Json) -> Value {
+    let part = |value: &Json| convert(value, None);
+    let members = BTreeMap::from([("payload".to_owned(), part(payload)), ("answer".to_owned(), part(answer))]);
+    Value::from_object(Members { members, of_row: false })
+}
+
+/// JSON as the engine's value; `None` is null. With words, texts among them are null, too.
+fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
+    let of_row = nulls.is_some();
+    match value {
+        Json::Null => None,
+        Json::Bool(truth) => Some(Value::from(*truth)),
+        Json::Number(number) => Some(Value::from_serialize(number)),
+        Json::String(text) => match nulls {
+            Some(words) if Nulls::is_one_of(words, text) => None,
+            Some(_) => Some(Value::from(text.trim())),
+            None => Some(Value::from(text.as_str())),
+        },
+        Json::Array(list) => {
+            let items = list.iter().map(|item| convert(item, nulls)).collect();
+            Some(Value::from_object(Items { items, of_row }))
+        }
+        Json::Object(map) => {
+            let members = map.iter().map(|(key, member)| (key.clone(), convert(member, nulls))).collect();
+            Some(Value::from_object(Members { members, of_row }))
+        }
+    }
+}
+
+/// A JSON object. Of a row, a null member is as good as none; of an answer it is defined, and still no value.
+struct Members {
+    members: BTreeMap<String, Option<Value>>,
+    of_row: bool,
+}
+
+impl Object for Members {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str() {
+            Some(key) => self.get_value_by_str(key),
+            None => Some(missing("an entry of an object".to_owned())),
+        }
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        Some(match self.members.get(key) {
+            Some(Some(value)) => value.clone(),
+            Some(None) if !self.of_row => null(format!("`{key}`")),
+            _ => missing(format!("`{key}`")),
+        })
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.members.keys().map(|key| Value::from(key.as_str())).collect())
+    }
+}
+
+/// A JSON list.
+struct Items {
+    items: Vec<Option<Value>>,
+    of_row: bool,
+}
+
+impl Items {
+    fn item(&self, at: usize) -> Value {
+        match self.items.get(at) {
+            Some(Some(value)) => value.clone(),
+            Some(None) if !self.of_row => null("an item of a list".to_owned()),
+            _ => missing("an item of a list".to_owned()),
+        }
+    }
+}
+
+impl Object for Items {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        Some(key.as_usize().map_or_else(|| missing("a member of a list".to_owned()), |at| self.item(at)))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values((0..self.items.len()).map(|at| self.item(at)).collect())
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+/// Rows and answers are personal data.
+macro_rules! redacted {
+    ($($name:ident),*) => {$(
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("[redacted]")
+            }
+        }
+    )*};
+}
+
+redacted!(Root, Columns, Members, Items);
