@@ -22,7 +22,7 @@ pub use credits::Credits;
 pub use failure::{Failure, FailureCode, Stage};
 pub use key::{IdempotencyKey, KeySecret};
 pub use mode::Mode;
-pub use request::CanonicalRequest;
+pub use request::{CanonicalRequest, SIMULATOR_MARKER};
 pub use row::{Position, Record, Row};
 pub use verdict::{Judgement, Verdict};
 pub use witness::{Permit, Receipt, RequestId};

@@ -6,6 +6,10 @@ use super::{key::KEY_VERSION, mode::Mode};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+/// The header that stands on every answer of the simulator. A ledger that has met it is `simulated` for good, and one of
+/// another mode refuses the answer. It stands here because client and simulator may not import each other.
+pub const SIMULATOR_MARKER: &str = "x-rescreen-simulator";
+
 /// The content that decides a key. Equal content, equal key, one charge.
 #[derive(Debug, Clone, Serialize)]
 pub struct CanonicalRequest<'a> {

@@ -1,0 +1,64 @@
+//! The answer to an AML screening. The service's description shows no field of it: the shape is the catalogue's assumption
+//! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
+
+use super::{super::dice::Dice, Question};
+use crate::model::key::hex;
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+
+const KINDS: [(&str, &[&str]); 3] = [
+    ("sanction", &["un-consolidated", "eu-consolidated", "national-sanctions"]),
+    ("pep", &["pep-national", "pep-regional", "pep-relatives-and-associates"]),
+    ("media", &["press-archive", "court-reports"]),
+];
+const COUNTRIES: [&str; 8] = ["za", "ng", "ke", "gb", "ae", "pt", "in", "br"];
+
+pub(super) fn content(question: Question<'_>) -> Value {
+    let mut dice = question.dice.clone();
+    let kinds: Vec<usize> = match dice.below(1_000) {
+        _ if question.negative => vec![],
+        0..900 => vec![],
+        900..930 => vec![0],
+        930..965 => vec![1],
+        965..985 => vec![2],
+        _ => (0..2 + dice.below(3)).map(|_| dice.below(3) as usize).collect(),
+    };
+    let mut matches: Vec<Value> = kinds.into_iter().map(|kind| hit(&question, kind, &mut dice)).collect();
+    matches.sort_by_key(|hit| Reverse(hit["score"].as_f64().map(|score| (score * 100.0).round() as u64)));
+    let published = question.at.strftime("%Y-%m-%dT04:00:00Z").to_string();
+    json!({
+        "Header": {"DatasetVersion": question.at.strftime("%Y.%m.%d").to_string(), "DatasetPublishedAt": published},
+        "match": matches,
+    })
+}
+
+fn hit(question: &Question<'_>, kind: usize, dice: &mut Dice) -> Value {
+    let (kind, lists) = KINDS[kind];
+    let country = match (question.text("country"), dice.below(3)) {
+        ("", _) | (_, 0) => *dice.pick(&COUNTRIES),
+        (asked, _) => asked,
+    };
+    json!({
+        "id": format!("m_{}", hex(&dice.roll().to_be_bytes())),
+        "name": variation(question.text("name"), dice),
+        "score": (70 + dice.below(30)) as f64 / 100.0,
+        "type": kind,
+        "list": *dice.pick(lists),
+        "country": country,
+        "entity": question.order.fields.get("entity"),
+        "listedSince": format!("{}-{:02}-{:02}", 1996 + dice.below(29), 1 + dice.below(12), 1 + dice.below(28)),
+    })
+}
+
+/// The name as another list might spell it.
+fn variation(name: &str, dice: &mut Dice) -> String {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return name.to_owned() };
+    match dice.below(5) {
+        0 => name.to_uppercase(),
+        1 if words.len() > 1 => format!("{last}, {}", words[..words.len() - 1].join(" ")),
+        2 if words.len() > 1 => format!("{}. {last}", first.chars().next().unwrap_or('?')),
+        3 => name.replace('y', "i").replace("ph", "f").replace("ck", "k"),
+        _ => name.to_owned(),
+    }
+}

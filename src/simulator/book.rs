@@ -1,0 +1,60 @@
+//! The charge book: the independent witness of what was charged, and twice. It looks at the subject's content alone: keys,
+//! their lives and the spelling of a route do not excuse a second charge.
+
+use super::digest::Digest;
+use std::collections::HashSet;
+
+/// Every charge since start or reset.
+#[derive(Debug, Default)]
+pub(super) struct ChargeBook {
+    subjects: HashSet<Digest>,
+    pub(super) charges: u64,
+    pub(super) credits_charged: u64,
+    /// Charges beyond the first for one API key, check and subject content.
+    pub(super) double_charges: u64,
+}
+
+impl ChargeBook {
+    pub(super) fn charge(&mut self, subject: Digest, credits: u64) {
+        self.charges += 1;
+        self.credits_charged += credits;
+        if !self.subjects.insert(subject) {
+            self.double_charges += 1;
+        }
+    }
+}
+
+/// The account's credits: what is there, and what is set aside for requests being worked on.
+#[derive(Debug)]
+pub(super) struct Purse {
+    pub(super) balance: u64,
+    held: u64,
+}
+
+impl Purse {
+    pub(super) fn of(balance: u64) -> Purse {
+        Purse { balance, held: 0 }
+    }
+
+    /// What a new request may use.
+    pub(super) fn available(&self) -> u64 {
+        self.balance.saturating_sub(self.held)
+    }
+
+    /// Sets credits aside, or says how many there were.
+    pub(super) fn hold(&mut self, credits: u64) -> Result<(), u64> {
+        match self.available() {
+            available if available < credits => Err(available),
+            _ => {
+                self.held += credits;
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes what was held.
+    pub(super) fn take(&mut self, credits: u64) {
+        self.held -= credits;
+        self.balance = self.balance.saturating_sub(credits);
+    }
+}

@@ -1,0 +1,31 @@
+//! The sandbox's repeat cooldown. Service-api, Limits: the same payload from the same IP is refused for two seconds, and
+//! distinct inputs run immediately. A refused repeat does not make the two seconds longer.
+
+use super::digest::Digest;
+use std::collections::{HashSet, VecDeque};
+
+const COOLDOWN_US: u64 = 2_000_000;
+
+/// The payloads of the last two seconds.
+#[derive(Debug, Default)]
+pub(super) struct Cooldown {
+    order: VecDeque<(u64, Digest)>,
+    warm: HashSet<Digest>,
+}
+
+impl Cooldown {
+    /// Whether a payload (with the address it came from) may run now; if so, it may not again for two seconds.
+    pub(super) fn admit(&mut self, payload: Digest, now_us: u64) -> bool {
+        while let Some((at, cold)) = self.order.front()
+            && at + COOLDOWN_US <= now_us
+        {
+            self.warm.remove(cold);
+            self.order.pop_front();
+        }
+        let fresh = self.warm.insert(payload);
+        if fresh {
+            self.order.push_back((now_us, payload));
+        }
+        fresh
+    }
+}

@@ -1,0 +1,199 @@
+//! The service's memory, under one short lock: rates, keys, credits, cooldown, charge book and counters. It decides what a
+//! request means at the moment it is accepted; the work itself (and its latency) happens outside, between [`Desk::accept`]
+//! and [`Desk::complete`], with the credits held.
+
+use super::{
+    Settings, Stats,
+    book::{ChargeBook, Purse},
+    cooldown::Cooldown,
+    dice::Dice,
+    digest::Digest,
+    fault::{FaultKind, Faults},
+    keys::{Keys, Meaning, Receipt},
+    order::Order,
+    rate::{Limits, Rate, Window},
+    reply::Refusal,
+};
+use crate::model::Mode;
+use std::{collections::HashMap, time::Duration};
+
+const HOUR_US: i64 = 3_600_000_000;
+
+/// What a message was let in with: the fault drawn for it, and how much later it is answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Admission {
+    pub(super) fault: Option<FaultKind>,
+    pub(super) delay: Duration,
+}
+
+/// What is to be done with an order.
+#[derive(Debug)]
+pub(super) enum Accepted {
+    /// Work on it; credits are held.
+    Work(Ticket),
+    /// Answer what was answered before.
+    Replay(Receipt),
+    /// 202: come back with the same key.
+    Pending,
+}
+
+/// An order being worked on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket {
+    at_us: i64,
+    price: u64,
+    epoch: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    /// Counts resets: work begun before one leaves no trace after it.
+    epoch: u64,
+    limits: Limits,
+    rates: HashMap<Digest, Rate>,
+    received: Window,
+    cooldown: Cooldown,
+    keys: Keys,
+    purse: Purse,
+    book: ChargeBook,
+    faults: Faults,
+    fault_dice: Dice,
+    drawn: u64,
+    counts: Stats,
+}
+
+impl Desk {
+    pub(super) fn open(settings: &Settings, epoch: u64) -> Desk {
+        let limits = Limits { per_minute: settings.per_minute, per_minute_max: settings.per_minute_max };
+        Desk {
+            epoch,
+            limits,
+            rates: HashMap::new(),
+            received: Window::new(limits),
+            cooldown: Cooldown::default(),
+            keys: Keys::default(),
+            purse: Purse::of(settings.credits),
+            book: ChargeBook::default(),
+            faults: settings.faults.clone(),
+            fault_dice: Dice::new(settings.seed),
+            drawn: 0,
+            counts: Stats::default(),
+        }
+    }
+
+    pub(super) fn reset(&mut self, settings: &Settings) {
+        *self = Desk::open(settings, self.epoch + 1);
+    }
+
+    pub(super) fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+        self.drawn = 0;
+    }
+
+    pub(super) fn set_balance(&mut self, credits: u64) {
+        self.purse.balance = credits;
+    }
+
+    pub(super) fn balance(&self) -> u64 {
+        self.purse.balance
+    }
+
+    /// Counts a message as it arrives, whatever becomes of it.
+    pub(super) fn receive(&mut self, route: &str, now_us: u64) {
+        self.counts.requests += 1;
+        match self.counts.by_route.get_mut(route) {
+            Some(count) => *count += 1,
+            None => drop(self.counts.by_route.insert(route.to_owned(), 1)),
+        }
+        let in_this_minute = self.received.record(now_us);
+        self.counts.max_in_any_minute = self.counts.max_in_any_minute.max(in_this_minute);
+    }
+
+    /// Counts a reply; 0 stands for a connection that was cut without one.
+    pub(super) fn count_reply(&mut self, status: u16) {
+        *self.counts.by_status.entry(status).or_default() += 1;
+    }
+
+    /// Lets a message of an account in at its rate.
+    pub(super) fn admit(&mut self, account: Digest, now_us: u64) -> Result<Admission, Refusal> {
+        let limits = self.limits;
+        let rate = self.rates.entry(account).or_insert_with(|| Rate::new(limits, now_us));
+        rate.admit(now_us).map_err(|wait_s| Refusal::rate_limited(Some(wait_s)))?;
+        self.drawn += 1;
+        let (fault, delay) = self.faults.draw(&mut self.fault_dice, self.drawn);
+        Ok(Admission { fault, delay })
+    }
+
+    /// Lets a sandbox payload in, unless it came from the same address within the cooldown.
+    pub(super) fn cool_down(&mut self, payload: Digest, now_us: u64) -> Result<(), Refusal> {
+        match self.cooldown.admit(payload, now_us) {
+            true => Ok(()),
+            false => Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent a moment ago")),
+        }
+    }
+
+    /// Decides about an order at wall-clock time `at_us`. With `defer`, an order that carries a key is put off with a 202
+    /// once.
+    pub(super) fn accept(&mut self, order: &Order, price: u64, at_us: i64, defer: bool) -> Result<Accepted, Refusal> {
+        let life_us = i64::from(order.check.key_life_hours) * HOUR_US;
+        let meaning = order.key.map(|key| {
+            self.keys.note(key);
+            self.keys.meaning(key, order.content, at_us, life_us)
+        });
+        match (meaning, order.key) {
+            (Some(Meaning::Replay(receipt)), _) => {
+                self.counts.replays += 1;
+                return Ok(Accepted::Replay(receipt));
+            }
+            (Some(Meaning::InFlight), _) => return Ok(Accepted::Pending),
+            (Some(Meaning::Conflict), _) => {
+                self.counts.conflicts += 1;
+                let message = "this Idempotency-Key was used with another request";
+                return Err(Refusal::new(409, "idempotency_conflict", message));
+            }
+            (Some(Meaning::New), Some(key)) if defer => {
+                self.keys.defer(key, order.content, at_us);
+                return Ok(Accepted::Pending);
+            }
+            (Some(Meaning::New | Meaning::Awaited) | None, _) => {}
+        }
+        // service-api, Errors, 3: inputs ending in 91 simulate failure; the status is assumed
+        if order.mode == Mode::Sandbox && order.ends_in("91") {
+            return Err(Refusal::new(500, "simulated_failure", "a reserved sandbox input that fails"));
+        }
+        let price = if order.mode == Mode::Production { price } else { 0 };
+        self.purse.hold(price).map_err(|available| Refusal::insufficient_credits(price, available))?;
+        if let Some(key) = order.key {
+            self.keys.work(key, order.content, at_us);
+        }
+        Ok(Accepted::Work(Ticket { at_us, price, epoch: self.epoch }))
+    }
+
+    /// The work is done: charges it and keeps what makes the answer again.
+    pub(super) fn complete(&mut self, order: &Order, ticket: Ticket) -> Receipt {
+        let receipt = |remaining| Receipt { at_us: ticket.at_us, credits: ticket.price, remaining };
+        if ticket.epoch != self.epoch {
+            return receipt(self.purse.balance);
+        }
+        self.purse.take(ticket.price);
+        if order.mode == Mode::Production {
+            self.book.charge(order.subject, ticket.price);
+        }
+        let receipt = receipt(self.purse.balance);
+        if let Some(key) = order.key {
+            self.keys.complete(key, order.content, receipt);
+        }
+        receipt
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            distinct_keys: self.keys.count(),
+            charges: self.book.charges,
+            credits_charged: self.book.credits_charged,
+            double_charges: self.book.double_charges,
+            balance: self.purse.balance,
+            ..self.counts.clone()
+        }
+    }
+}

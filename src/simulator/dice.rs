@@ -1,0 +1,61 @@
+//! Chance that repeats: a small generator (splitmix64) of the simulator's own, so that a seed gives the same answers and
+//! the same faults on every machine and in every release. No crate decides what a seed means.
+
+use super::digest::Digest;
+
+/// A seeded sequence of numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    /// The dice of one subject: equal content under an equal seed always falls the same way.
+    pub(super) fn of(seed: u64, content: Digest) -> Dice {
+        let (high, low) = content.split_at(8);
+        let number = |half: &[u8]| half.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+        Dice(seed ^ number(high) ^ number(low).rotate_left(17))
+    }
+
+    pub(super) fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to `end`, without `end`.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.roll() % end.max(1)
+    }
+
+    /// A number from 0 to 1, without 1.
+    pub(super) fn fraction(&mut self) -> f64 {
+        (self.roll() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len() as u64) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_means_the_same_numbers_for_ever() {
+        let mut dice = Dice::new(1);
+        assert_eq!([dice.roll(), dice.roll()], [0x910a_2dec_8902_5cc1, 0xbeeb_8da1_658e_ec67]);
+    }
+
+    #[test]
+    fn fractions_stay_inside_their_bounds_and_spread() {
+        let mut dice = Dice::new(7);
+        let sum: f64 = (0..1_000).map(|_| dice.fraction()).inspect(|f| assert!((0.0..1.0).contains(f))).sum();
+        assert!((450.0..550.0).contains(&sum), "{sum}");
+    }
+}

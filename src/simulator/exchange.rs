@@ -1,0 +1,227 @@
+//! The way of one HTTP message through the service: who asks, at what rate, which route, what is wrong with it, what it
+//! means, and the answer. Each step may end it with a refusal; the order of the steps is this file's decision.
+
+use super::{
+    Dialect, Simulator,
+    answer::{compose, request_id},
+    desk::{Accepted, Admission, Ticket},
+    digest::{Digest, digest},
+    fault::FaultKind,
+    order::Order,
+    reply::{Delivery, Refusal, Reply},
+    serve::Peer,
+};
+use crate::model::Mode;
+use axum::{
+    body::{Body, to_bytes},
+    extract::ConnectInfo,
+    http::{HeaderMap, Method, Request, Response, header, request::Parts},
+};
+use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// A body above this is refused with 413. Service-api shows no limit; the figure is the simulator's own.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+const STATS: &str = "/_simulator/stats";
+const RESET: &str = "/_simulator/reset";
+const BALANCE: &str = "/my_credits";
+
+impl Simulator {
+    /// One exchange in process, without a socket: what tests under tokio's paused time use. A reply that a socket would
+    /// have lost comes as a body that ends in an error.
+    pub async fn exchange(&self, request: Request<Body>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let reply = match self.own_page(&parts) {
+            Some(page) => page,
+            None => {
+                self.desk().receive(&self.route_label(&parts), self.now_us());
+                let reply = self.reply(&parts, body).await;
+                let status = if reply.delivery == Delivery::Nothing { 0 } else { reply.status };
+                self.desk().count_reply(status);
+                reply
+            }
+        };
+        if let (Delivery::Nothing, Some(ConnectInfo(peer))) = (reply.delivery, parts.extensions.get()) {
+            Peer::cut(peer);
+        }
+        reply.into_response(self.settings().clock.now())
+    }
+
+    /// The simulator's own pages, outside the service: no key, no rate, not counted.
+    fn own_page(&self, parts: &Parts) -> Option<Reply> {
+        match (&parts.method, parts.uri.path()) {
+            (&Method::GET, STATS) => {
+                Some(Reply::json(200, &serde_json::to_value(self.stats()).expect("counters are plain JSON")))
+            }
+            (&Method::POST, RESET) => {
+                self.reset();
+                Some(Reply::json(200, &json!({"reset": true})))
+            }
+            (_, STATS | RESET) => Some(Reply::json(405, &json!({"error": "method not allowed"}))),
+            _ => None,
+        }
+    }
+
+    /// `METHOD /path` of a route the service has, else `other`: counters stay few whatever is asked.
+    fn route_label(&self, parts: &Parts) -> String {
+        let path = parts.uri.path();
+        let known = path == BALANCE || self.checks_at(path).is_some();
+        if known { format!("{} {path}", parts.method) } else { "other".to_owned() }
+    }
+
+    async fn reply(&self, parts: &Parts, body: Body) -> Reply {
+        let dialect = self.settings().dialect;
+        let admitted = self.account(&parts.headers).and_then(|account| {
+            let admission = self.desk().admit(account, self.now_us())?;
+            Ok((account, admission))
+        });
+        // the body is read before anything is answered: a connection closed on unread bytes loses the reply
+        let body = match body_bytes(&parts.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return Reply::refusal(&refusal, dialect),
+        };
+        let (account, admission) = match admitted {
+            Ok(admitted) => admitted,
+            Err(refusal) => return Reply::refusal(&refusal, dialect),
+        };
+        if let Some(reply) = admission.fault.filter(|fault| fault.comes_first()).map(|fault| self.fail(fault)) {
+            return reply;
+        }
+        let done = match (parts.uri.path(), self.checks_at(parts.uri.path())) {
+            (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
+            (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, &body, admission).await,
+            (BALANCE, _) | (_, Some(_)) => {
+                Err(Refusal::new(405, "method_not_allowed", "this route has another method"))
+            }
+            _ => Err(Refusal::new(404, "not_found", "no such route")),
+        };
+        let reply = done.unwrap_or_else(|refusal| Reply::refusal(&refusal, dialect));
+        match admission.fault {
+            Some(FaultKind::DropAfter) => reply.delivered(Delivery::Nothing),
+            Some(FaultKind::Truncate) => reply.delivered(Delivery::Half),
+            _ => reply,
+        }
+    }
+
+    /// The account of a message: service-api states two header forms and not which applies where, so both do everywhere.
+    fn account(&self, headers: &HeaderMap) -> Result<Digest, Refusal> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        let bearer = || match text(header::AUTHORIZATION.as_str())?.split_once(' ')? {
+            (scheme, key) if scheme.eq_ignore_ascii_case("bearer") => Some(key.trim()),
+            _ => None,
+        };
+        let given = text("x-api-key").or_else(bearer).filter(|key| !key.is_empty());
+        match (given, &self.settings().api_key) {
+            (Some(given), Some(wanted)) if given != wanted => {
+                Err(Refusal::new(401, "invalid_api_key", "this API key is not known"))
+            }
+            (Some(given), _) => Ok(digest(&[given.as_bytes()])),
+            (None, _) => Err(Refusal::new(401, "invalid_api_key", "an API key is required")),
+        }
+    }
+
+    fn balance(&self) -> Reply {
+        let credits = self.desk().balance();
+        let body = match self.settings().dialect {
+            Dialect::Described => json!({"available_credits": credits}),
+            Dialect::Field => {
+                let last_refresh = self.settings().clock.now().to_string();
+                json!({"Status": "Success", "Result": {"credits": credits.to_string(), "last_refresh": last_refresh}})
+            }
+        };
+        Reply::json(200, &body)
+    }
+
+    async fn check(&self, account: Digest, parts: &Parts, body: &[u8], admission: Admission) -> Result<Reply, Refusal> {
+        let path = parts.uri.path();
+        let idempotency_key = idempotency_key(&parts.headers)?;
+        let order = Order::read(self.checks_at(path).unwrap_or_default(), path, account, idempotency_key, body)?;
+        if order.mode == Mode::Sandbox {
+            let address = peer_address(parts).to_string();
+            self.desk().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
+        }
+        let price = self.settings().prices.get(&order.check.name).copied().unwrap_or(1);
+        let at_us = self.settings().clock.now_us();
+        let defer = admission.fault == Some(FaultKind::Pending);
+        let accepted = self.desk().accept(&order, price, at_us, defer)?;
+        let answer = match accepted {
+            Accepted::Replay(receipt) => compose(&order, &receipt, self.manner()),
+            Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
+            Accepted::Work(ticket) => self.work(order, ticket, admission).await,
+        };
+        Ok(Reply::json(200, &answer))
+    }
+
+    /// Does the work. A service does not notice that its client has hung up: the slow part goes on in a task of its own,
+    /// and is charged.
+    async fn work(&self, order: Order, ticket: Ticket, admission: Admission) -> Value {
+        let delay = self.settings().latency + admission.delay;
+        if delay.is_zero() {
+            return self.finish(&order, ticket);
+        }
+        let simulator = self.clone();
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            simulator.finish(&order, ticket)
+        });
+        task.await.expect("nothing aborts this task and it does not panic")
+    }
+
+    fn finish(&self, order: &Order, ticket: Ticket) -> Value {
+        let receipt = self.desk().complete(order, ticket);
+        compose(order, &receipt, self.manner())
+    }
+
+    /// The reply of a fault that keeps the service from acting.
+    fn fail(&self, fault: FaultKind) -> Reply {
+        let refusal = match fault {
+            FaultKind::Html => return Reply::html(),
+            FaultKind::Error401 => Refusal::new(401, "invalid_api_key", "this API key is not known"),
+            FaultKind::Error402 => Refusal::insufficient_credits(1, 0),
+            FaultKind::Rate429(retry_after_s) => Refusal::rate_limited(retry_after_s),
+            FaultKind::Error500 => Refusal::new(500, "internal_error", "something went wrong"),
+            FaultKind::Error502 => Refusal::new(502, "processing_failure", "processing failed or timed out"),
+            FaultKind::Error503 => Refusal::new(503, "service_unavailable", "the service is unavailable"),
+            FaultKind::Error503Uncharged => {
+                let message = "the real-time check cannot complete and no webhook was given";
+                let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
+                Refusal { states_no_charge: true, ..refusal }
+            }
+            FaultKind::DropBefore
+            | FaultKind::DropAfter
+            | FaultKind::Truncate
+            | FaultKind::Pending
+            | FaultKind::Latency(_) => return Reply::json(200, &json!({})).delivered(Delivery::Nothing),
+        };
+        Reply::refusal(&refusal, self.settings().dialect)
+    }
+}
+
+/// Service-api, Errors: a 202 whose `status` is `pending`; the same key brings the answer later.
+fn pending(order: &Order) -> Value {
+    json!({"success": true, "status": "pending", "requestId": request_id(order), "mode": order.mode})
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let text = |value: &header::HeaderValue| value.to_str().map(str::to_owned);
+    headers.get("idempotency-key").map(text).transpose().map_err(|_| {
+        Refusal::new(400, "invalid_idempotency_key", "an Idempotency-Key is made of visible ASCII characters")
+    })
+}
+
+/// The address a message came from; one constant where it came without a socket.
+fn peer_address(parts: &Parts) -> IpAddr {
+    let ours = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<Peer>| peer.address());
+    let plain = || parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| peer.ip());
+    ours.or_else(plain).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+}
+
+async fn body_bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
+    let too_large = || Refusal::new(413, "payload_too_large", "the body is above 16 MiB");
+    let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if stated.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Err(too_large());
+    }
+    to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| too_large())
+}

@@ -1,0 +1,205 @@
+//! Faults on demand: what can go wrong between a client and the service, each with its chance, drawn from a seed. The text
+//! form is the command line's `--faults`: `name:probability[:parameter]` or `name@nth[:parameter]`, parted by commas.
+
+use super::dice::Dice;
+use crate::model::nearest::hint;
+use std::{str::FromStr, time::Duration};
+
+/// One kind of misfortune. Those before the line do not act; those after it act and charge first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// The connection is cut before anything is done.
+    DropBefore,
+    /// A web page with status 200, as a captive portal sends.
+    Html,
+    Error401,
+    Error402,
+    /// `Retry-After` in seconds, or none.
+    Rate429(Option<u64>),
+    Error500,
+    Error502,
+    Error503,
+    /// 503 that states `creditsUsed` 0.
+    Error503Uncharged,
+    /// 202 pending; the repeat completes.
+    Pending,
+    // ---
+    Latency(Duration),
+    /// Acts and charges, then the connection is cut without a reply.
+    DropAfter,
+    /// Acts and charges, then half the body is sent.
+    Truncate,
+}
+
+impl FaultKind {
+    /// Answered or cut before the service acts.
+    pub(super) fn comes_first(self) -> bool {
+        !matches!(self, FaultKind::Pending | FaultKind::Latency(_) | FaultKind::DropAfter | FaultKind::Truncate)
+    }
+}
+
+const NAMES: [&str; 14] = [
+    "drop_after",
+    "drop_before",
+    "error401",
+    "error402",
+    "error500",
+    "error502",
+    "error503",
+    "error503_uncharged",
+    "html",
+    "latency",
+    "pending",
+    "rate429",
+    "rate429_bare",
+    "truncate",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Chance {
+    Probability(f64),
+    /// Exactly the nth message since start, reset or [`super::Simulator::set_faults`], from 1.
+    Nth(u64),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Fault {
+    kind: FaultKind,
+    chance: Chance,
+}
+
+/// What may go wrong, and how often. Read from text: `"drop_after:0.05,latency:0.1:2s,error500@3"`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Faults(Vec<Fault>);
+
+/// Why a fault list is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultsError {
+    #[error("no fault is called `{name}`{hint}")]
+    Unknown { name: String, hint: String },
+    #[error("fault `{name}`: expected `{name}:PROBABILITY` (0 to 1) or `{name}@NTH` (from 1), found `{found}`")]
+    Chance { name: String, found: String },
+    #[error("fault `{name}`: expected {expected}, found `{found}`")]
+    Parameter { name: String, expected: &'static str, found: String },
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub fn none() -> Faults {
+        Faults::default()
+    }
+
+    /// Draws for the nth message: the first fault that falls, and how much later it is answered. Every fault is drawn each
+    /// time, so that adding messages does not shift what a seed means for the others.
+    pub(super) fn draw(&self, dice: &mut Dice, nth: u64) -> (Option<FaultKind>, Duration) {
+        let (mut first, mut delay) = (None, Duration::ZERO);
+        for fault in &self.0 {
+            let fraction = dice.fraction();
+            let falls = match fault.chance {
+                Chance::Probability(probability) => fraction < probability,
+                Chance::Nth(wanted) => nth == wanted,
+            };
+            match (falls, fault.kind) {
+                (false, _) => {}
+                (true, FaultKind::Latency(extra)) => delay += extra,
+                (true, kind) => first = first.or(Some(kind)),
+            }
+        }
+        (first, delay)
+    }
+}
+
+impl FromStr for Faults {
+    type Err = FaultsError;
+
+    fn from_str(text: &str) -> Result<Faults, FaultsError> {
+        text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(fault).collect::<Result<_, _>>().map(Faults)
+    }
+}
+
+fn fault(item: &str) -> Result<Fault, FaultsError> {
+    let name_end = item.find([':', '@']).unwrap_or(item.len());
+    let (name, rest) = item.split_at(name_end);
+    if !NAMES.contains(&name) {
+        return Err(FaultsError::Unknown { name: name.to_owned(), hint: hint(name, NAMES) });
+    }
+    let (number, parameter) = match rest.get(1..).unwrap_or("").split_once(':') {
+        Some((number, parameter)) => (number, Some(parameter)),
+        None => (rest.get(1..).unwrap_or(""), None),
+    };
+    let chance = match rest.as_bytes().first() {
+        Some(b'@') => number.parse().ok().filter(|nth| *nth > 0).map(Chance::Nth),
+        _ => number.parse().ok().filter(|chance| (0.0..=1.0).contains(chance)).map(Chance::Probability),
+    };
+    let chance = chance.ok_or_else(|| FaultsError::Chance { name: name.to_owned(), found: item.to_owned() })?;
+    Ok(Fault { kind: kind(name, parameter)?, chance })
+}
+
+fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
+    let wrong = |expected: &'static str| FaultsError::Parameter {
+        name: name.to_owned(),
+        expected,
+        found: parameter.unwrap_or_default().to_owned(),
+    };
+    if let (Some(_), false) = (parameter, ["latency", "rate429"].contains(&name)) {
+        return Err(wrong("no parameter"));
+    }
+    Ok(match name {
+        "latency" => FaultKind::Latency(
+            humantime::parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?,
+        ),
+        "rate429" => {
+            FaultKind::Rate429(Some(parameter.unwrap_or("1").parse().map_err(|_| wrong("whole seconds such as `30`"))?))
+        }
+        "rate429_bare" => FaultKind::Rate429(None),
+        "drop_after" => FaultKind::DropAfter,
+        "drop_before" => FaultKind::DropBefore,
+        "error401" => FaultKind::Error401,
+        "error402" => FaultKind::Error402,
+        "error500" => FaultKind::Error500,
+        "error502" => FaultKind::Error502,
+        "error503" => FaultKind::Error503,
+        "error503_uncharged" => FaultKind::Error503Uncharged,
+        "html" => FaultKind::Html,
+        "pending" => FaultKind::Pending,
+        "truncate" => FaultKind::Truncate,
+        other => unreachable!("`{other}` is not in the list of names"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_list_is_read() {
+        for name in NAMES {
+            let faults: Faults = format!("{name}:0.5").parse().unwrap();
+            assert_eq!(faults.0.len(), 1, "{name}");
+        }
+        assert_eq!("".parse::<Faults>().unwrap(), Faults::none());
+    }
+
+    #[test]
+    fn a_wrong_list_says_what_was_expected() {
+        let message = |text: &str| text.parse::<Faults>().unwrap_err().to_string();
+        assert_eq!(message("drop_aftr:1"), "no fault is called `drop_aftr`; did you mean `drop_after`?");
+        assert!(message("html").contains("expected `html:PROBABILITY`"), "{}", message("html"));
+        assert!(message("html:1.5").contains("0 to 1"));
+        assert!(message("html@0").contains("from 1"));
+        assert!(message("latency:1:soon").contains("a duration such as `2s`"));
+        assert!(message("error500:1:2").contains("no parameter"));
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_faults_and_the_nth_falls_once() {
+        let faults: Faults = "drop_before@2, error500:0.3, latency:1:2s".parse().unwrap();
+        let draws = || {
+            let mut dice = Dice::new(9);
+            (1..=50).map(|nth| faults.draw(&mut dice, nth)).collect::<Vec<_>>()
+        };
+        assert_eq!(draws(), draws());
+        assert_eq!(draws().iter().filter(|(kind, _)| *kind == Some(FaultKind::DropBefore)).count(), 1);
+        assert!(draws().iter().all(|(_, delay)| *delay == Duration::from_secs(2)));
+    }
+}

@@ -1,0 +1,93 @@
+//! Idempotency keys: what the service remembers under each. Only a completed answer is kept (a refusal is not), and of it
+//! only what makes the same answer again from the same body: time, charge and the balance it stated.
+
+use super::digest::Digest;
+use std::collections::HashMap;
+
+/// What stays of a completed answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Receipt {
+    /// When the request was accepted: microseconds since 1970.
+    pub(super) at_us: i64,
+    pub(super) credits: u64,
+    /// The balance after the charge.
+    pub(super) remaining: u64,
+}
+
+/// What the service knows of a key.
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    /// It was seen and nothing was completed under it.
+    Refused,
+    /// Its request is being worked on.
+    Working {
+        content: Digest,
+        at_us: i64,
+    },
+    /// It was answered 202 and is completed by a repeat.
+    Deferred {
+        content: Digest,
+        at_us: i64,
+    },
+    Completed {
+        content: Digest,
+        receipt: Receipt,
+    },
+}
+
+/// What a key means for the request that carries it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Nothing is kept under it (or its life is over): the request is new.
+    New,
+    /// It was told to come back, and did.
+    Awaited,
+    InFlight,
+    Replay(Receipt),
+    Conflict,
+}
+
+/// All keys ever seen, by the digest of API key and idempotency key.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    slots: HashMap<Digest, Slot>,
+}
+
+impl Keys {
+    /// How many different keys were seen.
+    pub(super) fn count(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// What `key` means for a request of this content at this time.
+    pub(super) fn meaning(&self, key: Digest, content: Digest, now_us: i64, life_us: i64) -> Meaning {
+        let (kept, at_us, same) = match self.slots.get(&key) {
+            None | Some(Slot::Refused) => return Meaning::New,
+            Some(Slot::Working { content, at_us }) => (content, *at_us, Meaning::InFlight),
+            Some(Slot::Deferred { content, at_us }) => (content, *at_us, Meaning::Awaited),
+            Some(Slot::Completed { content, receipt }) => (content, receipt.at_us, Meaning::Replay(*receipt)),
+        };
+        match now_us.saturating_sub(at_us) >= life_us {
+            true => Meaning::New,
+            false if *kept != content => Meaning::Conflict,
+            false => same,
+        }
+    }
+
+    pub(super) fn work(&mut self, key: Digest, content: Digest, at_us: i64) {
+        self.slots.insert(key, Slot::Working { content, at_us });
+    }
+
+    pub(super) fn defer(&mut self, key: Digest, content: Digest, at_us: i64) {
+        self.slots.insert(key, Slot::Deferred { content, at_us });
+    }
+
+    pub(super) fn complete(&mut self, key: Digest, content: Digest, receipt: Receipt) {
+        self.slots.insert(key, Slot::Completed { content, receipt });
+    }
+
+    /// The key was seen; what is kept under it stays.
+    pub(super) fn note(&mut self, key: Digest) {
+        self.slots.entry(key).or_insert(Slot::Refused);
+    }
+}

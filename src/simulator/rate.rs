@@ -1,0 +1,157 @@
+//! The minute rate of one API key: a token bucket for the sustained rate and a sliding window for the most in any minute.
+//! It is strict to the microsecond, as the strictest reading of "60 a minute, burstable to 120" would be.
+
+use std::collections::VecDeque;
+
+const MINUTE_US: u64 = 60_000_000;
+
+/// Above this many a minute a window counts in steps of 100 ms, so that its memory is bounded.
+const EXACT_PER_MINUTE_MAX: u32 = 100_000;
+
+/// The two figures of the service's limit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) per_minute: u32,
+    pub(super) per_minute_max: u32,
+}
+
+impl Limits {
+    fn grain_us(self) -> u64 {
+        if self.per_minute_max <= EXACT_PER_MINUTE_MAX { 1 } else { 100_000 }
+    }
+
+    fn burst(self) -> u64 {
+        u64::from(self.per_minute_max.saturating_sub(self.per_minute).max(1))
+    }
+}
+
+/// How many arrived in the last minute.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    grain_us: u64,
+    arrivals: VecDeque<(u64, u32)>,
+    count: u64,
+}
+
+impl Window {
+    pub(super) fn new(limits: Limits) -> Window {
+        Window { grain_us: limits.grain_us(), arrivals: VecDeque::new(), count: 0 }
+    }
+
+    /// Counts an arrival and says how many the minute that ends now has seen, this one included.
+    pub(super) fn record(&mut self, now_us: u64) -> u64 {
+        self.forget(now_us);
+        let step = now_us - now_us % self.grain_us;
+        match self.arrivals.back_mut() {
+            Some((at, count)) if *at == step => *count += 1,
+            _ => self.arrivals.push_back((step, 1)),
+        }
+        self.count += 1;
+        self.count
+    }
+
+    /// Microseconds until fewer than `most` are left in the window; 0 when that is so now.
+    fn wait_us(&mut self, now_us: u64, most: u64) -> u64 {
+        self.forget(now_us);
+        let mut surplus = (self.count + 1).saturating_sub(most.max(1));
+        for (at, count) in &self.arrivals {
+            if surplus == 0 {
+                break;
+            }
+            surplus = surplus.saturating_sub(u64::from(*count));
+            if surplus == 0 {
+                return (at + self.grain_us - 1 + MINUTE_US).saturating_sub(now_us);
+            }
+        }
+        0
+    }
+
+    fn forget(&mut self, now_us: u64) {
+        while let Some((at, count)) = self.arrivals.front()
+            && at + self.grain_us - 1 + MINUTE_US <= now_us
+        {
+            self.count -= u64::from(*count);
+            self.arrivals.pop_front();
+        }
+    }
+}
+
+/// What one API key has used of its limit.
+#[derive(Debug, Clone)]
+pub(super) struct Rate {
+    limits: Limits,
+    accepted: Window,
+    /// Tokens in the bucket times the microseconds of a minute: refilled by `per_minute` each microsecond.
+    level: u64,
+    refilled_us: u64,
+}
+
+impl Rate {
+    pub(super) fn new(limits: Limits, now_us: u64) -> Rate {
+        Rate { limits, accepted: Window::new(limits), level: limits.burst() * MINUTE_US, refilled_us: now_us }
+    }
+
+    /// Takes one message in, or says after how many whole seconds the next one would be.
+    pub(super) fn admit(&mut self, now_us: u64) -> Result<(), u64> {
+        let per_minute = u64::from(self.limits.per_minute.max(1));
+        let refill = now_us.saturating_sub(self.refilled_us).saturating_mul(per_minute);
+        self.level = self.level.saturating_add(refill).min(self.limits.burst() * MINUTE_US);
+        self.refilled_us = now_us;
+
+        let bucket_us = MINUTE_US.saturating_sub(self.level).div_ceil(per_minute);
+        let window_us = self.accepted.wait_us(now_us, u64::from(self.limits.per_minute_max));
+        match bucket_us.max(window_us) {
+            0 => {
+                self.level -= MINUTE_US;
+                self.accepted.record(now_us);
+                Ok(())
+            }
+            wait_us => Err(wait_us.div_ceil(1_000_000)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_US: u64 = 1_000_000;
+    const DOCUMENTED: Limits = Limits { per_minute: 60, per_minute_max: 120 };
+
+    fn admitted(rate: &mut Rate, times_us: impl Iterator<Item = u64>) -> usize {
+        times_us.filter(|now_us| rate.admit(*now_us).is_ok()).count()
+    }
+
+    #[test]
+    fn a_greedy_caller_gets_120_in_the_first_minute_and_60_in_the_next() {
+        let mut rate = Rate::new(DOCUMENTED, 0);
+        let tenths = |from: u64, to: u64| (from * 10..to * 10).map(|tenth| tenth * SECOND_US / 10);
+        assert_eq!(admitted(&mut rate, tenths(0, 60)), 119, "60 at once and one a second after the first");
+        assert_eq!(admitted(&mut rate, tenths(60, 120)), 60);
+    }
+
+    #[test]
+    fn no_minute_anywhere_holds_more_than_the_most() {
+        let mut rate = Rate::new(DOCUMENTED, 0);
+        let taken: Vec<u64> = (0..30_000).map(|step| step * 10_007).filter(|now| rate.admit(*now).is_ok()).collect();
+        for (first, at) in taken.iter().enumerate() {
+            assert!(taken[first..].iter().take_while(|later| **later < at + MINUTE_US).count() <= 120);
+        }
+    }
+
+    #[test]
+    fn the_wait_that_is_told_is_enough() {
+        let mut rate = Rate::new(Limits { per_minute: 6, per_minute_max: 8 }, 0);
+        assert_eq!(admitted(&mut rate, [0, 1].into_iter()), 2);
+        let wait_s = rate.admit(2).unwrap_err();
+        assert_eq!(wait_s, 10);
+        assert!(rate.admit(2 + wait_s * SECOND_US).is_ok());
+    }
+
+    #[test]
+    fn a_high_limit_is_counted_in_steps_and_stays_small() {
+        let mut rate = Rate::new(Limits { per_minute: 6_000_000, per_minute_max: 12_000_000 }, 0);
+        assert_eq!(admitted(&mut rate, (0..2_000_000).map(|at| at * 10)), 2_000_000);
+        assert!(rate.accepted.arrivals.len() <= 201);
+    }
+}

@@ -1,0 +1,147 @@
+//! What goes back over the wire: a refusal in either dialect, or a completed answer; whole, cut in half, or not at all.
+//! Every reply carries the simulator's marker and a `Date` of the simulator's own clock.
+
+use super::Dialect;
+use crate::model::SIMULATOR_MARKER;
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header},
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::{io, task::Poll, time::SystemTime};
+
+/// Why the service does not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) retry_after_s: Option<u64>,
+    /// Required and available credits, with a 402.
+    pub(super) credits: Option<(u64, u64)>,
+    /// The refusal states `creditsUsed` 0.
+    pub(super) states_no_charge: bool,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Refusal {
+        let message = message.into();
+        Refusal { status, code, message, retry_after_s: None, credits: None, states_no_charge: false }
+    }
+
+    pub(super) fn rate_limited(retry_after_s: Option<u64>) -> Refusal {
+        Refusal { retry_after_s, ..Refusal::new(429, "rate_limited", "too many requests") }
+    }
+
+    pub(super) fn insufficient_credits(required: u64, available: u64) -> Refusal {
+        let refusal = Refusal::new(402, "insufficient_credits", "not enough credits for this check");
+        Refusal { credits: Some((required, available)), ..refusal }
+    }
+
+    fn body(&self, dialect: Dialect) -> Value {
+        let mut body = match dialect {
+            Dialect::Described => {
+                json!({"success": false, "error": {"code": self.code, "message": self.message}})
+            }
+            Dialect::Field => json!({"error": self.message}),
+        };
+        if let (Dialect::Field, Some((required, available))) = (dialect, self.credits) {
+            body["requiredCredits"] = required.into();
+            body["availableCredits"] = available.into();
+        }
+        if self.states_no_charge {
+            body["creditsUsed"] = 0.into();
+            if dialect == Dialect::Field {
+                body["code"] = self.code.into();
+            }
+        }
+        body
+    }
+}
+
+/// How much of a reply reaches the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    Whole,
+    /// The headers with the full length, half the body, then the connection ends.
+    Half,
+    /// Nothing: the connection ends.
+    Nothing,
+}
+
+/// One reply, before it is put on the wire.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) delivery: Delivery,
+    content_type: &'static str,
+    retry_after_s: Option<u64>,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    pub(super) fn json(status: u16, body: &Value) -> Reply {
+        let body = serde_json::to_vec(body).expect("a JSON value always has a text");
+        let content_type = "application/json";
+        Reply { status, delivery: Delivery::Whole, content_type, retry_after_s: None, body }
+    }
+
+    pub(super) fn refusal(refusal: &Refusal, dialect: Dialect) -> Reply {
+        let reply = Reply::json(refusal.status, &refusal.body(dialect));
+        Reply { retry_after_s: refusal.retry_after_s, ..reply }
+    }
+
+    /// A page from something that is not the service.
+    pub(super) fn html() -> Reply {
+        let page = "<!doctype html><title>Sign in</title><p>Sign in to use this network.";
+        let content_type = "text/html; charset=utf-8";
+        Reply { content_type, body: page.into(), ..Reply::json(200, &Value::Null) }
+    }
+
+    pub(super) fn delivered(self, delivery: Delivery) -> Reply {
+        Reply { delivery, ..self }
+    }
+
+    /// The HTTP response. Where less than the whole is delivered its body ends in an error, which breaks the connection;
+    /// on a socket of [`super::serve`], `Nothing` breaks it before the first header.
+    pub(super) fn into_response(self, now: Timestamp) -> Response<Body> {
+        let length = self.body.len();
+        let body = match self.delivery {
+            Delivery::Whole => Body::from(self.body),
+            Delivery::Half => broken_after(Bytes::from(self.body).slice(..length / 2)),
+            Delivery::Nothing => broken_after(Bytes::new()),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = StatusCode::from_u16(self.status).expect("the simulator's statuses are valid");
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        if let Some(retry_after_s) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_s));
+        }
+        mark(headers, now);
+        response
+    }
+}
+
+fn mark(headers: &mut HeaderMap, now: Timestamp) {
+    headers.insert(HeaderName::from_static(SIMULATOR_MARKER), HeaderValue::from_static("1"));
+    let date = httpdate::fmt_http_date(SystemTime::from(now));
+    headers.insert(header::DATE, HeaderValue::from_str(&date).expect("an HTTP date is plain ASCII"));
+}
+
+/// A body that sends these bytes and then fails. It pauses in between, so that what was sent so far reaches the wire.
+fn broken_after(bytes: Bytes) -> Body {
+    let mut part = Some(bytes).filter(|bytes| !bytes.is_empty());
+    let mut paused = part.is_none();
+    Body::from_stream(futures::stream::poll_fn(move |context| match (part.take(), paused) {
+        (Some(bytes), _) => Poll::Ready(Some(Ok(bytes))),
+        (None, false) => {
+            paused = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+        (None, true) => Poll::Ready(Some(Err(io::Error::from(io::ErrorKind::ConnectionReset)))),
+    }))
+}
