@@ -3,6 +3,7 @@
 
 pub mod catalogue;
 pub mod client;
+mod error;
 pub mod ledger;
 pub mod mapping;
 pub mod model;
@@ -12,3 +13,5 @@ pub mod sink;
 pub mod source;
 pub mod template;
 pub mod throttle;
+
+pub use error::Error;

@@ -131,7 +131,7 @@ fn check_fields(declaration: &Declaration) -> Result<(), String> {
 }
 
 /// Lower-case letters, digits and one kind of joint, beginning with a letter: safe as a column, a folder and a TOML key.
-fn is_identifier(text: &str, joint: char) -> Result<(), String> {
+pub fn is_identifier(text: &str, joint: char) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == joint;
     match text.chars().next() {
         Some(first) if first.is_ascii_lowercase() && text.chars().all(fits) && text.len() <= 60 => Ok(()),

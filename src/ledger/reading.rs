@@ -168,8 +168,7 @@ impl Reading {
     pub fn retryable(&self) -> Result<Vec<(RequestId, String, Failure)>, LedgerError> {
         let sql = "SELECT id, sold, failure FROM request WHERE state = 11 AND possibly_charged = 0 ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
-        let found =
-            select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?)))?;
+        let found = select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?)))?;
         let read = |one: Result<(RequestId, String, String), rusqlite::Error>| {
             let (id, sold, failure) = one?;
             Ok((id, sold, failure_of(&failure)?))

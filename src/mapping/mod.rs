@@ -43,6 +43,13 @@ pub struct CheckUse {
     pub fields: BTreeMap<String, FieldSource>,
 }
 
+impl CheckUse {
+    /// The check's name in the campaign.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.check)
+    }
+}
+
 /// What holds for all checks of a campaign.
 #[derive(Debug, Clone)]
 pub struct MappingOptions {

@@ -17,7 +17,7 @@ pub enum Stage {
 }
 
 /// The closed list of failure codes; `failures` outputs and `--retry CODE` use these words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     RaggedRow,

@@ -41,6 +41,3 @@ impl<'a> CanonicalRequest<'a> {
 pub fn canonical_json<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).expect("text, integers, booleans, lists and objects always have a form")
 }
-
-/// The header every answer of the simulator carries: a ledger that has met it is `simulated` for good.
-pub const SIMULATOR_MARKER: &str = "x-rescreen-simulator";

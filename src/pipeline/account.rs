@@ -1,7 +1,7 @@
 //! Reading the account: `GET /my_credits` at the start and when it drifts, and as the breaker's probe. Fails closed.
 
 use super::{
-    campaign::Campaign,
+    campaign::Service,
     flight::{Crew, PUSH_BACK_MAX, meet, micros},
     stop::Stop,
 };
@@ -9,7 +9,7 @@ use crate::{
     client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, retry_after},
     error::Error,
     ledger::Sums,
-    model::Credits,
+    model::{Clock, Credits},
     throttle::{Bucket, Throttle},
 };
 use jiff::Timestamp;
@@ -25,8 +25,14 @@ enum Look {
     Balance(Balance),
     Stop(Stop),
     /// Nothing is sent for this long.
-    PushedBack { wait: Duration, message: String },
-    Again { wait: Duration, message: String },
+    PushedBack {
+        wait: Duration,
+        message: String,
+    },
+    Again {
+        wait: Duration,
+        message: String,
+    },
 }
 
 /// Reads the balance into the ledger; `Err(Stop)` inside where the run cannot go on.
@@ -97,16 +103,15 @@ fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut
     }
 }
 
-/// Reads the balance without a campaign's ledger, once.
-pub async fn balance_alone(campaign: &Campaign) -> Result<Result<Credits, Stop>, Error> {
-    let service = &campaign.service;
+/// Reads the balance once, without a campaign: for `plan` and `rescreen credits`.
+pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Credits, Stop>, Error> {
     let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let client = Client::new(&service.client_settings(url, service.api_key()?))?;
     let throttle = Throttle::new(service.rate, Bucket::Full);
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
     let mut delays = Delays::new(0);
     let pointer = service.balance_pointer.as_deref();
-    Ok(match look(&exchange, pointer, campaign.clock.now(), &mut delays) {
+    Ok(match look(&exchange, pointer, clock.now(), &mut delays) {
         Look::Balance(balance) => Ok(balance.credits),
         Look::Stop(stop) => Err(stop),
         Look::PushedBack { message, .. } | Look::Again { message, .. } => Err(Stop::Unavailable { message }),
@@ -116,7 +121,9 @@ pub async fn balance_alone(campaign: &Campaign) -> Result<Result<Credits, Stop>,
 /// The ages of requests in doubt cannot be judged by two clocks that disagree.
 pub fn clocks_agree(sums: &Sums) -> Result<(), Stop> {
     match sums.server_offset_us {
-        Some(offset) if offset.abs() > CLOCK_APART_MAX_US => Err(Stop::ClockApart { seconds: offset.abs() / 1_000_000 }),
+        Some(offset) if offset.abs() > CLOCK_APART_MAX_US => {
+            Err(Stop::ClockApart { seconds: offset.abs() / 1_000_000 })
+        }
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use super::{
     secret,
 };
 use crate::{
-    catalogue::{Catalogue, Declaration, Spelling},
+    catalogue::{Catalogue, Declaration, Spelling, is_identifier},
     client::{self, ApiKey},
     error::Error,
     mapping::{CheckUse, Mapping, MappingOptions},
@@ -65,8 +65,9 @@ pub struct Input {
 /// How the service is reached; the API key is found only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// `None`: the built-in simulator.
+    /// The base URL; where the service is simulated, whoever starts the simulator says where it listens.
     pub url: Option<String>,
+    /// The service is the built-in simulator.
     pub simulate: bool,
     pub auth: client::Auth,
     pub routes: Spelling,
@@ -116,7 +117,7 @@ impl Campaign {
             expect_rows: file.expect_rows,
             id: file.input.id.clone(),
             carry: file.output.carry.clone(),
-            service: service(&file, base)?,
+            service: Service::new(&file, base)?,
             allowance: Allowance { limit: file.budget.max_credits, keep_balance: file.budget.keep_balance },
             prices: prices(&file, &catalogue)?,
             guards: guards(&file),
@@ -144,7 +145,7 @@ impl Campaign {
             key_secret: self.key_secret.clone(),
             null: self.null.clone(),
             null_in: self.null_in.clone(),
-            tables: Tables::from(self.tables.clone()),
+            tables: Tables(self.tables.clone()),
         };
         Ok(Mapping::new(&self.catalogue, &self.uses, options)?)
     }
@@ -202,6 +203,36 @@ impl Campaign {
 }
 
 impl Service {
+    /// What a campaign file says of the service.
+    pub fn new(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
+        let table = &file.service;
+        if !file.simulate && table.url.is_none() {
+            return Err(Error::Config(
+                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
+                    .to_owned(),
+            ));
+        }
+        if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
+            return Err(Error::Config(
+                "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute"
+                    .to_owned(),
+            ));
+        }
+        Ok(Service {
+            url: table.url.clone(),
+            simulate: file.simulate,
+            auth: table.auth,
+            routes: table.routes,
+            rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
+            in_flight: table.in_flight,
+            proxy: table.proxy.clone(),
+            ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
+            balance_pointer: table.balance_pointer.clone(),
+            api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
+            base: base.to_owned(),
+        })
+    }
+
     /// The API key, from where the user says it is.
     pub fn api_key(&self) -> Result<ApiKey, Error> {
         if self.simulate {
@@ -271,6 +302,9 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
     }
     let check_use = |table: &CheckTable| {
         catalogue.get(&table.check)?;
+        if let Some(name) = &table.name {
+            is_identifier(name, '-').map_err(|fault| Error::Config(format!("[[check]] name `{name}`: {fault}")))?;
+        }
         Ok(CheckUse {
             check: table.check.clone(),
             name: table.name.clone(),
@@ -296,34 +330,6 @@ fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {
             _ => Err(Error::Config(format!("[input] delimiter: expected one sign like `;`, found `{c}`"))),
         })
         .transpose()
-}
-
-fn service(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
-    let table = &file.service;
-    if !file.simulate && table.url.is_none() {
-        return Err(Error::Config(
-            "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
-                .to_owned(),
-        ));
-    }
-    if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
-        return Err(Error::Config(
-            "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute".to_owned(),
-        ));
-    }
-    Ok(Service {
-        url: table.url.clone(),
-        simulate: file.simulate,
-        auth: table.auth,
-        routes: table.routes,
-        rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
-        in_flight: table.in_flight,
-        proxy: table.proxy.clone(),
-        ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
-        balance_pointer: table.balance_pointer.clone(),
-        api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
-        base: base.to_owned(),
-    })
 }
 
 fn prices(file: &CampaignFile, catalogue: &Catalogue) -> Result<BTreeMap<String, Credits>, Error> {

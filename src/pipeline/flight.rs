@@ -201,8 +201,7 @@ pub async fn meet(crew: &Crew, simulated: bool) -> Result<bool, Error> {
     }
     let same = crew.ledger.meet(simulated).await?;
     if same {
-        // Somebody else may have noted the same in between.
-        drop(crew.met.set(simulated));
+        crew.met.get_or_init(|| simulated);
     }
     Ok(same)
 }

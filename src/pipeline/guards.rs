@@ -1,9 +1,6 @@
 //! Guards: a run that goes wrong stops early, before much is spent. Pure counting and pure judgement.
 
-use super::{
-    campaign::Guards,
-    stop::Stop,
-};
+use super::{campaign::Guards, stop::Stop};
 use crate::{ledger::Sums, model::Verdict};
 use std::collections::BTreeMap;
 
@@ -39,8 +36,11 @@ impl Watch {
         *unrecognised += u64::from(verdict == Verdict::Unrecognised);
         let none_of_the_first = *of == UNRECOGNISED_FIRST && *unrecognised == *of;
         let too_many = *of >= UNRECOGNISED_AFTER && guards.max_unrecognised.is_exceeded(*unrecognised, *of);
-        (none_of_the_first || too_many)
-            .then(|| Stop::Unrecognised { check: check.to_owned(), unrecognised: *unrecognised, of: *of })
+        (none_of_the_first || too_many).then(|| Stop::Unrecognised {
+            check: check.to_owned(),
+            unrecognised: *unrecognised,
+            of: *of,
+        })
     }
 
     /// The service refused a request; `message` is what refusals alike have in common.
@@ -78,7 +78,11 @@ pub fn expected_rows(found: u64, expected: Option<(u64, u64)>) -> Option<Stop> {
 }
 
 fn too_many(guards: &Guards, failed: u64, of: u64, stage: &'static str) -> Option<Stop> {
-    (of >= ERRORS_AFTER && guards.max_errors.is_exceeded(failed, of)).then_some(Stop::TooManyErrors { failed, of, stage })
+    (of >= ERRORS_AFTER && guards.max_errors.is_exceeded(failed, of)).then_some(Stop::TooManyErrors {
+        failed,
+        of,
+        stage,
+    })
 }
 
 #[cfg(test)]

@@ -80,12 +80,16 @@ impl Intake {
             let source = known.get(at);
             let origin = input.path.clone().map_or(Origin::Stdin, Origin::File);
             let known = source.map(remembered).transpose()?.flatten();
-            let reader = SourceReader::open(input.name.as_str().into(), origin, &campaign.source_options, known.as_ref());
+            let reader =
+                SourceReader::open(input.name.as_str().into(), origin, &campaign.source_options, known.as_ref());
             match reader {
                 Ok(reader) => intake.bind(input.name.clone(), reader, source)?,
                 // Everything was taken before, and a pipe cannot be read twice.
                 Err(SourceError::NothingOnStdin { .. }) if source.is_some_and(|source| source.complete) => {}
-                Err(SourceError::Absent { .. }) if source.is_some_and(|source| source.complete) => {}
+                // Everything was taken before, and the file is not needed again.
+                Err(SourceError::Open { fault, .. })
+                    if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -120,7 +124,8 @@ impl Intake {
     /// The id and carried columns are columns of the header.
     fn check_columns(&self, header: &[String]) -> Result<(), Error> {
         let names = || header.iter().map(String::as_str);
-        for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one))) {
+        for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
+        {
             if find_column(names(), column).is_none() {
                 let hint = hint(column, names());
                 return Err(Error::Config(format!("{flag}: the input has no column `{column}`{hint}")));

@@ -21,9 +21,9 @@ impl Judge {
     /// A rule that is no expression.
     pub fn new(declaration: &Declaration, templates: &Templates) -> Result<Judge, Error> {
         let compile = |source: &str| {
-            templates.answer_rule(source).map_err(|error| {
-                Error::Config(format!("verdict rule of check `{}`: {error}", declaration.name))
-            })
+            templates
+                .answer_rule(source)
+                .map_err(|error| Error::Config(format!("verdict rule of check `{}`: {error}", declaration.name)))
         };
         let VerdictSpec { recognised, rules, .. } = &declaration.verdict;
         Ok(Judge {
@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn the_status_of_an_id_number_is_compared_whole() {
         let said = |status: Value| {
-            let answer = json!({"success": true, "results": {"said_verification": {"realTimeResults": {"Status": status}}}});
+            let answer =
+                json!({"success": true, "results": {"said_verification": {"realTimeResults": {"Status": status}}}});
             verdict("said-verification", answer)
         };
         assert_eq!(said(json!("ID Number Valid")), (Verdict::Clear, "valid".into()));
@@ -106,6 +107,9 @@ mod tests {
         assert_eq!(said(json!("ID Number Not Found")).0, Verdict::NotFound);
         assert_eq!(said(json!("id number valid ")).0, Verdict::Review);
         assert_eq!(said(Value::Null).0, Verdict::Review);
-        assert_eq!(verdict("said-verification", json!({"results": {"said_verification": {}}})).0, Verdict::Unrecognised);
+        assert_eq!(
+            verdict("said-verification", json!({"results": {"said_verification": {}}})).0,
+            Verdict::Unrecognised
+        );
     }
 }

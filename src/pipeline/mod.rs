@@ -20,13 +20,14 @@ mod secret;
 mod status;
 mod stop;
 
+pub use account::balance_alone;
 pub use campaign::{Campaign, Guards, Input, Service, read_file};
 pub use dispatch::{Progress, Signal};
 pub use intake::IntakeProgress;
 pub use plan::{Plan, plan};
 pub use report::RunReport;
 pub use resolve::{decide, quarantined};
-pub use run::{Orders, Prepared, credits};
+pub use run::{Orders, Prepared};
 pub use secret::read as read_secret;
 pub use status::{Status, ledger_in, status};
 pub use stop::{ExitCode, Stop};

@@ -7,8 +7,7 @@ use crate::{
 };
 
 fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
-    let settled =
-        Settled { state, refusals_in_row: 0, cached_refusals: 0, charged: Credits::ZERO, above_price: false };
+    let settled = Settled { state, refusals_in_row: 0, cached_refusals: 0, charged: Credits::ZERO, above_price: false };
     Attempted {
         settled,
         outcome,
@@ -81,7 +80,9 @@ fn a_429_that_repeats_while_others_are_answered_is_cached_under_the_key() {
     assert!(matches!(next_step(current, &refused, 3, Mode::Production), Next::NewKey(_)));
     let mut quiet = one();
     for _ in 0..10 {
-        let Next::Again(next, _) = next_step(quiet, &refused, 5, Mode::Production) else { panic!("the rate is not fine") };
+        let Next::Again(next, _) = next_step(quiet, &refused, 5, Mode::Production) else {
+            panic!("the rate is not fine")
+        };
         quiet = next;
     }
 }

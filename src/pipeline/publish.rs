@@ -8,9 +8,9 @@ use crate::{
     ledger::{AskFate, AskView, Ledger, Part as LedgerPart, PartPlan, Reading, RequestView},
     model::{Credits, Failure, FailureCode, Stage, Verdict, row::find_column, state::State},
     sink::{
-        self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, MANIFEST_VERSION, Manifest,
-        OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema, SkippedRow, SourceTotals,
-        TableWriter,
+        self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, MANIFEST_VERSION,
+        Manifest, OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
+        SourceTotals, TableWriter,
     },
 };
 use serde::{Deserialize, Serialize};

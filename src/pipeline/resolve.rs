@@ -39,7 +39,10 @@ pub async fn decide(
     let quarantined = reading.quarantined()?;
     drop(reading);
     if let Some(other) = only.iter().find(|id| !quarantined.iter().any(|one| one.request == **id)) {
-        return Err(Error::Config(format!("request {} is not quarantined; `rescreen resolve --list` shows which are", other.0)));
+        return Err(Error::Config(format!(
+            "request {} is not quarantined; `rescreen resolve --list` shows which are",
+            other.0
+        )));
     }
     let identity = crate::ledger::Identity { key_secret: secret.map(KeySecret::fingerprint), ..recorded.clone() };
     let ledger = Ledger::open(&path, &identity, Clock::System.now_us())?;

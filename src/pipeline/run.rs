@@ -1,8 +1,7 @@
 //! The run: the way of a row on one screen. Prepare opens and checks everything, `go` does it, and every end publishes.
 
 use super::{
-    account,
-    campaign::{Campaign, SIMULATED_ORIGIN},
+    campaign::Campaign,
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
     flight::{Crew, PUSH_BACK_MAX, Sold},
@@ -13,13 +12,11 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    catalogue::Catalogue,
     client::{ApiKey, Client},
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, Reading},
     mapping::{Feed, key_of_generation},
     model::{FailureCode, state::Event},
-    simulator::{self, Simulator},
     template::{Tables, Templates},
     throttle::{Bucket, Throttle},
 };
@@ -123,7 +120,7 @@ impl Prepared {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
         let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger))?);
-        let (crew, _simulator) = self.crew().await?;
+        let crew = self.crew()?;
         if let Some(which) = orders.retry {
             retry(&crew, which).await?;
         }
@@ -189,16 +186,11 @@ impl Prepared {
         self.campaign.uses.iter().map(row).collect()
     }
 
-    /// Everything the attempts of this run share; with `--simulate` also the simulator, which lives as long as its handle.
-    async fn crew(&self) -> Result<(Arc<Crew>, Option<SimulatorTask>), Error> {
+    /// Everything the attempts of this run share.
+    fn crew(&self) -> Result<Arc<Crew>, Error> {
         let campaign = &self.campaign;
-        let (url, simulator) = match &campaign.service.url {
-            Some(url) if !campaign.service.simulate => (url.clone(), None),
-            _ => {
-                let simulator = SimulatorTask::start(campaign).await?;
-                (simulator.url.clone(), Some(simulator))
-            }
-        };
+        let nowhere = || Error::Config("the simulator was not started".to_owned());
+        let url = campaign.service.url.clone().ok_or_else(nowhere)?;
         let client = Client::new(&campaign.service.client_settings(url, self.api_key.clone()))?;
         let templates = Templates::new(Tables::default());
         let sold = campaign.sold().into_iter().map(|declaration| {
@@ -213,7 +205,7 @@ impl Prepared {
         });
         let met = OnceLock::new();
         if let Some(simulated) = self.ledger.sums().simulated {
-            drop(met.set(simulated));
+            met.get_or_init(|| simulated);
         }
         let crew = Crew {
             ledger: Arc::clone(&self.ledger),
@@ -225,7 +217,7 @@ impl Prepared {
             campaign: Arc::clone(campaign),
             met,
         };
-        Ok((Arc::new(crew), simulator))
+        Ok(Arc::new(crew))
     }
 }
 
@@ -255,11 +247,6 @@ async fn retry(crew: &Crew, which: Option<FailureCode>) -> Result<(), Error> {
         crew.ledger.event(request, Event::Retry, Some(key), None).await?;
     }
     Ok(())
-}
-
-/// Reads the balance once, for `rescreen credits`.
-pub async fn credits(campaign: Campaign) -> Result<Result<crate::model::Credits, Stop>, Error> {
-    account::balance_alone(&campaign).await
 }
 
 /// Publishing beside the sending, one at a time.
@@ -296,46 +283,8 @@ impl Publishing {
     }
 }
 
-/// The built-in simulator on a port of its own, for as long as this lives.
-pub struct SimulatorTask {
-    pub url: String,
-    task: JoinHandle<()>,
-}
-
-impl SimulatorTask {
-    async fn start(campaign: &Campaign) -> Result<SimulatorTask, Error> {
-        let rate = campaign.service.rate;
-        let settings = simulator::Settings {
-            per_minute: rate.per_minute,
-            per_minute_max: rate.per_minute_max,
-            prices: campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect(),
-            clock: campaign.clock,
-            catalogue: Catalogue::clone(&campaign.catalogue),
-            ..simulator::Settings::default()
-        };
-        let no_port = |error: std::io::Error| Error::Config(format!("the simulator finds no port: {error}"));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
-        let url = format!("http://{}", listener.local_addr().map_err(no_port)?);
-        let served = simulator::serve(Simulator::new(settings), listener, std::future::pending::<()>());
-        let task = tokio::spawn(async move {
-            if let Err(error) = served.await {
-                tracing::error!("the {SIMULATED_ORIGIN} service ended: {error}");
-            }
-        });
-        Ok(SimulatorTask { url, task })
-    }
-}
-
-impl Drop for SimulatorTask {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 /// Runs blocking work on a thread of its own.
-pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     joined(tokio::task::spawn_blocking(work)).await
 }
 

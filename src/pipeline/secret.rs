@@ -14,7 +14,9 @@ pub fn read(source: &SecretSource, what: &str, base: &Path) -> Result<SecretStri
     let fault = |fault: String| Error::Config(format!("{what}: {fault}"));
     let text = match source {
         SecretSource::Env(name) => std::env::var(name).map_err(|_| {
-            fault(format!("the environment variable {name} is not set (or is not text); set it, or name another source"))
+            fault(format!(
+                "the environment variable {name} is not set (or is not text); set it, or name another source"
+            ))
         })?,
         SecretSource::File(path) => {
             let path = base.join(path);

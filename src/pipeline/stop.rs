@@ -58,25 +58,61 @@ impl ExitCode {
 pub enum Stop {
     Budget(Refusal),
     /// The service charged more than the price table says.
-    Price { check: String, stated: Credits, table: Credits },
+    Price {
+        check: String,
+        stated: Credits,
+        table: Credits,
+    },
     /// 402 while the balance does not cover the price.
-    NoCredits { balance: Credits, price: Credits },
-    Unauthorised { status: u16, message: String },
+    NoCredits {
+        balance: Credits,
+        price: Credits,
+    },
+    Unauthorised {
+        status: u16,
+        message: String,
+    },
     /// 3xx, 404, 405 on a submit route.
-    Misrouted { status: u16, path: String },
-    Unavailable { message: String },
+    Misrouted {
+        status: u16,
+        path: String,
+    },
+    Unavailable {
+        message: String,
+    },
     /// Three 2xx in a row that are no answers: a captive portal, a proxy page.
     NotTheService,
     BalanceUnreadable,
     /// `Retry-After` is further away than a run waits.
-    PushedBack { until_us: i64 },
-    ClockApart { seconds: i64 },
+    PushedBack {
+        until_us: i64,
+    },
+    ClockApart {
+        seconds: i64,
+    },
     /// The simulator answered a campaign of the real service, or the other way round.
-    OtherSide { simulated: bool },
-    TooManyErrors { failed: u64, of: u64, stage: &'static str },
-    Alike { count: u64, message: String },
-    Unrecognised { check: String, unrecognised: u64, of: u64 },
-    ExpectedRows { found: u64, least: u64, most: u64 },
+    OtherSide {
+        simulated: bool,
+    },
+    TooManyErrors {
+        failed: u64,
+        of: u64,
+        stage: &'static str,
+    },
+    Alike {
+        count: u64,
+        message: String,
+    },
+    Unrecognised {
+        check: String,
+        unrecognised: u64,
+        of: u64,
+    },
+    ExpectedRows {
+        found: u64,
+        least: u64,
+        most: u64,
+    },
     TimeIsUp,
     Interrupted,
     Terminated,
@@ -99,10 +135,9 @@ impl Stop {
             | Stop::PushedBack { .. } => ExitCode::Service,
             Stop::ClockApart { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } => ExitCode::Usage,
-            Stop::TooManyErrors { .. }
-            | Stop::Alike { .. }
-            | Stop::Unrecognised { .. }
-            | Stop::ExpectedRows { .. } => ExitCode::Guard,
+            Stop::TooManyErrors { .. } | Stop::Alike { .. } | Stop::Unrecognised { .. } | Stop::ExpectedRows { .. } => {
+                ExitCode::Guard
+            }
             Stop::TimeIsUp => ExitCode::TimeIsUp,
             Stop::Interrupted => ExitCode::Interrupted,
             Stop::Terminated => ExitCode::Terminated,

@@ -180,6 +180,8 @@ pub enum PendingReason {
     ServiceJob,
     Repeating,
     Quarantined,
+    /// Answered; its row comes with the next part.
+    Answered,
 }
 
 impl PendingReason {
@@ -191,6 +193,7 @@ impl PendingReason {
             PendingReason::ServiceJob => "service_job",
             PendingReason::Repeating => "repeating",
             PendingReason::Quarantined => "quarantined",
+            PendingReason::Answered => "answered",
         }
     }
 }

@@ -1,0 +1,232 @@
+//! The flags `run` and `plan` share, folded into the campaign file's own structure: whatever a flag says stands over the
+//! file.
+
+use clap::Args;
+use rescreen::{
+    Error,
+    mapping::FieldSource,
+    model::{Credits, Mode, nearest::hint},
+    pipeline::{
+        Campaign,
+        campaign_file::{CampaignFile, CheckTable, Share},
+        read_file,
+    },
+    sink::OutputFormat,
+};
+use std::path::{Path, PathBuf};
+
+/// The campaign file that is found by itself.
+const CAMPAIGN_FILE: &str = "rescreen.toml";
+
+#[derive(Args, Debug, Clone, Default)]
+pub struct CampaignArgs {
+    /// Input files (CSV or JSON lines); `-` is standard input
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// The campaign file; `rescreen.toml` in the working folder is found by itself
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// A check to use (see `rescreen checks`); repeatable
+    #[arg(long = "check", value_name = "NAME")]
+    pub checks: Vec<String>,
+    /// Feed a field from a column or a template; with several checks NAME.FIELD=…
+    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE")]
+    pub maps: Vec<String>,
+    /// Feed a field with a constant; with several checks NAME.FIELD=…
+    #[arg(long = "set", value_name = "FIELD=CONSTANT")]
+    pub sets: Vec<String>,
+    /// The name of this round of checks, like 2026-11: run it as often as you like, it pays once
+    #[arg(long, value_name = "NAME")]
+    pub campaign: Option<String>,
+    /// `sandbox` (free, fixture data) or `production`
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// Credits the campaign may cost, over all its runs
+    #[arg(long, value_name = "N")]
+    pub max_credits: Option<Credits>,
+    /// Never take the account's balance below this
+    #[arg(long, value_name = "N")]
+    pub keep_balance: Option<Credits>,
+    /// What a check costs; repeatable
+    #[arg(long = "price", value_name = "CHECK=N")]
+    pub prices: Vec<String>,
+    /// Requests a minute in the long run
+    #[arg(long, value_name = "N")]
+    pub per_minute: Option<u32>,
+    /// Requests in any minute, at most
+    #[arg(long, value_name = "N")]
+    pub per_minute_max: Option<u32>,
+    /// Requests under way at once
+    #[arg(long, value_name = "N")]
+    pub in_flight: Option<usize>,
+    /// The column that identifies a row; fills `subject`
+    #[arg(long, value_name = "COLUMN")]
+    pub id: Option<String>,
+    /// Columns to carry into the results, parted by commas
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub carry: Vec<String>,
+    /// Read only the first rows of each input
+    #[arg(long, value_name = "ROWS")]
+    pub limit: Option<u64>,
+    /// Stop before anything is sent unless the input has so many rows
+    #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range)]
+    pub expect_rows: Option<(u64, u64)>,
+    /// Stop when more fail than this [default: 25% after 50]
+    #[arg(long, value_name = "N|N%")]
+    pub max_errors: Option<Share>,
+    /// Stop when more answers than this are not understood [default: 1%]
+    #[arg(long, value_name = "N|N%")]
+    pub max_unrecognised: Option<Share>,
+    /// End with exit code 0 although so many failed
+    #[arg(long, value_name = "N|N%")]
+    pub accept_failures: Option<Share>,
+    /// The output folder [default: out/<campaign>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// `parquet` or `jsonl`
+    #[arg(long)]
+    pub format: Option<OutputFormat>,
+    /// The sign between the cells of a CSV [default: found by itself]
+    #[arg(long, value_name = "SIGN")]
+    pub delimiter: Option<char>,
+    /// The service's base URL
+    #[arg(long, value_name = "URL")]
+    pub service: Option<String>,
+    /// Rehearse: the built-in simulator takes the place of the service
+    #[arg(long)]
+    pub simulate: bool,
+}
+
+impl CampaignArgs {
+    /// The campaign that file and flags say together.
+    pub fn campaign(&self) -> Result<Campaign, Error> {
+        let (file, base) = self.fold()?;
+        Campaign::new(file, &base)
+    }
+
+    /// The campaign file with the flags over it, and the folder its paths are relative to.
+    pub fn fold(&self) -> Result<(CampaignFile, PathBuf), Error> {
+        let found = Path::new(CAMPAIGN_FILE).exists().then(|| PathBuf::from(CAMPAIGN_FILE));
+        let path = self.config.clone().or(found);
+        let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
+        let mut file = path.map(|path| read_file(&path)).transpose()?.unwrap_or_default();
+        let here = |path: &PathBuf| match base.as_os_str().is_empty() || path.as_os_str() == "-" {
+            true => Ok(path.clone()),
+            // Paths of the command line are relative to where it is typed, those of the file to the file.
+            false => std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display()))),
+        };
+        if !self.inputs.is_empty() {
+            file.input.paths = self.inputs.iter().map(here).collect::<Result<_, _>>()?;
+        }
+        if let Some(out) = &self.out {
+            file.output.dir = Some(here(out)?);
+        }
+        self.fold_values(&mut file);
+        self.fold_checks(&mut file)?;
+        for price in &self.prices {
+            let (check, credits) = split(price, "--price", "CHECK=N")?;
+            let credits = credits
+                .parse()
+                .map_err(|_| Error::Config(format!("--price {price}: expected a whole number of credits after `=`")))?;
+            file.budget.prices.insert(check.to_owned(), credits);
+        }
+        Ok((file, base))
+    }
+
+    fn fold_values(&self, file: &mut CampaignFile) {
+        fn over<T: Clone>(value: &mut T, flag: &Option<T>) {
+            if let Some(flag) = flag {
+                value.clone_from(flag);
+            }
+        }
+        fn over_option<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
+            if flag.is_some() {
+                value.clone_from(flag);
+            }
+        }
+        over_option(&mut file.campaign, &self.campaign);
+        over(&mut file.mode, &self.mode);
+        over_option(&mut file.budget.max_credits, &self.max_credits);
+        over(&mut file.budget.keep_balance, &self.keep_balance);
+        over(&mut file.service.per_minute, &self.per_minute);
+        // A single limit given means that limit and its usual burst.
+        let doubled = self.per_minute.map(|per_minute| per_minute.saturating_mul(2));
+        over(&mut file.service.per_minute_max, &self.per_minute_max.or(doubled));
+        over(&mut file.service.in_flight, &self.in_flight);
+        over_option(&mut file.service.url, &self.service);
+        over_option(&mut file.input.id, &self.id);
+        over_option(&mut file.input.delimiter, &self.delimiter);
+        over_option(&mut file.guards.max_errors, &self.max_errors);
+        over_option(&mut file.guards.max_unrecognised, &self.max_unrecognised);
+        over_option(&mut file.guards.accept_failures, &self.accept_failures);
+        over_option(&mut file.output.format, &self.format);
+        over_option(&mut file.limit_rows, &self.limit);
+        over_option(&mut file.expect_rows, &self.expect_rows);
+        if !self.carry.is_empty() {
+            file.output.carry.clone_from(&self.carry);
+        }
+        file.simulate = self.simulate;
+    }
+
+    /// `--check` picks checks of the file by name, or adds them; `--map` and `--set` feed their fields.
+    fn fold_checks(&self, file: &mut CampaignFile) -> Result<(), Error> {
+        if !self.checks.is_empty() {
+            let known = std::mem::take(&mut file.checks);
+            file.checks = self.checks.iter().map(|name| picked(&known, name)).collect();
+        }
+        for map in &self.maps {
+            let (target, source) = split(map, "--map", "FIELD=COLUMN")?;
+            feed(file, "--map", target, FieldSource::from(source))?;
+        }
+        for set in &self.sets {
+            let (target, constant) = split(set, "--set", "FIELD=CONSTANT")?;
+            feed(file, "--set", target, FieldSource::Constant(constant.into()))?;
+        }
+        Ok(())
+    }
+}
+
+fn picked(known: &[CheckTable], name: &str) -> CheckTable {
+    let is_called = |table: &&CheckTable| table.name.as_deref().unwrap_or(&table.check) == name;
+    let new = || CheckTable { check: name.to_owned(), name: None, when: None, fields: Default::default() };
+    known.iter().find(is_called).cloned().unwrap_or_else(new)
+}
+
+/// Feeds `FIELD` of the one check, or `NAME.FIELD` of that check.
+fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) -> Result<(), Error> {
+    let names: Vec<String> =
+        file.checks.iter().map(|table| table.name.clone().unwrap_or_else(|| table.check.clone())).collect();
+    let named =
+        target.split_once('.').and_then(|(name, field)| Some((names.iter().position(|one| one == name)?, field)));
+    let (at, field) = match (named, file.checks.len()) {
+        (Some(found), _) => found,
+        (None, 1) => (0, target),
+        (None, 0) => return Err(Error::Config(format!("{flag} {target}: name the check first, with --check NAME"))),
+        (None, _) => {
+            let name = target.split('.').next().unwrap_or(target);
+            let hint = hint(name, names.iter().map(String::as_str));
+            return Err(Error::Config(format!(
+                "{flag} {target}: with several checks say which, as NAME.FIELD{hint}; there are {}",
+                names.join(", ")
+            )));
+        }
+    };
+    file.checks[at].fields.insert(field.to_owned(), source);
+    Ok(())
+}
+
+fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), Error> {
+    match text.split_once('=') {
+        Some((left, right)) if !left.trim().is_empty() => Ok((left.trim(), right)),
+        _ => Err(Error::Config(format!("{flag} {text}: expected {form}"))),
+    }
+}
+
+/// `N`, or `MIN..MAX`.
+fn row_range(text: &str) -> Result<(u64, u64), String> {
+    let number = |part: &str| part.trim().parse::<u64>().map_err(|_| format!("expected N or MIN..MAX, found `{text}`"));
+    match text.split_once("..") {
+        Some((least, most)) => Ok((number(least)?, number(most)?)),
+        None => number(text).map(|exactly| (exactly, exactly)),
+    }
+}

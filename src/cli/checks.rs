@@ -1,0 +1,120 @@
+//! `rescreen checks`: the catalogue, documented or assumed.
+
+use super::talk::to_stdout;
+use clap::Args;
+use comfy_table::{Table, presets};
+use rescreen::{
+    Error,
+    catalogue::{Catalogue, Declaration, Flow},
+    pipeline::ExitCode,
+};
+
+#[derive(Args)]
+pub struct ChecksArgs {
+    /// One check in full
+    name: Option<String>,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+    /// The declaration, to copy into a campaign file under [[declaration]]
+    #[arg(long, requires = "name", conflicts_with = "json")]
+    toml: bool,
+}
+
+pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
+    let catalogue = Catalogue::built_in();
+    match &args.name {
+        Some(name) => one(args, catalogue.get(name)?)?,
+        None if args.json => {
+            let all: Vec<&Declaration> = catalogue.iter().collect();
+            to_stdout(&json(&all)?);
+        }
+        None => to_stdout(&overview(&catalogue)),
+    }
+    Ok(ExitCode::Complete)
+}
+
+fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
+    if args.toml {
+        to_stdout(Catalogue::built_in_toml(&declaration.name).unwrap_or_default());
+    } else if args.json {
+        to_stdout(&json(declaration)?);
+    } else {
+        to_stdout(&detail(declaration));
+    }
+    Ok(())
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String, Error> {
+    serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table
+}
+
+fn overview(catalogue: &Catalogue) -> String {
+    let mut table = table(&["check", "route", "fields", "summary"]);
+    for declaration in catalogue.iter() {
+        let fields: Vec<String> = declaration
+            .fields
+            .iter()
+            .map(|field| if field.required { field.name.clone() } else { format!("[{}]", field.name) })
+            .collect();
+        table.add_row([
+            declaration.name.as_str(),
+            declaration.routes.guide.as_str(),
+            &fields.join(", "),
+            declaration.summary.as_str(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn detail(declaration: &Declaration) -> String {
+    let flow = match declaration.flow {
+        Flow::Direct => "one POST is answered",
+        Flow::Replay => "one POST is answered, or repeated with its key until it is",
+    };
+    let alternate = declaration.routes.alternate.as_deref().unwrap_or("none");
+    let price =
+        declaration.price.map_or_else(|| "not documented: --price".to_owned(), |price| format!("{price} credits"));
+    let mut fields = table(&["field", "kind", "needed", "default", "meaning"]);
+    for field in &declaration.fields {
+        fields.add_row([
+            field.name.clone(),
+            field.kind.as_str().to_owned(),
+            if field.required { "yes" } else { "no" }.to_owned(),
+            field.default.as_ref().map(ToString::to_string).unwrap_or_default(),
+            format!("{}{}", field.doc, assumed(field.assumed)),
+        ]);
+    }
+    let mut columns = table(&["result column", "from"]);
+    for column in &declaration.answer.columns {
+        columns.add_row([column.name.clone(), format!("{}{}", column.pointers.join(" or "), assumed(column.assumed))]);
+    }
+    let mut verdicts = table(&["verdict", "finding"]);
+    for rule in &declaration.verdict.rules {
+        verdicts.add_row([rule.verdict.as_str(), rule.finding.as_str()]);
+    }
+    let otherwise = &declaration.verdict.otherwise;
+    verdicts.add_row([otherwise.verdict.as_str(), otherwise.finding.as_str()]);
+    format!(
+        "{}: {}\nroute {} (alternate {alternate}) · {flow} · a key lives {} h · price {price}\n\n{fields}\n\n{columns}\n\n{verdicts}{}",
+        declaration.name,
+        declaration.summary,
+        declaration.routes.guide,
+        declaration.key_life_hours,
+        if declaration.verdict.assumed {
+            "\n(the rules of the verdict are assumed: the service's description does not show these fields)"
+        } else {
+            ""
+        }
+    )
+}
+
+fn assumed(assumed: bool) -> &'static str {
+    if assumed { " (assumed)" } else { "" }
+}

@@ -1,0 +1,29 @@
+//! `rescreen credits`: the account's balance.
+
+use super::{campaign_args::CampaignArgs, talk::to_stdout};
+use clap::Args;
+use rescreen::{
+    Error,
+    model::Clock,
+    pipeline::{ExitCode, Service, balance_alone},
+};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct CreditsArgs {
+    /// The campaign file; `rescreen.toml` in the working folder is found by itself
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The service's base URL
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+}
+
+pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
+    let flags = CampaignArgs { config: args.config, service: args.service, ..CampaignArgs::default() };
+    let (file, base) = flags.fold()?;
+    let service = Service::new(&file, &base)?;
+    let balance = balance_alone(&service, Clock::System).await?.map_err(Error::Stopped)?;
+    to_stdout(&balance.to_string());
+    Ok(ExitCode::Complete)
+}

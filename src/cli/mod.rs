@@ -1,0 +1,89 @@
+//! The command line: one file per command. Standard output is data, standard error is talk.
+
+mod campaign_args;
+mod checks;
+mod credits;
+mod demo;
+mod next_command;
+mod plan;
+mod progress;
+mod resolve;
+mod run;
+mod signals;
+mod simulate;
+mod status;
+mod talk;
+
+use clap::{Parser, Subcommand};
+use rescreen::{Error, pipeline::ExitCode};
+
+/// Takes a whole book of subjects (customers, companies, vehicles) through a paid, rate-limited verification service.
+/// Every row is answered or accounted for, and nothing is paid for twice.
+#[derive(Parser)]
+#[command(name = "rescreen", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    talk: talk::TalkArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything on sample data against the built-in simulator, in less than a minute
+    Demo(demo::DemoArgs),
+    /// Read and map everything, send nothing: what a run would do and cost
+    Plan(plan::PlanArgs),
+    /// Do it; again: go on
+    Run(run::RunArgs),
+    /// Where a campaign stands
+    Status(status::StatusArgs),
+    /// Decide about requests that may have been charged and can no longer be asked for
+    Resolve(resolve::ResolveArgs),
+    /// The checks there are
+    Checks(checks::ChecksArgs),
+    /// The account's balance
+    Credits(credits::CreditsArgs),
+    /// The service on loopback: rehearse before you spend
+    Simulate(simulate::SimulateArgs),
+}
+
+/// Parses, runs, and gives the exit code; errors are printed here and nowhere else.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output with exit code 0. A closed pipe is nobody's error.
+            drop(error.print());
+            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
+        }
+    };
+    cli.talk.start_log();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            talk::error(&format!("the runtime cannot be started: {error}"));
+            return ExitCode::Internal;
+        }
+    };
+    let code = runtime.block_on(obey(cli)).unwrap_or_else(|error| {
+        talk::error(&error.to_string());
+        error.exit_code()
+    });
+    // A reader that waits on a pipe must not keep a finished run alive.
+    runtime.shutdown_background();
+    code
+}
+
+async fn obey(cli: Cli) -> Result<ExitCode, Error> {
+    match cli.command {
+        Command::Demo(args) => demo::demo(args, &cli.talk).await,
+        Command::Plan(args) => plan::plan(args, &cli.talk).await,
+        Command::Run(args) => run::run(args, &cli.talk).await,
+        Command::Status(args) => status::status(&args),
+        Command::Resolve(args) => resolve::resolve(&args).await,
+        Command::Checks(args) => checks::checks(&args),
+        Command::Credits(args) => credits::credits(args).await,
+        Command::Simulate(args) => simulate::simulate(args).await,
+    }
+}

@@ -1,0 +1,77 @@
+//! The command that goes on: every stop prints it, ready to be copied.
+
+use rescreen::model::{budget::Refusal, state::State};
+use rescreen::pipeline::{RunReport, Stop};
+
+/// The command line as it was typed, with what this stop asks for.
+pub fn next_command(words: &[String], report: &RunReport) -> String {
+    let mut words = words.to_vec();
+    for stop in &report.stops {
+        match stop {
+            Stop::Budget(Refusal::Limit { limit, charged, held, price }) => {
+                let open = report.sums.in_state(State::Planned);
+                let needed = (charged.0 + held.0 + price.0.saturating_mul(open)).max(limit.0 + 1);
+                set(&mut words, "--max-credits", &needed.to_string());
+            }
+            Stop::Price { check, stated, .. } => {
+                words.retain(|word| !word.starts_with(&format!("{check}=")) && *word != format!("--price={check}"));
+                words.push("--price".to_owned());
+                words.push(format!("{check}={stated}"));
+            }
+            _ => {}
+        }
+    }
+    quoted(&words)
+}
+
+/// Sets a flag's value, adding the flag where it is missing.
+fn set(words: &mut Vec<String>, flag: &str, value: &str) {
+    if let Some(at) = words.iter().position(|word| word == flag)
+        && at + 1 < words.len()
+    {
+        words[at + 1] = value.to_owned();
+    } else if let Some(at) = words.iter().position(|word| word.starts_with(&format!("{flag}="))) {
+        words[at] = format!("{flag}={value}");
+    } else {
+        words.extend([flag.to_owned(), value.to_owned()]);
+    }
+}
+
+/// The words as a shell reads them back.
+pub fn quoted(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%@+".contains(c);
+    let quote = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of this process's command line, with the program's plain name.
+pub fn typed() -> Vec<String> {
+    std::iter::once("rescreen".to_owned()).chain(std::env::args().skip(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_reads_them() {
+        let words = ["rescreen", "run", "my book.csv", "--map", "name={{ a }} it's"].map(str::to_owned);
+        assert_eq!(quoted(&words), r"rescreen run 'my book.csv' --map 'name={{ a }} it'\''s'");
+    }
+
+    #[test]
+    fn a_flag_is_replaced_where_it_stands_and_added_where_not() {
+        let mut words = vec!["--max-credits".to_owned(), "4".to_owned()];
+        set(&mut words, "--max-credits", "9");
+        assert_eq!(words, ["--max-credits", "9"]);
+        let mut words = vec!["--max-credits=4".to_owned()];
+        set(&mut words, "--max-credits", "9");
+        assert_eq!(words, ["--max-credits=9"]);
+        let mut words = vec![];
+        set(&mut words, "--max-credits", "9");
+        assert_eq!(words, ["--max-credits", "9"]);
+    }
+}

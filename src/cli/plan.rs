@@ -1,0 +1,124 @@
+//! `rescreen plan`: what a run would do and cost. Sends nothing that is paid for.
+
+use super::{
+    campaign_args::CampaignArgs,
+    next_command::{quoted, typed},
+    progress::rough,
+    run::{first_line, print_feeds},
+    simulate::BuiltIn,
+    talk::{TalkArgs, to_stdout},
+};
+use clap::Args;
+use rescreen::{
+    Error,
+    model::{Mode, state::State},
+    pipeline::{
+        self, Campaign, ExitCode, Plan, balance_alone,
+        report::{grouped, local_time},
+    },
+};
+use std::time::Duration;
+
+#[derive(Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    campaign: CampaignArgs,
+    /// Print the first requests, their values masked
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    show: usize,
+}
+
+pub async fn plan(args: PlanArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+    let mut campaign = args.campaign.campaign()?;
+    let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
+    let key_hint = campaign.service.api_key().map_or_else(|_| "not set".to_owned(), |key| key.hint());
+    talk.say(&first_line(&campaign, &key_hint));
+    let (for_plan, show) = (campaign.clone(), args.show);
+    let planned = tokio::task::spawn_blocking(move || pipeline::plan(&for_plan, show)).await;
+    let plan = planned.map_err(|error| Error::Internal(error.to_string()))??;
+    print_feeds(&plan.feeds, talk);
+    for line in lines(&campaign, &plan) {
+        to_stdout(&line);
+    }
+    for line in balance(&campaign, &plan).await {
+        to_stdout(&line);
+    }
+    drop(simulator);
+    let words: Vec<String> =
+        typed().into_iter().map(|word| if word == "plan" { "run".to_owned() } else { word }).collect();
+    talk.say(&format!("go on with: {}", quoted(&words)));
+    Ok(ExitCode::Complete)
+}
+
+/// The plan as a person reads it.
+fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
+    let mut lines = vec![
+        format!("rows            {:>12}", grouped(plan.rows)),
+        format!("asks            {:>12}", grouped(plan.asks)),
+        format!("requests        {:>12}   one for each distinct content", grouped(plan.requests)),
+        format!("duplicates      {:>12}   answered by another row's request, free", grouped(plan.duplicates)),
+        format!("skipped         {:>12}", grouped(plan.skipped)),
+        format!("rejected        {:>12}   cost nothing, see failures/", grouped(plan.rejected.values().sum())),
+    ];
+    for (code, count) in &plan.rejected {
+        lines.push(format!("  {:<14}{:>12}", code.as_str(), grouped(*count)));
+    }
+    lines.push(format!("already settled {:>12}", grouped(plan.requests - plan.to_send)));
+    lines.push(format!("to send         {:>12}", grouped(plan.to_send)));
+    lines.push(match plan.credits {
+        Some(credits) => format!("credits         {:>12}   at the table prices", grouped(credits.0)),
+        None => "credits                 open   a price is not known: --price CHECK=N".to_owned(),
+    });
+    let end = campaign.clock.now_us() + i64::try_from(plan.duration.as_micros()).unwrap_or(i64::MAX / 2);
+    lines.push(format!(
+        "time            {:>12}   at {} a minute, until {}",
+        rough(plan.duration),
+        campaign.service.rate.per_minute,
+        local_time(end)
+    ));
+    for ((check, field), count) in &plan.filled {
+        lines.push(format!("filled          {:>12}   {check}.{field}", grouped(*count)));
+    }
+    lines.extend(plan.shown.iter().map(|request| format!("request         {request}")));
+    lines.extend(doubt(campaign, plan));
+    lines
+}
+
+/// Whether requests in doubt could outlive their keys before the run gets to them.
+fn doubt(campaign: &Campaign, plan: &Plan) -> Option<String> {
+    let known = plan.known.as_ref()?;
+    let count = known.in_state(State::Armed) + known.in_state(State::InDoubt) + known.in_state(State::Repeating);
+    let oldest = plan.oldest_doubt_us?;
+    let life_hours = campaign.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72);
+    let until = oldest + i64::from(life_hours - 2) * 3_600 * 1_000_000;
+    let late = if campaign.clock.now_us() > until { "too late: they will be quarantined" } else { "they go first" };
+    Some(format!("in doubt        {:>12}   to be settled before {}: {late}", grouped(count), local_time(until)))
+}
+
+async fn balance(campaign: &Campaign, plan: &Plan) -> Vec<String> {
+    if campaign.mode == Mode::Sandbox {
+        return vec!["balance                    -   sandbox costs nothing".to_owned()];
+    }
+    let read = tokio::time::timeout(Duration::from_secs(30), balance_alone(&campaign.service, campaign.clock)).await;
+    let balance = match read {
+        Ok(Ok(Ok(balance))) => balance,
+        Ok(Ok(Err(stop))) => return vec![format!("balance              unknown   {stop}")],
+        Ok(Err(error)) => return vec![format!("balance              unknown   {error}")],
+        Err(_) => return vec!["balance              unknown   the service did not answer in 30 s".to_owned()],
+    };
+    let mut lines = vec![format!("balance         {:>12}", grouped(balance.0))];
+    let allowance = campaign.allowance;
+    let spent = plan.known.as_ref().map(|sums| sums.account.charged + sums.account.held).unwrap_or_default();
+    if let (Some(credits), Some(limit)) = (plan.credits, allowance.limit) {
+        if spent + credits > limit {
+            lines.push(format!(
+                "the limit of {limit} will pause the run: {} more are needed",
+                grouped((spent + credits).saturating_sub(limit).0)
+            ));
+        }
+        if credits + allowance.keep_balance > balance {
+            lines.push("the balance will pause the run before its end".to_owned());
+        }
+    }
+    lines
+}

@@ -1,0 +1,130 @@
+//! `rescreen run`: do it; again: go on.
+
+use super::{
+    campaign_args::CampaignArgs,
+    next_command::{next_command, typed},
+    progress, signals,
+    simulate::BuiltIn,
+    talk::{TalkArgs, is_terminal},
+};
+use clap::Args;
+use rescreen::{
+    Error,
+    mapping::Feed,
+    model::{FailureCode, Mode, nearest::hint},
+    pipeline::{Campaign, ExitCode, Orders, Prepared, Progress, RunReport, report},
+};
+use std::{
+    io::{BufRead, Write},
+    time::Duration,
+};
+use tokio::sync::watch;
+
+#[derive(Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    campaign: CampaignArgs,
+    /// Ask again for failures that are proven uncharged: all, or those of one code
+    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all")]
+    retry: Option<String>,
+    /// Drain, publish and end after this long, like 50m
+    #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
+    at_most: Option<Duration>,
+    /// Do not ask before production
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub async fn run(args: RunArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+    let orders = Orders { at_most: args.at_most, retry: args.retry.as_deref().map(retry_code).transpose()? };
+    let campaign = args.campaign.campaign()?;
+    let yes = args.yes || campaign.service.simulate;
+    let report = run_campaign(campaign, orders, yes, talk).await?;
+    print_report(&report, &typed(), talk);
+    Ok(report.exit_code)
+}
+
+/// Prepares, says what it will do, asks where that is due, and does it.
+pub async fn run_campaign(
+    mut campaign: Campaign,
+    orders: Orders,
+    yes: bool,
+    talk: &TalkArgs,
+) -> Result<RunReport, Error> {
+    let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
+    let prepared = Prepared::open(campaign).await?;
+    talk.say(&first_line(prepared.campaign(), &prepared.key_hint()));
+    print_feeds(&prepared.feeds(), talk);
+    if prepared.campaign().mode == Mode::Production && !yes {
+        confirm(prepared.campaign())?;
+    }
+    let (progress, seen) = watch::channel(Progress::default());
+    let shown = progress::show(talk, seen, prepared.campaign().service.rate.per_minute);
+    let report = prepared.go(orders, signals::listen(), progress).await;
+    drop(shown);
+    drop(simulator);
+    report
+}
+
+/// `PRODUCTION · host · key …4c1 · campaign 2026-11`
+pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
+    let mode = campaign.mode.as_str().to_uppercase();
+    let service = match (campaign.service.simulate, campaign.service.url.as_deref()) {
+        (false, Some(url)) => url.split("://").nth(1).unwrap_or(url).split('/').next().unwrap_or_default().to_owned(),
+        _ => "simulator".to_owned(),
+    };
+    format!("{mode} · {service} · key {key_hint} · campaign {}", campaign.name)
+}
+
+/// Which column feeds which field: where the program chose, it says so.
+pub fn print_feeds(feeds: &[Feed], talk: &TalkArgs) {
+    for feed in feeds {
+        let chosen = if feed.by_name { " (by its name)" } else { "" };
+        talk.say(&format!("  {}.{} ← {}{chosen}", feed.check_name, feed.field, feed.from));
+    }
+}
+
+/// Production is begun by typing what it may cost.
+fn confirm(campaign: &Campaign) -> Result<(), Error> {
+    let limit = campaign.allowance.limit.unwrap_or_default();
+    if !is_terminal() {
+        return Err(Error::Config("production wants --yes where nobody can be asked".to_owned()));
+    }
+    let mut stderr = std::io::stderr();
+    drop(write!(stderr, "This may cost up to {limit} credits. Type the figure to go on: "));
+    drop(stderr.flush());
+    let mut typed = String::new();
+    let read = std::io::stdin().lock().read_line(&mut typed);
+    match read {
+        Ok(_) if typed.trim().replace([',', ' '], "") == limit.to_string() => Ok(()),
+        _ => Err(Error::Config("the figure was not typed; nothing was sent".to_owned())),
+    }
+}
+
+/// The end of a run: what it came to, why it stopped, where the outputs are, and the command that goes on.
+pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
+    if report.was_complete
+        && let Some(at) = report.sums.completed_at_us
+    {
+        talk.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", report::local_time(at)));
+    }
+    for line in report.lines() {
+        talk.say(&line);
+    }
+    talk.say(&format!("outputs: {}", report.out.display()));
+    let goes_on = !matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
+    if goes_on {
+        talk.say(&format!("go on with: {}", next_command(words, report)));
+    }
+}
+
+fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {
+    if text == "all" {
+        return Ok(None);
+    }
+    let codes = FailureCode::ALL.map(FailureCode::as_str);
+    match FailureCode::ALL.into_iter().find(|code| code.as_str() == text) {
+        Some(code) => Ok(Some(code)),
+        None => Err(Error::Config(format!("--retry {text}: no such failure code{}", hint(text, codes)))),
+    }
+}

@@ -1,0 +1,113 @@
+//! `rescreen simulate`: the service on loopback.
+
+use super::talk::to_stderr;
+use clap::Args;
+use rescreen::{
+    Error,
+    pipeline::{Campaign, ExitCode},
+    simulator::{Dialect, Envelope, Faults, Settings, Simulator, serve},
+};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+#[derive(Args)]
+pub struct SimulateArgs {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    listen: SocketAddr,
+    /// The one API key that is accepted [default: any]
+    #[arg(long, value_name = "K")]
+    key: Option<String>,
+    /// The balance at the start
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    credits: u64,
+    /// Messages a minute
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    per_minute: u32,
+    /// Messages in any minute, at most
+    #[arg(long, value_name = "N", default_value_t = 120)]
+    per_minute_max: u32,
+    /// How long a check takes, like 50ms
+    #[arg(long, value_name = "D", default_value = "0ms", value_parser = humantime::parse_duration)]
+    latency: Duration,
+    /// Decides answers and faults
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Faults on demand, like drop_after:0.01,error502:0.05
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    faults: Faults,
+    /// What a check costs [default: 1]; repeatable
+    #[arg(long = "price", value_name = "CHECK=N", value_parser = price)]
+    prices: Vec<(String, u64)>,
+    /// How it speaks: as described, or as such services were seen to answer
+    #[arg(long, default_value = "described", value_parser = ["described", "field"])]
+    dialect: String,
+    /// The form of its answers
+    #[arg(long, default_value = "results", value_parser = ["results", "data"])]
+    envelope: String,
+}
+
+/// Serves until interrupted.
+pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
+    let settings = Settings {
+        api_key: args.key,
+        credits: args.credits,
+        per_minute: args.per_minute,
+        per_minute_max: args.per_minute_max,
+        latency: args.latency,
+        seed: args.seed,
+        faults: args.faults,
+        prices: args.prices.into_iter().collect(),
+        dialect: if args.dialect == "field" { Dialect::Field } else { Dialect::Described },
+        envelope: if args.envelope == "data" { Envelope::DataMeta } else { Envelope::Results },
+        ..Settings::default()
+    };
+    let no_port = |error: std::io::Error| Error::Config(format!("--listen {}: {error}", args.listen));
+    let listener = TcpListener::bind(args.listen).await.map_err(no_port)?;
+    let address = listener.local_addr().map_err(no_port)?;
+    to_stderr(&format!("the simulator listens on http://{address}; what it saw: http://{address}/_simulator/stats"));
+    serve(Simulator::new(settings), listener, async { drop(tokio::signal::ctrl_c().await) }).await.map_err(no_port)?;
+    Ok(ExitCode::Complete)
+}
+
+fn price(text: &str) -> Result<(String, u64), String> {
+    let (check, credits) = text.split_once('=').ok_or("expected CHECK=N")?;
+    Ok((check.to_owned(), credits.parse().map_err(|_| "expected a whole number of credits after `=`")?))
+}
+
+/// The built-in simulator on a port of its own, for as long as this lives.
+pub struct BuiltIn {
+    task: JoinHandle<()>,
+}
+
+impl BuiltIn {
+    /// Starts it with the campaign's own limits and prices, and tells the campaign where it is.
+    pub async fn start(campaign: &mut Campaign) -> Result<BuiltIn, Error> {
+        let rate = campaign.service.rate;
+        let prices: BTreeMap<String, u64> =
+            campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect();
+        let settings = Settings {
+            per_minute: rate.per_minute,
+            per_minute_max: rate.per_minute_max,
+            prices,
+            catalogue: campaign.catalogue.clone(),
+            ..Settings::default()
+        };
+        let no_port = |error: std::io::Error| Error::Config(format!("the simulator finds no port: {error}"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
+        campaign.service.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
+        let served = serve(Simulator::new(settings), listener, std::future::pending::<()>());
+        let task = tokio::spawn(async move {
+            if let Err(error) = served.await {
+                tracing::error!("the simulator ended: {error}");
+            }
+        });
+        Ok(BuiltIn { task })
+    }
+}
+
+impl Drop for BuiltIn {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

@@ -1,0 +1,86 @@
+//! `rescreen status`: where a campaign stands, read beside the run that writes it.
+
+use super::talk::to_stdout;
+use clap::Args;
+use rescreen::{
+    Error,
+    model::state::State,
+    pipeline::{
+        self, ExitCode, Status,
+        report::{grouped, local_time},
+    },
+};
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub struct StatusArgs {
+    /// The output folder [default: the only one in out/]
+    dir: Option<PathBuf>,
+    /// For machines
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn status(args: &StatusArgs) -> Result<ExitCode, Error> {
+    let status = pipeline::status(&folder(args.dir.as_deref())?)?;
+    if args.json {
+        to_stdout(&status.to_json().to_string());
+    } else {
+        lines(&status).iter().for_each(|line| to_stdout(line));
+    }
+    Ok(ExitCode::Complete)
+}
+
+/// The folder that is meant: the one named, or the only one there is.
+pub fn folder(dir: Option<&Path>) -> Result<PathBuf, Error> {
+    if let Some(dir) = dir {
+        return Ok(dir.to_owned());
+    }
+    let entries =
+        std::fs::read_dir("out").map(|entries| entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>());
+    let mut found: Vec<PathBuf> = entries.unwrap_or_default();
+    found.retain(|path| path.join("ledger.sqlite").exists());
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(Error::Config("there is no campaign in out/; name its output folder".to_owned())),
+        several => {
+            let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
+            Err(Error::Config(format!("there are several campaigns: {}; name one", names.join(", "))))
+        }
+    }
+}
+
+fn lines(status: &Status) -> Vec<String> {
+    let (identity, sums) = (&status.identity, &status.sums);
+    let simulated = if sums.simulated == Some(true) { " (simulated)" } else { "" };
+    let mut lines = vec![
+        format!("campaign {} · {}{simulated} · {}", identity.campaign, identity.mode, identity.origin),
+        format!(
+            "rows            {:>12}{}",
+            grouped(sums.rows),
+            if status.input_complete { "" } else { "   the input is not read to its end" }
+        ),
+        format!("rejected        {:>12}", grouped(sums.unmapped + sums.unreadable)),
+        format!("skipped         {:>12}", grouped(sums.skipped)),
+        format!("requests        {:>12}", grouped(sums.requests())),
+    ];
+    for state in State::ALL.into_iter().filter(|state| sums.in_state(*state) > 0) {
+        lines.push(format!("  {:<14}{:>12}", state.as_str(), grouped(sums.in_state(state))));
+    }
+    lines.push(format!("attempts        {:>12}", grouped(sums.attempts)));
+    lines.push(format!("credits charged {:>12}", grouped(sums.account.charged.0)));
+    lines.push(format!("credits held    {:>12}", grouped(sums.account.held.0)));
+    if let Some(reading) = sums.account.reading {
+        lines.push(format!("balance         {:>12}   read {}", grouped(reading.balance.0), local_time(reading.at_us)));
+    }
+    if let Some(at) = status.oldest_doubt_us {
+        lines.push(format!("in doubt since  {}", local_time(at)));
+    }
+    if let Some(at) = sums.paused_until_us.filter(|at| *at > jiff::Timestamp::now().as_microsecond()) {
+        lines.push(format!("paused until    {}", local_time(at)));
+    }
+    if let Some(at) = sums.completed_at_us {
+        lines.push(format!("complete since  {}", local_time(at)));
+    }
+    lines
+}
