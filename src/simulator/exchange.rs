@@ -11,7 +11,7 @@ use super::{
     reply::{Delivery, Refusal, Reply},
     serve::Peer,
 };
-use crate::model::Mode;
+use crate::{catalogue::Declaration, model::Mode};
 use axum::{
     body::{Body, to_bytes},
     extract::ConnectInfo,
@@ -141,7 +141,7 @@ impl Simulator {
             let address = peer_address(parts).to_string();
             self.desk().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
         }
-        let price = self.settings().prices.get(&order.check.name).copied().unwrap_or(1);
+        let price = self.price(&order.check);
         let at_us = self.settings().clock.now_us();
         let defer = admission.fault == Some(FaultKind::Pending);
         let accepted = self.desk().accept(&order, price, at_us, defer)?;
@@ -151,6 +151,11 @@ impl Simulator {
             Accepted::Work(ticket) => self.work(order, ticket, admission).await,
         };
         Ok(Reply::json(200, &answer))
+    }
+
+    fn price(&self, check: &Declaration) -> u64 {
+        let set = self.settings().prices.get(&check.name).copied();
+        set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
 
     /// Does the work. A service does not notice that its client has hung up: the slow part goes on in a task of its own,
@@ -223,5 +228,8 @@ async fn body_bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes
     if stated.is_some_and(|length| length > BODY_BYTES_MAX) {
         return Err(too_large());
     }
-    to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| too_large())
+    to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| match stated {
+        Some(_) => Refusal::new(400, "incomplete_body", "the body is shorter than stated"),
+        None => too_large(),
+    })
 }

@@ -68,7 +68,8 @@ struct Fault {
     chance: Chance,
 }
 
-/// What may go wrong, and how often. Read from text: `"drop_after:0.05,latency:0.1:2s,error500@3"`.
+/// What may go wrong, and how often. Read from text: `"drop_after:0.05,latency:0.1:2s,error500@3"`. Faults fall on every
+/// message that API key and rate let in, the balance query included; `pending` and `latency` on checks only.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults(Vec<Fault>);
 

@@ -6,7 +6,7 @@
 //!
 //! What the description leaves open is assumed here and said where it is decided: the order in which a message is judged
 //! (key, rate, route, body, cooldown, idempotency key, credits), the error codes, the field of the balance, that a
-//! reserved input ending in 91 answers 500, and that a key's life begins when its request is accepted.
+//! reserved input ending in 91 answers 500, that fields no declaration names are ignored, and that a key's life begins when its request is accepted.
 
 mod answer;
 mod book;
@@ -35,13 +35,14 @@ use desk::Desk;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
+    fmt,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::time::Instant;
 
-/// Which service is played.
-#[derive(Debug, Clone)]
+/// Which service is played. It holds an API key and so has no `Debug`.
+#[derive(Clone)]
 pub struct Settings {
     /// The one API key that is accepted; `None` accepts any that is not empty, each with a rate and keys of its own.
     pub api_key: Option<String>,
@@ -58,7 +59,7 @@ pub struct Settings {
     pub faults: Faults,
     pub clock: Clock,
     pub catalogue: Catalogue,
-    /// Credits by check name; 1 where none is given.
+    /// Credits by check name; where none is given the declaration's price, else 1.
     pub prices: BTreeMap<String, u64>,
     pub dialect: Dialect,
     pub envelope: Envelope,
@@ -128,10 +129,9 @@ pub struct Stats {
 }
 
 /// The service. Clones share one state.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Simulator(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     settings: Settings,
     /// The checks of each path, in both spellings.
@@ -140,7 +140,14 @@ struct Shared {
     desk: Mutex<Desk>,
 }
 
+impl fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Simulator")
+    }
+}
+
 impl Simulator {
+    /// A service at its start: nothing asked, nothing charged, the bucket full.
     pub fn new(settings: Settings) -> Simulator {
         let mut routes: HashMap<String, Vec<Arc<Declaration>>> = HashMap::new();
         for declaration in settings.catalogue.iter() {

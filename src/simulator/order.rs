@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// Fields that say how, not whom: they are no part of a subject.
 const TRANSPORT_FIELDS: [&str; 4] = ["mode", "webhookUrl", "webhookSecret", "document_reference"];
 
-/// A request the service would work on.
-#[derive(Debug, Clone)]
+/// A request the service would work on. It holds subject data and so has no `Debug`.
+#[derive(Clone)]
 pub(super) struct Order {
     pub(super) check: Arc<Declaration>,
     pub(super) mode: Mode,

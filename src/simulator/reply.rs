@@ -70,8 +70,7 @@ pub(super) enum Delivery {
     Nothing,
 }
 
-/// One reply, before it is put on the wire.
-#[derive(Debug)]
+/// One reply, before it is put on the wire. It holds subject data and so has no `Debug`.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) delivery: Delivery,

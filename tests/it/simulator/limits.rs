@@ -69,6 +69,14 @@ async fn a_repeated_sandbox_payload_is_429_without_retry_after_for_two_seconds()
     assert_eq!(post_in_process(&simulator, AML, "key-00002", &body).await.unwrap().status, 200);
 }
 
+#[tokio::test]
+async fn the_cooldown_holds_over_a_socket_too() {
+    let service = Service::start(unlimited()).await;
+    for (key, status) in [("key-00001", 200), ("key-00002", 429)] {
+        assert_eq!(service.post(AML, key, &aml("sandbox", "Jo Vexford")).await.status, status);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn distinct_reserved_inputs_run_immediately() {
     let simulator = Simulator::new(documented());
@@ -89,6 +97,18 @@ async fn a_completed_check_costs_its_price_and_sandbox_nothing() {
     let answer = service.post(AML, "key-00003", &aml("sandbox", "Jo Vexford")).await;
     assert_eq!((&answer.body["creditsUsed"], &answer.body["remainingCredits"]), (&json!(0), &json!(94)));
     assert_eq!((service.stats().charges, service.stats().credits_charged, service.stats().balance), (2, 6, 94));
+}
+
+#[tokio::test]
+async fn a_declared_price_is_charged_unless_another_is_set() {
+    let mut declaration = own_check();
+    declaration.price = Some(rescreen::model::Credits(6));
+    let catalogue = Catalogue::built_in().with(declaration).unwrap();
+    let body = json!({"mode": "production", "reportType": "own_report", "reference": "r-1"});
+    for (prices, charged) in [([].into(), 6), ([("own-check".to_owned(), 9)].into(), 9)] {
+        let service = Service::start(Settings { catalogue: catalogue.clone(), prices, ..unlimited() }).await;
+        assert_eq!(service.post(ID, KEY, &body).await.body["creditsUsed"], charged);
+    }
 }
 
 #[tokio::test]

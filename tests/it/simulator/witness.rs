@@ -86,3 +86,17 @@ async fn work_begun_before_a_reset_leaves_no_trace_after_it() {
     assert_eq!(answer.unwrap().status, 200);
     assert_eq!(simulator.stats().charges, 0);
 }
+
+#[tokio::test]
+async fn serving_ends_when_it_is_told_to_and_what_was_begun_is_answered() {
+    let service = Service::start(Settings { latency: std::time::Duration::from_millis(100), ..unlimited() }).await;
+    let Service { simulator, url, client, _until_dropped: until_dropped } = service;
+    let request = client.post(format!("{url}{AML}")).header("x-api-key", "a").header("Idempotency-Key", KEY);
+    let exchange = tokio::spawn(request.body(aml("production", "Jo Vexford").to_string()).send());
+    while simulator.stats().requests == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(until_dropped);
+    assert_eq!(exchange.await.unwrap().unwrap().status(), 200);
+    assert!(client.get(format!("{url}/my_credits")).header("x-api-key", "a").send().await.is_err());
+}
