@@ -5,7 +5,7 @@ use crate::{
     client::ClientError,
     ledger::LedgerError,
     mapping::MappingError,
-    pipeline::{ExitCode, Stop},
+    model::{ExitCode, Stop},
     sink::SinkError,
     source::SourceError,
 };

@@ -7,6 +7,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // A defect anywhere is exit code 1, like an internal error that was noticed.
-    let code = std::panic::catch_unwind(cli::main).unwrap_or(rescreen::pipeline::ExitCode::Internal);
+    let code = std::panic::catch_unwind(cli::main).unwrap_or(rescreen::model::ExitCode::Internal);
     ExitCode::from(code as u8)
 }

@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration, Flow},
-    pipeline::ExitCode,
+    model::ExitCode,
 };
 
 #[derive(Args)]

@@ -4,8 +4,8 @@ use super::{campaign_args::CampaignArgs, talk::to_stdout};
 use clap::Args;
 use rescreen::{
     Error,
-    model::Clock,
-    pipeline::{ExitCode, Service, balance_alone},
+    model::{Clock, ExitCode},
+    pipeline::{Service, balance_alone},
 };
 use std::path::PathBuf;
 

@@ -8,7 +8,8 @@ use super::{
 use clap::Args;
 use rescreen::{
     Error,
-    pipeline::{Campaign, ExitCode, Orders, campaign_file},
+    model::ExitCode,
+    pipeline::{Campaign, Orders, campaign_file},
 };
 use std::path::{Path, PathBuf};
 

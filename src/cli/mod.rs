@@ -15,7 +15,7 @@ mod status;
 mod talk;
 
 use clap::{Parser, Subcommand};
-use rescreen::{Error, pipeline::ExitCode};
+use rescreen::{Error, model::ExitCode};
 
 /// Takes a whole book of subjects (customers, companies, vehicles) through a paid, rate-limited verification service.
 /// Every row is answered or accounted for, and nothing is paid for twice.

@@ -1,7 +1,9 @@
 //! The command that goes on: every stop prints it, ready to be copied.
 
-use rescreen::model::{budget::Refusal, state::State};
-use rescreen::pipeline::{RunReport, Stop};
+use rescreen::{
+    model::{Stop, budget::Refusal, state::State},
+    pipeline::RunReport,
+};
 
 /// The command line as it was typed, with what this stop asks for.
 pub fn next_command(words: &[String], report: &RunReport) -> String {

@@ -11,11 +11,8 @@ use super::{
 use clap::Args;
 use rescreen::{
     Error,
-    model::{Mode, state::State},
-    pipeline::{
-        self, Campaign, ExitCode, Plan, balance_alone,
-        report::{grouped, local_time},
-    },
+    model::{ExitCode, Mode, clock::local_time, state::State},
+    pipeline::{self, Campaign, Plan, balance_alone, report::grouped},
 };
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use clap::Args;
 use rescreen::{
     Error,
     ledger::{Decision, Quarantined},
-    model::{KeySecret, RequestId},
-    pipeline::{self, ExitCode, read_file, read_secret, report::local_time},
+    model::{ExitCode, KeySecret, RequestId, clock::local_time},
+    pipeline::{self, read_file, read_secret},
 };
 use std::path::{Path, PathBuf};
 

@@ -11,8 +11,8 @@ use clap::Args;
 use rescreen::{
     Error,
     mapping::Feed,
-    model::{FailureCode, Mode, nearest::hint},
-    pipeline::{Campaign, ExitCode, Orders, Prepared, Progress, RunReport, report},
+    model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
+    pipeline::{Campaign, Orders, Prepared, Progress, RunReport},
 };
 use std::{
     io::{BufRead, Write},
@@ -106,7 +106,7 @@ pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
-        talk.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", report::local_time(at)));
+        talk.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
     }
     for line in report.lines() {
         talk.say(&line);

@@ -4,7 +4,8 @@ use super::talk::to_stderr;
 use clap::Args;
 use rescreen::{
     Error,
-    pipeline::{Campaign, ExitCode},
+    model::ExitCode,
+    pipeline::Campaign,
     simulator::{Dialect, Envelope, Faults, Settings, Simulator, serve},
 };
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};

@@ -4,11 +4,8 @@ use super::talk::to_stdout;
 use clap::Args;
 use rescreen::{
     Error,
-    model::state::State,
-    pipeline::{
-        self, ExitCode, Status,
-        report::{grouped, local_time},
-    },
+    model::{ExitCode, clock::local_time, state::State},
+    pipeline::{self, Status, report::grouped},
 };
 use std::path::{Path, PathBuf};
 

@@ -35,3 +35,11 @@ impl Clock {
         self.now().as_microsecond()
     }
 }
+
+/// A moment as a person here reads it.
+pub fn local_time(at_us: i64) -> String {
+    match Timestamp::from_microsecond(at_us) {
+        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y %H:%M").to_string(),
+        Err(_) => "a time out of reach".to_owned(),
+    }
+}

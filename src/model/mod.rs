@@ -14,6 +14,7 @@ pub mod request;
 pub mod row;
 pub mod sa_id;
 pub mod state;
+pub mod stop;
 pub mod verdict;
 pub mod witness;
 
@@ -24,5 +25,6 @@ pub use key::{IdempotencyKey, KeySecret};
 pub use mode::Mode;
 pub use request::{CanonicalRequest, SIMULATOR_MARKER};
 pub use row::{Position, Record, Row};
+pub use stop::{ExitCode, Stop};
 pub use verdict::{Judgement, Verdict};
 pub use witness::{Permit, Receipt, RequestId};

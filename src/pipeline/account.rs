@@ -3,13 +3,12 @@
 use super::{
     campaign::Service,
     flight::{Crew, PUSH_BACK_MAX, meet, micros},
-    stop::Stop,
 };
 use crate::{
     client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, retry_after},
     error::Error,
     ledger::Sums,
-    model::{Clock, Credits},
+    model::{Clock, Credits, Stop},
     throttle::{Bucket, Throttle},
 };
 use jiff::Timestamp;

@@ -236,7 +236,7 @@ impl Service {
     /// The API key, from where the user says it is.
     pub fn api_key(&self) -> Result<ApiKey, Error> {
         if self.simulate {
-            return Ok(ApiKey::new("simulated-api-key".to_owned().into()));
+            return Ok(ApiKey::new("simulated".to_owned().into()));
         }
         secret::read(&self.api_key, "the API key", &self.base).map(ApiKey::new)
     }

@@ -6,16 +6,16 @@ use super::{
     feeder::Feeder,
     flight::{Attempted, Crew, Landed, PUSH_BACK_MAX, Try, fly},
     guards::{self, Watch},
+    health::Health,
     intake::IntakeProgress,
     next_step::{Next, next_step},
-    stop::Stop,
 };
 use crate::{
     error::Error,
     ledger::Sums,
     mapping::key_of_generation,
     model::{
-        Failure, FailureCode, Mode, Permit, RequestId, Stage,
+        Failure, FailureCode, Mode, Permit, RequestId, Stage, Stop,
         budget::Refusal,
         state::{Event, IllegalMove, State},
     },
@@ -31,12 +31,8 @@ use tokio::{
     time::{Instant, Interval},
 };
 
-/// So many exchanges in a row without a working service open the breaker.
-const BREAKER_AFTER: u32 = 5;
 /// Requests put off at once, at most: in an outage nothing new is begun beyond this.
 const WAITING_MAX: usize = 1_000;
-/// A drifting balance is read again this often at most.
-const DRIFT_EVERY: Duration = Duration::from_secs(60);
 
 /// What the terminal, or a scheduler, tells a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,10 +83,7 @@ pub struct Dispatch {
     blocked: Option<Refusal>,
     /// The refused request is tried once more, alone, before the run stops.
     alone: bool,
-    account_read: bool,
-    drift_read: Option<Instant>,
-    drifted: bool,
-    broken: u32,
+    health: Health,
     answered: u64,
     cut_short: bool,
     tick: Interval,
@@ -109,10 +102,7 @@ impl Dispatch {
             stops: Vec::new(),
             blocked: None,
             alone: false,
-            account_read: false,
-            drift_read: None,
-            drifted: false,
-            broken: 0,
+            health: Health::default(),
             answered: 0,
             cut_short: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
@@ -158,8 +148,7 @@ impl Dispatch {
         let room = if self.alone { 1 } else { self.crew.campaign.service.in_flight };
         self.stops.is_empty()
             && self.blocked.is_none()
-            && self.broken < BREAKER_AFTER
-            && !self.drifted
+            && !self.health.wants_a_look()
             && !self.ready.is_empty()
             && self.flights.len() < room
     }
@@ -209,12 +198,8 @@ impl Dispatch {
 
     /// With nothing under way: reads the balance where it is wanted. Whether anything was done.
     async fn settle_account(&mut self) -> Result<bool, Error> {
-        let first = !self.account_read && !self.ready.is_empty() && self.crew.campaign.mode == Mode::Production;
-        let again = std::mem::take(&mut self.drifted);
-        let probe = self.broken >= BREAKER_AFTER;
-        if probe {
-            self.broken = 0;
-        }
+        let production = self.crew.campaign.mode == Mode::Production;
+        let first = production && !self.ready.is_empty() && !self.health.was_looked_at();
         let refused = self.blocked.take();
         if let Some(refusal) = refused
             && self.alone
@@ -224,15 +209,14 @@ impl Dispatch {
         }
         self.alone |= refused.is_some();
         let short = matches!(refused, Some(Refusal::Balance { .. } | Refusal::Unread));
-        if !(first || again || probe || short) {
+        if !(first || short || self.health.wants_a_look()) {
             return Ok(refused.is_some());
         }
-        self.account_read = true;
-        self.drift_read = Some(Instant::now());
+        self.health.looked();
         match read_balance(&self.crew).await? {
             Ok(_) => {}
             // In sandbox only the service's being there is asked for.
-            Err(Stop::BalanceUnreadable) if self.crew.campaign.mode == Mode::Sandbox => {}
+            Err(Stop::BalanceUnreadable) if !production => {}
             Err(stop) => self.stops.push(stop),
         }
         let sums = self.crew.ledger.sums();
@@ -253,27 +237,16 @@ impl Dispatch {
             Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             Landed::Attempted(attempted) => {
                 self.alone = false;
-                self.look_at_service(&attempted);
+                let least = self.crew.ledger.sums().account.least_balance();
+                let production = self.crew.campaign.mode == Mode::Production;
+                self.health.saw(&attempted, least.filter(|_| production));
+                if attempted.is_stranger() {
+                    self.stops.extend(self.watch.stranger());
+                }
                 self.attempted(one, *attempted).await?;
             }
         }
         Ok(())
-    }
-
-    /// Breaker, strangers and drift: what an attempt says about the service rather than about its request.
-    fn look_at_service(&mut self, attempted: &Attempted) {
-        if attempted.is_outage() {
-            self.broken += 1;
-        } else {
-            self.broken = 0;
-        }
-        if attempted.is_stranger() {
-            self.stops.extend(self.watch.stranger());
-        }
-        let least = self.crew.ledger.sums().account.least_balance();
-        let moved = matches!((attempted.remaining, least), (Some(stated), Some(least)) if stated < least);
-        let lately = self.drift_read.is_some_and(|at| at.elapsed() < DRIFT_EVERY);
-        self.drifted |= moved && !lately && self.crew.campaign.mode == Mode::Production;
     }
 
     async fn attempted(&mut self, one: Try, attempted: Attempted) -> Result<(), Error> {

@@ -1,7 +1,10 @@
 //! Guards: a run that goes wrong stops early, before much is spent. Pure counting and pure judgement.
 
-use super::{campaign::Guards, stop::Stop};
-use crate::{ledger::Sums, model::Verdict};
+use super::campaign::Guards;
+use crate::{
+    ledger::Sums,
+    model::{Stop, Verdict},
+};
 use std::collections::BTreeMap;
 
 /// Before this many asks nothing is too many.

@@ -4,11 +4,10 @@
 use super::{
     campaign::Campaign,
     publish::{by_verdict, credits},
-    stop::{ExitCode, Stop},
 };
 use crate::{
     ledger::Sums,
-    model::{Mode, state::State},
+    model::{ExitCode, Mode, Stop, clock::local_time, state::State},
     sink::Manifest,
 };
 use std::path::PathBuf;
@@ -174,14 +173,6 @@ fn once(stops: Vec<Stop>) -> Vec<Stop> {
         }
     }
     unique
-}
-
-/// A moment as a person here reads it.
-pub fn local_time(at_us: i64) -> String {
-    match jiff::Timestamp::from_microsecond(at_us) {
-        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y %H:%M").to_string(),
-        Err(_) => "a time out of reach".to_owned(),
-    }
 }
 
 /// A number with its thousands parted by a comma.

@@ -9,14 +9,13 @@ use super::{
     judge::Judge,
     publish::{Layout, PART_ROWS_MAX, Publisher},
     report::RunReport,
-    stop::Stop,
 };
 use crate::{
     client::{ApiKey, Client},
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, Reading},
     mapping::{Feed, key_of_generation},
-    model::{FailureCode, state::Event},
+    model::{FailureCode, Stop, state::Event},
     template::{Tables, Templates},
     throttle::{Bucket, Throttle},
 };

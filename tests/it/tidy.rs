@@ -156,7 +156,12 @@ fn refused(name: &str, is_function: bool) -> Option<&'static str> {
         }
         snake.extend(letter.to_lowercase());
     }
-    beginning.or_else(|| REFUSED_WORDS.into_iter().find(|word| snake.split('_').any(|part| part == *word)))
+    // A function may speak of types or helpers in passing; a module or a type may not be called so.
+    let is_refused = |word: &&str| match is_function {
+        true => snake == *word,
+        false => snake.split('_').any(|part| part == *word),
+    };
+    beginning.or_else(|| REFUSED_WORDS.into_iter().find(is_refused))
 }
 
 /// The names that follow `crate::`, or as many `super::` as lead to the root, each with its place.

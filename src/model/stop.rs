@@ -1,6 +1,6 @@
 //! Why a run stopped, and the exit code that says it. The codes are part of the interface: schedulers decide by them.
 
-use crate::model::{Credits, budget::Refusal};
+use super::{budget::Refusal, clock::local_time, credits::Credits};
 use std::fmt;
 
 /// The exit codes of the program.
@@ -192,7 +192,7 @@ impl fmt::Display for Stop {
             Stop::PushedBack { until_us } => write!(
                 f,
                 "the service asks to be left alone until {}; run again after that",
-                crate::pipeline::report::local_time(*until_us)
+                local_time(*until_us)
             ),
             Stop::ClockApart { seconds } => write!(
                 f,
