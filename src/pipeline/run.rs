@@ -71,8 +71,9 @@ impl Prepared {
     /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
-        let fresh = !campaign.ledger.exists();
-        let known = if fresh { Vec::new() } else { Reading::open(&campaign.ledger)?.sources()? };
+        let reading = Reading::find(&campaign.ledger)?;
+        let fresh = reading.is_none();
+        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         // The inputs first: a mistake in them must not leave an empty ledger behind. Reading them may block.
         let for_intake = Arc::clone(&campaign);
