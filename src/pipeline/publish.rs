@@ -76,7 +76,9 @@ impl Publisher {
         let extension = self.format.extension().to_owned();
         let folders: BTreeMap<i64, String> = self.checks.iter().map(|(id, check)| (*id, check.name.clone())).collect();
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
-        while !self.ledger.cut_parts(plan.clone())?.is_empty() {}
+        // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
+        let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
+        while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
         let reading = Reading::open(self.ledger.path())?;
         for part in reading.parts()? {
             if part.written.is_none() || !self.out.join(&part.path).exists() {
