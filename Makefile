@@ -1,0 +1,45 @@
+# What is done with this project. `make` alone prints the list.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check deny kill-short rate bench
+
+CARGO ?= cargo
+
+help: ## This list
+	@echo "make demo is the place to begin. Nothing here needs a network beyond crates.io, or costs a credit."
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# The dev profile: its build serves `make test` too.
+demo: ## A sample book against the built-in simulator, into rescreen-demo/
+	$(CARGO) run -- demo --dir rescreen-demo
+
+test: ## All tests and the examples (cargo-nextest where it is present)
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run --no-fail-fast; \
+	else \
+		echo "cargo-nextest is not here: cargo test takes its place"; \
+		$(CARGO) test --lib --bins --tests --no-fail-fast; \
+	fi
+	$(CARGO) test --doc
+	$(CARGO) run --quiet --example monthly_aml_book
+
+check: deny ## Form, lints, documentation, licences: all must be clean
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+# Advisories change by themselves and need a network: .github/workflows/advisories.yml looks at them.
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+		$(CARGO) deny check bans licenses sources; \
+	else \
+		echo "SKIPPED: cargo-deny is not here, so bans, licences and sources are not checked (cargo install cargo-deny --locked)"; \
+	fi
+
+kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
+	$(CARGO) test --test it kill:: -- --ignored --nocapture
+
+rate: ## The rate limit in real time, against the simulator in a process of its own
+	$(CARGO) test --test it rate:: -- --ignored --nocapture
+
+bench: ## Memory, intake and ledger size at 100,000 and 1,000,000 rows (release build; minutes)
+	$(CARGO) bench --bench campaign
