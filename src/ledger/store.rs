@@ -12,6 +12,8 @@ pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
     saved: Sums,
+    /// The id of the next ask.
+    pub(super) next_ask: i64,
     /// Held as long as the store lives; the operating system lets go of it when the process dies.
     _lock: File,
 }
@@ -31,7 +33,7 @@ impl Store {
         conn.pragma_update(None, "cache_size", -16_384)?;
         conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         conn.set_prepared_statement_cache_capacity(64);
-        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), _lock: lock };
+        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, _lock: lock };
         match version(&store.conn)? {
             0 => store.create(brought, now_us)?,
             SCHEMA_VERSION => store.load(brought)?,
@@ -56,6 +58,8 @@ impl Store {
         identity::compare(&recorded, key_version, brought)?;
         self.sums = read_sums(&self.conn)?;
         self.saved = self.sums.clone();
+        let sql = "SELECT coalesce(max(id), 0) + 1 FROM ask";
+        self.next_ask = self.conn.query_row(sql, [], |row| row.get(0))?;
         Ok(())
     }
 

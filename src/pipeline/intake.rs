@@ -18,11 +18,11 @@ use tokio::sync::watch;
 
 /// How a source is laid out, as the ledger remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Layout {
+pub struct Layout {
     format: Format,
     delimiter: Option<u8>,
     /// The header of a CSV; the keys of the first object of a JSONL.
-    columns: Vec<String>,
+    pub columns: Vec<String>,
 }
 
 /// Where intake stands.
@@ -137,6 +137,10 @@ impl Intake {
     /// Which column, template or constant feeds which field; by the first input.
     pub fn feeds(&self) -> Vec<Feed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(Bound::feeds).unwrap_or_default()
+    }
+
+    pub fn mapping(&self) -> Arc<Mapping> {
+        Arc::clone(&self.mapping)
     }
 
     /// Whether stopping early loses nothing: a pipe cannot be read twice.
@@ -261,22 +265,23 @@ impl Taking {
         let asks = parts.asks.into_iter().map(|(place, check, mapped)| TakenAsk {
             place,
             check_use: check.map(|at| self.check_uses[at]),
-            fate: self.fate(check, mapped),
+            fate: fate(check.map_or("", |at| &self.sold[at]), mapped),
         });
         TakenSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
     }
+}
 
-    fn fate(&self, check: Option<usize>, mapped: Mapped) -> Fate {
-        match mapped {
-            Mapped::Failed(failure) => Fate::Failure(failure),
-            Mapped::Skipped(reason) => Fate::Skipped(reason),
-            Mapped::Ask(ask) => Fate::Request {
-                key: ask.key,
-                sold: check.map(|at| self.sold[at].clone()).unwrap_or_default(),
-                fields: serde_json::Value::Object(ask.fields).to_string(),
-                body: ask.body,
-            },
-        }
+/// What the ledger records of a mapped ask; `sold` is the catalogue's name of its check.
+pub fn fate(sold: &str, mapped: Mapped) -> Fate {
+    match mapped {
+        Mapped::Failed(failure) => Fate::Failure(failure),
+        Mapped::Skipped(reason) => Fate::Skipped(reason),
+        Mapped::Ask(ask) => Fate::Request {
+            key: ask.key,
+            sold: sold.to_owned(),
+            fields: serde_json::Value::Object(ask.fields).to_string(),
+            body: ask.body,
+        },
     }
 }
 
@@ -308,7 +313,7 @@ fn end_of(checkpoint: &Checkpoint) -> SplitEnd {
     }
 }
 
-fn layout_of(text: &str) -> Result<Layout, Error> {
+pub fn layout_of(text: &str) -> Result<Layout, Error> {
     serde_json::from_str(text).map_err(|error| Error::Internal(format!("a source's layout in the ledger: {error}")))
 }
 

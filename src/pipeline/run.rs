@@ -7,7 +7,8 @@ use super::{
     flight::{Crew, PUSH_BACK_MAX, Sold},
     intake::{Intake, IntakeProgress, Taking},
     judge::Judge,
-    publish::{Layout, PART_ROWS_MAX, Publisher},
+    publish::{Layout, PART_ROWS_MAX, Publisher, Tap},
+    remap::remap,
     report::RunReport,
 };
 use crate::{
@@ -53,6 +54,8 @@ pub struct Orders {
     pub at_most: Option<Duration>,
     /// Take failures that are proven uncharged along: all, or those of one code.
     pub retry: Option<Option<FailureCode>>,
+    /// Where result rows go beside their parts, as JSON lines.
+    pub tap: Option<Tap>,
 }
 
 impl Campaign {
@@ -118,11 +121,13 @@ impl Prepared {
         let check_uses = self.ledger.check_uses(self.check_uses()?).await?;
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
-        let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger))?);
+        let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger), orders.tap)?);
         let crew = self.crew()?;
         if let Some(which) = orders.retry {
             retry(&crew, which).await?;
         }
+
+        self.remap(&check_uses).await?;
 
         let (rows, intake_progress) = watch::channel(IntakeProgress::default());
         let stop_intake = Arc::new(AtomicBool::new(false));
@@ -183,6 +188,14 @@ impl Prepared {
             Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
         };
         self.campaign.uses.iter().map(row).collect()
+    }
+
+    /// Asks that failed to map before are mapped anew.
+    async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
+        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
+        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
+        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
+        blocking(move || remap(&ledger, &mapping, &uses)).await
     }
 
     /// Everything the attempts of this run share.
