@@ -24,7 +24,7 @@ impl Store {
         let lock = lock(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if fresh {
-            private_file(path)?;
+            private_file(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
         }
         let conn = Connection::open(path)?;
         conn.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -113,7 +113,7 @@ fn version(conn: &Connection) -> Result<i64, LedgerError> {
 fn lock(path: &Path) -> Result<File, LedgerError> {
     let lock_path: PathBuf = path.with_extension("lock");
     let open = |source| LedgerError::Open { path: lock_path.clone(), source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(open)?;
+    let file = private_file(&lock_path).map_err(open)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path: path.to_owned() }),
@@ -122,10 +122,10 @@ fn lock(path: &Path) -> Result<File, LedgerError> {
 }
 
 /// The ledger holds personal data: only its owner reads it.
-fn private_file(path: &Path) -> Result<(), LedgerError> {
+fn private_file(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|source| LedgerError::Open { path: path.to_owned(), source })
+    options.open(path)
 }

@@ -1,4 +1,4 @@
-//! The pipeline: the only floor that knows two rooms. The way of a row is in [`run`]: intake takes it into the ledger, the
+//! The pipeline: the only floor that knows two rooms. The way of a row is in [`Prepared::go`]: intake takes it into the ledger, the
 //! send loop sends its requests, publishing writes what was answered.
 
 mod account;

@@ -74,21 +74,30 @@ impl Prepared {
     /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
-        let fresh = !campaign.ledger.exists();
-        let known = if fresh { Vec::new() } else { Reading::open(&campaign.ledger)?.sources()? };
-        let campaign = Arc::new(campaign);
-        // The inputs first: a mistake in them must not leave an empty ledger behind. Reading them may block.
-        let for_intake = Arc::clone(&campaign);
-        let intake = blocking(move || Intake::open(&for_intake, &known)).await?;
-        let folder = campaign.ledger.parent().unwrap_or(Path::new("."));
-        crate::sink::create_folder(folder)?;
         let identity = Identity {
             campaign: campaign.name.clone(),
             mode: campaign.mode,
             origin: campaign.origin(),
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
-        let ledger = Arc::new(Ledger::open(&campaign.ledger, &identity, campaign.clock.now_us())?);
+        let now_us = campaign.clock.now_us();
+        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
+        // the inputs: a mistake in them must not leave an empty ledger behind.
+        let fresh = !campaign.ledger.exists();
+        let open = |path: &Path| Ledger::open(path, &identity, now_us);
+        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let known = if fresh { Vec::new() } else { Reading::open(&campaign.ledger)?.sources()? };
+        let campaign = Arc::new(campaign);
+        let for_intake = Arc::clone(&campaign);
+        let intake = blocking(move || Intake::open(&for_intake, &known)).await?;
+        let ledger = match standing {
+            Some(ledger) => ledger,
+            None => {
+                crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
+                open(&campaign.ledger)?
+            }
+        };
+        let ledger = Arc::new(ledger);
         ledger.recover().await?;
         Ok(Prepared { campaign, ledger, intake, api_key, fresh })
     }
