@@ -82,16 +82,23 @@ impl Ledger {
             .collect()
     }
 
-    /// Records the sources of the campaign in their order; gives their numbers.
+    /// Records the sources of the campaign in their order, once; gives their numbers in order. A source is known by its
+    /// place: a file that was moved is the same file if its content is.
     pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
-            names
-                .iter()
-                .map(|name| {
-                    store.conn.execute("INSERT INTO source (name) VALUES (?1) ON CONFLICT DO NOTHING", [name])?;
-                    Ok(store.conn.query_row("SELECT id FROM source WHERE name = ?1", [name], |row| row.get(0))?)
-                })
-                .collect()
+            let known: Vec<i64> = store
+                .conn
+                .prepare("SELECT id FROM source ORDER BY id")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            if !known.is_empty() {
+                return Ok(known);
+            }
+            let insert = |name: &String| {
+                store.conn.execute("INSERT INTO source (name) VALUES (?1)", [name])?;
+                Ok(store.conn.last_insert_rowid())
+            };
+            names.iter().map(insert).collect()
         })
         .await
     }
