@@ -42,9 +42,20 @@ impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
-    /// There is none, or it has another version.
+    /// There is none, or none that got to its first commit; or it has another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
         Ok(Reading { conn: open_for_reading(path)? })
+    }
+
+    /// Opens a ledger for reading, or `None` where there is none yet.
+    ///
+    /// # Errors
+    /// It has another version, or cannot be read.
+    pub fn find(path: &Path) -> Result<Option<Reading>, LedgerError> {
+        match Reading::open(path) {
+            Err(LedgerError::Absent { .. }) => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// From here until the reader is dropped, every reading shows this moment.

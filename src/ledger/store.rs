@@ -96,6 +96,8 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     conn.pragma_update(None, "cache_size", -8_192)?;
     match version(&conn)? {
         SCHEMA_VERSION => Ok(conn),
+        // Whoever began it died before its first commit: nothing was ever sent by it.
+        0 => Err(LedgerError::Absent { path: path.to_owned() }),
         found => Err(LedgerError::Version { found }),
     }
 }

@@ -48,7 +48,7 @@ pub struct Plan {
 /// # Errors
 /// What would stop a run before its first request.
 pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
-    let reading = campaign.ledger.exists().then(|| Reading::open(&campaign.ledger)).transpose()?;
+    let reading = Reading::find(&campaign.ledger)?;
     let mut intake = Intake::open(campaign, &[])?;
     let mut plan = Plan { feeds: intake.feeds(), ..Plan::default() };
     let mut counting = Counting { seen: HashSet::new(), unsent: BTreeMap::new(), show };

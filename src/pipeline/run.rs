@@ -83,10 +83,11 @@ impl Prepared {
         let now_us = campaign.clock.now_us();
         // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
         // the inputs: a mistake in them must not leave an empty ledger behind.
-        let fresh = !campaign.ledger.exists();
+        let reading = Reading::find(&campaign.ledger)?;
+        let fresh = reading.is_none();
         let open = |path: &Path| Ledger::open(path, &identity, now_us);
         let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
-        let known = if fresh { Vec::new() } else { Reading::open(&campaign.ledger)?.sources()? };
+        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
         let intake = blocking(move || Intake::open(&for_intake, &known)).await?;

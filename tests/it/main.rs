@@ -8,6 +8,7 @@ mod catalogue;
 mod cli;
 mod input;
 mod keys;
+mod kill;
 mod mapping;
 mod outputs;
 mod rate;
