@@ -260,6 +260,22 @@ impl Taking {
         result
     }
 
+    /// The same in the caller's place, giving way after each split.
+    pub async fn run_inline(self, mut intake: Intake) -> Result<(), Error> {
+        let result = async {
+            while !self.stop.load(Ordering::Relaxed)
+                && let Some(step) = intake.step()?
+            {
+                self.take(step, intake.clock.now_us())?;
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        }
+        .await;
+        self.progress.send_modify(|progress| progress.done = true);
+        result
+    }
+
     fn take_all(&self, intake: &mut Intake) -> Result<(), Error> {
         while !self.stop.load(Ordering::Relaxed)
             && let Some(step) = intake.step()?

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     client::{ApiKey, Client},
     error::Error,
-    ledger::{CheckUseRow, Identity, Ledger, Reading},
+    ledger::{CheckUseRow, Identity, Ledger, Reading, Seat},
     mapping::{Feed, key_of_generation},
     model::{FailureCode, Stop, state::Event},
     template::{Tables, Templates},
@@ -80,17 +80,17 @@ impl Prepared {
             origin: campaign.origin(),
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
-        let now_us = campaign.clock.now_us();
+        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
         // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
         // the inputs: a mistake in them must not leave an empty ledger behind.
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
-        let open = |path: &Path| Ledger::open(path, &identity, now_us);
+        let open = |path: &Path| Ledger::open(path, &identity, seat, now_us);
         let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
-        let intake = blocking(move || Intake::open(&for_intake, &known)).await?;
+        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await?;
         let ledger = match standing {
             Some(ledger) => ledger,
             None => {
@@ -151,7 +151,10 @@ impl Prepared {
             stop: Arc::clone(&stop_intake),
         };
         let repeatable = self.intake.is_repeatable();
-        let taking = tokio::task::spawn_blocking(move || taking.run(self.intake));
+        let taking = match self.campaign.seat {
+            Seat::Thread => tokio::task::spawn_blocking(move || taking.run(self.intake)),
+            Seat::Inline => tokio::spawn(taking.run_inline(self.intake)),
+        };
 
         let around = Surroundings {
             signals,
@@ -161,7 +164,7 @@ impl Prepared {
         };
         let feeder = Feeder::new(Reading::open(self.ledger.path())?, self.campaign.expect_rows.is_some());
         let early = standing_pause(&crew);
-        let mut publishing = Publishing::new(Arc::clone(&publisher));
+        let mut publishing = Publishing::new(Arc::clone(&publisher), self.campaign.seat);
         let sent = match early {
             Some(stop) => Ok(Dispatched { stops: vec![stop], answered: 0, cut_short: false }),
             None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
@@ -175,7 +178,7 @@ impl Prepared {
         if sent.cut_short {
             return Ok(RunReport::cut_short(&self.campaign, self.ledger.sums(), sent.stops));
         }
-        let manifest = blocking(move || publisher.publish()).await?;
+        let manifest = blocking(self.campaign.seat, move || publisher.publish()).await?;
         taken?;
         if manifest.complete {
             self.ledger.complete(self.campaign.clock.now_us()).await?;
@@ -205,7 +208,7 @@ impl Prepared {
         let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
         let sold = self.campaign.uses.iter().map(|one| one.check.clone());
         let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
-        blocking(move || remap(&ledger, &mapping, &uses)).await
+        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
     }
 
     /// Everything the attempts of this run share.
@@ -274,14 +277,15 @@ async fn retry(crew: &Crew, which: Option<FailureCode>) -> Result<(), Error> {
 /// Publishing beside the sending, one at a time.
 struct Publishing {
     publisher: Arc<Publisher>,
+    seat: Seat,
     task: Option<JoinHandle<Result<(), Error>>>,
     last: Instant,
     answered: u64,
 }
 
 impl Publishing {
-    fn new(publisher: Arc<Publisher>) -> Publishing {
-        Publishing { publisher, task: None, last: Instant::now(), answered: 0 }
+    fn new(publisher: Arc<Publisher>, seat: Seat) -> Publishing {
+        Publishing { publisher, seat, task: None, last: Instant::now(), answered: 0 }
     }
 
     fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
@@ -292,6 +296,9 @@ impl Publishing {
         self.last = Instant::now();
         self.answered = answered;
         let publisher = Arc::clone(&self.publisher);
+        if self.seat == Seat::Inline {
+            return publisher.publish().map(drop);
+        }
         // A failure of one before shows again in this one, or at the end.
         self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));
         Ok(())
@@ -305,9 +312,15 @@ impl Publishing {
     }
 }
 
-/// Runs blocking work on a thread of its own.
-pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    joined(tokio::task::spawn_blocking(work)).await
+/// Runs blocking work on a thread of its own, or here where everything is inline.
+async fn blocking<T: Send + 'static>(
+    seat: Seat,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match seat {
+        Seat::Thread => joined(tokio::task::spawn_blocking(work)).await,
+        Seat::Inline => work(),
+    }
 }
 
 async fn joined<T>(task: JoinHandle<Result<T, Error>>) -> Result<T, Error> {
