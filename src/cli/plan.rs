@@ -41,10 +41,23 @@ pub async fn plan(args: PlanArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
         to_stdout(&line);
     }
     drop(simulator);
-    let words: Vec<String> =
-        typed().into_iter().map(|word| if word == "plan" { "run".to_owned() } else { word }).collect();
-    talk.say(&format!("go on with: {}", quoted(&words)));
+    talk.say(&format!("go on with: {}", quoted(&as_run(typed()))));
     Ok(ExitCode::Complete)
+}
+
+/// The same command line as a run: without what only a plan knows.
+fn as_run(words: Vec<String>) -> Vec<String> {
+    let mut run = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "plan" if run.len() == 1 => run.push("run".to_owned()),
+            "--show" => drop(words.next()),
+            show if show.starts_with("--show=") => {}
+            _ => run.push(word),
+        }
+    }
+    run
 }
 
 /// The plan as a person reads it.

@@ -12,7 +12,7 @@ use rescreen::{
     Error,
     mapping::Feed,
     model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
-    pipeline::{Campaign, Orders, Prepared, Progress, RunReport},
+    pipeline::{Campaign, Orders, Prepared, Progress, RunReport, Tap},
 };
 use std::{
     io::{BufRead, Write},
@@ -30,13 +30,20 @@ pub struct RunArgs {
     /// Drain, publish and end after this long, like 50m
     #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
+    /// Also write the result rows to standard output, as JSON lines, when their part is published
+    #[arg(long)]
+    stdout: bool,
     /// Do not ask before production
     #[arg(short, long)]
     yes: bool,
 }
 
 pub async fn run(args: RunArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
-    let orders = Orders { at_most: args.at_most, retry: args.retry.as_deref().map(retry_code).transpose()? };
+    let orders = Orders {
+        at_most: args.at_most,
+        retry: args.retry.as_deref().map(retry_code).transpose()?,
+        tap: args.stdout.then(|| Box::new(std::io::stdout()) as Tap),
+    };
     let campaign = args.campaign.campaign()?;
     let yes = args.yes || campaign.service.simulate;
     let report = run_campaign(campaign, orders, yes, talk).await?;

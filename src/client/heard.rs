@@ -2,8 +2,8 @@
 //! of a message and never by `success` alone.
 
 use super::{
-    exchange::{Exchange, Reply, TransportFault},
     retry_after::{RetryAfter, retry_after},
+    transport::{Exchange, Reply, TransportFault},
 };
 use crate::{
     catalogue::AnswerSpec,

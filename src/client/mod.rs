@@ -4,15 +4,17 @@
 
 mod balance;
 mod delays;
-mod exchange;
 mod heard;
 mod retry_after;
+mod service;
+mod transport;
 
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
 pub use delays::Delays;
-pub use exchange::{Auth, Client, ClientError, Exchange, Reply, Settings, TransportFault};
 pub use heard::{Heard, PushBack, hear};
 pub use retry_after::{RetryAfter, retry_after};
+pub use service::{Auth, Client, ClientError, Settings};
+pub use transport::{Exchange, InProcess, InProcessRequest, Reply, TransportFault};
 
 use crate::model::key::fingerprint;
 use secrecy::{ExposeSecret, SecretString};

@@ -8,6 +8,7 @@ use rusqlite::Row;
 /// An ask with all that is known of it.
 #[derive(Debug)]
 pub struct AskView<'a> {
+    pub id: i64,
     /// The check in the campaign; `None` for a row that could not be read.
     pub check_use: Option<i64>,
     pub source: &'a str,
@@ -101,10 +102,10 @@ impl Reading {
                     request.id, request.state, coalesce(request.key, request.content), request.attempts,
                     request.charged, request.possibly_charged, request.unproven, request.first_armed_at,
                     request.fields, request.failure, request.verdict, request.finding,
-                    ask.id = (SELECT min(id) FROM ask AS other WHERE other.request = ask.request),
+                    ask.id = request.first_ask,
                     coalesce(answer.http_status, (SELECT http_status FROM attempt WHERE attempt.request = request.id
                                                   AND number = request.attempts)),
-                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body
+                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -142,7 +143,7 @@ fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [TakenRow]) -> Result
         (None, Some(reason)) => AskFate::Skipped(reason),
         (None, None) => AskFate::Request(Box::new(request_view(row)?)),
     };
-    Ok(AskView { check_use: row.get(2)?, source, row: taken.get(place).ok_or_else(missing)?, fate })
+    Ok(AskView { id: row.get(24)?, check_use: row.get(2)?, source, row: taken.get(place).ok_or_else(missing)?, fate })
 }
 
 fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {

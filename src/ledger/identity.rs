@@ -2,7 +2,7 @@
 //! error before anything is read or sent, because a key made under another identity is another charge.
 
 use super::LedgerError;
-use crate::model::{Mode, key::KEY_VERSION};
+use crate::model::{Mode, request::KEY_VERSION};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The identity a run brings.

@@ -25,7 +25,7 @@ pub use resolve::{Decision, Quarantined};
 pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::Sums;
 pub use take::{CheckUseRow, Fate, SplitEnd, TakenAsk, TakenRow, TakenSplit};
-pub use writer::Ledger;
+pub use writer::{Ledger, Seat};
 
 use std::path::PathBuf;
 

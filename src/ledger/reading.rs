@@ -215,7 +215,7 @@ impl Reading {
         }
         let mut select = self.conn.prepare(
             "SELECT ask.check_use, sum(request.charged) FROM request
-             JOIN ask ON ask.id = (SELECT min(id) FROM ask WHERE ask.request = request.id)
+             JOIN ask ON ask.id = request.first_ask
              WHERE request.charged > 0 GROUP BY 1",
         )?;
         let mut rows = select.query([])?;

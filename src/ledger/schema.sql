@@ -56,6 +56,7 @@ CREATE TABLE request (
     id               INTEGER PRIMARY KEY,
     content          BLOB NOT NULL UNIQUE, -- the key of generation 0, 16 bytes
     sold             TEXT NOT NULL,
+    first_ask        INTEGER NOT NULL,     -- the ask it was made for: its row carries the credits, for good
     key              BLOB,                 -- the key of the present generation, where that is not 0
     generation       INTEGER NOT NULL DEFAULT 0,
     cached_refusals  INTEGER NOT NULL DEFAULT 0,

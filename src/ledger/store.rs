@@ -12,6 +12,8 @@ pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
     saved: Sums,
+    /// The id of the next ask.
+    pub(super) next_ask: i64,
     /// Held as long as the store lives; the operating system lets go of it when the process dies.
     _lock: File,
 }
@@ -22,7 +24,7 @@ impl Store {
         let lock = lock(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if fresh {
-            private_file(path)?;
+            private_file(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
         }
         let conn = Connection::open(path)?;
         conn.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -31,7 +33,7 @@ impl Store {
         conn.pragma_update(None, "cache_size", -16_384)?;
         conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         conn.set_prepared_statement_cache_capacity(64);
-        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), _lock: lock };
+        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, _lock: lock };
         match version(&store.conn)? {
             0 => store.create(brought, now_us)?,
             SCHEMA_VERSION => store.load(brought)?,
@@ -56,6 +58,8 @@ impl Store {
         identity::compare(&recorded, key_version, brought)?;
         self.sums = read_sums(&self.conn)?;
         self.saved = self.sums.clone();
+        let sql = "SELECT coalesce(max(id), 0) + 1 FROM ask";
+        self.next_ask = self.conn.query_row(sql, [], |row| row.get(0))?;
         Ok(())
     }
 
@@ -111,7 +115,7 @@ fn version(conn: &Connection) -> Result<i64, LedgerError> {
 fn lock(path: &Path) -> Result<File, LedgerError> {
     let lock_path: PathBuf = path.with_extension("lock");
     let open = |source| LedgerError::Open { path: lock_path.clone(), source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(open)?;
+    let file = private_file(&lock_path).map_err(open)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path: path.to_owned() }),
@@ -120,10 +124,10 @@ fn lock(path: &Path) -> Result<File, LedgerError> {
 }
 
 /// The ledger holds personal data: only its owner reads it.
-fn private_file(path: &Path) -> Result<(), LedgerError> {
+fn private_file(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|source| LedgerError::Open { path: path.to_owned(), source })
+    options.open(path)
 }

@@ -82,16 +82,23 @@ impl Ledger {
             .collect()
     }
 
-    /// Records the sources of the campaign in their order; gives their numbers.
+    /// Records the sources of the campaign in their order, once; gives their numbers in order. A source is known by its
+    /// place: a file that was moved is the same file if its content is.
     pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
-            names
-                .iter()
-                .map(|name| {
-                    store.conn.execute("INSERT INTO source (name) VALUES (?1) ON CONFLICT DO NOTHING", [name])?;
-                    Ok(store.conn.query_row("SELECT id FROM source WHERE name = ?1", [name], |row| row.get(0))?)
-                })
-                .collect()
+            let known: Vec<i64> = store
+                .conn
+                .prepare("SELECT id FROM source ORDER BY id")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            if !known.is_empty() {
+                return Ok(known);
+            }
+            let insert = |name: &String| {
+                store.conn.execute("INSERT INTO source (name) VALUES (?1)", [name])?;
+                Ok(store.conn.last_insert_rowid())
+            };
+            names.iter().map(insert).collect()
         })
         .await
     }
@@ -108,6 +115,11 @@ impl Ledger {
     /// Takes a split, durably.
     pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
         self.write_blocking(move |store| take(store, &split, now_us))
+    }
+
+    /// Gives asks that could not be mapped the fate they have under the present mapping.
+    pub fn remap(&self, fates: Vec<(i64, Fate)>) -> Result<(), LedgerError> {
+        self.write_blocking(move |store| fates.iter().try_for_each(|(ask, fate)| remap(store, *ask, fate)))
     }
 
     /// Notes that a source was read to its end, or that it goes on again.
@@ -166,34 +178,69 @@ fn take(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<(), Ledger
 }
 
 fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerError> {
+    let id = store.next_ask;
+    store.next_ask += 1;
     match ask.check_use {
         Some(_) => store.sums.asks += 1,
         None => store.sums.unreadable += 1,
     }
-    let (mut request, mut failure, mut skipped) = (None, None, None);
-    match &ask.fate {
-        Fate::Request { key, sold, fields, body } => request = Some(take_request(store, key, sold, fields, body)?),
-        Fate::Failure(fault) => {
-            store.sums.unmapped += u64::from(ask.check_use.is_some());
-            failure = Some(serde_json::to_string(fault).expect("a failure is words"));
-        }
-        Fate::Skipped(reason) => {
-            store.sums.skipped += 1;
-            skipped = Some(reason);
-        }
-    }
+    let landed = land(store, id, &ask.fate)?;
+    store.sums.unmapped += u64::from(landed.failure.is_some() && ask.check_use.is_some());
+    store.sums.skipped += u64::from(landed.skipped.is_some());
     store
         .conn
         .prepare_cached(
-            "INSERT INTO ask (split, place, check_use, request, failure, skipped) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO ask (id, split, place, check_use, request, failure, skipped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![split, ask.place, ask.check_use, request, failure, skipped])?;
+        .execute(params![
+            id,
+            split,
+            ask.place,
+            ask.check_use,
+            landed.request,
+            landed.failure,
+            landed.skipped
+        ])?;
+    Ok(())
+}
+
+/// Where an ask ends: exactly one of the three.
+struct Landed<'a> {
+    request: Option<i64>,
+    failure: Option<String>,
+    skipped: Option<&'a str>,
+}
+
+fn land<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<Landed<'a>, LedgerError> {
+    let nowhere = Landed { request: None, failure: None, skipped: None };
+    Ok(match fate {
+        Fate::Request { key, sold, fields, body } => {
+            Landed { request: Some(take_request(store, ask, key, sold, fields, body)?), ..nowhere }
+        }
+        Fate::Failure(failure) => {
+            Landed { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
+        }
+        Fate::Skipped(reason) => Landed { skipped: Some(reason), ..nowhere },
+    })
+}
+
+/// Gives an ask that could not be mapped another fate.
+fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
+    let landed = land(store, ask, fate)?;
+    if landed.failure.is_none() {
+        store.sums.unmapped -= 1;
+        store.sums.skipped += u64::from(landed.skipped.is_some());
+        store.sums.completed_at_us = None;
+    }
+    let sql = "UPDATE ask SET request = ?2, failure = ?3, skipped = ?4 WHERE id = ?1";
+    store.conn.prepare_cached(sql)?.execute(params![ask, landed.request, landed.failure, landed.skipped])?;
     Ok(())
 }
 
 /// The request of this content: the one there is, so that equal asks are sent and paid once, or a new one.
 fn take_request(
     store: &mut Store,
+    ask: i64,
     key: &IdempotencyKey,
     sold: &str,
     fields: &str,
@@ -213,8 +260,10 @@ fn take_request(
     }
     store
         .conn
-        .prepare_cached("INSERT INTO request (content, sold, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![key.as_bytes(), sold, fields, body, super::arm::digest(body)])?;
+        .prepare_cached(
+            "INSERT INTO request (content, sold, first_ask, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![key.as_bytes(), sold, ask, fields, body, super::arm::digest(body)])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     Ok(store.conn.last_insert_rowid())
 }

@@ -20,12 +20,29 @@ const GROUP_MAX: usize = 512;
 type Deliver = Box<dyn FnOnce() + Send>;
 type Work = Box<dyn FnOnce(&mut Store) -> Result<Deliver, LedgerError> + Send>;
 
+/// Where commits are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Seat {
+    /// On a thread of its own, many works in one commit.
+    #[default]
+    Thread,
+    /// In the caller's place, each work a commit: for simulation under paused time, which no other thread may outrun.
+    Inline,
+}
+
 /// The one handle to a ledger that is open for writing.
 pub struct Ledger {
-    works: Option<Sender<Work>>,
-    writer: Option<JoinHandle<()>>,
+    seat: Taken,
     seen: Arc<Seen>,
     path: PathBuf,
+}
+
+/// A seat that is taken.
+enum Taken {
+    /// Both are `Some` until the handle is dropped.
+    Thread { works: Option<Sender<Work>>, writer: Option<JoinHandle<()>> },
+    /// `None` after a failed commit: nothing more is accepted.
+    Inline(Mutex<Option<Box<Store>>>),
 }
 
 /// What the writer leaves for others to see.
@@ -40,16 +57,22 @@ impl Ledger {
     ///
     /// # Errors
     /// Another process holds it, it belongs to another campaign, it has another version, or it cannot be opened.
-    pub fn open(path: &Path, identity: &Identity, now_us: i64) -> Result<Ledger, LedgerError> {
+    pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
         let store = Store::open(path, identity, now_us)?;
         let seen = Arc::new(Seen { sums: Mutex::new(store.sums.clone()), fault: Mutex::default() });
-        let (works, waiting) = channel();
-        let for_writer = Arc::clone(&seen);
-        let writer = std::thread::Builder::new()
-            .name("ledger".to_owned())
-            .spawn(move || write_all(store, &waiting, &for_writer))
-            .map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
-        Ok(Ledger { works: Some(works), writer: Some(writer), seen, path: path.to_owned() })
+        let seat = match seat {
+            Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
+            Seat::Thread => {
+                let (works, waiting) = channel();
+                let for_writer = Arc::clone(&seen);
+                let writer = std::thread::Builder::new()
+                    .name("ledger".to_owned())
+                    .spawn(move || write_all(store, &waiting, &for_writer))
+                    .map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
+                Taken::Thread { works: Some(works), writer: Some(writer) }
+            }
+        };
+        Ok(Ledger { seat, seen, path: path.to_owned() })
     }
 
     /// The file.
@@ -68,7 +91,10 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        self.hand_over(work)?.await.map_err(|_| self.stopped())
+        match &self.seat {
+            Taken::Inline(store) => self.write_here(store, work),
+            Taken::Thread { works, .. } => self.hand_over(works, work)?.await.map_err(|_| self.stopped()),
+        }
     }
 
     /// The same for a thread of its own.
@@ -77,10 +103,34 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        self.hand_over(work)?.blocking_recv().map_err(|_| self.stopped())
+        match &self.seat {
+            Taken::Inline(store) => self.write_here(store, work),
+            Taken::Thread { works, .. } => self.hand_over(works, work)?.blocking_recv().map_err(|_| self.stopped()),
+        }
     }
 
-    fn hand_over<T, F>(&self, work: F) -> Result<oneshot::Receiver<T>, LedgerError>
+    fn write_here<T>(
+        &self,
+        store: &Mutex<Option<Box<Store>>>,
+        work: impl FnOnce(&mut Store) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let mut seated = store.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(store) = seated.as_mut() else { return Err(self.stopped()) };
+        let written = store.begin().and_then(|()| work(store)).and_then(|result| store.commit().map(|()| result));
+        match written {
+            Ok(result) => {
+                self.seen.note(&store.sums);
+                Ok(result)
+            }
+            Err(error) => {
+                self.seen.fail(&error);
+                *seated = None;
+                Err(error)
+            }
+        }
+    }
+
+    fn hand_over<T, F>(&self, works: &Option<Sender<Work>>, work: F) -> Result<oneshot::Receiver<T>, LedgerError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
@@ -91,7 +141,7 @@ impl Ledger {
             // A caller that no longer waits has its commit all the same.
             Ok(Box::new(move || drop(deliver.send(result))))
         });
-        let works = self.works.as_ref().expect("the handle gives up its sender only when it is dropped");
+        let works = works.as_ref().expect("the handle gives up its sender only when it is dropped");
         works.send(work).map_err(|_| self.stopped())?;
         Ok(waiting)
     }
@@ -102,13 +152,26 @@ impl Ledger {
     }
 }
 
+impl Seen {
+    fn note(&self, sums: &Sums) {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner).clone_from(sums);
+    }
+
+    /// The transaction is rolled back with the connection; nobody is told that anything was committed.
+    fn fail(&self, error: &LedgerError) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+    }
+}
+
 impl Drop for Ledger {
     /// Waits for the last commit, so that whoever opens the ledger next finds all of it and its lock free.
     fn drop(&mut self) {
-        self.works = None;
-        if let Some(writer) = self.writer.take() {
-            // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
-            drop(writer.join());
+        if let Taken::Thread { works, writer } = &mut self.seat {
+            *works = None;
+            if let Some(writer) = writer.take() {
+                // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
+                drop(writer.join());
+            }
         }
     }
 }
@@ -117,12 +180,11 @@ fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
     while let Ok(first) = works.recv() {
         match write_group(&mut store, first, works) {
             Ok(delivers) => {
-                seen.sums.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&store.sums);
+                seen.note(&store.sums);
                 delivers.into_iter().for_each(|deliver| deliver());
             }
             Err(error) => {
-                // The transaction is rolled back with the connection; nobody is told that anything was committed.
-                *seen.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                seen.fail(&error);
                 return;
             }
         }

@@ -11,9 +11,6 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::{Uuid, uuid};
 
-/// The shape of the canonical form. A release that changes it would charge again what was paid for.
-pub const KEY_VERSION: u32 = 1;
-
 /// The project's own UUID namespace.
 const NAMESPACE: Uuid = uuid!("7dc1efce-b273-4935-8fbf-17a34295fd1b");
 

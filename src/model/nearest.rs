@@ -6,7 +6,12 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let folded = fold(wrong);
     candidates
         .into_iter()
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(&folded, &fold(candidate)), candidate))
+        .map(|candidate| {
+            let other = fold(candidate);
+            let begins = folded.len() >= 3 && other.starts_with(&folded);
+            let likeness = strsim::normalized_damerau_levenshtein(&folded, &other);
+            (if begins { likeness.max(0.9) } else { likeness }, candidate)
+        })
         .filter(|(likeness, _)| *likeness >= 0.5)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
@@ -25,6 +30,7 @@ mod tests {
     fn a_typing_mistake_is_named_and_a_stranger_is_not() {
         assert_eq!(nearest("max_credit", ["max_credits", "keep_balance"]), Some("max_credits"));
         assert_eq!(nearest("AML Screening", ["aml-screening", "said-verification"]), Some("aml-screening"));
+        assert_eq!(nearest("aml", ["aml-screening", "said-verification"]), Some("aml-screening"));
         assert_eq!(nearest("xyz", ["max_credits"]), None);
     }
 }

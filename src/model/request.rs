@@ -2,13 +2,16 @@
 //! the generation. Fixed fields and catalogue defaults stay outside: a change of those ends in a refusal or a 409 at the
 //! service, never in a new charge.
 
-use super::{key::KEY_VERSION, mode::Mode};
+use super::mode::Mode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The header that stands on every answer of the simulator. A ledger that has met it is `simulated` for good, and one of
 /// another mode refuses the answer. It stands here because client and simulator may not import each other.
 pub const SIMULATOR_MARKER: &str = "x-rescreen-simulator";
+
+/// The shape of the canonical form. A release that changes it would charge again what was paid for.
+pub const KEY_VERSION: u32 = 1;
 
 /// The content that decides a key. Equal content, equal key, one charge.
 #[derive(Debug, Clone, Serialize)]

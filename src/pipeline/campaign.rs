@@ -7,8 +7,9 @@ use super::{
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling, is_identifier},
-    client::{self, ApiKey},
+    client::{self, ApiKey, InProcess},
     error::Error,
+    ledger::Seat,
     mapping::{CheckUse, Mapping, MappingOptions},
     model::{Clock, Credits, KeySecret, Mode, budget::Allowance},
     sink::OutputFormat,
@@ -48,6 +49,8 @@ pub struct Campaign {
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
     pub clock: Clock,
+    /// Where commits are made; inline means that everything else is done in the caller's place too.
+    pub seat: Seat,
     null: Vec<String>,
     null_in: BTreeMap<String, Vec<String>>,
     tables: BTreeMap<String, BTreeMap<String, String>>,
@@ -76,6 +79,8 @@ pub struct Service {
     pub proxy: Option<String>,
     pub ca_file: Option<PathBuf>,
     pub balance_pointer: Option<String>,
+    /// A service in this process, in place of the network.
+    pub in_process: Option<InProcess>,
     api_key: SecretSource,
     base: PathBuf,
 }
@@ -108,7 +113,7 @@ impl Campaign {
         let out = output_folder(&file, &name, base);
         let campaign = Campaign {
             uses: check_uses(&file, &catalogue)?,
-            inputs: inputs(&file, base),
+            inputs: inputs(&file, base)?,
             source_options: SourceOptions {
                 format: file.input.format,
                 delimiter: delimiter(file.input.delimiter)?,
@@ -126,6 +131,7 @@ impl Campaign {
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
             key_secret: key_secret(&file, base)?,
             clock: Clock::System,
+            seat: Seat::default(),
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
             tables: file.tables.clone(),
@@ -228,6 +234,7 @@ impl Service {
             proxy: table.proxy.clone(),
             ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
             balance_pointer: table.balance_pointer.clone(),
+            in_process: None,
             api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
             base: base.to_owned(),
         })
@@ -250,6 +257,7 @@ impl Service {
             in_flight: self.in_flight,
             proxy: self.proxy.clone(),
             ca_file: self.ca_file.clone(),
+            in_process: self.in_process.clone(),
         }
     }
 }
@@ -315,12 +323,16 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
     file.checks.iter().map(check_use).collect()
 }
 
-fn inputs(file: &CampaignFile, base: &Path) -> Vec<Input> {
+fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
+    let paths = &file.input.paths;
+    if let Some((_, twice)) = paths.iter().enumerate().find(|(at, path)| paths[..*at].contains(path)) {
+        return Err(Error::Config(format!("input {} is named twice", twice.display())));
+    }
     let input = |path: &PathBuf| Input {
         name: path.display().to_string(),
         path: (path.as_os_str() != "-").then(|| base.join(path)),
     };
-    file.input.paths.iter().map(input).collect()
+    Ok(paths.iter().map(input).collect())
 }
 
 fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {

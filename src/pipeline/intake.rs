@@ -10,19 +10,22 @@ use crate::{
     source::{Checkpoint, Format, Known, Origin, SourceError, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::watch;
 
 /// How a source is laid out, as the ledger remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Layout {
+pub struct Layout {
     format: Format,
     delimiter: Option<u8>,
     /// The header of a CSV; the keys of the first object of a JSONL.
-    columns: Vec<String>,
+    pub columns: Vec<String>,
 }
 
 /// Where intake stands.
@@ -36,7 +39,7 @@ pub struct IntakeProgress {
 
 /// All inputs of a campaign, opened and bound.
 pub struct Intake {
-    opened: Vec<Opened>,
+    opened: VecDeque<Opened>,
     mapping: Arc<Mapping>,
     id: Option<String>,
     carry: Vec<String>,
@@ -50,6 +53,7 @@ struct Opened {
     /// Read already, to learn the keys of a JSONL.
     first: Option<Split>,
     layout_known: bool,
+    begun: bool,
 }
 
 impl Intake {
@@ -70,7 +74,7 @@ impl Intake {
             )));
         }
         let mut intake = Intake {
-            opened: Vec::new(),
+            opened: VecDeque::new(),
             mapping: Arc::new(campaign.mapping()?),
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
@@ -117,7 +121,8 @@ impl Intake {
             }
             (Some(columns), Format::Jsonl) => Some(self.mapping.bind_nested(columns)?),
         };
-        self.opened.push(Opened { reader, name, bound, first, layout_known: remembered.is_some() });
+        let layout_known = remembered.is_some();
+        self.opened.push_back(Opened { reader, name, bound, first, layout_known, begun: false });
         Ok(())
     }
 
@@ -139,34 +144,34 @@ impl Intake {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(Bound::feeds).unwrap_or_default()
     }
 
+    pub fn mapping(&self) -> Arc<Mapping> {
+        Arc::clone(&self.mapping)
+    }
+
     /// Whether stopping early loses nothing: a pipe cannot be read twice.
     pub fn is_repeatable(&self) -> bool {
         self.opened.iter().all(|source| source.name != "-")
     }
 
-    /// Each split, mapped, in the order of the inputs, to the end or until `each` says no.
-    pub fn read(
-        mut self,
-        mut begin: impl FnMut(&str, Option<String>) -> Result<(), Error>,
-        mut each: impl FnMut(&str, TakenParts) -> Result<bool, Error>,
-        mut end: impl FnMut(&str) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for mut source in std::mem::take(&mut self.opened) {
-            begin(&source.name, source.new_layout()?)?;
-            while let Some(split) = next_split(&mut source)? {
-                if source.bound.is_none()
-                    && let Some(keys) = first_keys(&split)
-                {
-                    source.bound = Some(self.mapping.bind_nested(&keys)?);
-                }
-                let parts = self.map(source.bound.as_ref(), split)?;
-                if !each(&source.name, parts)? {
-                    return Ok(());
-                }
-            }
-            end(&source.name)?;
+    /// The next thing that intake finds, in the order of the inputs; `None` at the end of all of them.
+    pub fn step(&mut self) -> Result<Option<Step>, Error> {
+        let Some(mut source) = self.opened.pop_front() else { return Ok(None) };
+        let name = source.name.clone();
+        if !source.begun {
+            source.begun = true;
+            let layout = source.new_layout()?;
+            self.opened.push_front(source);
+            return Ok(Some(Step::Begin { name, layout }));
         }
-        Ok(())
+        let Some(split) = next_split(&mut source)? else { return Ok(Some(Step::End { name })) };
+        if source.bound.is_none()
+            && let Some(keys) = first_keys(&split)
+        {
+            source.bound = Some(self.mapping.bind_nested(&keys)?);
+        }
+        let parts = self.map(source.bound.as_ref(), split)?;
+        self.opened.push_front(source);
+        Ok(Some(Step::Split { name, parts }))
     }
 
     /// Maps the records of a split.
@@ -193,6 +198,22 @@ impl Intake {
     fn subject(&self, row: &Row) -> Option<String> {
         row.get(self.id.as_deref()?)?.to_text()
     }
+}
+
+/// What intake finds.
+pub enum Step {
+    /// An input, and how it is laid out where that is news.
+    Begin {
+        name: String,
+        layout: Option<String>,
+    },
+    Split {
+        name: String,
+        parts: TakenParts,
+    },
+    End {
+        name: String,
+    },
 }
 
 /// A split, mapped: asks by place of their row and by check.
@@ -233,50 +254,80 @@ pub struct Taking {
 
 impl Taking {
     /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
-    pub fn run(self, intake: Intake) -> Result<(), Error> {
-        let clock = intake.clock;
-        let number = |name: &str| {
-            let found = self.sources.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
-            found.ok_or_else(|| Error::Internal("a source without a number".to_owned()))
-        };
-        let result = intake.read(
-            |name, layout| {
-                let source = number(name)?;
-                self.ledger.source_complete(source, false)?;
-                layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout)).map_err(Error::from)
-            },
-            |name, parts| {
-                let rows = parts.rows.len() as u64;
-                self.ledger.take(self.split(number(name)?, parts), clock.now_us())?;
-                self.progress.send_modify(|progress| progress.rows += rows);
-                Ok(!self.stop.load(Ordering::Relaxed))
-            },
-            |name| Ok(self.ledger.source_complete(number(name)?, !self.limited)?),
-        );
+    pub fn run(self, mut intake: Intake) -> Result<(), Error> {
+        let result = self.take_all(&mut intake);
         self.progress.send_modify(|progress| progress.done = true);
         result
+    }
+
+    /// The same in the caller's place, giving way after each split.
+    pub async fn run_inline(self, mut intake: Intake) -> Result<(), Error> {
+        let result = async {
+            while !self.stop.load(Ordering::Relaxed)
+                && let Some(step) = intake.step()?
+            {
+                self.take(step, intake.clock.now_us())?;
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        }
+        .await;
+        self.progress.send_modify(|progress| progress.done = true);
+        result
+    }
+
+    fn take_all(&self, intake: &mut Intake) -> Result<(), Error> {
+        while !self.stop.load(Ordering::Relaxed)
+            && let Some(step) = intake.step()?
+        {
+            self.take(step, intake.clock.now_us())?;
+        }
+        Ok(())
+    }
+
+    fn take(&self, step: Step, now_us: i64) -> Result<(), Error> {
+        match step {
+            Step::Begin { name, layout } => {
+                let source = self.number(&name)?;
+                self.ledger.source_complete(source, false)?;
+                layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout))?;
+            }
+            Step::Split { name, parts } => {
+                let rows = parts.rows.len() as u64;
+                self.ledger.take(self.split(self.number(&name)?, parts), now_us)?;
+                self.progress.send_modify(|progress| progress.rows += rows);
+            }
+            Step::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
+        }
+        Ok(())
+    }
+
+    fn number(&self, name: &str) -> Result<i64, Error> {
+        let found = self.sources.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+        found.ok_or_else(|| Error::Internal("a source without a number".to_owned()))
     }
 
     fn split(&self, source: i64, parts: TakenParts) -> TakenSplit {
         let asks = parts.asks.into_iter().map(|(place, check, mapped)| TakenAsk {
             place,
             check_use: check.map(|at| self.check_uses[at]),
-            fate: self.fate(check, mapped),
+            fate: fate(check.map_or("", |at| &self.sold[at]), mapped),
         });
         TakenSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
     }
+}
 
-    fn fate(&self, check: Option<usize>, mapped: Mapped) -> Fate {
-        match mapped {
-            Mapped::Failed(failure) => Fate::Failure(failure),
-            Mapped::Skipped(reason) => Fate::Skipped(reason),
-            Mapped::Ask(ask) => Fate::Request {
-                key: ask.key,
-                sold: check.map(|at| self.sold[at].clone()).unwrap_or_default(),
-                fields: serde_json::Value::Object(ask.fields).to_string(),
-                body: ask.body,
-            },
-        }
+/// What the ledger records of a mapped ask; `sold` is the catalogue's name of its check.
+pub fn fate(sold: &str, mapped: Mapped) -> Fate {
+    match mapped {
+        Mapped::Failed(failure) => Fate::Failure(failure),
+        Mapped::Skipped(reason) => Fate::Skipped(reason),
+        Mapped::Ask(ask) => Fate::Request {
+            key: ask.key,
+            sold: sold.to_owned(),
+            fields: serde_json::Value::Object(ask.fields).to_string(),
+            body: ask.body,
+        },
     }
 }
 
@@ -308,7 +359,7 @@ fn end_of(checkpoint: &Checkpoint) -> SplitEnd {
     }
 }
 
-fn layout_of(text: &str) -> Result<Layout, Error> {
+pub fn layout_of(text: &str) -> Result<Layout, Error> {
     serde_json::from_str(text).map_err(|error| Error::Internal(format!("a source's layout in the ledger: {error}")))
 }
 

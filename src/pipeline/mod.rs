@@ -1,4 +1,4 @@
-//! The pipeline: the only floor that knows two rooms. The way of a row is in [`run`]: intake takes it into the ledger, the
+//! The pipeline: the only floor that knows two rooms. The way of a row is in [`Prepared::go`]: intake takes it into the ledger, the
 //! send loop sends its requests, publishing writes what was answered.
 
 mod account;
@@ -14,6 +14,7 @@ mod judge;
 mod next_step;
 mod plan;
 mod publish;
+mod remap;
 pub mod report;
 mod resolve;
 mod run;
@@ -25,6 +26,7 @@ pub use campaign::{Campaign, Guards, Input, Service, read_file};
 pub use dispatch::{Progress, Signal};
 pub use intake::IntakeProgress;
 pub use plan::{Plan, plan};
+pub use publish::Tap;
 pub use report::RunReport;
 pub use resolve::{decide, quarantined};
 pub use run::{Orders, Prepared};

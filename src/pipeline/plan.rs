@@ -2,7 +2,7 @@
 
 use super::{
     campaign::Campaign,
-    intake::{Intake, TakenParts},
+    intake::{Intake, Step, TakenParts},
 };
 use crate::{
     error::Error,
@@ -49,17 +49,14 @@ pub struct Plan {
 /// What would stop a run before its first request.
 pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     let reading = Reading::find(&campaign.ledger)?;
-    let intake = Intake::open(campaign, &[])?;
+    let mut intake = Intake::open(campaign, &[])?;
     let mut plan = Plan { feeds: intake.feeds(), ..Plan::default() };
     let mut counting = Counting { seen: HashSet::new(), unsent: BTreeMap::new(), show };
-    intake.read(
-        |_, _| Ok(()),
-        |_, parts| {
+    while let Some(step) = intake.step()? {
+        if let Step::Split { parts, .. } = step {
             counting.count(campaign, &mut plan, reading.as_ref(), parts)?;
-            Ok(true)
-        },
-        |_| Ok(()),
-    )?;
+        }
+    }
     plan.requests = counting.seen.len() as u64;
     plan.to_send = counting.unsent.values().sum();
     let cost = |(sold, count): (&String, &u64)| campaign.price(sold).map(|price| price.times(*count));

@@ -8,17 +8,18 @@ use crate::{
     ledger::{AskFate, AskView, Ledger, Part as LedgerPart, PartPlan, Reading, RequestView},
     model::{Credits, Failure, FailureCode, Stage, Verdict, row::find_column, state::State},
     sink::{
-        self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, MANIFEST_VERSION,
-        Manifest, OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
-        SourceTotals, TableWriter,
+        self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, JsonlRows,
+        MANIFEST_VERSION, Manifest, OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema,
+        SkippedRow, SourceTotals, TableWriter,
     },
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
+    io::Write,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// Rows a result part holds at most.
@@ -48,10 +49,14 @@ pub struct Publisher {
     campaign: String,
     mode: crate::model::Mode,
     checks: BTreeMap<i64, Published>,
+    tap: Mutex<Option<Tap>>,
 }
 
+/// Where result rows go beside their parts, as JSON lines.
+pub type Tap = Box<dyn Write + Send>;
+
 impl Publisher {
-    pub fn new(campaign: &Campaign, ledger: Arc<Ledger>) -> Result<Publisher, Error> {
+    pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, tap: Option<Tap>) -> Result<Publisher, Error> {
         let uses = Reading::open(ledger.path())?.check_uses()?;
         let checks = uses.into_iter().map(|(id, row)| {
             let damaged = |error| crate::ledger::LedgerError::Damaged(format!("the layout of a check: {error}"));
@@ -66,6 +71,7 @@ impl Publisher {
             campaign: campaign.name.clone(),
             mode: campaign.mode,
             checks: checks.collect::<Result<_, Error>>()?,
+            tap: Mutex::new(tap),
         })
     }
 
@@ -102,8 +108,15 @@ impl Publisher {
         let schema = sink::results_schema(&check.layout.carry, &check.layout.columns)?;
         let path = self.out.join(&part.path);
         let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;
+        let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tapped = tap.as_mut().map(|tap| JsonlRows::new(tap, &schema));
         reading.part_asks(part, |ask| -> Result<(), Error> {
-            Ok(writer.write_row(self.result_row(check, mode, &ask)?.into_cells())?)
+            let cells = self.result_row(check, mode, &ask)?.into_cells();
+            if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
+                // Whoever read it went away; the part has every row all the same.
+                tapped = None;
+            }
+            Ok(writer.write_row(cells)?)
         })?;
         let written = writer.finish()?;
         if written.rows != part.rows {

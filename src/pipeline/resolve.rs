@@ -4,7 +4,7 @@
 use super::status::ledger_in;
 use crate::{
     error::Error,
-    ledger::{Decision, Ledger, LedgerError, Quarantined, Reading},
+    ledger::{Decision, Ledger, LedgerError, Quarantined, Reading, Seat},
     mapping::key_of_generation,
     model::{Clock, KeySecret, RequestId},
 };
@@ -45,7 +45,7 @@ pub async fn decide(
         )));
     }
     let identity = crate::ledger::Identity { key_secret: secret.map(KeySecret::fingerprint), ..recorded.clone() };
-    let ledger = Ledger::open(&path, &identity, Clock::System.now_us())?;
+    let ledger = Ledger::open(&path, &identity, Seat::Thread, Clock::System.now_us())?;
     let mut moved = 0;
     for one in quarantined.into_iter().filter(|one| only.is_empty() || only.contains(&one.request)) {
         let damaged = |error| LedgerError::Damaged(format!("the fields of a request: {error}"));

@@ -7,13 +7,14 @@ use super::{
     flight::{Crew, PUSH_BACK_MAX, Sold},
     intake::{Intake, IntakeProgress, Taking},
     judge::Judge,
-    publish::{Layout, PART_ROWS_MAX, Publisher},
+    publish::{Layout, PART_ROWS_MAX, Publisher, Tap},
+    remap::remap,
     report::RunReport,
 };
 use crate::{
     client::{ApiKey, Client},
     error::Error,
-    ledger::{CheckUseRow, Identity, Ledger, Reading},
+    ledger::{CheckUseRow, Identity, Ledger, Reading, Seat},
     mapping::{Feed, key_of_generation},
     model::{FailureCode, Stop, state::Event},
     template::{Tables, Templates},
@@ -53,6 +54,8 @@ pub struct Orders {
     pub at_most: Option<Duration>,
     /// Take failures that are proven uncharged along: all, or those of one code.
     pub retry: Option<Option<FailureCode>>,
+    /// Where result rows go beside their parts, as JSON lines.
+    pub tap: Option<Tap>,
 }
 
 impl Campaign {
@@ -71,22 +74,31 @@ impl Prepared {
     /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
-        let reading = Reading::find(&campaign.ledger)?;
-        let fresh = reading.is_none();
-        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
-        let campaign = Arc::new(campaign);
-        // The inputs first: a mistake in them must not leave an empty ledger behind. Reading them may block.
-        let for_intake = Arc::clone(&campaign);
-        let intake = blocking(move || Intake::open(&for_intake, &known)).await?;
-        let folder = campaign.ledger.parent().unwrap_or(Path::new("."));
-        crate::sink::create_folder(folder)?;
         let identity = Identity {
             campaign: campaign.name.clone(),
             mode: campaign.mode,
             origin: campaign.origin(),
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
-        let ledger = Arc::new(Ledger::open(&campaign.ledger, &identity, campaign.clock.now_us())?);
+        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
+        // the inputs: a mistake in them must not leave an empty ledger behind.
+        let reading = Reading::find(&campaign.ledger)?;
+        let fresh = reading.is_none();
+        let open = |path: &Path| Ledger::open(path, &identity, seat, now_us);
+        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
+        let campaign = Arc::new(campaign);
+        let for_intake = Arc::clone(&campaign);
+        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await?;
+        let ledger = match standing {
+            Some(ledger) => ledger,
+            None => {
+                crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
+                open(&campaign.ledger)?
+            }
+        };
+        let ledger = Arc::new(ledger);
         ledger.recover().await?;
         Ok(Prepared { campaign, ledger, intake, api_key, fresh })
     }
@@ -119,11 +131,13 @@ impl Prepared {
         let check_uses = self.ledger.check_uses(self.check_uses()?).await?;
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
-        let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger))?);
+        let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger), orders.tap)?);
         let crew = self.crew()?;
         if let Some(which) = orders.retry {
             retry(&crew, which).await?;
         }
+
+        self.remap(&check_uses).await?;
 
         let (rows, intake_progress) = watch::channel(IntakeProgress::default());
         let stop_intake = Arc::new(AtomicBool::new(false));
@@ -137,7 +151,10 @@ impl Prepared {
             stop: Arc::clone(&stop_intake),
         };
         let repeatable = self.intake.is_repeatable();
-        let taking = tokio::task::spawn_blocking(move || taking.run(self.intake));
+        let taking = match self.campaign.seat {
+            Seat::Thread => tokio::task::spawn_blocking(move || taking.run(self.intake)),
+            Seat::Inline => tokio::spawn(taking.run_inline(self.intake)),
+        };
 
         let around = Surroundings {
             signals,
@@ -147,10 +164,10 @@ impl Prepared {
         };
         let feeder = Feeder::new(Reading::open(self.ledger.path())?, self.campaign.expect_rows.is_some());
         let early = standing_pause(&crew);
-        let mut publishing = Publishing::new(Arc::clone(&publisher));
+        let mut publishing = Publishing::new(Arc::clone(&publisher), self.campaign.seat);
         let sent = match early {
             Some(stop) => Ok(Dispatched { stops: vec![stop], answered: 0, cut_short: false }),
-            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.from_time_to_time(answered)).await,
+            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
         };
 
         let to_the_end = repeatable && sent.as_ref().is_ok_and(|sent| sent.stops.iter().all(|stop| !stop.is_urgent()));
@@ -161,7 +178,7 @@ impl Prepared {
         if sent.cut_short {
             return Ok(RunReport::cut_short(&self.campaign, self.ledger.sums(), sent.stops));
         }
-        let manifest = blocking(move || publisher.publish()).await?;
+        let manifest = blocking(self.campaign.seat, move || publisher.publish()).await?;
         taken?;
         if manifest.complete {
             self.ledger.complete(self.campaign.clock.now_us()).await?;
@@ -184,6 +201,14 @@ impl Prepared {
             Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
         };
         self.campaign.uses.iter().map(row).collect()
+    }
+
+    /// Asks that failed to map before are mapped anew.
+    async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
+        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
+        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
+        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
+        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
     }
 
     /// Everything the attempts of this run share.
@@ -252,17 +277,18 @@ async fn retry(crew: &Crew, which: Option<FailureCode>) -> Result<(), Error> {
 /// Publishing beside the sending, one at a time.
 struct Publishing {
     publisher: Arc<Publisher>,
+    seat: Seat,
     task: Option<JoinHandle<Result<(), Error>>>,
     last: Instant,
     answered: u64,
 }
 
 impl Publishing {
-    fn new(publisher: Arc<Publisher>) -> Publishing {
-        Publishing { publisher, task: None, last: Instant::now(), answered: 0 }
+    fn new(publisher: Arc<Publisher>, seat: Seat) -> Publishing {
+        Publishing { publisher, seat, task: None, last: Instant::now(), answered: 0 }
     }
 
-    fn from_time_to_time(&mut self, answered: u64) -> Result<(), Error> {
+    fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
         let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
         if !due || self.task.as_ref().is_some_and(|task| !task.is_finished()) {
             return Ok(());
@@ -270,6 +296,9 @@ impl Publishing {
         self.last = Instant::now();
         self.answered = answered;
         let publisher = Arc::clone(&self.publisher);
+        if self.seat == Seat::Inline {
+            return publisher.publish().map(drop);
+        }
         // A failure of one before shows again in this one, or at the end.
         self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));
         Ok(())
@@ -283,9 +312,15 @@ impl Publishing {
     }
 }
 
-/// Runs blocking work on a thread of its own.
-pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    joined(tokio::task::spawn_blocking(work)).await
+/// Runs blocking work on a thread of its own, or here where everything is inline.
+async fn blocking<T: Send + 'static>(
+    seat: Seat,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match seat {
+        Seat::Thread => joined(tokio::task::spawn_blocking(work)).await,
+        Seat::Inline => work(),
+    }
 }
 
 async fn joined<T>(task: JoinHandle<Result<T, Error>>) -> Result<T, Error> {

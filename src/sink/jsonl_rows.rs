@@ -1,39 +1,40 @@
 //! Rows as JSON lines: every column in its order, null where there is nothing, so that a reader needs no schema to know
 //! the columns.
 
-use super::{Cell, Schema, new_file::NewFile};
+use super::{Cell, Schema};
 use std::io::{self, Write};
 
-/// A JSONL file on its way.
-pub(super) struct JsonlRows {
-    file: NewFile,
+/// Rows as JSON lines, into a file or wherever else they go.
+pub struct JsonlRows<W> {
+    out: W,
     /// `{"first":` or `,"next":`, one for each column.
     names: Vec<String>,
     line: Vec<u8>,
 }
 
-impl JsonlRows {
-    pub(super) fn new(file: NewFile, schema: &Schema) -> JsonlRows {
+impl<W: Write> JsonlRows<W> {
+    pub fn new(out: W, schema: &Schema) -> JsonlRows<W> {
         let name = |(at, column): (usize, &super::Column)| {
             let name = serde_json::Value::from(column.name.as_str());
             format!("{}{name}:", if at == 0 { '{' } else { ',' })
         };
-        JsonlRows { file, names: schema.columns.iter().enumerate().map(name).collect(), line: Vec::new() }
+        JsonlRows { out, names: schema.columns.iter().enumerate().map(name).collect(), line: Vec::new() }
     }
 
     /// Adds a row that fits the schema.
-    pub(super) fn write(&mut self, row: &[Cell]) -> io::Result<()> {
+    pub fn write(&mut self, row: &[Cell]) -> io::Result<()> {
         self.line.clear();
         for (name, cell) in self.names.iter().zip(row) {
             self.line.extend_from_slice(name.as_bytes());
             write_cell(&mut self.line, cell)?;
         }
         self.line.extend_from_slice(b"}\n");
-        self.file.write_all(&self.line)
+        self.out.write_all(&self.line)
     }
 
-    pub(super) fn finish(self) -> NewFile {
-        self.file
+    /// Gives back what the rows went to.
+    pub fn finish(self) -> W {
+        self.out
     }
 }
 

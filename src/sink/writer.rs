@@ -16,7 +16,7 @@ pub struct TableWriter {
 
 enum Format {
     Parquet(Box<ParquetRows>),
-    Jsonl(Box<JsonlRows>),
+    Jsonl(Box<JsonlRows<NewFile>>),
 }
 
 /// A table that is there.

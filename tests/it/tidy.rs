@@ -33,6 +33,8 @@ fn is_room(name: &str) -> bool {
 
 const REFUSED_WORDS: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
 const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
+/// Witness values, and the one room that may issue each: nothing is sent without a commit, nothing without a permit.
+const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
 const PRINTING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -137,6 +139,11 @@ impl<'a> File<'a> {
         for (number, line) in self.code.lines().enumerate().filter(|(number, _)| !tests[*number]) {
             if line.contains(".unwrap()") {
                 faults.push(self.fault(number + 1, "`unwrap()` outside tests; write `expect(\"why it cannot fail\")`"));
+            }
+            for (issue, owner) in WITNESSES.into_iter().filter(|(issue, _)| line.contains(issue)) {
+                if owner != room {
+                    faults.push(self.fault(number + 1, format!("only `{owner}` may call `{issue}`")));
+                }
             }
             let words = || line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '!');
             if !["cli", "main"].contains(&room) && words().any(|word| PRINTING.contains(&word)) {
@@ -336,6 +343,14 @@ fn sizes_openings_and_refused_words_are_found() {
     let text =
         "//! x\npub mod common;\nfn process_row() {}\nstruct RunManager;\nfn handle_it() {}\nfn unhandled() {}\n";
     assert_eq!(lines("tests/it/a.rs", text), [2, 3, 4, 5]);
+}
+
+#[test]
+fn a_witness_that_another_room_issues_is_found() {
+    let text = "//! x\nfn f() { Receipt::issue(); }\nfn g() { Permit::issue(); }\n";
+    assert_eq!(lines("src/ledger/arm.rs", text), [3]);
+    assert_eq!(lines("src/throttle.rs", text), [2]);
+    assert_eq!(lines("src/pipeline/run.rs", text), [2, 3]);
 }
 
 #[test]

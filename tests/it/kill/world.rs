@@ -42,7 +42,8 @@ impl World {
         for (at, cut) in cuts.windows(2).enumerate() {
             let mut file = File::create(dir.path().join(format!("book-{at}.csv"))).unwrap();
             // Every tenth row is a person of some other row, near or far.
-            let person = |number: u64| if number % 10 == 0 { 1 + number * 7 % persons } else { number - number / 10 };
+            let person =
+                |number: u64| if number.is_multiple_of(10) { 1 + number * 7 % persons } else { number - number / 10 };
             book::write(&mut file, cut[0]..cut[1], person).unwrap();
         }
         let price = format!("aml-screening={PRICE}");

@@ -1,0 +1,181 @@
+//! The service as a client sees it: where it is, with which key. `send` is the one way in which anything paid for leaves the
+//! machine, and it consumes the ledger's receipt and the throttle's permit.
+
+use super::{
+    ApiKey,
+    transport::{CONNECT_TIMEOUT, Exchange, InProcess, TOTAL_TIMEOUT, Transport, words},
+};
+use crate::model::{Permit, Receipt};
+use reqwest::{
+    Method, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How the API key is sent: two forms are stated, and which applies is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Auth {
+    #[default]
+    XApiKey,
+    Bearer,
+}
+
+/// How the service is reached.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The base URL; routes are appended to it. https, or http to this machine.
+    pub url: String,
+    pub auth: Auth,
+    pub api_key: ApiKey,
+    /// Requests under way at once, at most.
+    pub in_flight: usize,
+    pub proxy: Option<String>,
+    /// PEM file of a certificate authority to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// A service in this process, in place of the network.
+    pub in_process: Option<InProcess>,
+}
+
+/// What makes the service unreachable before anything is sent.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("service url `{url}`: {fault}")]
+    Url { url: String, fault: String },
+    #[error("the API key has a character that cannot stand in a header; check where it comes from")]
+    Key,
+    #[error("ca_file {}: {fault}", .path.display())]
+    CaFile { path: PathBuf, fault: String },
+    #[error("the HTTP client cannot be set up: {0}")]
+    Setup(String),
+}
+
+/// The service, ready to be sent to.
+pub struct Client {
+    transport: Transport,
+    base: String,
+    headers: HeaderMap,
+}
+
+impl Client {
+    /// Checks the settings and sets up the connection pool; sends nothing.
+    ///
+    /// # Errors
+    /// A URL that is not https (or http to this machine), a key that is no header value, an unreadable CA file.
+    pub fn new(settings: &Settings) -> Result<Client, ClientError> {
+        let url = checked_url(&settings.url)?;
+        let base = url.as_str().trim_end_matches('/').to_owned();
+        let transport = match &settings.in_process {
+            Some(service) => Transport::InProcess(service.clone()),
+            None => Transport::Http(http(settings)?),
+        };
+        Ok(Client { transport, base, headers: headers(settings)? })
+    }
+
+    /// Sends an armed request. The one way in which anything paid for leaves the machine.
+    pub async fn send(&self, _permit: Permit, receipt: Receipt) -> Exchange {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let key = HeaderValue::from_str(&receipt.key().to_string()).expect("a UUID is letters, digits and hyphens");
+        headers.insert(IDEMPOTENCY_KEY, key);
+        let url = format!("{}{}", self.base, receipt.path());
+        self.transport.exchange(Method::POST, url, headers, receipt.into_body()).await
+    }
+
+    /// Reads a path that costs nothing.
+    pub async fn get(&self, _permit: Permit, path: &str) -> Exchange {
+        self.transport.exchange(Method::GET, format!("{}{path}", self.base), self.headers.clone(), Vec::new()).await
+    }
+}
+
+/// The connection pool: no redirect, no retry of its own, no proxy that was not configured.
+fn http(settings: &Settings) -> Result<reqwest::Client, ClientError> {
+    // A second installation in one process is refused and changes nothing.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let mut builder = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(TOTAL_TIMEOUT)
+        .tcp_nodelay(true)
+        .pool_max_idle_per_host(settings.in_flight)
+        .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
+    if let Some(proxy) = &settings.proxy {
+        builder = builder.proxy(reqwest::Proxy::all(proxy).map_err(|error| setup(&error))?);
+    }
+    if let Some(path) = &settings.ca_file {
+        let ca_file = |fault: String| ClientError::CaFile { path: path.clone(), fault };
+        let pem = std::fs::read(path).map_err(|error| ca_file(error.to_string()))?;
+        let certificate = reqwest::Certificate::from_pem(&pem).map_err(|error| ca_file(error.to_string()))?;
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder.build().map_err(|error| setup(&error))
+}
+
+fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
+    let (name, value) = match settings.auth {
+        Auth::XApiKey => (HeaderName::from_static("x-api-key"), settings.api_key.expose().to_owned()),
+        Auth::Bearer => (AUTHORIZATION, format!("Bearer {}", settings.api_key.expose())),
+    };
+    let mut value = HeaderValue::from_str(&value).map_err(|_| ClientError::Key)?;
+    value.set_sensitive(true);
+    Ok(HeaderMap::from_iter([(name, value)]))
+}
+
+/// The service's URL: https, or http to the loopback; no query, no fragment, no user in it.
+fn checked_url(text: &str) -> Result<Url, ClientError> {
+    let fault = |fault: &str| ClientError::Url { url: text.to_owned(), fault: fault.to_owned() };
+    let url: Url = text.parse().map_err(|_| fault("expected a URL like https://host/path"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        // The text may hold a secret: it is not repeated.
+        return Err(ClientError::Url { url: "…".to_owned(), fault: "expected no user or password in it".to_owned() });
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(fault("expected no `?` or `#` in it; routes are appended to it"));
+    }
+    let loopback = match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        None => false,
+    };
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if loopback => Ok(url),
+        "http" => Err(fault("expected https; http is for this machine only, it would show the API key to the network")),
+        _ => Err(fault("expected https")),
+    }
+}
+
+fn setup(error: &reqwest::Error) -> ClientError {
+    ClientError::Setup(words(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_leaves_the_machine() {
+        for good in
+            ["https://api.example.com/external", "http://127.0.0.1:8787", "http://localhost:1/x", "http://[::1]:9"]
+        {
+            assert!(checked_url(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["http://api.example.com", "ftp://127.0.0.1", "api.example.com", "https://h/?a=1", "http://127.0.0.1.x/"]
+        {
+            assert!(checked_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_a_url_is_refused_and_not_repeated() {
+        let message = checked_url("https://me:hunter2@h/").unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+}

@@ -1,0 +1,165 @@
+//! One HTTP exchange, over the network or with a service in this process: the only place that puts bytes on the wire. It
+//! reads a reply whole or not at all, and tells a failure before the first byte from all others.
+
+use crate::model::SIMULATOR_MARKER;
+use axum::body::Body;
+use futures::future::BoxFuture;
+use reqwest::{
+    Method,
+    header::{DATE, HeaderMap, RETRY_AFTER},
+};
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// Connecting takes this long at most.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A whole exchange takes this long at most. Live registry calls take over 15 s, and a client that cuts early pays twice.
+pub(super) const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// A body may stall this long.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// A body is at most this long.
+const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Why no reply came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransportFault {
+    /// Connect or TLS failure: no byte of the request left.
+    NotWritten(String),
+    /// Anything else: nobody knows what arrived.
+    Unknown(String),
+}
+
+/// A reply as it came.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    /// The body; `None` where it was cut, stalled or too long.
+    pub body: Option<Vec<u8>>,
+    pub retry_after: Option<String>,
+    pub date: Option<String>,
+    /// The simulator marks each of its answers.
+    pub simulated: bool,
+}
+
+/// What an exchange came to.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub reply: Result<Reply, TransportFault>,
+    pub latency: Duration,
+}
+
+/// A request for a service in this process.
+pub type InProcessRequest = axum::http::Request<Vec<u8>>;
+type InProcessReply = Result<axum::http::Response<Body>, TransportFault>;
+
+/// A service in this process: what a socket would do, as a function. For tests under paused time.
+#[derive(Clone)]
+pub struct InProcess(Arc<dyn Fn(InProcessRequest) -> BoxFuture<'static, InProcessReply> + Send + Sync>);
+
+impl InProcess {
+    pub fn new<F, R>(service: F) -> InProcess
+    where
+        F: Fn(InProcessRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = InProcessReply> + Send + 'static,
+    {
+        InProcess(Arc::new(move |request| Box::pin(service(request))))
+    }
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a service in this process")
+    }
+}
+
+/// How messages travel.
+pub(super) enum Transport {
+    Http(reqwest::Client),
+    InProcess(InProcess),
+}
+
+impl Transport {
+    /// Sends one message and reads its reply.
+    pub(super) async fn exchange(&self, method: Method, url: String, headers: HeaderMap, body: Vec<u8>) -> Exchange {
+        let start = Instant::now();
+        let reply = match self {
+            Transport::Http(http) => over_http(http.request(method, url).headers(headers).body(body)).await,
+            Transport::InProcess(service) => {
+                let mut request = InProcessRequest::new(body);
+                *request.method_mut() = method;
+                *request.headers_mut() = headers;
+                match url.parse() {
+                    Ok(uri) => {
+                        *request.uri_mut() = uri;
+                        in_process(service, request).await
+                    }
+                    Err(error) => Err(TransportFault::NotWritten(error.to_string())),
+                }
+            }
+        };
+        Exchange { reply, latency: start.elapsed() }
+    }
+}
+
+async fn over_http(request: reqwest::RequestBuilder) -> Result<Reply, TransportFault> {
+    match request.send().await {
+        Ok(mut response) => {
+            let reply = head(response.status().as_u16(), response.headers());
+            Ok(Reply { body: whole_body(&mut response).await, ..reply })
+        }
+        Err(error) if error.is_connect() || error.is_builder() => Err(TransportFault::NotWritten(words(&error))),
+        Err(error) => Err(TransportFault::Unknown(words(&error))),
+    }
+}
+
+async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Reply, TransportFault> {
+    let exchanged = async {
+        let (parts, body) = (service.0)(request).await?.into_parts();
+        let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok();
+        Ok(Reply { body: body.map(Vec::from), ..head(parts.status.as_u16(), &parts.headers) })
+    };
+    match tokio::time::timeout(TOTAL_TIMEOUT, exchanged).await {
+        Ok(reply) => reply,
+        Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
+    }
+}
+
+/// A reply without its body.
+fn head(status: u16, headers: &HeaderMap) -> Reply {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let simulated = headers.contains_key(SIMULATOR_MARKER);
+    Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), simulated }
+}
+
+/// The whole body, or nothing where it was cut, stalled or too long.
+async fn whole_body(response: &mut reqwest::Response) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        match tokio::time::timeout(IDLE_TIMEOUT, response.chunk()).await {
+            Ok(Ok(Some(chunk))) if body.len() + chunk.len() <= RESPONSE_BYTES_MAX => body.extend_from_slice(&chunk),
+            Ok(Ok(None)) => return Some(body),
+            Ok(Ok(Some(_)) | Err(_)) | Err(_) => return None,
+        }
+    }
+}
+
+/// An error of the HTTP library without its URL, with its causes: the first alone says little.
+pub(super) fn words(error: &reqwest::Error) -> String {
+    let mut words = if error.is_timeout() {
+        "timed out".to_owned()
+    } else if error.is_connect() {
+        "cannot connect".to_owned()
+    } else {
+        "the exchange broke".to_owned()
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.contains(&text) {
+            words.push_str(": ");
+            words.push_str(&text);
+        }
+        cause = error.source();
+    }
+    words
+}
