@@ -109,7 +109,7 @@ fn version(conn: &Connection) -> Result<i64, LedgerError> {
 fn lock(path: &Path) -> Result<File, LedgerError> {
     let lock_path: PathBuf = path.with_extension("lock");
     let open = |source| LedgerError::Open { path: lock_path.clone(), source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(open)?;
+    let file = private().create(true).truncate(false).write(true).open(&lock_path).map_err(open)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path: path.to_owned() }),
@@ -119,9 +119,14 @@ fn lock(path: &Path) -> Result<File, LedgerError> {
 
 /// The ledger holds personal data: only its owner reads it.
 fn private_file(path: &Path) -> Result<(), LedgerError> {
+    let opened = private().create(true).truncate(false).write(true).open(path);
+    opened.map(drop).map_err(|source| LedgerError::Open { path: path.to_owned(), source })
+}
+
+/// Options under which a new file is its owner's alone.
+fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|source| LedgerError::Open { path: path.to_owned(), source })
+    options
 }
