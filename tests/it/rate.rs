@@ -10,11 +10,6 @@ fn limited(per_minute: u32, per_minute_max: u32) -> World {
         .service(|settings| (settings.per_minute, settings.per_minute_max) = (per_minute, per_minute_max))
 }
 
-/// How much of the time a perfect sender would have taken was used: 1 is perfect.
-fn used(messages: u64, burst: u64, per_second: f64, elapsed: std::time::Duration) -> f64 {
-    (messages - burst) as f64 / per_second / elapsed.as_secs_f64()
-}
-
 #[tokio::test]
 #[ignore = "half a minute of real time; make rate"]
 async fn at_600_a_minute_420_rows_use_98_percent_of_the_schedule_without_a_429() {
@@ -22,9 +17,11 @@ async fn at_600_a_minute_420_rows_use_98_percent_of_the_schedule_without_a_429()
     let ran = world.run().await.exits(ExitCode::Complete).charged(420);
     assert_eq!(ran.replies(429), 0);
     assert!(ran.stats.max_in_any_minute <= 720, "{}", ran.stats.max_in_any_minute);
-    let used = used(ran.stats.requests, 120, 10.0, ran.elapsed);
-    println!("{:.3} of the schedule in {:?}", used, ran.elapsed);
-    assert!((0.98..=1.0).contains(&used), "{used}: {:?}", ran.elapsed);
+    let ideal = (ran.stats.requests - 120) as f64 / 10.0;
+    let armed: Vec<i64> = ran.attempts().iter().map(|attempt| attempt.armed_at_us).collect();
+    let seconds = (armed[armed.len() - 1] - armed[0]) as f64 / 1e6;
+    println!("{ideal} s would be ideal, it took {seconds} s");
+    assert!((0.98..=1.0).contains(&(ideal / seconds)), "{ideal} s would be ideal, it took {seconds} s");
 }
 
 #[tokio::test]
@@ -35,8 +32,10 @@ async fn at_6000_a_minute_the_schedule_is_used_without_a_429() {
     world.append("book.csv", &people(2, 251));
     let ran = world.run().await.exits(ExitCode::Complete).charged(251);
     assert_eq!(ran.replies(429), 0);
-    let used = used(ran.stats.requests - first.stats.requests, 0, 100.0, ran.elapsed);
-    assert!((0.93..=1.01).contains(&used), "{used}: {:?}", ran.elapsed);
+    let armed: Vec<i64> = ran.attempts()[1..].iter().map(|attempt| attempt.armed_at_us).collect();
+    let (ideal, seconds) = (2.49, (armed[249] - armed[0]) as f64 / 1e6);
+    assert!((0.95..=1.02).contains(&(ideal / seconds)), "{ideal} s would be ideal, it took {seconds} s");
+    assert_eq!(ran.stats.requests - first.stats.requests, 251);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn a_ragged_row_is_one_failure_with_its_line_and_byte_for_all_checks() {
         failures.iter().map(|line| ["row_number", "line", "byte_offset"].map(|column| number(line, column))).collect();
     let sixth = offset + "4,torn\n5,\"P00005\nVexford\",active\n".len();
     assert_eq!(places, [[4, 5, offset as i64], [6, 8, sixth as i64]]);
-    for line in &failures {
+    for line in failures {
         assert_eq!((text(line, "stage"), text(line, "code")), ("read", "ragged_row"));
         assert!(line["check_name"].is_null() && line["idempotency_key"].is_null());
         assert_eq!((number(line, "attempts"), &line["possibly_charged"]), (0, &false.into()));
@@ -54,9 +54,9 @@ async fn a_row_without_a_value_or_with_a_wrong_one_is_a_failure_that_costs_nothi
     let ran = world.run().await.exits(ExitCode::Failures).charged(1).counts(1, 3, 0, 0).adds_up(true);
     assert_eq!(ran.failure_codes(), [("invalid_value".into(), 1), ("missing_value".into(), 2)].into());
     for line in ran.failures() {
-        let message = text(&line, "message");
+        let message = text(line, "message");
         assert!(!message.contains("Wakanda") && !message.contains("Vexford"), "names the column, not the value: {message}");
-        assert_eq!(text(&line, "stage"), "map");
+        assert_eq!(text(line, "stage"), "map");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A ledger belongs to one campaign, mode, service and key scheme: anything else is refused before it is read or sent,
 //! because a key made under another identity is another charge.
 
-use crate::support::world::World;
+use crate::support::{tables::text, world::World};
 use rescreen::{
     model::{ExitCode, Mode},
     pipeline::campaign_file::SecretSource,
@@ -51,7 +51,7 @@ async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_
     let mut world = world.campaign(|file| file.keys.secret = secret("other-secret"));
     let message = world.run().await.exits(ExitCode::Usage).error();
     assert!(!message.contains("another secret"), "{message}");
-    let key = |ran: &crate::support::ran::Ran| ran.result_of(1)["idempotency_key"].clone();
+    let key = |ran: &crate::support::ran::Ran| text(ran.result_of(1), "idempotency_key").to_owned();
     let bare = World::new().rows(2).run().await;
     assert_ne!(key(&first), key(&bare), "the secret is in the key");
 }

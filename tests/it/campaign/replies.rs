@@ -15,7 +15,7 @@ async fn a_lost_reply_is_sent_again_with_the_same_key() {
     let ran = World::new().rows(3).in_flight(1).fault("drop_after@2").run().await;
     let ran = ran.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
     assert_eq!((ran.stats.distinct_keys, ran.stats.replays, ran.posts()), (3, 1, 4));
-    assert_eq!([1, 2, 3].map(|row| number(&ran.result_of(row), "attempts")), [2, 1, 1]);
+    assert_eq!([1, 2, 3].map(|row| number(ran.result_of(row), "attempts")), [2, 1, 1]);
     let outcomes: Vec<(i64, String)> =
         ran.attempts().into_iter().map(|attempt| (attempt.request, attempt.outcome)).collect();
     assert_eq!(outcomes.iter().filter(|(request, _)| *request == 1).count(), 2);
@@ -33,7 +33,7 @@ async fn a_connection_cut_before_anything_was_done_is_in_doubt_all_the_same() {
 async fn half_an_answer_is_no_answer() {
     let ran = World::new().rows(2).in_flight(1).fault("truncate@2").run().await;
     let ran = ran.exits(ExitCode::Complete).charged(2);
-    assert_eq!((ran.stats.replays, number(&ran.result_of(1), "attempts")), (1, 2));
+    assert_eq!((ran.stats.replays, number(ran.result_of(1), "attempts")), (1, 2));
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn a_server_error_proves_nothing_and_is_settled_by_its_key() {
     for fault in ["error500@2", "error502@2", "error503@2"] {
         let ran = World::new().rows(2).in_flight(1).fault(fault).run().await;
         let ran = ran.exits(ExitCode::Complete).charged(2);
-        assert_eq!(number(&ran.result_of(1), "attempts"), 2, "{fault}");
+        assert_eq!(number(ran.result_of(1), "attempts"), 2, "{fault}");
         assert_eq!(ran.attempts()[0].outcome, "unknown", "{fault}");
     }
 }
@@ -98,7 +98,7 @@ async fn a_pending_answer_is_asked_for_again_with_the_same_key() {
 async fn a_pending_answer_is_waited_for_in_the_same_run() {
     let ran = World::new().rows(2).fault("pending@2").run().await.exits(ExitCode::Complete).charged(2);
     assert!(ran.elapsed >= Duration::from_secs(5), "{:?}", ran.elapsed);
-    assert_eq!(number(&ran.result_of(1), "attempts"), 2);
+    assert_eq!(number(ran.result_of(1), "attempts"), 2);
 }
 
 #[tokio::test]

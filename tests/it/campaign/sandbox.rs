@@ -29,7 +29,7 @@ async fn sandbox_wants_neither_prices_nor_a_limit_nor_an_id() {
 #[tokio::test]
 async fn a_repeated_payload_waits_out_the_cooldown_alone() {
     // The reply of the first row is lost; its repeat falls into the two seconds after it.
-    let mut world = World::new().sandbox().rows(30).in_flight(4).fault("drop_after@1");
+    let mut world = World::new().sandbox().rows(30).in_flight(1).fault("drop_after@1");
     let ran = world.run().await.exits(ExitCode::Complete).counts(30, 0, 0, 0);
     let first = ran.attempts().into_iter().filter(|attempt| attempt.request == 1).collect::<Vec<_>>();
     assert_eq!(first.last().unwrap().outcome, "answered");

@@ -24,7 +24,25 @@ pub struct Ran {
     pub stats: Stats,
     pub out: PathBuf,
     pub elapsed: Duration,
+    /// The outputs as this run left them: the next run changes them.
+    pub(super) outputs: Option<Outputs>,
     pub(super) _folder: Arc<TempDir>,
+}
+
+/// What a run published.
+pub(super) struct Outputs {
+    manifest: Manifest,
+    lines: BTreeMap<DatasetKind, Vec<Line>>,
+}
+
+impl Outputs {
+    /// What lies in an output folder, if anything.
+    pub(super) fn read(out: &Path) -> Option<Outputs> {
+        let manifest = Manifest::read(out).unwrap()?;
+        let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
+        let lines = kinds.into_iter().map(|kind| (kind, tables::lines(out, kind))).collect();
+        Some(Outputs { manifest, lines })
+    }
 }
 
 /// One HTTP exchange as the ledger has it.
@@ -74,8 +92,7 @@ impl Ran {
         assert_eq!(manifest.complete, complete);
         for totals in &manifest.totals {
             assert_eq!(totals.asks + manifest.input.unreadable_rows, manifest.input.rows, "{}", totals.check);
-            let lines = tables::lines(&self.out, DatasetKind::Results, Some(&totals.check));
-            assert_eq!(lines.len() as u64, totals.results, "{}", totals.check);
+            assert_eq!(self.results_of(&totals.check).len() as u64, totals.results, "{}", totals.check);
         }
         let failures: u64 = manifest.totals.iter().map(|totals| totals.failures).sum();
         let lines = self.lines(DatasetKind::Failures);
@@ -105,33 +122,47 @@ impl Ran {
         self.result.as_ref().map(RunReport::lines).expect_err("the run did not stop").to_string()
     }
 
-    pub fn manifest(&self) -> Manifest {
-        tables::manifest(&self.out)
+    #[track_caller]
+    fn outputs(&self) -> &Outputs {
+        self.outputs.as_ref().unwrap_or_else(|| panic!("nothing was published: {:?}", self.result))
     }
 
-    pub fn lines(&self, kind: DatasetKind) -> Vec<Line> {
-        tables::lines(&self.out, kind, None)
+    #[track_caller]
+    pub fn manifest(&self) -> &Manifest {
+        &self.outputs().manifest
     }
 
-    pub fn results(&self) -> Vec<Line> {
+    #[track_caller]
+    pub fn lines(&self, kind: DatasetKind) -> &[Line] {
+        &self.outputs().lines[&kind]
+    }
+
+    #[track_caller]
+    pub fn results(&self) -> &[Line] {
         self.lines(DatasetKind::Results)
     }
 
-    pub fn failures(&self) -> Vec<Line> {
+    #[track_caller]
+    pub fn failures(&self) -> &[Line] {
         self.lines(DatasetKind::Failures)
+    }
+
+    #[track_caller]
+    pub fn results_of(&self, check: &str) -> Vec<&Line> {
+        self.results().iter().filter(|line| text(line, "check_name") == check).collect()
     }
 
     /// The result of a row of the first source.
     #[track_caller]
-    pub fn result_of(&self, row: i64) -> Line {
-        self.results().into_iter().find(|line| number(line, "row_number") == row).expect("the row has a result")
+    pub fn result_of(&self, row: i64) -> &Line {
+        self.results().iter().find(|line| number(line, "row_number") == row).expect("the row has a result")
     }
 
     /// Failures by code.
     pub fn failure_codes(&self) -> BTreeMap<String, usize> {
         let mut codes = BTreeMap::new();
         for line in self.failures() {
-            *codes.entry(text(&line, "code").to_owned()).or_default() += 1;
+            *codes.entry(text(line, "code").to_owned()).or_default() += 1;
         }
         codes
     }

@@ -39,11 +39,10 @@ fn value(field: &Field) -> Value {
     }
 }
 
-/// The lines of one kind that the manifest of an output folder names; of one check where `check` says so.
-pub fn lines(out: &Path, kind: DatasetKind, check: Option<&str>) -> Vec<Line> {
+/// The lines of one kind that the manifest of an output folder names.
+pub fn lines(out: &Path, kind: DatasetKind) -> Vec<Line> {
     let manifest = manifest(out);
     let wanted = manifest.datasets.iter().filter(|one| one.kind == kind);
-    let wanted = wanted.filter(|one| check.is_none() || one.check.as_deref() == check);
     wanted
         .flat_map(|dataset| &dataset.parts)
         .flat_map(|part| {

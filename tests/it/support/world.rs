@@ -6,7 +6,7 @@
 
 use super::{
     API_KEY,
-    ran::Ran,
+    ran::{Outputs, Ran},
     service::{Service, lifted},
 };
 use rescreen::{
@@ -185,7 +185,8 @@ impl World {
         let begun = Instant::now();
         let result = self.attempt(orders, signals).await;
         let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
-        Ran { result, stats: self.met().simulator.stats(), out, elapsed: begun.elapsed(), _folder: self.folder.clone() }
+        let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
+        Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
     }
 
     async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {

@@ -1,0 +1,97 @@
+//! Mistakes of the user: exit code 2 before anything is sent, what was meant in the message, and nothing left behind.
+
+use super::Desk;
+
+/// The message of a run that must not begin.
+fn refused(desk: &Desk, arguments: &[&str]) -> String {
+    let said = desk.say(arguments).exits(2).without_data();
+    assert_eq!(desk.service.simulator.stats().requests, 0, "nothing is sent");
+    assert!(!desk.path().join("out").exists(), "nothing is left behind");
+    said.stderr
+}
+
+fn run(desk: &Desk, more: &[&str]) -> String {
+    let url = desk.service.url.clone();
+    let words = ["run", "book.csv", "--service", &url, "--set", "country=za"];
+    desk.filtered(&refused(desk, &[&words, more].concat()))
+}
+
+#[test]
+fn an_unknown_flag_names_the_nearest() {
+    let message = run(&Desk::new(2), &["--check", "aml-screening", "--max-credit", "5"]);
+    assert!(message.contains("--max-credits"), "{message}");
+}
+
+#[test]
+fn an_unknown_check_names_the_nearest() {
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screning"]), @"");
+}
+
+#[test]
+fn an_unknown_column_names_the_nearest() {
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @"");
+}
+
+#[test]
+fn an_unknown_field_names_the_nearest() {
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @"");
+}
+
+#[test]
+fn a_field_nothing_feeds_says_what_to_write() {
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @"");
+}
+
+#[test]
+fn an_unknown_id_column_names_the_nearest() {
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @"");
+}
+
+#[test]
+fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
+    let desk = Desk::new(2);
+    desk.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
+    insta::assert_snapshot!(run(&desk, &["--check", "aml-screening"]), @"");
+}
+
+#[test]
+fn a_missing_input_is_named() {
+    let desk = Desk::new(2);
+    let url = desk.service.url.clone();
+    let words = ["run", "bok.csv", "--service", &url, "--check", "aml-screening", "--set", "entity=0", "--set", "country=za"];
+    insta::assert_snapshot!(refused(&desk, &words), @"");
+}
+
+#[test]
+fn no_check_no_service_and_no_command_say_what_is_missing() {
+    let desk = Desk::new(2);
+    assert!(run(&desk, &[]).contains("--check NAME"));
+    assert!(refused(&desk, &["run", "book.csv", "--check", "aml-screening"]).contains("--service URL"));
+    assert!(refused(&desk, &[]).contains("Usage: rescreen"));
+    assert!(refused(&desk, &["rum"]).contains("run"));
+    assert!(refused(&desk, &["status"]).contains("no campaign in out/"));
+    assert!(refused(&desk, &["simulate", "--faults", "drop_aftr:1"]).contains("drop_after"));
+    assert!(refused(&desk, &["checks", "aml"]).contains("aml"));
+}
+
+#[test]
+fn plain_http_to_another_machine_is_refused() {
+    let desk = Desk::new(2);
+    let words = "run book.csv --check aml-screening --set entity=0 --set country=za --service http://example.com";
+    let said = desk.say(&words.split_whitespace().collect::<Vec<_>>()).exits(2);
+    assert!(said.stderr.contains("https"), "{}", said.stderr);
+}
+
+#[test]
+fn a_missing_api_key_names_its_variable() {
+    let desk = Desk::new(2);
+    let mut command = desk.production("run", &["--yes"]);
+    let said = super::Said::of(command.env_remove("RESCREEN_API_KEY")).exits(2).without_data();
+    insta::assert_snapshot!(said.stderr, @"");
+}
+
+#[test]
+fn an_unknown_retry_code_names_the_nearest() {
+    let message = run(&Desk::new(2), &["--check", "aml-screening", "--retry", "refusd"]);
+    assert!(message.contains("`refused`"), "{message}");
+}
