@@ -6,8 +6,8 @@ use crate::support::{
 };
 use rescreen::{
     model::{Credits, ExitCode, Stop, budget::Refusal, state::State},
-    sink::DatasetKind,
     simulator::Dialect,
+    sink::DatasetKind,
 };
 use std::time::Duration;
 
@@ -75,12 +75,17 @@ async fn a_price_above_the_table_stops_arming_at_once() {
     let mut world = World::new().rows(50).in_flight(4).service(|settings| {
         settings.prices = [(AML.to_owned(), 3)].into();
     });
-    let ran = world.run().await.exits(ExitCode::Budget).stops_with(|stop| {
-        matches!(stop, Stop::Price { stated: Credits(3), table: Credits(1), .. })
-    });
+    let ran = world
+        .run()
+        .await
+        .exits(ExitCode::Budget)
+        .stops_with(|stop| matches!(stop, Stop::Price { stated: Credits(3), table: Credits(1), .. }));
     let charges = ran.stats.charges;
     assert!((1..=4).contains(&charges), "{charges}: the overshoot is at most what is in flight");
-    let mut world = { ran.charged(charges * 3); world };
+    let mut world = {
+        ran.charged(charges * 3);
+        world
+    };
     world.file.budget.prices.insert(AML.into(), Credits(3));
     world.run().await.exits(ExitCode::Complete).charged(150);
 }

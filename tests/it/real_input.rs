@@ -32,7 +32,7 @@ async fn a_museums_14769_artists_are_14719_charges() {
     let names: BTreeSet<String> = ran
         .results()
         .iter()
-        .map(|line| text(line, "DisplayName").split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|line| text(line, "displayname").split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     assert_eq!(names.len(), 14_719);
     assert!(ran.elapsed.as_secs() < 60, "{:?}", ran.elapsed);

@@ -55,7 +55,10 @@ async fn a_row_without_a_value_or_with_a_wrong_one_is_a_failure_that_costs_nothi
     assert_eq!(ran.failure_codes(), [("invalid_value".into(), 1), ("missing_value".into(), 2)].into());
     for line in ran.failures() {
         let message = text(line, "message");
-        assert!(!message.contains("Wakanda") && !message.contains("Vexford"), "names the column, not the value: {message}");
+        assert!(
+            !message.contains("Wakanda") && !message.contains("Vexford"),
+            "names the column, not the value: {message}"
+        );
         assert_eq!(text(line, "stage"), "map");
     }
 }

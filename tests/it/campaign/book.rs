@@ -4,12 +4,7 @@ use crate::support::{
     tables::{number, text},
     world::{AML, SAID, World, book, people},
 };
-use rescreen::{
-    mapping::FieldSource,
-    model::ExitCode,
-    pipeline::campaign_file::CheckTable,
-    sink::OutputFormat,
-};
+use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign_file::CheckTable, sink::OutputFormat};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,15 +99,14 @@ async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_th
     let checks = vec![named("person", 0), named("again", 0), named("company", 1)];
     let mut world = World::new().rows(3).campaign(|file| file.checks = checks);
     let ran = world.run().await.exits(ExitCode::Complete).charged(6).counts(9, 0, 0, 0).adds_up(true);
-    let credits = |check: &str| {
-        ran.results_of(check).into_iter().map(|line| number(line, "credits")).sum::<i64>()
-    };
+    let credits = |check: &str| ran.results_of(check).into_iter().map(|line| number(line, "credits")).sum::<i64>();
     assert_eq!([credits("person"), credits("again"), credits("company")], [3, 0, 3]);
 }
 
 #[tokio::test]
 async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
-    let mut world = World::new().rows(30).campaign(|file| file.input.paths = vec!["book.csv".into(), "more.csv".into()]);
+    let mut world =
+        World::new().rows(30).campaign(|file| file.input.paths = vec!["book.csv".into(), "more.csv".into()]);
     world.write("more.csv", &book(21, 50));
     let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(60, 0, 0, 0).adds_up(true);
     let sources: BTreeSet<(String, i64)> =
@@ -120,7 +114,10 @@ async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
     assert_eq!(sources.len(), 60);
     assert_eq!(sources.iter().filter(|(source, _)| source == "more.csv").count(), 30);
     let inputs = &ran.manifest().input.sources;
-    assert_eq!(inputs.iter().map(|source| (source.rows, source.complete)).collect::<Vec<_>>(), [(30, true), (30, true)]);
+    assert_eq!(
+        inputs.iter().map(|source| (source.rows, source.complete)).collect::<Vec<_>>(),
+        [(30, true), (30, true)]
+    );
     world.run().await.exits(ExitCode::Complete).charged(50);
 }
 

@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 
 fn verdicts(ran: &Ran) -> BTreeSet<(String, i64, String, String)> {
     let of = |line: &crate::support::tables::Line| {
-        let [check, verdict, finding] = ["check_name", "verdict", "finding"].map(|column| text(line, column).to_owned());
+        let [check, verdict, finding] =
+            ["check_name", "verdict", "finding"].map(|column| text(line, column).to_owned());
         (check, number(line, "row_number"), verdict, finding)
     };
     ran.results().iter().map(of).collect()

@@ -23,7 +23,9 @@ async fn refused_after(change: impl FnOnce(&mut World)) -> String {
 #[tokio::test]
 async fn a_ledger_of_another_campaign_is_refused() {
     let message = refused_after(|world| world.file.campaign = Some("2026-12".into())).await;
-    insta::assert_snapshot!(message, @"");
+    insta::assert_snapshot!(message, @r#"
+    this ledger belongs to campaign `2026-11`, and this run brings `2026-12`; restore it, or start a new campaign with `--campaign NAME`
+    "#);
 }
 
 #[tokio::test]

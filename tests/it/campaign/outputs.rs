@@ -58,7 +58,8 @@ async fn what_is_pending_says_why() {
 
 #[tokio::test]
 async fn everything_says_that_it_was_simulated() {
-    let csv = crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
+    let csv =
+        crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
     let mut world = World::new().csv(&csv).max_credits(2);
     world.file.checks[0].when = Some("status == 'active'".into());
     let ran = world.run().await.exits(ExitCode::Budget).counts(2, 1, 1, 1);

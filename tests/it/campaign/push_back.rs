@@ -136,7 +136,11 @@ async fn an_outage_pauses_the_run_and_what_was_paid_for_is_safe() {
     world.met().simulator.set_faults("error503:1".parse().unwrap());
     let down = world.run_for(Duration::from_millis(300)).await.exits(ExitCode::TimeIsUp);
     assert_eq!(down.stats.charges, ran.stats.charges);
-    assert!(down.elapsed < Duration::from_secs(2), "the end of its time is heeded while the balance is read: {:?}", down.elapsed);
+    assert!(
+        down.elapsed < Duration::from_secs(2),
+        "the end of its time is heeded while the balance is read: {:?}",
+        down.elapsed
+    );
     world.met().simulator.set_faults(Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(12).adds_up(true);
 }

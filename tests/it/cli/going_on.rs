@@ -1,11 +1,7 @@
 //! Every stop prints the command that goes on; copied into a shell, it finishes the job.
 
 use super::{Desk, Said};
-use crate::support::{
-    program::shell,
-    service::lifted,
-    tables::manifest,
-};
+use crate::support::{program::shell, service::lifted, tables::manifest};
 use rescreen::simulator::{Faults, Settings};
 
 /// Runs what was printed, in a shell, and takes it to have finished the campaign.
@@ -72,7 +68,8 @@ fn blanks_and_templates_are_quoted_for_the_shell() {
     let url = desk.service.url.clone();
     let template = "name={{ row[\"first name\"] }} {{ surname }}'s";
     let words = ["run", "my book.csv", "--check", "aml-screening", "--map", template, "--set", "entity=0"];
-    let more = "--set country=za --campaign 2026-11 --mode production --id no --price aml-screening=1 --max-credits 1 -y";
+    let more =
+        "--set country=za --campaign 2026-11 --mode production --id no --price aml-screening=1 --max-credits 1 -y";
     let mut words: Vec<&str> = words.into_iter().chain(more.split_whitespace()).collect();
     words.extend(["--service", &url]);
     let said = desk.say(&words).exits(4);

@@ -24,42 +24,61 @@ fn an_unknown_flag_names_the_nearest() {
 
 #[test]
 fn an_unknown_check_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screning"]), @"");
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screning"]), @r#"
+    error: no check is called `aml-screning`; did you mean `aml-screening`?
+    "#);
 }
 
 #[test]
 fn an_unknown_column_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @"");
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
+    error: check `aml-screening`, field `name`: no column is called `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
+    "#);
 }
 
 #[test]
 fn an_unknown_field_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @"");
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @r#"
+    error: check `aml-screening` has no field `entty`; did you mean `entity`?
+    "#);
 }
 
 #[test]
 fn a_field_nothing_feeds_says_what_to_write() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @"");
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @r#"
+    error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column feeds it; the columns are `no`, `name`, `status`; write `--map entity=COLUMN`
+    "#);
 }
 
 #[test]
 fn an_unknown_id_column_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @"");
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @r#"
+    error: --id: the input has no column `noo`; did you mean `no`?
+    "#);
 }
 
 #[test]
 fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
     let desk = Desk::new(2);
     desk.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
-    insta::assert_snapshot!(run(&desk, &["--check", "aml-screening"]), @"");
+    insta::assert_snapshot!(run(&desk, &["--check", "aml-screening"]), @r#"
+    error: rescreen.toml: TOML parse error at line 3, column 1
+      |
+    3 | max_credit = 5
+      | ^^^^^^^^^^
+    unknown field `max_credit`, expected one of `max_credits`, `keep_balance`, `prices`; did you mean `max_credits`?
+    "#);
 }
 
 #[test]
 fn a_missing_input_is_named() {
     let desk = Desk::new(2);
     let url = desk.service.url.clone();
-    let words = ["run", "bok.csv", "--service", &url, "--check", "aml-screening", "--set", "entity=0", "--set", "country=za"];
-    insta::assert_snapshot!(refused(&desk, &words), @"");
+    let words =
+        ["run", "bok.csv", "--service", &url, "--check", "aml-screening", "--set", "entity=0", "--set", "country=za"];
+    insta::assert_snapshot!(refused(&desk, &words), @r#"
+    error: bok.csv: cannot be opened: No such file or directory (os error 2)
+    "#);
 }
 
 #[test]
@@ -87,7 +106,9 @@ fn a_missing_api_key_names_its_variable() {
     let desk = Desk::new(2);
     let mut command = desk.production("run", &["--yes"]);
     let said = super::Said::of(command.env_remove("RESCREEN_API_KEY")).exits(2).without_data();
-    insta::assert_snapshot!(said.stderr, @"");
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not text); set it, or name another source
+    "#);
 }
 
 #[test]

@@ -18,9 +18,28 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
     let desk = Desk::new(3);
     desk.write("book.csv", "no,name\n1,P00001 Vexford\n2,P00002 Vexford\n3,P00001 Vexford\n4\n");
     let said = desk.run(&[]).exits(3).without_data();
-    insta::assert_snapshot!(desk.filtered(&said.stderr), @"");
+    insta::assert_snapshot!(desk.filtered(&said.stderr), @r#"
+    PRODUCTION · [host] · key …4c1 · campaign 2026-11
+      aml-screening.name ← column `name` (by its name)
+      aml-screening.entity ← constant 0
+      aml-screening.country ← constant "za"
+      aml-screening.dataset ← default "all"
+    4 rows: 3 results (3 clear), 1 failures, 0 pending, 0 skipped
+    2 requests for 3 asks (1 duplicates were free), 2 charged
+    outputs: out/2026-11
+    "#);
     let again = desk.run(&[]).exits(3).without_data();
-    insta::assert_snapshot!(desk.filtered(&again.stderr), @"");
+    insta::assert_snapshot!(desk.filtered(&again.stderr), @r#"
+    PRODUCTION · [host] · key …4c1 · campaign 2026-11
+      aml-screening.name ← column `name` (by its name)
+      aml-screening.entity ← constant 0
+      aml-screening.country ← constant "za"
+      aml-screening.dataset ← default "all"
+    complete since [time], nothing sent; a new round is a new --campaign
+    4 rows: 3 results (3 clear), 1 failures, 0 pending, 0 skipped
+    2 requests for 3 asks (1 duplicates were free), 2 charged
+    outputs: out/2026-11
+    "#);
 }
 
 #[test]

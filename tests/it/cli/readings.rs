@@ -15,7 +15,25 @@ fn a_plan_counts_everything_and_sends_nothing_that_costs() {
         "[[check]]\nuse = \"aml-screening\"\nwhen = \"status == 'active'\"\nfields.name = \"name\"\n",
     );
     let said = Said::of(&mut desk.production("plan", &["--show", "1"])).exits(0);
-    insta::assert_snapshot!(desk.filtered(&said.stdout), @"");
+    insta::assert_snapshot!(desk.filtered(&said.stdout), @r#"
+    rows                     143
+    asks                     142
+    requests                 120   one for each distinct content
+    duplicates                20   answered by another row's request, free
+    skipped                    1
+    rejected                   2   cost nothing, see failures/
+      ragged_row               1
+      missing_value            1
+    already settled            0
+    to send                  120
+    credits                  120   at the table prices
+    time                     0 s   at 600000 a minute, until [time]
+    filled                   120   aml-screening.country
+    filled                   120   aml-screening.entity
+    filled                   120   aml-screening.name
+    request         aml-screening: name = "P…" (14 characters), entity = 0, country = "za"
+    balance            1,000,000
+    "#);
     let stats = desk.service.simulator.stats();
     assert_eq!((stats.charges, stats.requests), (0, 1), "the balance alone is read");
     assert!(!desk.path().join("out").exists());
@@ -43,9 +61,24 @@ fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
     desk.run(&["--max-credits", "5", "--price", "aml-screening=1"]).exits(4);
     let said = desk.say(&["status"]).exits(0);
     assert_eq!(said.stderr, "");
-    insta::assert_snapshot!(desk.filtered(&said.stdout), @"");
+    insta::assert_snapshot!(desk.filtered(&said.stdout), @r#"
+    campaign 2026-11 · production (simulated) · [url]
+    rows                      12
+    rejected                   0
+    skipped                    0
+    requests                  12
+      planned                  7
+      answered                 5
+    attempts                   5
+    credits charged            5
+    credits held               0
+    balance            1,000,000   read [time]
+    "#);
     let status: Value = serde_json::from_str(&desk.say(&["status", "--json"]).exits(0).stdout).unwrap();
-    assert_eq!((&status["campaign"], &status["mode"], &status["rows"]), (&json!("2026-11"), &json!("production"), &json!(12)));
+    assert_eq!(
+        (&status["campaign"], &status["mode"], &status["rows"]),
+        (&json!("2026-11"), &json!("production"), &json!(12))
+    );
     assert_eq!((&status["simulated"], &status["input_complete"]), (&json!(true), &json!(true)));
     assert_eq!((&status["requests"]["answered"], &status["requests"]["planned"]), (&json!(5), &json!(7)));
     assert_eq!((&status["credits_charged"], &status["credits_held"]), (&json!(5), &json!(0)));

@@ -32,7 +32,8 @@ fn an_interrupt_drains_publishes_and_ends_with_130() {
     let desk = slow(100);
     let under_way = begun(&desk);
     under_way.signal("INT");
-    let said: Said = under_way.wait().exits(130).without_data().says("stopped: interrupted").says("go on with: rescreen run");
+    let said: Said =
+        under_way.wait().exits(130).without_data().says("stopped: interrupted").says("go on with: rescreen run");
     let charges = desk.service.simulator.stats().charges;
     assert!((4..40).contains(&charges), "{charges}");
     let manifest = manifest(&desk.path().join("out/2026-11"));
@@ -72,8 +73,8 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_settles_what_was_under_way()
 fn an_interrupt_is_heeded_while_the_gate_is_closed() {
     let faults = "rate429@2:600".parse().unwrap();
     let desk = Desk::with(5, Settings { faults, ..lifted() });
-    for more in [&["--yes"][..], &["--yes", "--in-flight", "1"]] {
-        let under_way = UnderWay::start(&mut desk.production("run", more));
+    for _ in 0..2 {
+        let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "1"]));
         wait_until("a 429", || desk.service.simulator.stats().by_status.contains_key(&429));
         std::thread::sleep(Duration::from_millis(300));
         let signalled = Instant::now();

@@ -38,7 +38,10 @@ async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
     simulator.wait().unwrap();
     ran.exits(0);
     assert_eq!(credits.stdout, "26\n");
-    assert_eq!((&stats["charges"], &stats["credits_charged"], &stats["double_charges"]), (&6.into(), &24.into(), &0.into()));
+    assert_eq!(
+        (&stats["charges"], &stats["credits_charged"], &stats["double_charges"]),
+        (&6.into(), &24.into(), &0.into())
+    );
 }
 
 async fn reqwest_get(url: &str) -> Value {

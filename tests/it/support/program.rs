@@ -37,7 +37,11 @@ fn surround<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     command
         .current_dir(folder)
         .env_clear()
-        .envs([("PATH", format!("{beside}:{path}")), ("RESCREEN_API_KEY", API_KEY.to_owned()), ("TZ", "UTC".to_owned())])
+        .envs([
+            ("PATH", format!("{beside}:{path}")),
+            ("RESCREEN_API_KEY", API_KEY.to_owned()),
+            ("TZ", "UTC".to_owned()),
+        ])
         .stdin(Stdio::null())
 }
 

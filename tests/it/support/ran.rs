@@ -6,8 +6,8 @@ use rescreen::{
     Error,
     model::{ExitCode, Stop, state::State},
     pipeline::RunReport,
-    sink::{DatasetKind, Manifest},
     simulator::Stats,
+    sink::{DatasetKind, Manifest},
 };
 use rusqlite::Connection;
 use std::{
