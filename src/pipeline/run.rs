@@ -149,7 +149,7 @@ impl Prepared {
         let mut publishing = Publishing::new(Arc::clone(&publisher));
         let sent = match early {
             Some(stop) => Ok(Dispatched { stops: vec![stop], answered: 0, cut_short: false }),
-            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.from_time_to_time(answered)).await,
+            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
         };
 
         let to_the_end = repeatable && sent.as_ref().is_ok_and(|sent| sent.stops.iter().all(|stop| !stop.is_urgent()));
@@ -261,7 +261,7 @@ impl Publishing {
         Publishing { publisher, task: None, last: Instant::now(), answered: 0 }
     }
 
-    fn from_time_to_time(&mut self, answered: u64) -> Result<(), Error> {
+    fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
         let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
         if !due || self.task.as_ref().is_some_and(|task| !task.is_finished()) {
             return Ok(());
