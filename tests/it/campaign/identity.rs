@@ -1,10 +1,13 @@
 //! A ledger belongs to one campaign, mode, service and key scheme: anything else is refused before it is read or sent,
 //! because a key made under another identity is another charge.
 
-use crate::support::{tables::text, world::World};
+use crate::support::{
+    tables::text,
+    world::{SAID, World},
+};
 use rescreen::{
     model::{ExitCode, Mode},
-    pipeline::campaign_file::SecretSource,
+    pipeline::campaign_file::{CheckTable, SecretSource},
 };
 
 /// Runs two rows, changes the campaign, and runs again into the same folder.
@@ -77,4 +80,18 @@ async fn a_second_run_on_a_ledger_in_use_is_refused_at_once() {
     assert!(message.contains("in use"), "{message}");
     drop(held);
     world.run().await.exits(ExitCode::Complete);
+}
+
+#[tokio::test]
+async fn a_check_that_comes_too_late_is_refused_and_the_campaign_stays_whole() {
+    let late = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+    let mut world = World::new().csv("no,name,id_number\n1,P00001 Vexford,8001015009087\n");
+    world.run().await.exits(ExitCode::Complete).charged(1);
+    world.append("book.csv", "2,P00002 Vexford,9111060123086\n");
+    let mut world = world.campaign(|file| file.checks.push(late));
+    let again = world.run().await.exits(ExitCode::Usage);
+    assert!(again.error().contains("begun without the check `said-verification`"), "{}", again.error());
+    assert_eq!(again.stats.charges, 1, "nothing was sent");
+    let mut world = world.campaign(|file| drop(file.checks.pop()));
+    world.run().await.exits(ExitCode::Complete).charged(2).adds_up(true);
 }
