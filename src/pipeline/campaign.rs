@@ -108,7 +108,7 @@ impl Campaign {
         let out = output_folder(&file, &name, base);
         let campaign = Campaign {
             uses: check_uses(&file, &catalogue)?,
-            inputs: inputs(&file, base),
+            inputs: inputs(&file, base)?,
             source_options: SourceOptions {
                 format: file.input.format,
                 delimiter: delimiter(file.input.delimiter)?,
@@ -315,12 +315,17 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
     file.checks.iter().map(check_use).collect()
 }
 
-fn inputs(file: &CampaignFile, base: &Path) -> Vec<Input> {
+/// The ledger knows an input by its name, so each is named once.
+fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
+    let paths = &file.input.paths;
+    if let Some(twice) = paths.iter().enumerate().find_map(|(at, path)| paths[..at].contains(path).then_some(path)) {
+        return Err(Error::Config(format!("the input {} is named twice", twice.display())));
+    }
     let input = |path: &PathBuf| Input {
         name: path.display().to_string(),
         path: (path.as_os_str() != "-").then(|| base.join(path)),
     };
-    file.input.paths.iter().map(input).collect()
+    Ok(paths.iter().map(input).collect())
 }
 
 fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {

@@ -102,3 +102,10 @@ async fn an_input_of_another_length_than_expected_sends_nothing() {
     let mut world = world.campaign(|file| file.expect_rows = Some((10, 10)));
     world.run().await.exits(ExitCode::Complete).charged(10);
 }
+
+#[tokio::test]
+async fn an_input_that_is_named_twice_is_refused() {
+    let mut world = World::new().rows(3).campaign(|file| file.input.paths = vec!["book.csv".into(); 2]);
+    let message = refused(&mut world).await;
+    assert!(message.contains("book.csv is named twice"), "{message}");
+}

@@ -25,6 +25,36 @@ fn after_the_limit_the_command_names_the_limit_that_suffices() {
 }
 
 #[test]
+fn where_checks_differ_in_price_the_command_is_copied_again_until_the_job_is_done() {
+    let prices = [("aml-screening".to_owned(), 5), ("said-verification".to_owned(), 1)].into();
+    let desk = Desk::with(0, Settings { prices, ..lifted() });
+    desk.write("book.csv", "no,name,id_number\n1,P00001 Vexford,8001015009087\n2,P00002 Vexford,9111060123086\n");
+    let toml = r#"
+        campaign = "2026-11"
+        mode = "production"
+        service = { url = "URL", per_minute = 60_000, per_minute_max = 90_000 }
+        input = { paths = ["book.csv"], id = "no" }
+        budget.prices = { aml-screening = 5, said-verification = 1 }
+        [[check]]
+        use = "aml-screening"
+        fields = { entity = { value = 0 }, country = { value = "za" } }
+        [[check]]
+        use = "said-verification"
+    "#;
+    desk.write("rescreen.toml", &toml.replace("URL", &desk.service.url));
+    let mut said = desk.say(&["run", "--max-credits", "5", "--yes"]).exits(4);
+    for _ in 0..3 {
+        said = Said::of(&mut shell(desk.path(), said.next_command()));
+        if said.code == 0 {
+            break;
+        }
+    }
+    said.exits(0);
+    is_done(&desk, 2);
+    assert_eq!(desk.service.simulator.stats().credits_charged, 12);
+}
+
+#[test]
 fn after_a_price_above_the_table_the_command_names_the_price() {
     for flag in [&["--price", "aml-screening=1"][..], &["--price=aml-screening=1"]] {
         let prices = [("aml-screening".to_owned(), 3)].into();
