@@ -9,7 +9,6 @@ use rescreen::{
     simulator::Dialect,
     sink::DatasetKind,
 };
-use std::time::Duration;
 
 #[tokio::test]
 async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
@@ -112,7 +111,8 @@ async fn a_balance_that_cannot_be_read_stops_production_before_any_request() {
 #[tokio::test]
 async fn what_is_in_doubt_counts_against_the_limit() {
     let mut world = World::new().rows(3).in_flight(1).max_credits(1).fault("drop_after@2");
-    let ran = world.run_for(Duration::from_millis(60)).await.in_state(State::InDoubt, 1).in_state(State::Planned, 2);
+    let ran = world.run_until(|stats| stats.charges == 1).await;
+    let ran = ran.in_state(State::InDoubt, 1).in_state(State::Planned, 2);
     assert_eq!((ran.posts(), ran.stats.charges), (1, 1));
     assert_eq!((ran.report().sums.account.charged, ran.report().sums.account.held), (Credits(0), Credits(1)));
     let reasons: Vec<String> =

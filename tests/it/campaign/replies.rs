@@ -57,7 +57,7 @@ async fn a_503_that_states_no_charge_frees_the_hold() {
 #[tokio::test]
 async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() {
     let mut world = World::new().rows(3).fault("drop_after@2,drop_after@3,drop_after@4");
-    let first = world.run_for(Duration::from_millis(50)).await.exits(ExitCode::Doubt).in_state(State::InDoubt, 3);
+    let first = world.run_until(|stats| stats.charges == 3).await.in_state(State::InDoubt, 3);
     assert_eq!((first.report().sums.account.held.0, first.report().sums.account.charged.0), (3, 0));
     assert_eq!(first.stats.charges, 3);
     let pending = first.lines(DatasetKind::Pending);
@@ -87,7 +87,7 @@ async fn a_page_in_place_of_the_balance_stops_production_before_any_request() {
 #[tokio::test]
 async fn a_pending_answer_is_asked_for_again_with_the_same_key() {
     let mut world = World::new().rows(2).in_flight(1).fault("pending@2");
-    let first = world.run_for(Duration::from_millis(150)).await.exits(ExitCode::Doubt).in_state(State::Repeating, 1);
+    let first = world.run_for(Duration::from_millis(1_000)).await.exits(ExitCode::Doubt).in_state(State::Repeating, 1);
     assert_eq!(text(&first.lines(DatasetKind::Pending)[0], "reason"), "repeating");
     let second = world.run().await.exits(ExitCode::Complete).charged(2);
     assert_eq!((second.stats.distinct_keys, second.replies(202)), (2, 1));

@@ -52,7 +52,7 @@ async fn an_input_ending_in_90_has_no_finding() {
 async fn an_input_ending_in_91_fails_as_the_service_says_and_the_others_go_on() {
     let csv = book(1, 20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
-    let ran = world.run_for(Duration::from_millis(500)).await.exits(ExitCode::Doubt).counts(20, 0, 1, 0);
+    let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(20, 0, 1, 0);
     assert!(ran.replies(500) >= 1);
 }
 

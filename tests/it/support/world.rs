@@ -17,7 +17,7 @@ use rescreen::{
         Campaign, Orders, Prepared, Progress, RunReport, Signal,
         campaign_file::{CampaignFile, parse},
     },
-    simulator::Settings,
+    simulator::{Settings, Stats},
 };
 use std::{
     fmt::Write,
@@ -172,6 +172,21 @@ impl World {
 
     pub async fn retry(&mut self) -> Ran {
         self.run_with(Orders { retry: Some(None), ..Orders::default() }).await
+    }
+
+    /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.
+    pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
+        let simulator = self.met().simulator.clone();
+        let (tell, signals) = mpsc::channel(1);
+        let watching = tokio::spawn(async move {
+            while !is_so(&simulator.stats()) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            tell.send(Signal::Interrupt).await
+        });
+        let ran = self.run_heeding(Orders::default(), signals).await;
+        watching.abort();
+        ran
     }
 
     pub async fn run_with(&mut self, orders: Orders) -> Ran {
