@@ -79,6 +79,8 @@ fn the_help_of_run() {
           --retry [<CODE>]               Ask again for failures that are proven uncharged: all, or those
                                          of one code
           --for <D>                      Drain, publish and end after this long, like 50m
+          --stdout                       Also write the result rows to standard output, as JSON lines,
+                                         when their part is published
       -y, --yes                          Do not ask before production
       -q, --quiet                        Say only what went wrong
       -v, --verbose...                   Log what happens; twice: every request
