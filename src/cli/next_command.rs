@@ -16,7 +16,7 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
                 set(&mut words, "--max-credits", &needed.to_string());
             }
             Stop::Price { check, stated, .. } => {
-                words.retain(|word| !word.starts_with(&format!("{check}=")) && *word != format!("--price={check}"));
+                forget_price(&mut words, check);
                 words.push("--price".to_owned());
                 words.push(format!("{check}={stated}"));
             }
@@ -24,6 +24,15 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
         }
     }
     quoted(&words)
+}
+
+/// Takes the stated price of a check out, in either form it can be typed.
+fn forget_price(words: &mut Vec<String>, check: &str) {
+    let of_check = |price: &str| price.strip_prefix(check).is_some_and(|rest| rest.starts_with('='));
+    words.retain(|word| !word.strip_prefix("--price=").is_some_and(of_check));
+    while let Some(at) = words.windows(2).position(|pair| pair[0] == "--price" && of_check(&pair[1])) {
+        words.drain(at..at + 2);
+    }
 }
 
 /// Sets a flag's value, adding the flag where it is missing.
@@ -62,6 +71,14 @@ mod tests {
     fn words_are_quoted_as_a_shell_reads_them() {
         let words = ["rescreen", "run", "my book.csv", "--map", "name={{ a }} it's"].map(str::to_owned);
         assert_eq!(quoted(&words), r"rescreen run 'my book.csv' --map 'name={{ a }} it'\''s'");
+    }
+
+    #[test]
+    fn a_price_is_taken_out_with_its_flag_and_those_of_others_stay() {
+        let mut words: Vec<String> =
+            ["--price", "a=1", "--price=a=2", "--price", "b=3", "-y", "a=4"].map(str::to_owned).into();
+        forget_price(&mut words, "a");
+        assert_eq!(words, ["--price", "b=3", "-y", "a=4"]);
     }
 
     #[test]

@@ -9,13 +9,13 @@ use tracing_subscriber::filter::LevelFilter;
 #[derive(Args, Debug, Clone)]
 pub struct TalkArgs {
     /// Say only what went wrong
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
     /// Log what happens; twice: every request
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 101, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// The form of the log
-    #[arg(long, global = true, value_name = "FORM", default_value = "text", value_parser = ["text", "json"])]
+    #[arg(long, global = true, display_order = 102, value_name = "FORM", default_value = "text", value_parser = ["text", "json"])]
     pub log_format: String,
 }
 

@@ -53,6 +53,10 @@ pub enum LedgerError {
         "the columns of `{check}` are fixed by the first run and differ now (carried or answer columns); restore them, or start a new campaign"
     )]
     Layout { check: String },
+    #[error(
+        "the campaign was begun without the check `{check}`, and its rows are taken; leave the check out, or start a new campaign with `--campaign NAME`"
+    )]
+    NewCheck { check: String },
     #[error("the ledger is damaged: {0}; restore it from a backup, its receipts are worth credits")]
     Damaged(String),
     #[error("the ledger stopped: {cause}; nothing more was sent; make room or repair the disk and run again")]
@@ -72,6 +76,7 @@ impl LedgerError {
                 | LedgerError::Absent { .. }
                 | LedgerError::Identity { .. }
                 | LedgerError::Layout { .. }
+                | LedgerError::NewCheck { .. }
         )
     }
 }

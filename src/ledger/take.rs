@@ -141,6 +141,8 @@ fn check_use(store: &Store, wanted: &CheckUseRow) -> Result<i64, LedgerError> {
     match known {
         Some((id, sold, layout)) if sold == wanted.sold && layout == wanted.layout => Ok(id),
         Some(_) => Err(LedgerError::Layout { check: wanted.name.clone() }),
+        // Its asks of the rows that are taken would be missing for ever: no publication could add up again.
+        None if store.sums.rows > 0 => Err(LedgerError::NewCheck { check: wanted.name.clone() }),
         None => {
             let sql = "INSERT INTO check_use (name, sold, layout) VALUES (?1, ?2, ?3)";
             store.conn.execute(sql, params![wanted.name, wanted.sold, wanted.layout])?;

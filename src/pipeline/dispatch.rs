@@ -15,7 +15,7 @@ use crate::{
     ledger::Sums,
     mapping::key_of_generation,
     model::{
-        Failure, FailureCode, Mode, Permit, RequestId, Stage, Stop,
+        Credits, Failure, FailureCode, Mode, Permit, RequestId, Stage, Stop,
         budget::Refusal,
         state::{Event, IllegalMove, State},
     },
@@ -213,7 +213,7 @@ impl Dispatch {
             return Ok(refused.is_some());
         }
         self.health.looked();
-        match read_balance(&self.crew).await? {
+        match self.balance().await? {
             Ok(_) => {}
             // In sandbox only the service's being there is asked for.
             Err(Stop::BalanceUnreadable) if !production => {}
@@ -333,7 +333,7 @@ impl Dispatch {
             return Ok(());
         }
         let price = self.crew.sold.get(&one.sold).map(|sold| sold.price).unwrap_or_default();
-        match read_balance(&self.crew).await? {
+        match self.balance().await? {
             Err(stop) => self.stops.push(stop),
             Ok(balance) if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
             Ok(_) if attempted.may_change_key() => self.new_key(one).await?,
@@ -343,6 +343,20 @@ impl Dispatch {
             Ok(_) => self.put_off(one, Duration::from_secs(1)),
         }
         Ok(())
+    }
+
+    /// Reads the balance, unless the run is told to end meanwhile: a closed gate may hold the reading for minutes.
+    async fn balance(&mut self) -> Result<Result<Credits, Stop>, Error> {
+        let Surroundings { signals, deadline, .. } = &mut self.around;
+        tokio::select! {
+            biased;
+            Some(signal) = signals.recv() => Ok(Err(match signal {
+                Signal::Interrupt => Stop::Interrupted,
+                Signal::Terminate => Stop::Terminated,
+            })),
+            () = until(*deadline) => Ok(Err(Stop::TimeIsUp)),
+            balance = read_balance(&self.crew) => balance,
+        }
     }
 
     fn signalled(&mut self, signal: Signal) {

@@ -1,1 +1,132 @@
-//! (being built)
+//! The promise: charged plus held never exceeds what the user allows, in any run and across all runs of a campaign.
+
+use crate::support::{
+    tables::text,
+    world::{AML, World},
+};
+use rescreen::{
+    model::{Credits, ExitCode, Stop, budget::Refusal, state::State},
+    simulator::Dialect,
+    sink::DatasetKind,
+};
+
+#[tokio::test]
+async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
+    let mut world = World::new().rows(1_000).max_credits(400);
+    let ran = world.run().await.exits(ExitCode::Budget).charged(400).counts(400, 0, 600, 0).adds_up(false);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(Refusal::Limit { limit: Credits(400), .. })));
+    assert_eq!(ran.posts(), 400);
+    let mut world = world.max_credits(1_000);
+    world.run().await.exits(ExitCode::Complete).charged(1_000).counts(1_000, 0, 0, 0).adds_up(true);
+}
+
+#[tokio::test]
+async fn the_limit_is_of_all_runs_together() {
+    let mut world = World::new().rows(30).max_credits(10);
+    world.run().await.exits(ExitCode::Budget).charged(10);
+    let again = world.run().await.exits(ExitCode::Budget).charged(10);
+    assert_eq!(again.posts(), 10);
+}
+
+#[tokio::test]
+async fn a_limit_that_just_covers_the_book_completes_it() {
+    World::new().rows(50).max_credits(50).run().await.exits(ExitCode::Complete).charged(50);
+    World::new().rows(50).max_credits(49).run().await.exits(ExitCode::Budget).charged(49);
+}
+
+#[tokio::test]
+async fn a_price_that_does_not_fit_the_rest_of_the_limit_is_not_spent() {
+    let mut world = World::new().rows(10).max_credits(10).service(|settings| {
+        settings.prices = [(AML.to_owned(), 3)].into();
+    });
+    world.file.budget.prices.insert(AML.into(), Credits(3));
+    world.run().await.exits(ExitCode::Budget).charged(9).counts(3, 0, 7, 0);
+}
+
+#[tokio::test]
+async fn the_balance_is_never_taken_below_what_is_to_be_kept() {
+    let mut world = World::new().rows(30).credits(100).campaign(|file| file.budget.keep_balance = Credits(90));
+    let ran = world.run().await.exits(ExitCode::Budget).charged(10);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(Refusal::Balance { keep: Credits(90), .. })));
+    assert_eq!(ran.stats.balance, 90);
+    world.met().simulator.set_balance(110);
+    world.run().await.exits(ExitCode::Complete).charged(30);
+}
+
+#[tokio::test]
+async fn production_wants_a_price_a_limit_and_an_id_before_anything_is_opened() {
+    for (change, what) in [
+        (World::new().campaign(|file| file.budget.prices.clear()), "price of `aml-screening`"),
+        (World::new().campaign(|file| file.budget.max_credits = None), "--max-credits"),
+        (World::new().campaign(|file| file.input.id = None), "--id"),
+        (World::new().campaign(|file| file.campaign = None), "--campaign"),
+    ] {
+        let mut world = change.rows(3);
+        let ran = world.run().await.exits(ExitCode::Usage);
+        assert!(ran.error().contains(what), "{}", ran.error());
+        assert_eq!(ran.stats.requests, 0);
+        assert!(!ran.out.exists(), "no ledger is left behind");
+    }
+}
+
+#[tokio::test]
+async fn a_price_above_the_table_stops_arming_at_once() {
+    let mut world = World::new().rows(50).in_flight(4).service(|settings| {
+        settings.prices = [(AML.to_owned(), 3)].into();
+    });
+    let ran = world
+        .run()
+        .await
+        .exits(ExitCode::Budget)
+        .stops_with(|stop| matches!(stop, Stop::Price { stated: Credits(3), table: Credits(1), .. }));
+    let charges = ran.stats.charges;
+    assert!((1..=4).contains(&charges), "{charges}: the overshoot is at most what is in flight");
+    let mut world = {
+        ran.charged(charges * 3);
+        world
+    };
+    world.file.budget.prices.insert(AML.into(), Credits(3));
+    world.run().await.exits(ExitCode::Complete).charged(150);
+}
+
+#[tokio::test]
+async fn a_configured_pointer_finds_the_balance() {
+    let field = |settings: &mut rescreen::simulator::Settings| settings.dialect = Dialect::Field;
+    let mut world = World::new().rows(5).credits(3).service(field).campaign(|file| {
+        file.service.balance_pointer = Some("/Result/credits".into());
+    });
+    world.run().await.exits(ExitCode::Budget).charged(3);
+}
+
+#[tokio::test]
+async fn a_balance_that_cannot_be_read_stops_production_before_any_request() {
+    let mut world = World::new().rows(3).campaign(|file| file.service.balance_pointer = Some("/wallet".into()));
+    let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(0, 0, 3, 0);
+    let ran = ran.stops_with(|stop| *stop == Stop::BalanceUnreadable);
+    assert_eq!(ran.posts(), 0);
+    let mut world = world.campaign(|file| file.service.balance_pointer = None);
+    world.run().await.exits(ExitCode::Complete).charged(3);
+}
+
+#[tokio::test]
+async fn what_is_in_doubt_counts_against_the_limit() {
+    let mut world = World::new().rows(3).in_flight(1).max_credits(1).fault("drop_after@2");
+    let ran = world.run_until(|stats| stats.charges == 1).await;
+    let ran = ran.in_state(State::InDoubt, 1).in_state(State::Planned, 2);
+    assert_eq!((ran.posts(), ran.stats.charges), (1, 1));
+    assert_eq!((ran.report().sums.account.charged, ran.report().sums.account.held), (Credits(0), Credits(1)));
+    let reasons: Vec<String> =
+        ran.lines(DatasetKind::Pending).iter().map(|line| text(line, "reason").to_owned()).collect();
+    assert_eq!(reasons, ["in_doubt", "unsent", "unsent"]);
+    world.run().await.exits(ExitCode::Budget).charged(1).counts(1, 0, 2, 0);
+    let mut world = world.max_credits(3);
+    world.run().await.exits(ExitCode::Complete).charged(3);
+}
+
+#[tokio::test]
+async fn after_a_lost_reply_the_larger_of_price_and_statement_is_charged() {
+    let mut world = World::new().rows(1).fault("drop_after@2");
+    world.file.budget.prices.insert(AML.into(), Credits(2));
+    let ran = world.run().await.exits(ExitCode::Complete);
+    assert_eq!((ran.stats.credits_charged, ran.report().sums.account.charged), (1, Credits(2)));
+}

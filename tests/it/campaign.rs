@@ -1,1 +1,14 @@
-//! (being built)
+//! The promise: every row of a book is answered or accounted for, and nothing is paid for twice, whatever happens to the
+//! input between two runs and whatever the service replies. Real pipeline, real ledger, real simulator, over TCP.
+
+mod bad_rows;
+mod book;
+mod dialects;
+mod identity;
+mod input;
+mod outputs;
+mod push_back;
+mod refusals;
+mod replies;
+mod sandbox;
+mod sides;

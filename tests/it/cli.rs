@@ -1,1 +1,87 @@
-//! (being built)
+//! The promise: standard output is data, standard error is talk, every stop has its exit code and prints the command that
+//! goes on, and no secret and no subject is ever said.
+
+mod going_on;
+mod help;
+mod mistakes;
+mod production;
+mod readings;
+mod secrets;
+mod signals;
+mod simulate;
+
+use crate::support::{
+    program::{Said, rescreen},
+    service::{Service, lifted},
+    world::book,
+};
+use rescreen::simulator::Settings;
+use std::{fs, path::Path, process::Command};
+use tempfile::TempDir;
+
+/// A folder with a book, and a service to send it to.
+struct Desk {
+    folder: TempDir,
+    service: Service,
+}
+
+impl Desk {
+    fn new(rows: usize) -> Desk {
+        Desk::with(rows, lifted())
+    }
+
+    fn with(rows: usize, settings: Settings) -> Desk {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("book.csv"), book(1, rows)).unwrap();
+        Desk { folder, service: Service::start(settings) }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// The usual campaign in production, with more words behind it.
+    fn production(&self, command: &str, more: &[&str]) -> Command {
+        let url = self.service.url.as_str();
+        let words = "book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production \
+            --id no --per-minute 600000 --per-minute-max 900000 --service";
+        let words: Vec<&str> = [command].into_iter().chain(words.split_whitespace()).chain([url]).collect();
+        let money = match more.iter().any(|word| word.starts_with("--max-credits") || word.starts_with("--price")) {
+            true => vec![],
+            false => vec!["--max-credits", "1000", "--price", "aml-screening=1"],
+        };
+        rescreen(self.path(), &[words, money, more.to_vec()].concat())
+    }
+
+    fn run(&self, more: &[&str]) -> Said {
+        Said::of(&mut self.production("run", &[more, &["--yes"]].concat()))
+    }
+
+    fn say(&self, arguments: &[&str]) -> Said {
+        Said::of(&mut rescreen(self.path(), arguments))
+    }
+
+    /// What was said, with what differs from run to run taken out.
+    fn filtered(&self, text: &str) -> String {
+        let host = self.service.url.trim_start_matches("http://");
+        let text = text.replace(&self.service.url, "[url]").replace(host, "[host]");
+        let until = |line: &str| match line.split_once(", until ") {
+            Some((before, _)) => format!("{before}, until [time]"),
+            None => match line.split_once("   read ") {
+                Some((before, _)) => format!("{before}   read [time]"),
+                None => match line.split_once("complete since ") {
+                    Some((before, after)) if after.contains(", nothing") => {
+                        format!("{before}complete since [time], nothing{}", after.split_once(", nothing").unwrap().1)
+                    }
+                    Some((before, _)) => format!("{before}complete since [time]"),
+                    None => line.to_owned(),
+                },
+            },
+        };
+        text.lines().map(until).collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,5 +1,13 @@
-//! What the tests share.
+//! What the tests share: a world with a campaign in it, the service it talks to, the outputs it leaves, and the program.
 
 pub mod book;
 pub mod data;
+pub mod program;
+pub mod ran;
+pub mod service;
 pub mod simulator_process;
+pub mod tables;
+pub mod world;
+
+/// The API key of every test: long enough that its last three characters may be shown.
+pub const API_KEY: &str = "sk-planted-marker-4c1";

@@ -1,0 +1,105 @@
+//! Rows that cannot be read or mapped are failures with their place in the file, cost nothing, and stop nobody else's row;
+//! rows that are not meant are skipped.
+
+use crate::support::{
+    tables::{number, text},
+    world::{SAID, World, book, people},
+};
+use rescreen::{
+    mapping::FieldSource,
+    model::{ExitCode, Stop},
+    pipeline::campaign_file::{CheckTable, Share},
+    sink::DatasetKind,
+};
+
+#[tokio::test]
+async fn a_ragged_row_is_one_failure_with_its_line_and_byte_for_all_checks() {
+    let good = book(1, 3);
+    let offset = good.len();
+    let csv = good + "4,torn\n" + "5,\"P00005\nVexford\",active\n" + "6,one,two,three\n" + &people(7, 7);
+    let second = CheckTable {
+        check: "aml-screening".into(),
+        name: Some("company".into()),
+        when: None,
+        fields: [
+            ("name".to_owned(), FieldSource::from("name")),
+            ("entity".to_owned(), FieldSource::Constant(1.into())),
+            ("country".to_owned(), FieldSource::Constant("za".into())),
+        ]
+        .into(),
+    };
+    let mut world = World::new().csv(&csv).campaign(|file| file.checks.push(second));
+    let ran = world.run().await.exits(ExitCode::Failures).charged(10).counts(10, 2, 0, 0).adds_up(true);
+    assert_eq!((ran.manifest().input.rows, ran.manifest().input.unreadable_rows), (7, 2));
+
+    let failures = ran.failures();
+    let places: Vec<[i64; 3]> =
+        failures.iter().map(|line| ["row_number", "line", "byte_offset"].map(|column| number(line, column))).collect();
+    let sixth = offset + "4,torn\n5,\"P00005\nVexford\",active\n".len();
+    assert_eq!(places, [[4, 5, offset as i64], [6, 8, sixth as i64]]);
+    for line in failures {
+        assert_eq!((text(line, "stage"), text(line, "code")), ("read", "ragged_row"));
+        assert!(line["check_name"].is_null() && line["idempotency_key"].is_null());
+        assert_eq!((number(line, "attempts"), &line["possibly_charged"]), (0, &false.into()));
+    }
+    assert!(text(&failures[0], "input").contains("torn"), "what could be read is kept");
+}
+
+#[tokio::test]
+async fn a_row_without_a_value_or_with_a_wrong_one_is_a_failure_that_costs_nothing() {
+    let csv = "no,name,country\n1,P00001 Vexford,za\n2,,za\n3,P00003 Vexford,Wakanda\n4,P00004 Vexford,\n";
+    let mut world = World::new().csv(csv).campaign(|file| {
+        file.checks[0].fields.insert("country".into(), "country".into());
+    });
+    let ran = world.run().await.exits(ExitCode::Failures).charged(1).counts(1, 3, 0, 0).adds_up(true);
+    assert_eq!(ran.failure_codes(), [("invalid_value".into(), 1), ("missing_value".into(), 2)].into());
+    for line in ran.failures() {
+        let message = text(line, "message");
+        assert!(
+            !message.contains("Wakanda") && !message.contains("Vexford"),
+            "names the column, not the value: {message}"
+        );
+        assert_eq!(text(line, "stage"), "map");
+    }
+}
+
+#[tokio::test]
+async fn rows_the_condition_leaves_out_are_skipped_with_their_reason() {
+    let csv = book(1, 6).replace("3,P00003 Vexford,active", "3,P00003 Vexford,closed");
+    let mut world = World::new().csv(&csv).campaign(|file| file.checks[0].when = Some("status == 'active'".into()));
+    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(5, 0, 0, 1).adds_up(true);
+    let skipped = &ran.lines(DatasetKind::Skipped)[0];
+    assert_eq!((text(skipped, "subject"), text(skipped, "reason")), ("3", "when: status == 'active'"));
+}
+
+#[tokio::test]
+async fn when_too_many_rows_cannot_be_read_the_run_stops_before_much_is_spent() {
+    let csv = book(1, 30) + &"x\n".repeat(40);
+    let mut world = World::new().csv(&csv);
+    let ran = world.run().await.exits(ExitCode::Guard);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::TooManyErrors { failed: 40, of: 70, .. }));
+    assert_eq!(ran.stats.charges + ran.lines(DatasetKind::Pending).len() as u64, 30);
+    let mut world = world.campaign(|file| file.guards.max_errors = Some(Share::Percent(60.0)));
+    world.run().await.exits(ExitCode::Failures).charged(30).counts(30, 40, 0, 0).adds_up(true);
+}
+
+#[tokio::test]
+async fn failures_that_were_accepted_beforehand_end_with_zero() {
+    let mut world = World::new().csv(&(book(1, 3) + "x\n"));
+    world.run().await.exits(ExitCode::Failures);
+    let mut world = world.campaign(|file| file.guards.accept_failures = Some(Share::Count(1)));
+    world.run().await.exits(ExitCode::Complete).charged(3);
+    let mut world = world.campaign(|file| file.guards.accept_failures = Some(Share::Count(0)));
+    world.run().await.exits(ExitCode::Failures);
+}
+
+#[tokio::test]
+async fn a_refused_identity_number_is_never_sent() {
+    let csv = "no,id_number\n1,8001015009087\n2,8001015009088\n3,80010150090\n4,8013015009087\n";
+    let said = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+    let mut world = World::new().csv(csv).campaign(|file| file.checks = vec![said]);
+    let ran = world.run().await.exits(ExitCode::Failures).charged(1).counts(1, 3, 0, 0);
+    assert_eq!(ran.failure_codes(), [("invalid_value".into(), 3)].into());
+    let messages: String = ran.failures().iter().map(|line| text(line, "message").to_owned()).collect();
+    assert!(!messages.contains("80010"), "{messages}");
+}

@@ -1,0 +1,124 @@
+//! What may become of a reply, and that the request is paid for once whatever it was.
+
+use crate::support::{
+    tables::{number, text},
+    world::World,
+};
+use rescreen::{
+    model::{ExitCode, Stop, state::State},
+    sink::DatasetKind,
+};
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_lost_reply_is_sent_again_with_the_same_key() {
+    let ran = World::new().rows(3).in_flight(1).fault("drop_after@2").run().await;
+    let ran = ran.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
+    assert_eq!((ran.stats.distinct_keys, ran.stats.replays, ran.posts()), (3, 1, 4));
+    assert_eq!([1, 2, 3].map(|row| number(ran.result_of(row), "attempts")), [2, 1, 1]);
+    let outcomes: Vec<(i64, String)> =
+        ran.attempts().into_iter().map(|attempt| (attempt.request, attempt.outcome)).collect();
+    assert_eq!(outcomes.iter().filter(|(request, _)| *request == 1).count(), 2);
+    assert_eq!(outcomes[0], (1, "unknown".to_owned()));
+}
+
+#[tokio::test]
+async fn a_connection_cut_before_anything_was_done_is_in_doubt_all_the_same() {
+    let ran = World::new().rows(2).in_flight(1).fault("drop_before@2").run().await;
+    let ran = ran.exits(ExitCode::Complete).charged(2);
+    assert_eq!((ran.stats.replays, ran.attempts()[0].outcome.as_str()), (0, "unknown"));
+}
+
+#[tokio::test]
+async fn half_an_answer_is_no_answer() {
+    let ran = World::new().rows(2).in_flight(1).fault("truncate@2").run().await;
+    let ran = ran.exits(ExitCode::Complete).charged(2);
+    assert_eq!((ran.stats.replays, number(ran.result_of(1), "attempts")), (1, 2));
+}
+
+#[tokio::test]
+async fn a_server_error_proves_nothing_and_is_settled_by_its_key() {
+    for fault in ["error500@2", "error502@2", "error503@2"] {
+        let ran = World::new().rows(2).in_flight(1).fault(fault).run().await;
+        let ran = ran.exits(ExitCode::Complete).charged(2);
+        assert_eq!(number(ran.result_of(1), "attempts"), 2, "{fault}");
+        assert_eq!(ran.attempts()[0].outcome, "unknown", "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_503_that_states_no_charge_frees_the_hold() {
+    let mut world = World::new().rows(2).in_flight(1).fault("error503_uncharged@2");
+    let ran = world.run().await.exits(ExitCode::Complete).charged(2);
+    assert_eq!(ran.attempts()[0].outcome, "uncharged");
+    assert_eq!(ran.report().sums.account.held.0, 0);
+}
+
+#[tokio::test]
+async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() {
+    let mut world = World::new().rows(3).fault("drop_after@2,drop_after@3,drop_after@4");
+    let first = world.run_until(|stats| stats.charges == 3).await.in_state(State::InDoubt, 3);
+    assert_eq!((first.report().sums.account.held.0, first.report().sums.account.charged.0), (3, 0));
+    assert_eq!(first.stats.charges, 3);
+    let pending = first.lines(DatasetKind::Pending);
+    assert!(pending.iter().all(|line| text(line, "reason") == "in_doubt" && !line["deadline"].is_null()));
+    let lines = first.report().lines().join("\n");
+    assert!(lines.contains("3 requests may have been charged and have no answer yet"), "{lines}");
+    let second = world.run().await.exits(ExitCode::Complete).charged(3).adds_up(true);
+    assert_eq!((second.stats.replays, second.report().sums.account.held.0), (3, 0));
+}
+
+#[tokio::test]
+async fn three_pages_of_something_else_in_a_row_stop_the_run() {
+    let mut world = World::new().rows(6).in_flight(1).fault("html@2,html@3,html@4");
+    let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| *stop == Stop::NotTheService);
+    let ran = ran.in_state(State::InDoubt, 3).in_state(State::Planned, 3);
+    assert_eq!(ran.stats.charges, 0);
+    world.run().await.exits(ExitCode::Complete).charged(6);
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_the_balance_stops_production_before_any_request() {
+    let ran = World::new().rows(2).fault("html@1").run().await.exits(ExitCode::Service);
+    let ran = ran.stops_with(|stop| *stop == Stop::BalanceUnreadable);
+    assert_eq!(ran.posts(), 0);
+}
+
+#[tokio::test]
+async fn a_pending_answer_is_asked_for_again_with_the_same_key() {
+    let mut world = World::new().rows(2).in_flight(1).fault("pending@2");
+    let first = world.run_for(Duration::from_millis(1_000)).await.exits(ExitCode::Doubt).in_state(State::Repeating, 1);
+    assert_eq!(text(&first.lines(DatasetKind::Pending)[0], "reason"), "repeating");
+    let second = world.run().await.exits(ExitCode::Complete).charged(2);
+    assert_eq!((second.stats.distinct_keys, second.replies(202)), (2, 1));
+}
+
+#[tokio::test]
+#[ignore = "five seconds of real time"]
+async fn a_pending_answer_is_waited_for_in_the_same_run() {
+    let ran = World::new().rows(2).fault("pending@2").run().await.exits(ExitCode::Complete).charged(2);
+    assert!(ran.elapsed >= Duration::from_secs(5), "{:?}", ran.elapsed);
+    assert_eq!(number(ran.result_of(1), "attempts"), 2);
+}
+
+#[tokio::test]
+async fn many_faults_at_random_still_pay_once() {
+    let faults = "drop_after:0.05,drop_before:0.05,truncate:0.05,error502:0.05,error503_uncharged:0.05";
+    let mut world = World::new().rows(120).fault(faults).service(|settings| settings.seed = 7);
+    for _ in 0..20 {
+        let ran = world.run_for(Duration::from_millis(300)).await;
+        assert_eq!(ran.stats.double_charges, 0);
+        if ran.report().exit_code == ExitCode::Complete {
+            break;
+        }
+    }
+    world.run().await.exits(ExitCode::Complete).charged(120).counts(120, 0, 0, 0).adds_up(true);
+}
+
+#[tokio::test]
+async fn messages_on_the_wire_are_the_attempts_in_the_ledger() {
+    let mut world = World::new().rows(40).fault("drop_after@5,drop_before@9,error500@12,truncate@20");
+    let ran = world.run().await.exits(ExitCode::Complete).charged(40);
+    assert_eq!(ran.posts(), ran.attempts().len() as u64, "nothing below us repeats a request by itself");
+    assert_eq!(ran.report().sums.attempts, ran.posts());
+}

@@ -1,0 +1,59 @@
+//! The simulator as a program: it says where it listens, can be asked what it saw, and serves a campaign.
+
+use crate::support::{
+    program::{BINARY, Said, rescreen},
+    world::book,
+};
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+#[tokio::test]
+async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("book.csv"), book(1, 6)).unwrap();
+    let arguments = "simulate --listen 127.0.0.1:0 --per-minute 60000 --per-minute-max 90000 --credits 50 \
+        --price aml-screening=4 --key sk-planted-marker-4c1 --faults drop_after@3";
+    let mut simulator = Command::new(BINARY)
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.split_whitespace().find_map(|word| word.strip_suffix(';')).unwrap().to_owned();
+    assert!(line.contains(&format!("{url}/_simulator/stats")), "{line}");
+
+    let words = format!(
+        "run book.csv --check aml-screening --set entity=0 --set country=za --campaign c --mode production --id no \
+         --price aml-screening=4 --max-credits 24 --per-minute 60000 --service {url} --yes"
+    );
+    let ran = Said::of(&mut rescreen(folder.path(), &words.split_whitespace().collect::<Vec<_>>()));
+    let credits = Said::of(&mut rescreen(folder.path(), &["credits", "--service", &url]));
+    let stats = reqwest_get(&format!("{url}/_simulator/stats")).await;
+    simulator.kill().unwrap();
+    simulator.wait().unwrap();
+    ran.exits(0);
+    assert_eq!(credits.stdout, "26\n");
+    assert_eq!(
+        (&stats["charges"], &stats["credits_charged"], &stats["double_charges"]),
+        (&6.into(), &24.into(), &0.into())
+    );
+}
+
+async fn reqwest_get(url: &str) -> Value {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let body = reqwest::get(url).await.unwrap().bytes().await.unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn an_address_that_is_taken_is_a_mistake_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", &address])).exits(2).says(&address);
+}

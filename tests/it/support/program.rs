@@ -1,0 +1,129 @@
+//! The program itself: the binary in a folder of its own, with the service in the test's process.
+
+use super::API_KEY;
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The program's file.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_rescreen");
+
+/// What a finished program said.
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The program in a folder, its environment that of a user with an API key and nobody watching.
+pub fn rescreen(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    surround(&mut command, folder).args(arguments);
+    command
+}
+
+/// A shell where `rescreen` is the program.
+pub fn shell(folder: &Path, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    surround(&mut command, folder).args(["-c", line]);
+    command
+}
+
+fn surround<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    let beside = PathBuf::from(BINARY).parent().unwrap().display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command
+        .current_dir(folder)
+        .env_clear()
+        .envs([
+            ("PATH", format!("{beside}:{path}")),
+            ("RESCREEN_API_KEY", API_KEY.to_owned()),
+            ("TZ", "UTC".to_owned()),
+        ])
+        .stdin(Stdio::null())
+}
+
+impl Said {
+    pub fn of(command: &mut Command) -> Said {
+        Said::from(command.output().unwrap())
+    }
+
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Said {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Nothing but data stands on standard output, and there is none.
+    #[track_caller]
+    pub fn without_data(self) -> Said {
+        assert_eq!(self.stdout, "");
+        self
+    }
+
+    #[track_caller]
+    pub fn says(self, part: &str) -> Said {
+        assert!(self.stderr.contains(part), "expected `{part}` in:\n{}", self.stderr);
+        self
+    }
+
+    /// The command it printed to go on with.
+    #[track_caller]
+    pub fn next_command(&self) -> &str {
+        let line = self.stderr.lines().find_map(|line| line.strip_prefix("go on with: "));
+        line.unwrap_or_else(|| panic!("no command to go on with in:\n{}", self.stderr))
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        use std::os::unix::process::ExitStatusExt;
+        let code = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0));
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+/// The program under way.
+pub struct UnderWay(Option<Child>);
+
+impl UnderWay {
+    pub fn start(command: &mut Command) -> UnderWay {
+        UnderWay(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    /// Sends a signal by its name, like `INT`.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    pub fn wait(mut self) -> Said {
+        Said::from(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+/// Waits until something is so; a test that waits in vain fails.
+#[track_caller]
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,94 @@
+//! The simulator on a socket, in a thread of its own: tests of the library and of the program talk to the same service,
+//! and no test's runtime can starve it.
+
+use axum::{Router, body::Body, http::Request};
+use rescreen::{
+    model::SIMULATOR_MARKER,
+    simulator::{Settings, Simulator, serve},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{net::TcpListener, runtime::Runtime};
+
+/// A service that listens until it is dropped.
+pub struct Service {
+    pub simulator: Simulator,
+    pub url: String,
+    /// Its replies come without the simulator's marker, as the real service's would.
+    unmarked: Arc<AtomicBool>,
+    runtime: Option<Runtime>,
+}
+
+/// Limits no test meets by accident.
+pub fn lifted() -> Settings {
+    Settings { per_minute: 600_000, per_minute_max: 900_000, ..Settings::default() }
+}
+
+impl Service {
+    pub fn start(settings: Settings) -> Service {
+        let (service, listener) = Service::bound(settings);
+        let served = serve(service.simulator.clone(), listener, std::future::pending::<()>());
+        service.spawn(async move { served.await.unwrap() });
+        service
+    }
+
+    /// The simulator behind a door where its marker can be taken off.
+    pub fn behind_a_door(settings: Settings) -> Service {
+        let (service, listener) = Service::bound(settings);
+        let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
+        let router = Router::new().fallback(move |request: Request<Body>| {
+            let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
+            async move {
+                let mut response = simulator.exchange(request).await;
+                if unmarked.load(Ordering::Relaxed) {
+                    response.headers_mut().remove(SIMULATOR_MARKER);
+                }
+                response
+            }
+        });
+        service.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        service
+    }
+
+    /// From now on it looks like the real service, or like the simulator again.
+    pub fn looks_real(&self, real: bool) {
+        self.unmarked.store(real, Ordering::Relaxed);
+    }
+
+    fn bound(settings: Settings) -> (Service, TcpListener) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        let entered = runtime.enter();
+        let listener = TcpListener::from_std(socket).unwrap();
+        drop(entered);
+        let unmarked = Arc::default();
+        (Service { simulator: Simulator::new(settings), url, unmarked, runtime: Some(runtime) }, listener)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.as_ref().unwrap().spawn(task);
+    }
+
+    /// Waits until the service has charged so often; a test that waits in vain fails.
+    pub fn wait_for_charges(&self, charges: u64) {
+        let begun = Instant::now();
+        while self.simulator.stats().charges < charges {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", self.simulator.stats());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // A runtime may not be waited for inside another one.
+        self.runtime.take().unwrap().shutdown_background();
+    }
+}

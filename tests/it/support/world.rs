@@ -1,0 +1,226 @@
+//! A world: a folder with a book and a campaign, and the service it is sent to. It reads like the story of the test:
+//! `World::new().rows(3).fault("drop_after@2").run().await.charged(3)`.
+//!
+//! Unless told otherwise it screens the book for AML in production at one credit each, with every limit lifted. Message 1
+//! is then the balance query, and message 2 the first row.
+
+use super::{
+    API_KEY,
+    ran::{Outputs, Ran},
+    service::{Service, lifted},
+};
+use rescreen::{
+    Error,
+    catalogue::{Catalogue, Declaration},
+    model::{Credits, Mode},
+    pipeline::{
+        Campaign, Orders, Prepared, Progress, RunReport, Signal,
+        campaign_file::{CampaignFile, parse},
+    },
+    simulator::{Settings, Stats},
+};
+use std::{
+    fmt::Write,
+    fs,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::sync::{mpsc, watch};
+
+pub const AML: &str = "aml-screening";
+pub const SAID: &str = "said-verification";
+
+const CAMPAIGN: &str = r#"
+    campaign = "2026-11"
+    mode = "production"
+    [service]
+    api_key = { file = "api-key" }
+    per_minute = 600_000
+    per_minute_max = 900_000
+    [input]
+    paths = ["book.csv"]
+    id = "no"
+    [budget]
+    max_credits = 1_000_000
+    prices = { aml-screening = 1, said-verification = 1 }
+    [[check]]
+    use = "aml-screening"
+    fields.name = "name"
+    fields.entity = { value = 0 }
+    fields.country = { value = "za" }
+    [output]
+    dir = "out"
+"#;
+
+pub struct World {
+    folder: Arc<TempDir>,
+    pub file: CampaignFile,
+    settings: Settings,
+    door: bool,
+    service: Option<Service>,
+}
+
+impl World {
+    pub fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World {
+            folder: Arc::new(folder),
+            file: parse(CAMPAIGN).unwrap(),
+            settings: lifted(),
+            door: false,
+            service: None,
+        };
+        world.private("api-key", API_KEY);
+        world
+    }
+
+    /// A book of so many people, no two alike.
+    pub fn rows(self, count: usize) -> World {
+        self.csv(&book(1, count))
+    }
+
+    pub fn csv(self, text: &str) -> World {
+        self.write("book.csv", text);
+        self
+    }
+
+    /// Changes the campaign file; also between runs.
+    pub fn campaign(mut self, change: impl FnOnce(&mut CampaignFile)) -> World {
+        change(&mut self.file);
+        self
+    }
+
+    pub fn sandbox(self) -> World {
+        self.campaign(|file| file.mode = Mode::Sandbox)
+    }
+
+    pub fn max_credits(self, credits: u64) -> World {
+        self.campaign(|file| file.budget.max_credits = Some(Credits(credits)))
+    }
+
+    pub fn in_flight(self, count: usize) -> World {
+        self.campaign(|file| file.service.in_flight = count)
+    }
+
+    /// The check as the campaign has it, after a change of its declaration.
+    pub fn declares(self, change: impl FnOnce(&mut Declaration)) -> World {
+        let mut declaration = Catalogue::built_in().get(AML).unwrap().clone();
+        change(&mut declaration);
+        self.campaign(|file| file.declarations = vec![declaration])
+    }
+
+    /// Changes the service, before it is first met.
+    pub fn service(mut self, change: impl FnOnce(&mut Settings)) -> World {
+        assert!(self.service.is_none(), "the service stands already");
+        change(&mut self.settings);
+        self
+    }
+
+    pub fn fault(self, faults: &str) -> World {
+        self.service(|settings| settings.faults = faults.parse().unwrap())
+    }
+
+    pub fn credits(self, credits: u64) -> World {
+        self.service(|settings| settings.credits = credits)
+    }
+
+    /// The service stands behind a door where its marker can be taken off.
+    pub fn with_a_door(mut self) -> World {
+        self.door = true;
+        self
+    }
+
+    /// The service, started where it was not yet.
+    pub fn met(&mut self) -> &Service {
+        let (settings, door) = (&self.settings, self.door);
+        self.service.get_or_insert_with(|| match door {
+            true => Service::behind_a_door(settings.clone()),
+            false => Service::start(settings.clone()),
+        })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn append(&self, name: &str, text: &str) {
+        let before = fs::read_to_string(self.path(name)).unwrap();
+        self.write(name, &(before + text));
+    }
+
+    /// A file only its owner reads.
+    pub fn private(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        self.write(name, text);
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    pub async fn run(&mut self) -> Ran {
+        self.run_with(Orders::default()).await
+    }
+
+    /// Runs for so long at most: what waits longer stays where it is.
+    pub async fn run_for(&mut self, at_most: Duration) -> Ran {
+        self.run_with(Orders { at_most: Some(at_most), ..Orders::default() }).await
+    }
+
+    pub async fn retry(&mut self) -> Ran {
+        self.run_with(Orders { retry: Some(None), ..Orders::default() }).await
+    }
+
+    /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.
+    pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
+        let simulator = self.met().simulator.clone();
+        let (tell, signals) = mpsc::channel(1);
+        let watching = tokio::spawn(async move {
+            while !is_so(&simulator.stats()) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            tell.send(Signal::Interrupt).await
+        });
+        let ran = self.run_heeding(Orders::default(), signals).await;
+        watching.abort();
+        ran
+    }
+
+    pub async fn run_with(&mut self, orders: Orders) -> Ran {
+        let (_tell, signals) = mpsc::channel(1);
+        self.run_heeding(orders, signals).await
+    }
+
+    pub async fn run_heeding(&mut self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Ran {
+        let url = self.met().url.clone();
+        self.file.service.url.get_or_insert(url);
+        let begun = Instant::now();
+        let result = self.attempt(orders, signals).await;
+        let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
+        let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
+        Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
+    }
+
+    async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
+        let campaign = Campaign::new(self.file.clone(), self.folder.path())?;
+        let prepared = Prepared::open(campaign).await?;
+        prepared.go(orders, signals, watch::channel(Progress::default()).0).await
+    }
+}
+
+/// A book with the header, and the people `from` to `to`.
+pub fn book(from: usize, to: usize) -> String {
+    format!("no,name,status\n{}", people(from, to))
+}
+
+/// The people `from` to `to`, a line each; no name ends in a reserved number.
+pub fn people(from: usize, to: usize) -> String {
+    let mut text = String::new();
+    for number in from..=to {
+        writeln!(text, "{number},P{number:05} Vexford,active").unwrap();
+    }
+    text
+}
