@@ -12,12 +12,12 @@ use crate::{
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How the service pushed back.
+/// How the service pushed back: a 429, or a 503 that says when to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushBack {
-    /// 429 with a time that could be read.
+    /// With a time that could be read.
     Stated(Duration),
-    /// 429 without one.
+    /// A 429 without one.
     Unstated,
 }
 
@@ -76,11 +76,11 @@ fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
     // Service-api: `creditsUsed` on jobs, "credits spent" in `meta`, whose spelling is not shown.
     let stated = credits(&["/creditsUsed", "/meta/creditsUsed", "/meta/credits_used", "/meta/creditsSpent"]);
-    let push_back =
-        (reply.status == 429).then(|| match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now) {
-            RetryAfter::Wait(wait) => PushBack::Stated(wait),
-            RetryAfter::Unstated => PushBack::Unstated,
-        });
+    let push_back = match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now) {
+        RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
+        RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
+        _ => None,
+    };
     let message = text(&["/error/message", "/error", "/message", "/detail"]);
     Heard {
         outcome: outcome(reply, body, spec, stated),
@@ -100,8 +100,8 @@ fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
 fn outcome(reply: &Reply, json: Option<&Value>, spec: &AnswerSpec, stated: Option<Credits>) -> Outcome {
     match reply.status {
         200..300 => match json {
-            Some(json) if is_answer(json, spec) => Outcome::Answered { stated },
             Some(json) if is_pending(reply.status, json) => Outcome::Pending,
+            Some(json) if reply.status != 202 && is_answer(json, spec) => Outcome::Answered { stated },
             _ => Outcome::Unknown,
         },
         400 | 413 | 415 | 422 => Outcome::Refused,

@@ -5,13 +5,16 @@ use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
     Credits, IdempotencyKey, Receipt, RequestId,
     budget::{Allowance, Refusal},
-    state::{Event, IllegalMove, Move, Standing, State, next},
+    state::{Event, Hold, IllegalMove, KeyAge, Move, Standing, State, next},
 };
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 /// Nothing in doubt is sent again in the last two hours of its key's life.
 const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
+
+/// Beyond this two clocks say different things.
+const CLOCKS_APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 
 /// What arming a request needs to know.
 #[derive(Debug, Clone)]
@@ -58,17 +61,21 @@ impl RequestRow {
         self.key.unwrap_or(self.content)
     }
 
-    /// Whether the key of an attempted request is younger than its life less two hours; of the two clocks the one that
-    /// makes it older counts.
-    fn key_alive(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> bool {
-        let Some(first_armed_at) = self.first_armed_at else { return true };
+    /// The age of the key of an attempted request; of the two clocks the one that makes it older counts, and where they
+    /// are too far apart neither does.
+    fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
+        let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
         let age_here = now_us - first_armed_at;
         let age_there = match (self.first_armed_at_server, server_offset_us) {
             (Some(first), Some(offset)) => now_us + offset - first,
             _ => age_here,
         };
-        let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000;
-        age_here.max(age_there) < life_us - LIFE_MARGIN_US
+        let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
+        match (age_here < life_us, age_there < life_us) {
+            _ if (age_here - age_there).abs() > CLOCKS_APART_MAX_US => KeyAge::Disputed,
+            (true, true) => KeyAge::Alive,
+            _ => KeyAge::Over,
+        }
     }
 }
 
@@ -80,24 +87,27 @@ impl Ledger {
 }
 
 fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
-    let row = request_row(store, order.request)?;
-    let alive = row.key_alive(order.now_us, store.sums.server_offset_us, order.key_life_hours);
+    let mut row = request_row(store, order.request)?;
+    let age = row.key_age(order.now_us, store.sums.server_offset_us, order.key_life_hours);
     let same_api_key = row.scope.as_ref().is_none_or(|scope| *scope == order.scope);
-    let step = match next(&row.standing, Event::Arm { key_alive: alive, same_api_key }) {
+    let step = match next(&row.standing, Event::Arm { age, same_api_key }) {
         Ok(step) => step,
         Err(IllegalMove::KeyLifeOver) => {
             let over = next(&row.standing, Event::LifeOver)?;
-            moved(store, &row, &over)?;
+            moved(store, &row, &over, None)?;
             return Ok(Armed::Quarantined);
         }
         Err(withheld) => return Ok(Armed::Withheld(withheld)),
     };
     let first = row.standing.state == State::Planned;
-    if first && let Err(refusal) = store.sums.account.admit(order.price, &order.allowance) {
+    // A request in doubt holds its price already; of a price that rose meanwhile the rest.
+    let price = if first { order.price } else { order.price.max(row.standing.price) };
+    let more = price.saturating_sub(row.standing.held);
+    if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
         return Ok(Armed::Refused(refusal));
     }
-    let row = if first { RequestRow { standing: Standing { price: order.price, ..row.standing }, ..row } } else { row };
-    moved(store, &row, &step)?;
+    row.standing.price = price;
+    moved(store, &row, &step, None)?;
     note_attempt(store, &row, order, first)?;
     let path = if first { order.path.clone() } else { row.path.clone().unwrap_or_else(|| order.path.clone()) };
     let body = body(store, row.id)?;
@@ -183,9 +193,13 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
     found.ok_or_else(|| LedgerError::Damaged(format!("there is no request {}", request.0)))
 }
 
-/// Commits a move: the request's row and the sums together.
-pub(super) fn moved(store: &mut Store, row: &RequestRow, step: &Move) -> Result<(), LedgerError> {
-    use crate::model::state::Hold;
+/// Commits a move: the request's row and the sums together. `key` is the key of the next generation, where the move makes one.
+pub(super) fn moved(
+    store: &mut Store,
+    row: &RequestRow,
+    step: &Move,
+    key: Option<IdempotencyKey>,
+) -> Result<(), LedgerError> {
     let standing = &row.standing;
     let held = match step.hold {
         Hold::Keep => standing.held,
@@ -213,14 +227,15 @@ pub(super) fn moved(store: &mut Store, row: &RequestRow, step: &Move) -> Result<
             step.possibly_charged
         ])?;
     if step.next_generation {
+        let key = key.ok_or_else(|| LedgerError::Damaged("a new generation came without its key".to_owned()))?;
         store
             .conn
             .prepare_cached(
                 "UPDATE request SET generation = generation + 1, cached_refusals = cached_refusals + ?2,
                  refusals_in_row = 0, first_armed_at = NULL, first_armed_at_server = NULL, scope = NULL, failure = NULL,
-                 key = NULL WHERE id = ?1",
+                 key = ?3 WHERE id = ?1",
             )?
-            .execute(params![row.id, step.cached_refusal])?;
+            .execute(params![row.id, step.cached_refusal, key.as_bytes()])?;
     }
     Ok(())
 }

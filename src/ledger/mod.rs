@@ -50,16 +50,22 @@ pub enum LedgerError {
     )]
     Version { found: i64 },
     #[error(
-        "the columns of `{check}` are fixed by the first run and differ now (carried or answer columns); restore them, or start a new campaign"
+        "the columns of `{check}` are fixed by the first run and differ now (format, carried or answer columns); restore them, or start a new campaign"
     )]
     Layout { check: String },
     #[error(
         "the campaign was begun without the check `{check}`, and its rows are taken; leave the check out, or start a new campaign with `--campaign NAME`"
     )]
     NewCheck { check: String },
+    #[error(
+        "the campaign was begun with the check `{check}`, and this run leaves it out; bring it back, or start a new campaign with `--campaign NAME`"
+    )]
+    MissingCheck { check: String },
+    #[error("another process began this campaign just now; run again to go on with it")]
+    BegunMeanwhile,
     #[error("the ledger is damaged: {0}; restore it from a backup, its receipts are worth credits")]
     Damaged(String),
-    #[error("the ledger stopped: {cause}; nothing more was sent; make room or repair the disk and run again")]
+    #[error("the ledger stopped ({cause}); nothing was sent after that; make room or repair the disk and run again")]
     Stopped { cause: String },
     #[error(transparent)]
     IllegalMove(#[from] crate::model::state::IllegalMove),
@@ -77,6 +83,8 @@ impl LedgerError {
                 | LedgerError::Identity { .. }
                 | LedgerError::Layout { .. }
                 | LedgerError::NewCheck { .. }
+                | LedgerError::MissingCheck { .. }
+                | LedgerError::BegunMeanwhile
         )
     }
 }

@@ -45,15 +45,6 @@ impl Ledger {
             Ok(())
         })
     }
-
-    /// How many answers wait for a part.
-    pub async fn unpublished(&self) -> Result<u64, LedgerError> {
-        self.write(|store| {
-            let sql = "SELECT count(*) FROM unpublished";
-            Ok(store.conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
-        })
-        .await
-    }
 }
 
 fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<Part>, LedgerError> {

@@ -137,11 +137,6 @@ impl Reading {
         Ok(parts.collect::<Result<_, _>>()?)
     }
 
-    /// Requests that may be sent, in input order, after the request `after`.
-    pub fn planned(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        self.in_state(State::Planned, after, count)
-    }
-
     /// Requests in this state, in input order, after the request `after`, with the catalogue name of their check.
     pub fn in_state(
         &self,
@@ -169,17 +164,22 @@ impl Reading {
         Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Whether a request of this content is answered or failed.
-    pub fn is_settled(&self, key: &IdempotencyKey) -> Result<bool, LedgerError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE content = ?1 AND state IN (10, 11))";
-        Ok(self.conn.prepare_cached(sql)?.query_row([key.as_bytes()], |row| row.get(0))?)
+    /// Whether the request of this key or body is answered or failed.
+    pub fn is_settled(&self, key: &IdempotencyKey, sold: &str, body: &[u8]) -> Result<bool, LedgerError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE content = ?1 AND state IN (10, 11)
+                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND sold = ?3 AND state IN (10, 11))";
+        let params = params![key.as_bytes(), super::arm::digest(body), sold];
+        Ok(self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
-    /// Failed requests that are proven uncharged: each with the catalogue name of its check, and its failure.
-    pub fn retryable(&self) -> Result<Vec<(RequestId, String, Failure)>, LedgerError> {
-        let sql = "SELECT id, sold, failure FROM request WHERE state = 11 AND possibly_charged = 0 ORDER BY id";
-        let mut select = self.conn.prepare(sql)?;
-        let found = select.query_map([], |row| Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?)))?;
+    /// Failed requests after `after` that are proven uncharged: each with the catalogue name of its check, and its failure.
+    pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String, Failure)>, LedgerError> {
+        let sql = "SELECT id, sold, failure FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1
+                   ORDER BY id LIMIT ?2";
+        let mut select = self.conn.prepare_cached(sql)?;
+        let found = select.query_map(params![after.0, count as i64], |row| {
+            Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?))
+        })?;
         let read = |one: Result<(RequestId, String, String), rusqlite::Error>| {
             let (id, sold, failure) = one?;
             Ok((id, sold, failure_of(&failure)?))

@@ -1,13 +1,10 @@
 //! Quarantined requests and what a person decides about them. Who, when and why are recorded with the move, in one
 //! transaction.
 
-use super::{
-    Ledger, LedgerError, Reading,
-    arm::{moved, request_row},
-};
+use super::{Ledger, LedgerError, Reading, settle::take_event};
 use crate::model::{
     Credits, Failure, FailureCode, IdempotencyKey, RequestId, Stage,
-    state::{Event, State, next},
+    state::{Event, State},
 };
 use rusqlite::params;
 
@@ -56,34 +53,27 @@ impl Ledger {
         decided_by: String,
         now_us: i64,
     ) -> Result<State, LedgerError> {
-        self.write(move |store| {
-            let row = request_row(store, request)?;
-            let event = match decision {
-                Decision::WriteOff => Event::WriteOff,
-                Decision::SendAgain => Event::SendAgain,
-            };
-            let step = next(&row.standing, event)?;
-            moved(store, &row, &step)?;
-            if step.next_generation {
-                let sql = "UPDATE request SET key = ?2 WHERE id = ?1";
-                store.conn.execute(sql, params![request.0, next_key.as_bytes()])?;
+        let (event, failure) = match decision {
+            Decision::SendAgain => (Event::SendAgain, None),
+            Decision::WriteOff => {
+                let message = format!("written off by {decided_by}: {reason}");
+                (Event::WriteOff, Some(Failure { stage: Stage::Resolve, code: FailureCode::WrittenOff, message }))
             }
-            if step.state == State::Failed {
-                let failure = Failure {
-                    stage: Stage::Resolve,
-                    code: FailureCode::WrittenOff,
-                    message: format!("written off by {decided_by}: {reason}"),
-                };
-                let text = serde_json::to_string(&failure).expect("a failure is words");
-                store.conn.execute("UPDATE request SET failure = ?2 WHERE id = ?1", params![request.0, text])?;
-            }
-            store.conn.execute(
-                "INSERT INTO decision (request, decision, reason, decided_by, decided_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![request.0, decision.as_str(), reason, decided_by, now_us],
-            )?;
-            Ok(step.state)
-        })
-        .await
+        };
+        let decided = self
+            .write(move |store| {
+                let moved = take_event(store, request, event, Some(next_key), failure.as_ref())?;
+                if moved.is_ok() {
+                    store.conn.execute(
+                        "INSERT INTO decision (request, decision, reason, decided_by, decided_at)
+                         VALUES (?1, ?2, ?3, ?4, ?5)",
+                        params![request.0, decision.as_str(), reason, decided_by, now_us],
+                    )?;
+                }
+                Ok(moved)
+            })
+            .await?;
+        Ok(decided?)
     }
 }
 

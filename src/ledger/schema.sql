@@ -34,7 +34,8 @@ CREATE TABLE split (
     next_row_number INTEGER NOT NULL,
     sha256          BLOB NOT NULL, -- of the source's bytes up to end_offset
     records         BLOB NOT NULL, -- zstd of JSON lines
-    taken_at        INTEGER NOT NULL
+    taken_at        INTEGER NOT NULL,
+    UNIQUE (source, next_row_number)
 ) STRICT;
 
 -- A row and a check: ends in exactly one of a request, a failure, a skip. Ids grow in input order.
@@ -79,6 +80,7 @@ CREATE TABLE request (
     verdict          TEXT,
     finding          TEXT
 ) STRICT;
+CREATE INDEX request_of_body ON request (digest);
 CREATE INDEX request_unanswered ON request (state, id) WHERE state <> 10;
 
 CREATE TABLE attempt (

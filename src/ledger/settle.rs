@@ -9,7 +9,7 @@ use super::{
 use crate::model::{
     Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
     budget::Reading,
-    state::{Event, Hold, Outcome, State, next},
+    state::{Event, Hold, IllegalMove, Outcome, State, next},
 };
 use rusqlite::params;
 
@@ -67,7 +67,8 @@ impl Ledger {
         self.write(recover).await
     }
 
-    /// Moves a request by an event that is no attempt; its new state. `key` is the key of the next generation.
+    /// Moves a request by an event that is no attempt; its new state. `key` is the key of the next generation, `failure`
+    /// what it fails with. A move the state machine does not have changes nothing.
     pub async fn event(
         &self,
         request: RequestId,
@@ -75,20 +76,15 @@ impl Ledger {
         key: Option<IdempotencyKey>,
         failure: Option<Failure>,
     ) -> Result<State, LedgerError> {
+        let moved = self.write(move |store| take_event(store, request, event, key, failure.as_ref())).await?;
+        Ok(moved?)
+    }
+
+    /// Nothing is sent before this moment, in this run or a later one.
+    pub async fn pause_until(&self, until_us: i64) -> Result<(), LedgerError> {
         self.write(move |store| {
-            let row = request_row(store, request)?;
-            let step = next(&row.standing, event)?;
-            moved(store, &row, &step)?;
-            if step.next_generation {
-                let key =
-                    key.ok_or_else(|| LedgerError::Damaged("a new generation came without its key".to_owned()))?;
-                let sql = "UPDATE request SET key = ?2 WHERE id = ?1";
-                store.conn.prepare_cached(sql)?.execute(params![request.0, key.as_bytes()])?;
-            }
-            if step.state == State::Failed {
-                note_failure(store, request, failure.as_ref())?;
-            }
-            Ok(step.state)
+            store.sums.paused_until_us = store.sums.paused_until_us.max(Some(until_us));
+            Ok(())
         })
         .await
     }
@@ -126,10 +122,30 @@ impl Ledger {
     }
 }
 
+/// Moves a request by an event; an illegal one is the caller's to judge, and no reason for the ledger to stop.
+pub(super) fn take_event(
+    store: &mut Store,
+    request: RequestId,
+    event: Event,
+    key: Option<IdempotencyKey>,
+    failure: Option<&Failure>,
+) -> Result<Result<State, IllegalMove>, LedgerError> {
+    let row = request_row(store, request)?;
+    let step = match next(&row.standing, event) {
+        Ok(step) => step,
+        Err(illegal) => return Ok(Err(illegal)),
+    };
+    moved(store, &row, &step, key)?;
+    if step.state == State::Failed {
+        note_failure(store, request, failure)?;
+    }
+    Ok(Ok(step.state))
+}
+
 fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
     let row = request_row(store, settlement.request)?;
     let step = next(&row.standing, Event::Attempted(settlement.outcome))?;
-    moved(store, &row, &step)?;
+    moved(store, &row, &step, None)?;
     store
         .conn
         .prepare_cached(
@@ -219,7 +235,7 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
     for id in &armed {
         let row = request_row(store, RequestId(*id))?;
         let step = next(&row.standing, Event::FoundArmed)?;
-        moved(store, &row, &step)?;
+        moved(store, &row, &step, None)?;
         let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
         store.conn.prepare_cached(sql)?.execute([*id])?;
     }

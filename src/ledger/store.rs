@@ -12,6 +12,8 @@ pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
     saved: Sums,
+    /// It was made by this opening.
+    pub(super) created: bool,
     /// The id of the next ask.
     pub(super) next_ask: i64,
     /// Held as long as the store lives; the operating system lets go of it when the process dies.
@@ -33,7 +35,8 @@ impl Store {
         conn.pragma_update(None, "cache_size", -16_384)?;
         conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         conn.set_prepared_statement_cache_capacity(64);
-        let mut store = Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, _lock: lock };
+        let mut store =
+            Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, created: false, _lock: lock };
         match version(&store.conn)? {
             0 => store.create(brought, now_us)?,
             SCHEMA_VERSION => store.load(brought)?,
@@ -49,6 +52,7 @@ impl Store {
         self.save_sums()?;
         self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         self.conn.execute_batch("COMMIT")?;
+        self.created = true;
         Ok(())
     }
 

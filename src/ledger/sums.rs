@@ -63,9 +63,11 @@ impl Sums {
         let account = &mut self.account;
         match hold {
             Hold::Keep => {}
+            // What is held already is part of the price.
             Hold::Take => {
-                account.held = account.held + price;
-                account.armed = account.armed + price;
+                let more = price.saturating_sub(held);
+                account.held = account.held + more;
+                account.armed = account.armed + more;
             }
             Hold::Release => account.held = account.held.saturating_sub(held),
             Hold::Charge(charge) => {

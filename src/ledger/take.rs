@@ -74,12 +74,25 @@ pub struct CheckUseRow {
 }
 
 impl Ledger {
-    /// Records the checks of the campaign, or compares them with what is recorded; gives their numbers in order.
+    /// Records the checks of the campaign, or compares them with what is recorded; gives their numbers in order. Once rows
+    /// are taken the checks are what they are: an ask that is missing of one row would be missing for ever.
     pub async fn check_uses(&self, uses: Vec<CheckUseRow>) -> Result<Vec<i64>, LedgerError> {
-        self.write(move |store| Ok(uses.iter().map(|one| check_use(store, one)).collect::<Vec<_>>()))
-            .await?
-            .into_iter()
-            .collect()
+        self.write(move |store| {
+            let known = known_check_uses(store)?;
+            if let Err(refusal) = compare_check_uses(&known, &uses, store.sums.rows > 0) {
+                return Ok(Err(refusal));
+            }
+            let number = |one: &CheckUseRow| match known.iter().find(|(_, row)| row.name == one.name) {
+                Some((id, _)) => Ok(*id),
+                None => {
+                    let sql = "INSERT INTO check_use (name, sold, layout) VALUES (?1, ?2, ?3)";
+                    store.conn.execute(sql, params![one.name, one.sold, one.layout])?;
+                    Ok(store.conn.last_insert_rowid())
+                }
+            };
+            uses.iter().map(number).collect::<Result<Vec<i64>, LedgerError>>().map(Ok)
+        })
+        .await?
     }
 
     /// Records the sources of the campaign in their order, once; gives their numbers in order. A source is known by its
@@ -92,6 +105,12 @@ impl Ledger {
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             if !known.is_empty() {
+                // A source of which nothing was read may still be another one.
+                for (id, name) in known.iter().zip(&names) {
+                    let sql = "UPDATE source SET name = ?2 WHERE id = ?1
+                               AND NOT EXISTS (SELECT 1 FROM split WHERE split.source = source.id)";
+                    store.conn.execute(sql, params![id, name])?;
+                }
                 return Ok(known);
             }
             let insert = |name: &String| {
@@ -103,10 +122,11 @@ impl Ledger {
         .await
     }
 
-    /// Remembers how a source is laid out (format, delimiter, header), once.
+    /// Remembers how a source is laid out (format, delimiter, header), for good from its first split on.
     pub fn source_layout(&self, source: i64, layout: String) -> Result<(), LedgerError> {
         self.write_blocking(move |store| {
-            let sql = "UPDATE source SET layout = ?2 WHERE id = ?1 AND layout IS NULL";
+            let sql = "UPDATE source SET layout = ?2 WHERE id = ?1
+                       AND NOT EXISTS (SELECT 1 FROM split WHERE split.source = source.id)";
             store.conn.execute(sql, params![source, layout])?;
             Ok(())
         })
@@ -131,23 +151,26 @@ impl Ledger {
     }
 }
 
-fn check_use(store: &Store, wanted: &CheckUseRow) -> Result<i64, LedgerError> {
-    let known = store
-        .conn
-        .query_row("SELECT id, sold, layout FROM check_use WHERE name = ?1", [&wanted.name], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-        })
-        .optional()?;
-    match known {
-        Some((id, sold, layout)) if sold == wanted.sold && layout == wanted.layout => Ok(id),
-        Some(_) => Err(LedgerError::Layout { check: wanted.name.clone() }),
-        // Its asks of the rows that are taken would be missing for ever: no publication could add up again.
-        None if store.sums.rows > 0 => Err(LedgerError::NewCheck { check: wanted.name.clone() }),
-        None => {
-            let sql = "INSERT INTO check_use (name, sold, layout) VALUES (?1, ?2, ?3)";
-            store.conn.execute(sql, params![wanted.name, wanted.sold, wanted.layout])?;
-            Ok(store.conn.last_insert_rowid())
+fn known_check_uses(store: &Store) -> Result<Vec<(i64, CheckUseRow)>, LedgerError> {
+    let mut select = store.conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
+    let known = select.query_map([], |row| {
+        Ok((row.get(0)?, CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
+    })?;
+    Ok(known.collect::<Result<_, _>>()?)
+}
+
+fn compare_check_uses(known: &[(i64, CheckUseRow)], uses: &[CheckUseRow], rows_taken: bool) -> Result<(), LedgerError> {
+    for one in uses {
+        match known.iter().find(|(_, row)| row.name == one.name) {
+            Some((_, row)) if row == one => {}
+            Some(_) => return Err(LedgerError::Layout { check: one.name.clone() }),
+            None if rows_taken => return Err(LedgerError::NewCheck { check: one.name.clone() }),
+            None => {}
         }
+    }
+    match known.iter().find(|(_, row)| !uses.iter().any(|one| one.name == row.name)) {
+        Some((_, row)) => Err(LedgerError::MissingCheck { check: row.name.clone() }),
+        None => Ok(()),
     }
 }
 
@@ -248,10 +271,15 @@ fn take_request(
     fields: &str,
     body: &[u8],
 ) -> Result<i64, LedgerError> {
+    let digest = super::arm::digest(body);
+    // By key, and by body: content that is mapped and content that is a default may make one and the same request.
     let known = store
         .conn
-        .prepare_cached("SELECT id, state FROM request WHERE content = ?1")?
-        .query_row([key.as_bytes()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .prepare_cached(
+            "SELECT id, state FROM request WHERE content = ?1
+             UNION ALL SELECT id, state FROM request WHERE digest = ?2 AND sold = ?3 LIMIT 1",
+        )?
+        .query_row(params![key.as_bytes(), digest, sold], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         .optional()?;
     if let Some((id, state)) = known {
         if state == State::Answered.code() {
@@ -265,7 +293,7 @@ fn take_request(
         .prepare_cached(
             "INSERT INTO request (content, sold, first_ask, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![key.as_bytes(), sold, ask, fields, body, super::arm::digest(body)])?;
+        .execute(params![key.as_bytes(), sold, ask, fields, body, digest])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     Ok(store.conn.last_insert_rowid())
 }

@@ -35,6 +35,7 @@ pub struct Ledger {
     seat: Taken,
     seen: Arc<Seen>,
     path: PathBuf,
+    created: bool,
 }
 
 /// A seat that is taken.
@@ -59,6 +60,7 @@ impl Ledger {
     /// Another process holds it, it belongs to another campaign, it has another version, or it cannot be opened.
     pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
         let store = Store::open(path, identity, now_us)?;
+        let created = store.created;
         let seen = Arc::new(Seen { sums: Mutex::new(store.sums.clone()), fault: Mutex::default() });
         let seat = match seat {
             Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
@@ -72,12 +74,17 @@ impl Ledger {
                 Taken::Thread { works: Some(works), writer: Some(writer) }
             }
         };
-        Ok(Ledger { seat, seen, path: path.to_owned() })
+        Ok(Ledger { seat, seen, path: path.to_owned(), created })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether this opening made it: nobody took or sent anything before.
+    pub fn was_created(&self) -> bool {
+        self.created
     }
 
     /// The sums as of the last commit.
@@ -178,12 +185,14 @@ impl Drop for Ledger {
 
 fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
     while let Ok(first) = works.recv() {
-        match write_group(&mut store, first, works) {
-            Ok(delivers) => {
+        let mut delivers = Vec::new();
+        match write_group(&mut store, first, works, &mut delivers) {
+            Ok(()) => {
                 seen.note(&store.sums);
                 delivers.into_iter().for_each(|deliver| deliver());
             }
             Err(error) => {
+                // Before the waiting callers are let go: they ask why.
                 seen.fail(&error);
                 return;
             }
@@ -191,14 +200,19 @@ fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
     }
 }
 
-fn write_group(store: &mut Store, first: Work, works: &Receiver<Work>) -> Result<Vec<Deliver>, LedgerError> {
+/// Commits the works that wait; `delivers` are to be called after it, or dropped.
+fn write_group(
+    store: &mut Store,
+    first: Work,
+    works: &Receiver<Work>,
+    delivers: &mut Vec<Deliver>,
+) -> Result<(), LedgerError> {
     store.begin()?;
-    let mut delivers = vec![first(store)?];
+    delivers.push(first(store)?);
     while delivers.len() < GROUP_MAX
         && let Ok(work) = works.try_recv()
     {
         delivers.push(work(store)?);
     }
-    store.commit()?;
-    Ok(delivers)
+    store.commit()
 }

@@ -119,11 +119,21 @@ impl Outcome {
     }
 }
 
+/// How old the key of a request in doubt is, by this machine's clock and the service's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeyAge {
+    Alive,
+    /// Within two hours of the end of its life, or beyond.
+    Over,
+    /// The two clocks disagree about it: nobody can say.
+    Disputed,
+}
+
 /// Something that happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// About to be sent; `key_alive` and `same_api_key` are judged from the ledger before.
-    Arm { key_alive: bool, same_api_key: bool },
+    /// About to be sent; `age` and `same_api_key` are judged from the ledger before.
+    Arm { age: KeyAge, same_api_key: bool },
     /// The attempt under way ended.
     Attempted(Outcome),
     /// The attempt under way was found at start: the process died.
@@ -164,6 +174,7 @@ pub struct Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     Keep,
+    /// The price is held; what is held already is part of it.
     Take,
     Release,
     /// The hold goes, this much was charged.
@@ -191,6 +202,8 @@ pub enum IllegalMove {
     KeyLifeOver,
     #[error("a request in doubt is not sent again under another API key")]
     OtherApiKey,
+    #[error("this machine's clock and the service's disagree about the age of a key")]
+    ClocksApart,
     #[error("a request that may have been charged is not retried under a new key")]
     NotProven,
     #[error("three keys of this request met a cached refusal")]
@@ -215,9 +228,10 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
     let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
     match (standing.state, event) {
         (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
-        (State::InDoubt | State::Repeating, Event::Arm { key_alive: false, .. }) => Err(IllegalMove::KeyLifeOver),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) => Err(IllegalMove::KeyLifeOver),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksApart),
         (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. }) => Err(IllegalMove::OtherApiKey),
-        (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Keep)),
+        (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
 
         (State::Armed, Event::FoundArmed) => Ok(in_doubt),
         (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {

@@ -14,7 +14,7 @@ fn after(outcome: Outcome, unproven: u32) -> (State, Hold, u32) {
     (moved.state, moved.hold, moved.unproven)
 }
 
-const ARM: Event = Event::Arm { key_alive: true, same_api_key: true };
+const ARM: Event = Event::Arm { age: KeyAge::Alive, same_api_key: true };
 
 #[test]
 fn a_proven_refusal_frees_the_hold_only_when_nothing_is_in_doubt_before_it() {
@@ -54,13 +54,14 @@ fn the_charge_is_the_stated_one_and_after_a_doubt_the_larger() {
 fn an_in_doubt_request_keeps_its_hold_and_is_re_sent_inside_life_under_the_same_api_key_only() {
     for state in [State::InDoubt, State::Repeating] {
         let moved = next(&standing(state, 1), ARM).unwrap();
-        assert_eq!((moved.state, moved.hold, moved.unproven), (State::Armed, Hold::Keep, 1));
-        let arm = |key_alive, same_api_key| next(&standing(state, 1), Event::Arm { key_alive, same_api_key });
-        assert_eq!(arm(false, true), Err(IllegalMove::KeyLifeOver));
-        assert_eq!(arm(true, false), Err(IllegalMove::OtherApiKey));
+        assert_eq!((moved.state, moved.hold, moved.unproven), (State::Armed, Hold::Take, 1));
+        let arm = |age, same_api_key| next(&standing(state, 1), Event::Arm { age, same_api_key });
+        assert_eq!(arm(KeyAge::Over, true), Err(IllegalMove::KeyLifeOver));
+        assert_eq!(arm(KeyAge::Disputed, true), Err(IllegalMove::ClocksApart));
+        assert_eq!(arm(KeyAge::Alive, false), Err(IllegalMove::OtherApiKey));
         assert_eq!(next(&standing(state, 1), Event::LifeOver).unwrap().state, State::Quarantined);
     }
-    let fresh = next(&standing(State::Planned, 0), Event::Arm { key_alive: false, same_api_key: false }).unwrap();
+    let fresh = next(&standing(State::Planned, 0), Event::Arm { age: KeyAge::Over, same_api_key: false }).unwrap();
     assert_eq!((fresh.state, fresh.hold), (State::Armed, Hold::Take), "an unsent request has no key to outlive");
 }
 

@@ -70,7 +70,6 @@ pub enum Stop {
     },
     Unauthorised {
         status: u16,
-        message: String,
     },
     /// 3xx, 404, 405 on a submit route.
     Misrouted {
@@ -113,6 +112,8 @@ pub enum Stop {
         least: u64,
         most: u64,
     },
+    /// The input cannot be read or mapped any further; the error says why.
+    InputFailed,
     TimeIsUp,
     Interrupted,
     Terminated,
@@ -138,6 +139,7 @@ impl Stop {
             Stop::TooManyErrors { .. } | Stop::Alike { .. } | Stop::Unrecognised { .. } | Stop::ExpectedRows { .. } => {
                 ExitCode::Guard
             }
+            Stop::InputFailed => ExitCode::Usage,
             Stop::TimeIsUp => ExitCode::TimeIsUp,
             Stop::Interrupted => ExitCode::Interrupted,
             Stop::Terminated => ExitCode::Terminated,
@@ -167,11 +169,11 @@ impl fmt::Display for Stop {
             ),
             Stop::NoCredits { balance, price } => write!(
                 f,
-                "the service says there are not enough credits: the balance is {balance}, the next request costs {price}; \
-                 top up the account and run again"
+                "the service says there are not enough credits (balance {balance}, table price {price}); top up the account, \
+                 or mend the price, and run again"
             ),
-            Stop::Unauthorised { status, message } => {
-                write!(f, "the service refuses the API key (HTTP {status}: {message}); check it and run again")
+            Stop::Unauthorised { status } => {
+                write!(f, "the service refuses the API key (HTTP {status}); check it and run again")
             }
             Stop::Misrouted { status, path } => write!(
                 f,
@@ -212,8 +214,8 @@ impl fmt::Display for Stop {
             ),
             Stop::Alike { count, message } => write!(
                 f,
-                "{count} requests in a row were refused alike ({message}); look at failures/, mend what they share, and \
-                 run again (an explicit --max-errors lifts this guard)"
+                "{count} requests in a row were refused alike ({message}); look at failures/ and mend what they share; \
+                 run --retry refused asks for them again (an explicit --max-errors lifts this guard)"
             ),
             Stop::Unrecognised { check, unrecognised, of } => write!(
                 f,
@@ -223,6 +225,7 @@ impl fmt::Display for Stop {
             Stop::ExpectedRows { found, least, most } => {
                 write!(f, "the input has {found} rows, --expect-rows says {least} to {most}")
             }
+            Stop::InputFailed => f.write_str("the input cannot be read on"),
             Stop::TimeIsUp => f.write_str("the time given with --for is up; run again to go on"),
             Stop::Interrupted => f.write_str("interrupted; run again to go on"),
             Stop::Terminated => f.write_str("terminated; run again to go on"),

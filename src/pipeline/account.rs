@@ -2,7 +2,7 @@
 
 use super::{
     campaign::Service,
-    flight::{Crew, PUSH_BACK_MAX, meet, micros},
+    flight::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, meet, micros},
 };
 use crate::{
     client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, retry_after},
@@ -53,9 +53,17 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<Credits, Stop>, Error> {
                 note(crew, &exchange, balance.credits, before).await?;
                 return Ok(Ok(balance.credits));
             }
-            Look::Stop(stop) => return Ok(Err(stop)),
+            Look::Stop(stop) => {
+                if let Stop::PushedBack { until_us } = stop {
+                    let kept_max = crew.clock.now_us().saturating_add(micros(PAUSE_KEPT_MAX));
+                    crew.ledger.pause_until(until_us.min(kept_max)).await?;
+                }
+                return Ok(Err(stop));
+            }
             Look::PushedBack { wait, message } => {
                 last = message;
+                let until_us = crew.clock.now_us().saturating_add(micros(wait));
+                crew.ledger.pause_until(until_us).await?;
                 crew.throttle.pause_until(tokio::time::Instant::now() + wait);
             }
             Look::Again { wait, message } => {
@@ -89,7 +97,7 @@ fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut
             Some(balance) => Look::Balance(balance),
             None => Look::Stop(Stop::BalanceUnreadable),
         },
-        401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status, message }),
+        401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status }),
         429 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
             RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
                 Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(micros(wait)) })

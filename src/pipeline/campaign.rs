@@ -10,13 +10,14 @@ use crate::{
     client::{self, ApiKey, InProcess},
     error::Error,
     ledger::Seat,
-    mapping::{CheckUse, Mapping, MappingOptions},
-    model::{Clock, Credits, KeySecret, Mode, budget::Allowance},
+    mapping::{CheckUse, Mapping, MappingOptions, key_of_generation},
+    model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance},
     sink::OutputFormat,
     source::SourceOptions,
     template::Tables,
     throttle::Rate,
 };
+use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -154,6 +155,11 @@ impl Campaign {
             tables: Tables(self.tables.clone()),
         };
         Ok(Mapping::new(&self.catalogue, &self.uses, options)?)
+    }
+
+    /// The key of a request's generation.
+    pub fn key_of(&self, sold: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
+        key_of_generation(&self.name, self.mode, sold, fields, generation, self.key_secret.as_ref())
     }
 
     /// What one request of a check costs: nothing in sandbox, and the table price in production.
@@ -325,7 +331,9 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
 
 fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
     let paths = &file.input.paths;
-    if let Some((_, twice)) = paths.iter().enumerate().find(|(at, path)| paths[..*at].contains(path)) {
+    let whole = |path: &PathBuf| base.join(path).canonicalize().unwrap_or_else(|_| path.clone());
+    let known: Vec<PathBuf> = paths.iter().map(whole).collect();
+    if let Some((_, twice)) = paths.iter().enumerate().find(|(at, _)| known[..*at].contains(&known[*at])) {
         return Err(Error::Config(format!("input {} is named twice", twice.display())));
     }
     let input = |path: &PathBuf| Input {

@@ -11,10 +11,10 @@ use crate::{
     model::{RequestId, state::State},
 };
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
-/// States in the order they are served. Each is read once, upwards: a request that returns to a state during the run is
-/// held in memory by the send loop and lies below the cursor.
+/// States in the order they are served, each read once, upwards. A request that changes its state during the run may come
+/// into a later page: what was in doubt at first is remembered, so that no request is ever on its way twice.
 const ORDER: [State; 3] = [State::InDoubt, State::Repeating, State::Planned];
 
 /// Reads the ledger for the send loop.
@@ -23,13 +23,15 @@ pub struct Feeder {
     stage: usize,
     after: RequestId,
     dry: bool,
+    /// Requests given out that were in doubt.
+    given: HashSet<RequestId>,
     /// Nothing is given before all rows are taken.
     wait_for_rows: bool,
 }
 
 impl Feeder {
     pub fn new(reading: Reading, wait_for_rows: bool) -> Feeder {
-        Feeder { reading, stage: 0, after: RequestId(0), dry: false, wait_for_rows }
+        Feeder { reading, stage: 0, after: RequestId(0), dry: false, given: HashSet::new(), wait_for_rows }
     }
 
     /// Whether nothing is left and nothing more will come.
@@ -63,8 +65,16 @@ impl Feeder {
             };
             self.after = *last;
             // A check that is no longer in the campaign file keeps its requests pending.
-            let known = page.into_iter().filter(|(_, name)| sold.contains_key(name));
-            ready.extend(known.map(|(request, name)| Try::new(request, name)));
+            let in_doubt = ORDER[self.stage] != State::Planned;
+            for (request, name) in page.into_iter().filter(|(_, name)| sold.contains_key(name)) {
+                if self.given.contains(&request) {
+                    continue;
+                }
+                if in_doubt {
+                    self.given.insert(request);
+                }
+                ready.push_back(Try::new(request, name, in_doubt));
+            }
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ use std::{
 
 /// A push-back longer than this stops the run instead of holding it.
 pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
+/// A push-back is kept for later runs for this long at most.
+pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// A 429 that states no time pauses all sends this long.
 const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
@@ -53,8 +55,12 @@ pub struct Try {
     pub sold: String,
     /// Attempts used up in this run.
     pub attempts: u32,
-    /// Times it was put off without using up an attempt.
-    pub put_off: u32,
+    /// It may have been charged: it holds its price and is settled before anything new is begun.
+    pub in_doubt: bool,
+    /// Times in this run that it was pending.
+    pub repeats: u32,
+    /// 429s in a row in this run.
+    pub push_backs: u32,
     /// 429s in a row, each after an answer to somebody else: the rate is fine, the refusal is cached under the key.
     pub cached: u32,
     pub answers_at_refusal: u64,
@@ -62,9 +68,19 @@ pub struct Try {
 }
 
 impl Try {
-    pub fn new(request: RequestId, sold: String) -> Try {
+    pub fn new(request: RequestId, sold: String, in_doubt: bool) -> Try {
         let delays = Delays::new(request.0.unsigned_abs() ^ 0x5eed);
-        Try { request, sold, attempts: 0, put_off: 0, cached: 0, answers_at_refusal: 0, delays }
+        Try {
+            request,
+            sold,
+            attempts: 0,
+            in_doubt,
+            repeats: 0,
+            push_backs: 0,
+            cached: 0,
+            answers_at_refusal: 0,
+            delays,
+        }
     }
 }
 
@@ -88,6 +104,8 @@ pub struct Attempted {
     pub judgement: Option<Judgement>,
     pub http_status: Option<u16>,
     pub remaining: Option<Credits>,
+    /// The reply states what it cost.
+    pub stated: bool,
     pub push_back: Option<PushBack>,
     /// What refusals alike have in common: status and code, never the service's free text.
     pub alike: String,
@@ -164,13 +182,23 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange, mut he
         now_us,
         answer,
         failure: (heard.outcome == Outcome::Refused).then(|| refusal(&heard)),
-        pause_until_us: pause.map(|pause| now_us.saturating_add(micros(pause))),
+        // A time that no run will live to see is a defect of the service, not a reason to stand still for ever.
+        pause_until_us: pause.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
         server_offset_us: heard.server_now_us.map(|server| server - now_us),
     };
     if let Some(pause) = pause {
         crew.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
     }
     let settled = crew.ledger.settle(settlement).await?;
+    tracing::debug!(
+        request = sent.request.0,
+        attempt = sent.attempt,
+        outcome = heard.outcome.as_str(),
+        status = heard.http_status,
+        latency_ms,
+        state = settled.state.as_str(),
+        "attempt"
+    );
     let code = heard.code.as_deref().unwrap_or("no code");
     Ok(Landed::Attempted(Box::new(Attempted {
         settled,
@@ -178,6 +206,7 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange, mut he
         judgement,
         http_status: heard.http_status,
         remaining: heard.remaining,
+        stated: matches!(heard.outcome, Outcome::Answered { stated: Some(_) }),
         push_back: heard.push_back,
         alike: format!("HTTP {} {code}", heard.http_status.unwrap_or_default()),
         message: heard.message,

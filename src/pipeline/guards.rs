@@ -13,6 +13,8 @@ const ERRORS_AFTER: u64 = 50;
 const UNRECOGNISED_FIRST: u64 = 20;
 /// From here on the share of unrecognised answers means something.
 const UNRECOGNISED_AFTER: u64 = 100;
+/// So many attempts in a row without an answer, although the account can be read, and twice as many as are under way.
+const UNANSWERED_MAX: u64 = 50;
 /// So many refusals alike in a row pause the run.
 const ALIKE_MAX: u64 = 5;
 /// So many 2xx in a row that are no answers pause the run.
@@ -26,6 +28,7 @@ pub struct Watch {
     by_check: BTreeMap<String, (u64, u64)>,
     alike: (String, u64),
     strangers: u64,
+    unanswered: u64,
 }
 
 impl Watch {
@@ -34,6 +37,7 @@ impl Watch {
         self.answered += 1;
         self.alike = (String::new(), 0);
         self.strangers = 0;
+        self.unanswered = 0;
         let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
         *of += 1;
         *unrecognised += u64::from(verdict == Verdict::Unrecognised);
@@ -50,6 +54,7 @@ impl Watch {
     pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
         self.strangers = 0;
+        self.unanswered = 0;
         if self.alike.0 == message {
             self.alike.1 += 1;
         } else {
@@ -60,6 +65,15 @@ impl Watch {
         }
         let of = self.refused + self.answered;
         too_many(guards, self.refused, of, "be accepted by the service")
+    }
+
+    /// An attempt met no working service.
+    pub fn unanswered(&mut self, in_flight: usize) -> Option<Stop> {
+        self.unanswered += 1;
+        let most = UNANSWERED_MAX.max(2 * in_flight as u64);
+        (self.unanswered >= most).then(|| Stop::Unavailable {
+            message: format!("{most} attempts in a row had no answer, although the account can be read"),
+        })
     }
 
     /// A 2xx that is no answer of the service.

@@ -35,6 +35,8 @@ pub struct IntakeProgress {
     pub rows: u64,
     /// Nothing more will be taken by this run.
     pub done: bool,
+    /// Because the input could not be read or mapped any further.
+    pub failed: bool,
 }
 
 /// All inputs of a campaign, opened and bound.
@@ -44,6 +46,7 @@ pub struct Intake {
     id: Option<String>,
     carry: Vec<String>,
     clock: Clock,
+    of_files: bool,
 }
 
 struct Opened {
@@ -79,6 +82,7 @@ impl Intake {
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
             clock: campaign.clock,
+            of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (at, input) in campaign.inputs.iter().enumerate() {
             let source = known.get(at);
@@ -101,7 +105,8 @@ impl Intake {
     }
 
     fn bind(&mut self, name: String, mut reader: SourceReader, known: Option<&SourceView>) -> Result<(), Error> {
-        let remembered = known.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+        let begun = known.filter(|source| !source.ends.is_empty());
+        let remembered = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
         let (format, _, header) = reader.layout();
         let header = header.map(<[String]>::to_vec);
         let mut first = None;
@@ -113,12 +118,12 @@ impl Intake {
                 first.as_ref().and_then(first_keys)
             }
         };
+        if let Some(columns) = &columns {
+            self.check_columns(columns)?;
+        }
         let bound = match (&columns, format) {
             (None, _) => None,
-            (Some(columns), Format::Csv) => {
-                self.check_columns(columns)?;
-                Some(self.mapping.bind(columns)?)
-            }
+            (Some(columns), Format::Csv) => Some(self.mapping.bind(columns)?),
             (Some(columns), Format::Jsonl) => Some(self.mapping.bind_nested(columns)?),
         };
         let layout_known = remembered.is_some();
@@ -126,7 +131,7 @@ impl Intake {
         Ok(())
     }
 
-    /// The id and carried columns are columns of the header.
+    /// The id and carried columns are columns of the header, or keys of the first object.
     fn check_columns(&self, header: &[String]) -> Result<(), Error> {
         let names = || header.iter().map(String::as_str);
         for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
@@ -148,9 +153,9 @@ impl Intake {
         Arc::clone(&self.mapping)
     }
 
-    /// Whether stopping early loses nothing: a pipe cannot be read twice.
-    pub fn is_repeatable(&self) -> bool {
-        self.opened.iter().all(|source| source.name != "-")
+    /// Whether every input is a file: a pipe may never end, and cannot be read twice.
+    pub fn is_of_files(&self) -> bool {
+        self.of_files
     }
 
     /// The next thing that intake finds, in the order of the inputs; `None` at the end of all of them.
@@ -256,7 +261,7 @@ impl Taking {
     /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
     pub fn run(self, mut intake: Intake) -> Result<(), Error> {
         let result = self.take_all(&mut intake);
-        self.progress.send_modify(|progress| progress.done = true);
+        self.end(&result);
         result
     }
 
@@ -272,8 +277,15 @@ impl Taking {
             Ok(())
         }
         .await;
-        self.progress.send_modify(|progress| progress.done = true);
+        self.end(&result);
         result
+    }
+
+    fn end(&self, result: &Result<(), Error>) {
+        self.progress.send_modify(|progress| {
+            progress.done = true;
+            progress.failed = result.is_err();
+        });
     }
 
     fn take_all(&self, intake: &mut Intake) -> Result<(), Error> {

@@ -39,6 +39,15 @@ impl Judge {
             Some(payload) => self.find(payload, answer),
             None => None,
         };
+        // A clear answer that calls itself a failure is for a person.
+        let failed = answer.get("success") == Some(&Value::Bool(false));
+        let contradicts = failed || answer.get("error").is_some_and(|error| !error.is_null());
+        let found = found.map(|judgement| match judgement.verdict {
+            Verdict::Clear if contradicts => {
+                Judgement { verdict: Verdict::Review, finding: "contradictory_answer".to_owned() }
+            }
+            _ => judgement,
+        });
         found.unwrap_or(Judgement { verdict: Verdict::Unrecognised, finding: "unrecognised".to_owned() })
     }
 
@@ -93,6 +102,12 @@ mod tests {
         assert_eq!(aml(json!({"totalHits": "many"})).0, Verdict::Unrecognised);
         assert_eq!(aml(json!("text")).0, Verdict::Unrecognised);
         assert_eq!(verdict("aml-screening", json!({"success": true})).0, Verdict::Unrecognised);
+    }
+
+    #[test]
+    fn a_clear_answer_that_calls_itself_a_failure_is_for_a_person() {
+        let answer = json!({"success": false, "error": {"code": "X"}, "results": {"match": []}});
+        assert_eq!(verdict("aml-screening", answer).0, Verdict::Review);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Attempts of one request in one run.
 const ATTEMPTS_MAX: u32 = 6;
-/// Push-backs of one request in a row, after which it is left for another run.
+/// 429s of one request in a row, after which the run stops.
 const PUSH_BACKS_MAX: u32 = 30;
 /// So many 429s under one key, each after an answer to somebody else, are a refusal cached under it.
 const CACHED_AFTER: u32 = 3;
@@ -33,6 +33,8 @@ pub enum Next {
     LeftForLater,
     /// The same in sandbox, where it fails.
     AttemptsOver(Try),
+    /// 429 again and again, while nobody else is answered either.
+    RateRefused,
     /// A 429 is cached under its key.
     NewKey(Try),
     /// 402: look at the balance.
@@ -69,6 +71,10 @@ impl Attempted {
 
 /// Decides what comes next. `answered` counts the answers of this run to anybody.
 pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+    one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
+    if attempted.outcome != Outcome::RateLimited {
+        one.push_backs = 0;
+    }
     match (attempted.settled.state, attempted.outcome) {
         (State::Answered, _) => Next::Answered(one),
         (State::Failed | State::Quarantined, _) => Next::Failed,
@@ -77,36 +83,41 @@ pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode)
         (_, Outcome::NoCredits) => Next::AskAccount(one),
         (_, Outcome::RateLimited) => pushed_back(one, attempted, answered, mode),
         (_, Outcome::Pending) => {
-            let delay = growing(REPEAT, one.put_off, REPEAT_MAX);
-            one.put_off += 1;
+            let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
+            one.repeats += 1;
             Next::Again(one, delay)
         }
-        _ => {
-            one.attempts += 1;
-            match mode {
-                _ if one.attempts < ATTEMPTS_MAX => {
-                    let delay = one.delays.next_delay();
-                    Next::Again(one, delay)
-                }
-                Mode::Sandbox => Next::AttemptsOver(one),
-                Mode::Production => Next::LeftForLater,
-            }
+        _ => tried(one, attempted, mode),
+    }
+}
+
+fn tried(mut one: Try, attempted: &Attempted, mode: Mode) -> Next {
+    one.attempts += 1;
+    match (attempted.push_back, mode) {
+        // A 503 may say when to come back, too.
+        (Some(PushBack::Stated(wait)), _) if wait > PUSH_BACK_MAX => Next::PushedBack(wait),
+        _ if one.attempts < ATTEMPTS_MAX => {
+            let delay = one.delays.next_delay();
+            Next::Again(one, delay)
         }
+        (_, Mode::Sandbox) => Next::AttemptsOver(one),
+        (_, Mode::Production) => Next::LeftForLater,
     }
 }
 
 fn pushed_back(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     // The rate is proven fine where somebody else was answered since this one was last refused.
-    one.cached = if one.put_off > 0 && answered > one.answers_at_refusal { one.cached + 1 } else { one.cached };
+    let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
+    one.cached += u32::from(others_answered);
     one.answers_at_refusal = answered;
-    one.put_off += 1;
+    one.push_backs += 1;
     match attempted.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(wait),
         _ if one.cached >= CACHED_AFTER && attempted.may_change_key() => Next::NewKey(one),
-        _ if one.put_off > PUSH_BACKS_MAX => Next::LeftForLater,
+        _ if one.push_backs > PUSH_BACKS_MAX => Next::RateRefused,
         Some(PushBack::Stated(wait)) => Next::Again(one, wait),
         Some(PushBack::Unstated) if mode == Mode::Sandbox => {
-            let delay = growing(COOLDOWN, one.put_off - 1, COOLDOWN_MAX);
+            let delay = growing(COOLDOWN, one.push_backs - 1, COOLDOWN_MAX);
             Next::Again(one, delay)
         }
         // The gate is closed for all; this one waits for it with the others.

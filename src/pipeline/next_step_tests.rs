@@ -14,6 +14,7 @@ fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attemp
         judgement: None,
         http_status,
         remaining: None,
+        stated: false,
         push_back: None,
         alike: String::new(),
         message: String::new(),
@@ -22,7 +23,7 @@ fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attemp
 }
 
 fn one() -> Try {
-    Try::new(RequestId(1), "aml-screening".to_owned())
+    Try::new(RequestId(1), "aml-screening".to_owned(), false)
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::{
     mapping::{AskRequest, Feed, Mapped},
     model::{Credits, FailureCode},
 };
+use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, HashSet},
     time::Duration,
@@ -70,7 +71,7 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
 }
 
 struct Counting {
-    /// Keys of all requests.
+    /// Checks and bodies of all requests, digested.
     seen: HashSet<[u8; 16]>,
     /// Requests not settled yet, by catalogue name.
     unsent: BTreeMap<String, u64>,
@@ -91,9 +92,14 @@ impl Counting {
             match mapped {
                 Mapped::Skipped(_) => plan.skipped += 1,
                 Mapped::Failed(failure) => *plan.rejected.entry(failure.code).or_default() += 1,
-                Mapped::Ask(ask) if self.seen.insert(*ask.key.as_bytes()) => {
+                Mapped::Ask(ask)
+                    if self.seen.insert(request_digest(&campaign.uses[ask.check_index].check, &ask.body)) =>
+                {
                     let one = &campaign.uses[ask.check_index];
-                    let settled = reading.map(|reading| reading.is_settled(&ask.key)).transpose()?.unwrap_or(false);
+                    let settled = reading
+                        .map(|reading| reading.is_settled(&ask.key, &one.check, &ask.body))
+                        .transpose()?
+                        .unwrap_or(false);
                     *self.unsent.entry(one.check.clone()).or_default() += u64::from(!settled);
                     for field in ask.fields.keys() {
                         *plan.filled.entry((one.name().to_owned(), field.clone())).or_default() += 1;
@@ -107,6 +113,17 @@ impl Counting {
         }
         Ok(())
     }
+}
+
+/// Equal body, equal request: the same rule as the ledger's.
+fn request_digest(sold: &str, body: &[u8]) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    hasher.update(sold.as_bytes());
+    hasher.update([0]);
+    hasher.update(body);
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hasher.finalize()[..16]);
+    digest
 }
 
 /// A request as it may be shown: of each text the first sign and its length, numbers and codes as they are.

@@ -28,6 +28,8 @@ pub const PART_ROWS_MAX: u64 = 50_000;
 /// The shape of a check's results, fixed at its first use and kept in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
+    /// One campaign, one format: half of the parts in another would be missing from every glob.
+    pub format: OutputFormat,
     pub carry: Vec<String>,
     pub columns: Vec<ColumnSpec>,
     /// JSON pointers to the part of an answer the columns read.

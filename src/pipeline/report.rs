@@ -21,6 +21,10 @@ pub struct RunReport {
     pub sums: Sums,
     /// Answers of this run.
     pub answered: u64,
+    /// Requests in doubt that were sent under another API key and stay as they are.
+    pub withheld: u64,
+    /// Only so many rows of each input were read.
+    pub limit_rows: Option<u64>,
     /// What was published; nothing after a second interrupt.
     pub manifest: Option<Manifest>,
     pub out: PathBuf,
@@ -31,26 +35,30 @@ pub struct RunReport {
     pub was_complete: bool,
 }
 
+/// How a run ended, besides what the ledger says.
+pub(super) struct Ending {
+    pub stops: Vec<Stop>,
+    pub answered: u64,
+    pub withheld: u64,
+    pub was_complete: bool,
+    pub oldest_doubt_us: Option<i64>,
+}
+
 impl RunReport {
-    pub(super) fn new(
-        campaign: &Campaign,
-        sums: Sums,
-        stops: Vec<Stop>,
-        answered: u64,
-        manifest: Manifest,
-        oldest_doubt_us: Option<i64>,
-    ) -> RunReport {
-        let was_complete = manifest.complete && answered == 0 && stops.is_empty();
+    pub(super) fn new(campaign: &Campaign, sums: Sums, ending: Ending, manifest: Manifest) -> RunReport {
+        let Ending { stops, answered, withheld, was_complete, oldest_doubt_us } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
+            was_complete: was_complete && manifest.complete && answered == 0 && stops.is_empty(),
             stops: once(stops),
             sums,
             answered,
+            withheld,
             manifest: Some(manifest),
             out: campaign.out.clone(),
             mode: campaign.mode,
             oldest_doubt_us,
-            was_complete,
+            limit_rows: campaign.source_options.limit_rows,
         };
         report.exit_code = report.judge(campaign);
         report
@@ -62,6 +70,8 @@ impl RunReport {
             stops: once(stops),
             sums,
             answered: 0,
+            withheld: 0,
+            limit_rows: None,
             manifest: None,
             out: campaign.out.clone(),
             mode: campaign.mode,
@@ -107,56 +117,65 @@ impl RunReport {
         for stop in &self.stops {
             lines.push(format!("stopped: {stop}"));
         }
+        if let Some(limit) = self.limit_rows {
+            lines.push(format!(
+                "only the first {limit} rows of each input were read (--limit); run without it to go on"
+            ));
+        }
         lines.extend(self.doubts());
         lines
     }
 
     fn totals(&self, manifest: &Manifest) -> Vec<String> {
-        let count = |number: u64, word: &str| format!("{} {word}", grouped(number));
         let sum = |of: fn(&crate::sink::CheckTotals) -> u64| manifest.totals.iter().map(of).sum::<u64>();
-        let results = sum(|totals| totals.results);
-        let verdicts: Vec<String> =
-            by_verdict(manifest).iter().map(|(verdict, number)| count(*number, verdict.as_str())).collect();
-        let mut lines = vec![format!(
-            "{}: {} ({}), {}, {}, {}",
-            count(self.sums.rows, "rows"),
-            count(results, "results"),
-            if verdicts.is_empty() { "none yet".to_owned() } else { verdicts.join(", ") },
-            count(self.failures(), "failures"),
-            count(sum(|totals| totals.pending), "pending"),
-            count(sum(|totals| totals.skipped), "skipped"),
-        )];
+        let verdict = |(verdict, number): (&crate::model::Verdict, &u64)| format!("{} {verdict}", grouped(*number));
+        let verdicts: Vec<String> = by_verdict(manifest).iter().map(verdict).collect();
         let duplicates = self.sums.asks - self.sums.unmapped - self.sums.skipped - self.sums.requests();
-        lines.push(format!(
-            "{} for {} ({} were free), {} charged{}",
-            count(self.sums.requests(), "requests"),
-            count(self.sums.asks, "asks"),
-            count(duplicates, "duplicates"),
-            grouped(credits(manifest).0),
-            match self.sums.account.held.0 {
-                0 => String::new(),
-                held => format!(", {} held", grouped(held)),
-            },
-        ));
-        lines
+        let held = match self.sums.account.held.0 {
+            0 => String::new(),
+            held => format!(", {} held", grouped(held)),
+        };
+        vec![
+            format!(
+                "{}: {} ({}), {}, {} pending, {} skipped",
+                counted(self.sums.rows, "row", "rows"),
+                counted(sum(|totals| totals.results), "result", "results"),
+                if verdicts.is_empty() { "none yet".to_owned() } else { verdicts.join(", ") },
+                counted(self.failures(), "failure", "failures"),
+                grouped(sum(|totals| totals.pending)),
+                grouped(sum(|totals| totals.skipped)),
+            ),
+            format!(
+                "{} for {} ({} free), {} charged{held}",
+                counted(self.sums.requests(), "request", "requests"),
+                counted(self.sums.asks, "ask", "asks"),
+                counted(duplicates, "duplicate was", "duplicates were"),
+                counted(credits(manifest).0, "credit", "credits"),
+            ),
+        ]
     }
 
     fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.in_doubt() > 0 {
+        if self.withheld > 0 {
+            lines.push(format!(
+                "{} were sent under another API key, and a key's memory is its account's: run again with that API key to settle them",
+                counted(self.withheld, "request in doubt", "requests in doubt")
+            ));
+        } else if self.in_doubt() > 0 {
             let until = self.oldest_doubt_us.map(|at| local_time(at + 70 * 3_600 * 1_000_000));
             lines.push(format!(
-                "{} requests may have been charged and have no answer yet; running again before {} settles them at no cost",
-                grouped(self.in_doubt()),
+                "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
+                counted(self.in_doubt(), "request", "requests"),
                 until.unwrap_or_else(|| "their keys expire".to_owned()),
             ));
         }
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
             lines.push(format!(
-                "{} requests are quarantined: they may have been charged and their keys are too old to ask again; decide \
-                 with `rescreen resolve {} --list`",
-                grouped(quarantined),
+                "{} in quarantine: possibly charged, under keys too old to ask again; decide with `rescreen resolve {} \
+                 --list`",
+                counted(quarantined, "request is", "requests are"),
                 self.out.display()
             ));
         }
@@ -173,6 +192,11 @@ fn once(stops: Vec<Stop>) -> Vec<Stop> {
         }
     }
     unique
+}
+
+/// A number with its noun.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
 /// A number with its thousands parted by a comma.

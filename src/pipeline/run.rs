@@ -1,30 +1,26 @@
-//! The run: the way of a row on one screen. Prepare opens and checks everything, `go` does it, and every end publishes.
+//! The run: the way of a row on one screen. Rows are taken, requests are sent, what is answered is published; and every end
+//! publishes.
 
 use super::{
     campaign::Campaign,
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
-    flight::{Crew, PUSH_BACK_MAX, Sold},
-    intake::{Intake, IntakeProgress, Taking},
-    judge::Judge,
-    publish::{Layout, PART_ROWS_MAX, Publisher, Tap},
-    remap::remap,
-    report::RunReport,
+    flight::{Crew, PUSH_BACK_MAX},
+    intake::{IntakeProgress, Taking},
+    prepare::Prepared,
+    publish::{Publisher, Tap},
+    publishing::Publishing,
+    report::{Ending, RunReport},
+    retry::retry,
 };
 use crate::{
-    client::{ApiKey, Client},
     error::Error,
-    ledger::{CheckUseRow, Identity, Ledger, Reading, Seat},
-    mapping::{Feed, key_of_generation},
-    model::{FailureCode, Stop, state::Event},
-    template::{Tables, Templates},
-    throttle::{Bucket, Throttle},
+    ledger::{Reading, Seat},
+    model::{FailureCode, Stop},
 };
 use std::{
-    collections::BTreeMap,
-    path::Path,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -34,18 +30,6 @@ use tokio::{
     task::JoinHandle,
     time::Instant,
 };
-
-/// A part is cut at least this often.
-const PUBLISH_EVERY: Duration = Duration::from_secs(15 * 60);
-
-/// A campaign whose ledger and inputs are open and fit together. Nothing is sent yet.
-pub struct Prepared {
-    campaign: Arc<Campaign>,
-    ledger: Arc<Ledger>,
-    intake: Intake,
-    api_key: ApiKey,
-    fresh: bool,
-}
 
 /// What a run is told from outside.
 #[derive(Default)]
@@ -68,79 +52,74 @@ impl Campaign {
 }
 
 impl Prepared {
-    /// Opens ledger and inputs.
+    /// Does it: takes rows, sends requests, settles replies, publishes results.
     ///
     /// # Errors
-    /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
-    pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
-        let api_key = campaign.service.api_key()?;
-        let identity = Identity {
-            campaign: campaign.name.clone(),
-            mode: campaign.mode,
-            origin: campaign.origin(),
-            key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
-        };
-        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
-        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
-        // the inputs: a mistake in them must not leave an empty ledger behind.
-        let reading = Reading::find(&campaign.ledger)?;
-        let fresh = reading.is_none();
-        let open = |path: &Path| Ledger::open(path, &identity, seat, now_us);
-        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
-        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
-        let campaign = Arc::new(campaign);
-        let for_intake = Arc::clone(&campaign);
-        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await?;
-        let ledger = match standing {
-            Some(ledger) => ledger,
-            None => {
-                crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
-                open(&campaign.ledger)?
-            }
-        };
-        let ledger = Arc::new(ledger);
-        ledger.recover().await?;
-        Ok(Prepared { campaign, ledger, intake, api_key, fresh })
-    }
-
-    pub fn campaign(&self) -> &Campaign {
-        &self.campaign
-    }
-
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// Enough of the API key to recognise it by.
-    pub fn key_hint(&self) -> String {
-        self.api_key.hint()
-    }
-
-    /// Which column, template or constant feeds which field.
-    pub fn feeds(&self) -> Vec<Feed> {
-        self.intake.feeds()
-    }
-
-    /// Does it: takes rows, sends requests, settles replies, publishes results.
+    /// What stops a run and is no reason to go on later: see [`Error`]. What is a reason is in the report.
     pub async fn go(
         self,
         orders: Orders,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let check_uses = self.ledger.check_uses(self.check_uses()?).await?;
-        let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
-        let sources = self.ledger.sources(names.clone()).await?;
-        let publisher = Arc::new(Publisher::new(&self.campaign, Arc::clone(&self.ledger), orders.tap)?);
+        let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
+        let was_complete = ledger.sums().completed_at_us.is_some();
+        let check_uses = ledger.check_uses(self.check_uses()?).await?;
+        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), orders.tap)?);
         let crew = self.crew()?;
+        self.remap(&check_uses).await?;
         if let Some(which) = orders.retry {
             retry(&crew, which).await?;
         }
 
-        self.remap(&check_uses).await?;
+        let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.seat);
+        let feeder = Feeder::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
+        let of_files = self.intake.is_of_files();
+        let (taking, intake) = self.take_rows(check_uses).await?;
+        let around = Surroundings {
+            signals,
+            progress,
+            intake,
+            deadline: orders.at_most.map(|at_most| Instant::now() + at_most),
+        };
+        let sent = match standing_pause(&crew) {
+            Some(stop) => Ok(Dispatched::nothing(stop, around)),
+            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
+        };
+        let mut sent = match sent {
+            Ok(sent) => sent,
+            Err(error) => {
+                taking.abandon();
+                publishing.finish().await?;
+                return Err(error);
+            }
+        };
 
-        let (rows, intake_progress) = watch::channel(IntakeProgress::default());
-        let stop_intake = Arc::new(AtomicBool::new(false));
+        let taken = taking.end(of_files, &mut sent).await;
+        publishing.finish().await?;
+        let published = match sent.cut_short {
+            true => None,
+            false => unless_interrupted(campaign.seat, move || publisher.publish(), &mut sent).await?,
+        };
+        let Some(manifest) = published else {
+            return Ok(RunReport::cut_short(&campaign, ledger.sums(), sent.stops));
+        };
+        taken?;
+        if manifest.complete {
+            ledger.complete(campaign.clock.now_us()).await?;
+        }
+        let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
+        let Dispatched { stops, answered, withheld, .. } = sent;
+        let ending = Ending { stops, answered, withheld, was_complete, oldest_doubt_us };
+        Ok(RunReport::new(&campaign, ledger.sums(), ending, manifest))
+    }
+
+    /// Begins to take rows, beside everything else.
+    async fn take_rows(self, check_uses: Vec<i64>) -> Result<(TakingTask, watch::Receiver<IntakeProgress>), Error> {
+        let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
+        let sources = self.ledger.sources(names.clone()).await?;
+        let (rows, progress) = watch::channel(IntakeProgress::default());
+        let stop = Arc::new(AtomicBool::new(false));
         let taking = Taking {
             ledger: Arc::clone(&self.ledger),
             sources: names.into_iter().zip(sources).collect(),
@@ -148,101 +127,53 @@ impl Prepared {
             sold: self.campaign.uses.iter().map(|one| one.check.clone()).collect(),
             limited: self.campaign.source_options.limit_rows.is_some(),
             progress: rows,
-            stop: Arc::clone(&stop_intake),
+            stop: Arc::clone(&stop),
         };
-        let repeatable = self.intake.is_repeatable();
-        let taking = match self.campaign.seat {
+        let task = match self.campaign.seat {
             Seat::Thread => tokio::task::spawn_blocking(move || taking.run(self.intake)),
             Seat::Inline => tokio::spawn(taking.run_inline(self.intake)),
         };
+        Ok((TakingTask { task, stop }, progress))
+    }
+}
 
-        let around = Surroundings {
-            signals,
-            progress,
-            intake: intake_progress,
-            deadline: orders.at_most.map(|at_most| Instant::now() + at_most),
-        };
-        let feeder = Feeder::new(Reading::open(self.ledger.path())?, self.campaign.expect_rows.is_some());
-        let early = standing_pause(&crew);
-        let mut publishing = Publishing::new(Arc::clone(&publisher), self.campaign.seat);
-        let sent = match early {
-            Some(stop) => Ok(Dispatched { stops: vec![stop], answered: 0, cut_short: false }),
-            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
-        };
+/// The taking of rows, under way.
+struct TakingTask {
+    task: JoinHandle<Result<(), Error>>,
+    stop: Arc<AtomicBool>,
+}
 
-        let to_the_end = repeatable && sent.as_ref().is_ok_and(|sent| sent.stops.iter().all(|stop| !stop.is_urgent()));
-        stop_intake.store(!to_the_end, Ordering::Relaxed);
-        let taken = if repeatable || to_the_end { joined(taking).await } else { abandoned(taking).await };
-        publishing.finish().await?;
-        let sent = sent?;
-        if sent.cut_short {
-            return Ok(RunReport::cut_short(&self.campaign, self.ledger.sums(), sent.stops));
-        }
-        let manifest = blocking(self.campaign.seat, move || publisher.publish()).await?;
-        taken?;
-        if manifest.complete {
-            self.ledger.complete(self.campaign.clock.now_us()).await?;
-        }
-        let doubt = Reading::open(self.ledger.path())?.oldest_doubt_us()?;
-        Ok(RunReport::new(&self.campaign, self.ledger.sums(), sent.stops, sent.answered, manifest, doubt))
+impl TakingTask {
+    fn abandon(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.task.abort();
     }
 
-    /// The checks of the campaign as the ledger records them.
-    fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
-        let row = |one: &crate::mapping::CheckUse| {
-            let answer = &self.campaign.catalogue.get(&one.check)?.answer;
-            let layout = Layout {
-                carry: self.campaign.carry.clone(),
-                columns: answer.columns.clone(),
-                payload: answer.payload.clone(),
-            };
-            crate::sink::results_schema(&layout.carry, &layout.columns)?;
-            let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
-            Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
+    /// Files are read to their end, so that every row is accounted for, unless somebody wants the process to end; a pipe
+    /// that may never end is left after a moment for the split it is at.
+    async fn end(mut self, of_files: bool, sent: &mut Dispatched) -> Result<(), Error> {
+        let mut patience = match of_files && !sent.stops.iter().any(Stop::is_urgent) {
+            true => None,
+            false => {
+                self.stop.store(true, Ordering::Relaxed);
+                Some(Duration::from_secs(3))
+            }
         };
-        self.campaign.uses.iter().map(row).collect()
-    }
-
-    /// Asks that failed to map before are mapped anew.
-    async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
-        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
-        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
-        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
-        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
-    }
-
-    /// Everything the attempts of this run share.
-    fn crew(&self) -> Result<Arc<Crew>, Error> {
-        let campaign = &self.campaign;
-        let nowhere = || Error::Config("the simulator was not started".to_owned());
-        let url = campaign.service.url.clone().ok_or_else(nowhere)?;
-        let client = Client::new(&campaign.service.client_settings(url, self.api_key.clone()))?;
-        let templates = Templates::new(Tables::default());
-        let sold = campaign.sold().into_iter().map(|declaration| {
-            let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
-            let sold = Sold {
-                judge: Judge::new(declaration, &templates)?,
-                price: campaign.price(&declaration.name).ok_or_else(unknown)?,
-                path: declaration.routes.path(campaign.service.routes).to_owned(),
-                declaration: declaration.clone(),
-            };
-            Ok((declaration.name.clone(), sold))
-        });
-        let met = OnceLock::new();
-        if let Some(simulated) = self.ledger.sums().simulated {
-            met.get_or_init(|| simulated);
+        loop {
+            tokio::select! {
+                biased;
+                taken = &mut self.task => return taken.map_err(|error| Error::Internal(error.to_string()))?,
+                Some(signal) = sent.signals.recv() => {
+                    sent.heed(signal);
+                    self.stop.store(true, Ordering::Relaxed);
+                    patience = Some(Duration::from_secs(3));
+                }
+                () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() || sent.cut_short => {
+                    self.task.abort();
+                    return Ok(());
+                }
+            }
         }
-        let crew = Crew {
-            ledger: Arc::clone(&self.ledger),
-            client,
-            throttle: Throttle::new(campaign.service.rate, if self.fresh { Bucket::Full } else { Bucket::Empty }),
-            sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
-            scope: self.api_key.fingerprint(),
-            clock: campaign.clock,
-            campaign: Arc::clone(campaign),
-            met,
-        };
-        Ok(Arc::new(crew))
     }
 }
 
@@ -257,80 +188,34 @@ fn standing_pause(crew: &Crew) -> Option<Stop> {
     None
 }
 
-/// Takes failures that are proven uncharged along, each under the key of its next generation.
-async fn retry(crew: &Crew, which: Option<FailureCode>) -> Result<(), Error> {
-    let reading = Reading::open(crew.ledger.path())?;
-    let feeder = Feeder::new(Reading::open(crew.ledger.path())?, false);
-    for (request, sold, failure) in reading.retryable()? {
-        if which.is_some_and(|code| code != failure.code) {
-            continue;
-        }
-        let (fields, generation) = feeder.fields(request)?;
-        let campaign = &crew.campaign;
-        let secret = campaign.key_secret.as_ref();
-        let key = key_of_generation(&campaign.name, campaign.mode, &sold, &fields, generation + 1, secret);
-        crew.ledger.event(request, Event::Retry, Some(key), None).await?;
-    }
-    Ok(())
-}
-
-/// Publishing beside the sending, one at a time.
-struct Publishing {
-    publisher: Arc<Publisher>,
+/// Runs blocking work; `None` where a second interrupt came first, and the process is about to end.
+async fn unless_interrupted<T: Send + 'static>(
     seat: Seat,
-    task: Option<JoinHandle<Result<(), Error>>>,
-    last: Instant,
-    answered: u64,
-}
-
-impl Publishing {
-    fn new(publisher: Arc<Publisher>, seat: Seat) -> Publishing {
-        Publishing { publisher, seat, task: None, last: Instant::now(), answered: 0 }
-    }
-
-    fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
-        let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
-        if !due || self.task.as_ref().is_some_and(|task| !task.is_finished()) {
-            return Ok(());
-        }
-        self.last = Instant::now();
-        self.answered = answered;
-        let publisher = Arc::clone(&self.publisher);
-        if self.seat == Seat::Inline {
-            return publisher.publish().map(drop);
-        }
-        // A failure of one before shows again in this one, or at the end.
-        self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));
-        Ok(())
-    }
-
-    async fn finish(self) -> Result<(), Error> {
-        match self.task {
-            Some(task) => joined(task).await,
-            None => Ok(()),
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    sent: &mut Dispatched,
+) -> Result<Option<T>, Error> {
+    let mut working = std::pin::pin!(blocking(seat, work));
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut working => return done.map(Some),
+            Some(signal) = sent.signals.recv() => {
+                sent.heed(signal);
+                if sent.cut_short {
+                    return Ok(None);
+                }
+            }
         }
     }
 }
 
 /// Runs blocking work on a thread of its own, or here where everything is inline.
-async fn blocking<T: Send + 'static>(
+pub async fn blocking<T: Send + 'static>(
     seat: Seat,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     match seat {
-        Seat::Thread => joined(tokio::task::spawn_blocking(work)).await,
+        Seat::Thread => tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.to_string()))?,
         Seat::Inline => work(),
-    }
-}
-
-async fn joined<T>(task: JoinHandle<Result<T, Error>>) -> Result<T, Error> {
-    task.await.map_err(|error| Error::Internal(error.to_string()))?
-}
-
-/// Leaves a reader of a pipe that may never end to itself, after a moment for the split it is at.
-async fn abandoned(task: JoinHandle<Result<(), Error>>) -> Result<(), Error> {
-    match tokio::time::timeout(Duration::from_secs(3), task).await {
-        Ok(result) => result.map_err(|error| Error::Internal(error.to_string()))?,
-        Err(_) => Ok(()),
     }
 }

@@ -1,0 +1,153 @@
+//! Preparing a run: ledger, inputs, mapping and service are opened and checked against each other before anything is sent,
+//! so that a mistake costs nothing.
+
+use super::{
+    campaign::Campaign,
+    flight::{Crew, Sold},
+    intake::Intake,
+    judge::Judge,
+    publish::Layout,
+    remap::remap,
+    run::blocking,
+};
+use crate::{
+    client::{ApiKey, Client},
+    error::Error,
+    ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
+    mapping::Feed,
+    template::{Tables, Templates},
+    throttle::{Bucket, Throttle},
+};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+/// A campaign whose ledger and inputs are open and fit together. Nothing is sent yet.
+pub struct Prepared {
+    pub(super) campaign: Arc<Campaign>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) intake: Intake,
+    api_key: ApiKey,
+    fresh: bool,
+}
+
+impl Prepared {
+    /// Opens ledger and inputs.
+    ///
+    /// # Errors
+    /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
+    pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
+        let api_key = campaign.service.api_key()?;
+        let identity = Identity {
+            campaign: campaign.name.clone(),
+            mode: campaign.mode,
+            origin: campaign.origin(),
+            key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
+        };
+        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
+        // the inputs: a mistake in them must not leave an empty ledger behind.
+        let reading = Reading::find(&campaign.ledger)?;
+        let fresh = reading.is_none();
+        let open = |path: &Path| Ledger::open(path, &identity, seat, now_us);
+        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
+        let campaign = Arc::new(campaign);
+        let for_intake = Arc::clone(&campaign);
+        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await?;
+        let ledger = match standing {
+            Some(ledger) => ledger,
+            None => {
+                crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
+                let ledger = open(&campaign.ledger)?;
+                if !ledger.was_created() {
+                    // What the other took since is not what these inputs were checked against.
+                    return Err(LedgerError::BegunMeanwhile.into());
+                }
+                ledger
+            }
+        };
+        let ledger = Arc::new(ledger);
+        ledger.recover().await?;
+        Ok(Prepared { campaign, ledger, intake, api_key, fresh })
+    }
+
+    pub fn campaign(&self) -> &Campaign {
+        &self.campaign
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Enough of the API key to recognise it by.
+    pub fn key_hint(&self) -> String {
+        self.api_key.hint()
+    }
+
+    /// Which column, template or constant feeds which field.
+    pub fn feeds(&self) -> Vec<Feed> {
+        self.intake.feeds()
+    }
+
+    /// The checks of the campaign as the ledger records them.
+    pub(super) fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
+        let row = |one: &crate::mapping::CheckUse| {
+            let answer = &self.campaign.catalogue.get(&one.check)?.answer;
+            let layout = Layout {
+                format: self.campaign.format,
+                carry: self.campaign.carry.clone(),
+                columns: answer.columns.clone(),
+                payload: answer.payload.clone(),
+            };
+            crate::sink::results_schema(&layout.carry, &layout.columns)?;
+            let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
+            Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
+        };
+        self.campaign.uses.iter().map(row).collect()
+    }
+
+    /// Asks that failed to map before are mapped anew.
+    pub(super) async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
+        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
+        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
+        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
+        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
+    }
+
+    /// Everything the attempts of this run share.
+    pub(super) fn crew(&self) -> Result<Arc<Crew>, Error> {
+        let campaign = &self.campaign;
+        let nowhere = || Error::Config("the simulator was not started".to_owned());
+        let url = campaign.service.url.clone().ok_or_else(nowhere)?;
+        let client = Client::new(&campaign.service.client_settings(url, self.api_key.clone()))?;
+        let templates = Templates::new(Tables::default());
+        let sold = campaign.sold().into_iter().map(|declaration| {
+            let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
+            let sold = Sold {
+                judge: Judge::new(declaration, &templates)?,
+                price: campaign.price(&declaration.name).ok_or_else(unknown)?,
+                path: declaration.routes.path(campaign.service.routes).to_owned(),
+                declaration: declaration.clone(),
+            };
+            Ok((declaration.name.clone(), sold))
+        });
+        let met = OnceLock::new();
+        if let Some(simulated) = self.ledger.sums().simulated {
+            met.get_or_init(|| simulated);
+        }
+        let crew = Crew {
+            ledger: Arc::clone(&self.ledger),
+            client,
+            throttle: Throttle::new(campaign.service.rate, if self.fresh { Bucket::Full } else { Bucket::Empty }),
+            sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
+            scope: self.api_key.fingerprint(),
+            clock: campaign.clock,
+            campaign: Arc::clone(campaign),
+            met,
+        };
+        Ok(Arc::new(crew))
+    }
+}
