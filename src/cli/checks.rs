@@ -16,7 +16,7 @@ pub struct ChecksArgs {
     /// For machines
     #[arg(long)]
     json: bool,
-    /// The declaration, to copy into a campaign file under [[declaration]]
+    /// The declaration, to copy into a campaign file and change
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }
@@ -36,13 +36,23 @@ pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
 
 fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     if args.toml {
-        to_stdout(Catalogue::built_in_toml(&declaration.name).unwrap_or_default());
+        to_stdout(&as_declaration(Catalogue::built_in_toml(&declaration.name).unwrap_or_default()));
     } else if args.json {
         to_stdout(&json(declaration)?);
     } else {
         to_stdout(&detail(declaration));
     }
     Ok(())
+}
+
+/// A declaration as a campaign file holds it: its tables stand under `declaration`.
+fn as_declaration(text: &str) -> String {
+    let line = |line: &str| match (line.strip_prefix("[["), line.strip_prefix('[')) {
+        (Some(list), _) => format!("[[declaration.{list}"),
+        (None, Some(table)) => format!("[declaration.{table}"),
+        (None, None) => line.to_owned(),
+    };
+    std::iter::once("[[declaration]]".to_owned()).chain(text.lines().map(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Error> {

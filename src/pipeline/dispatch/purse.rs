@@ -27,6 +27,8 @@ pub(super) struct Purse {
     proving: bool,
     /// The check for which the account was looked at last.
     looked_for: Option<String>,
+    /// A key was given up for a cached 402, and nobody was answered since.
+    pub(super) key_on_trial: bool,
     /// Prices matter: production.
     watched: bool,
 }
@@ -71,6 +73,7 @@ impl Purse {
     /// Takes in an attempt; the price a request really had, where the balance shows another than the table's.
     fn saw(&mut self, one: &Try, attempted: &Attempted, balance: Option<Credits>) -> Option<Credits> {
         self.alone = false;
+        self.key_on_trial &= attempted.judgement.is_none();
         if !std::mem::take(&mut self.proving) || attempted.judgement.is_none() {
             return None;
         }
@@ -135,20 +138,21 @@ impl Dispatch {
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    pub(super) async fn no_credits(&mut self, mut one: Try, attempted: &Attempted) -> Result<(), Error> {
+    pub(super) async fn no_credits(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
         if !self.stops.is_empty() {
             return Ok(());
         }
-        let before = std::mem::replace(&mut one.answers_at_refusal, self.answered);
         let price = self.crew.sold.get(&one.sold).map(|sold| sold.price).unwrap_or_default();
         match self.balance().await? {
             Err(stop) => self.stops.push(stop),
             Ok(balance) if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
-            // Somebody else was answered since: the account is fine, the refusal is cached under the key.
-            Ok(_) if attempted.may_change_key() && self.answered > before => {
+            // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait
+            // to see whether a new key helps.
+            Ok(_) if attempted.may_change_key() && !self.purse.key_on_trial => {
+                self.purse.key_on_trial = true;
                 self.new_key(one).await?;
             }
-            Ok(balance) if attempted.settled.refusals_in_row > 1 => {
+            Ok(balance) if attempted.settled.refusals_in_row > 1 && attempted.settled.cached_refusals > 0 => {
                 self.stops.push(Stop::NoCredits { balance, price });
             }
             Ok(_) => self.put_off(one, Duration::from_secs(1)),

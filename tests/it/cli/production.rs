@@ -24,8 +24,8 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
       aml-screening.entity ← constant 0
       aml-screening.country ← constant "za"
       aml-screening.dataset ← default "all"
-    4 rows: 3 results (3 clear), 1 failures, 0 pending, 0 skipped
-    2 requests for 3 asks (1 duplicates were free), 2 charged
+    4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
+    2 requests for 3 asks (1 duplicate was free), 2 credits charged
     outputs: out/2026-11
     "#);
     let again = desk.run(&[]).exits(3).without_data();
@@ -36,8 +36,8 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
       aml-screening.country ← constant "za"
       aml-screening.dataset ← default "all"
     complete since [time], nothing sent; a new round is a new --campaign
-    4 rows: 3 results (3 clear), 1 failures, 0 pending, 0 skipped
-    2 requests for 3 asks (1 duplicates were free), 2 charged
+    4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
+    2 requests for 3 asks (1 duplicate was free), 2 credits charged
     outputs: out/2026-11
     "#);
 }

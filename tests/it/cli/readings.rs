@@ -114,25 +114,14 @@ fn a_printed_declaration_loads_as_one_of_the_campaign_file() {
         assert!(overview.contains(&declaration.name));
         let printed = desk.say(&["checks", &declaration.name, "--toml"]).exits(0).stdout;
         overview += &printed;
-        let indented = as_declaration(&printed);
-        let campaign = rescreen::pipeline::campaign_file::parse(&indented).unwrap_or_else(|fault| panic!("{fault}"));
+        let campaign = rescreen::pipeline::campaign_file::parse(&printed).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(&campaign.declarations[0], declaration);
     }
-    let own = as_declaration(&desk.say(&["checks", "aml-screening", "--toml"]).stdout);
+    let own = desk.say(&["checks", "aml-screening", "--toml"]).stdout;
     desk.write("rescreen.toml", &own);
     desk.run(&[]).exits(0);
     let json = desk.say(&["checks", "aml-screening", "--json"]).exits(0).stdout;
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["name"], "aml-screening");
-}
-
-/// The text under `[[declaration]]`: its tables become tables of the declaration.
-fn as_declaration(printed: &str) -> String {
-    let line = |line: &str| match (line.strip_prefix("[["), line.strip_prefix('[')) {
-        (Some(rest), _) => format!("[[declaration.{rest}\n"),
-        (None, Some(rest)) => format!("[declaration.{rest}\n"),
-        (None, None) => format!("{line}\n"),
-    };
-    format!("[[declaration]]\n{}", printed.lines().map(line).collect::<String>())
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! The simulator on a socket, in a thread of its own: tests of the library and of the program talk to the same service,
 //! and no test's runtime can starve it.
 
-use axum::{Router, body::Body, http::Request};
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request, Response, StatusCode},
+};
 use rescreen::{
     model::SIMULATOR_MARKER,
     simulator::{Settings, Simulator, serve},
@@ -9,7 +13,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU16, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -21,6 +25,8 @@ pub struct Service {
     pub url: String,
     /// Its replies come without the simulator's marker, as the real service's would.
     unmarked: Arc<AtomicBool>,
+    /// The status every request meets; 0 lets it through.
+    turned_away: Arc<AtomicU16>,
     runtime: Option<Runtime>,
 }
 
@@ -37,14 +43,19 @@ impl Service {
         service
     }
 
-    /// The simulator behind a door where its marker can be taken off.
+    /// The simulator behind a door where its marker can be taken off and requests can be turned away.
     pub fn behind_a_door(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
+        let turned_away = service.turned_away.clone();
         let router = Router::new().fallback(move |request: Request<Body>| {
             let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
+            let status = turned_away.load(Ordering::Relaxed);
             async move {
-                let mut response = simulator.exchange(request).await;
+                let mut response = match StatusCode::from_u16(status) {
+                    Ok(status) if request.method() == Method::POST => away(status),
+                    _ => simulator.exchange(request).await,
+                };
                 if unmarked.load(Ordering::Relaxed) {
                     response.headers_mut().remove(SIMULATOR_MARKER);
                 }
@@ -60,6 +71,11 @@ impl Service {
         self.unmarked.store(real, Ordering::Relaxed);
     }
 
+    /// From now on every request meets this status and does not reach the service; 0 opens the door again.
+    pub fn turns_away(&self, status: u16) {
+        self.turned_away.store(status, Ordering::Relaxed);
+    }
+
     fn bound(settings: Settings) -> (Service, TcpListener) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -68,8 +84,9 @@ impl Service {
         let entered = runtime.enter();
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
-        let unmarked = Arc::default();
-        (Service { simulator: Simulator::new(settings), url, unmarked, runtime: Some(runtime) }, listener)
+        let (unmarked, turned_away) = (Arc::default(), Arc::default());
+        let simulator = Simulator::new(settings);
+        (Service { simulator, url, unmarked, turned_away, runtime: Some(runtime) }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
@@ -84,6 +101,13 @@ impl Service {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+fn away(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(r#"{"error": "turned away"}"#));
+    *response.status_mut() = status;
+    response.headers_mut().insert(SIMULATOR_MARKER, "1".parse().unwrap());
+    response
 }
 
 impl Drop for Service {
