@@ -22,7 +22,7 @@ pub enum PushBack {
 }
 
 /// What an exchange says.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Heard {
     pub outcome: Outcome,
     pub http_status: Option<u16>,

@@ -40,6 +40,8 @@ fn a_2xx_that_is_no_known_envelope_proves_nothing() {
 fn a_202_is_pending_unless_it_names_a_service_job() {
     assert_eq!(outcome_of(202, r#"{"status": "pending"}"#), Outcome::Pending);
     assert_eq!(outcome_of(200, r#"{"status": "pending"}"#), Outcome::Pending);
+    assert_eq!(outcome_of(202, r#"{"status": "pending", "results": {"match": []}}"#), Outcome::Pending);
+    assert_eq!(outcome_of(202, r#"{"results": {"match": []}}"#), Outcome::Pending, "a 202 is never an answer");
     assert_eq!(outcome_of(202, r#"{"status": "pending", "jobId": "j"}"#), Outcome::Unknown);
     assert_eq!(outcome_of(202, "<html>"), Outcome::Unknown);
 }

@@ -30,7 +30,7 @@ pub enum TransportFault {
 }
 
 /// A reply as it came.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Reply {
     pub status: u16,
     /// The body; `None` where it was cut, stalled or too long.
@@ -42,7 +42,7 @@ pub struct Reply {
 }
 
 /// What an exchange came to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Exchange {
     pub reply: Result<Reply, TransportFault>,
     pub latency: Duration,

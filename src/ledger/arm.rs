@@ -127,10 +127,8 @@ fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bo
             )?
             .execute(params![row.id, number, order.price.0 as i64, order.now_us, server, order.scope, order.path])?;
     } else {
-        store
-            .conn
-            .prepare_cached("UPDATE request SET attempts = ?2 WHERE id = ?1")?
-            .execute(params![row.id, number])?;
+        let sql = "UPDATE request SET attempts = ?2, price = ?3 WHERE id = ?1";
+        store.conn.prepare_cached(sql)?.execute(params![row.id, number, row.standing.price.0 as i64])?;
     }
     store
         .conn

@@ -6,7 +6,6 @@ use crate::model::{Credits, Failure, IdempotencyKey, RequestId, Verdict, state::
 use rusqlite::Row;
 
 /// An ask with all that is known of it.
-#[derive(Debug)]
 pub struct AskView<'a> {
     pub id: i64,
     /// The check in the campaign; `None` for a row that could not be read.
@@ -17,7 +16,6 @@ pub struct AskView<'a> {
 }
 
 /// Where an ask has come to.
-#[derive(Debug)]
 pub enum AskFate {
     Request(Box<RequestView>),
     Failure(Failure),
@@ -25,7 +23,6 @@ pub enum AskFate {
 }
 
 /// A request as outputs show it.
-#[derive(Debug)]
 pub struct RequestView {
     pub id: RequestId,
     pub state: State,
@@ -45,7 +42,6 @@ pub struct RequestView {
 }
 
 /// An answer as outputs show it.
-#[derive(Debug)]
 pub struct AnswerView {
     pub latency_ms: u64,
     pub requested_at_us: i64,

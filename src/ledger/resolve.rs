@@ -27,7 +27,7 @@ impl Decision {
 }
 
 /// A request that waits for a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Quarantined {
     pub request: RequestId,
     /// The check in the catalogue.

@@ -14,7 +14,7 @@ use crate::model::{
 use rusqlite::params;
 
 /// What an attempt came to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settlement {
     pub request: RequestId,
     pub attempt: u32,
@@ -33,7 +33,7 @@ pub struct Settlement {
 }
 
 /// A final answer as it is kept.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AnswerRecord {
     pub requested_at_us: i64,
     /// The service's own id of the exchange.

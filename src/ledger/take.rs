@@ -20,7 +20,7 @@ pub struct SplitEnd {
 }
 
 /// A row as the ledger keeps it: one JSON line of its split's records.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct TakenRow {
     #[serde(rename = "n")]
     pub row_number: u64,
@@ -37,7 +37,6 @@ pub struct TakenRow {
 }
 
 /// What became of an ask when its row was taken.
-#[derive(Debug)]
 pub enum Fate {
     Request { key: IdempotencyKey, sold: String, fields: String, body: Vec<u8> },
     Failure(Failure),
@@ -45,7 +44,6 @@ pub enum Fate {
 }
 
 /// One ask of a split.
-#[derive(Debug)]
 pub struct TakenAsk {
     /// The row's place in the split, from 0.
     pub place: u32,
@@ -55,7 +53,6 @@ pub struct TakenAsk {
 }
 
 /// A split, mapped.
-#[derive(Debug)]
 pub struct TakenSplit {
     pub source: i64,
     pub rows: Vec<TakenRow>,

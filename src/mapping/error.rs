@@ -23,7 +23,9 @@ pub enum MappingError {
     Ambiguous { check: String, field: String, columns: String, flag: String },
     #[error("check `{check}` needs {field}, and no column feeds it{known}; write `{flag}`")]
     NoSource { check: String, field: String, known: String, flag: String },
-    /// A name that a template puts together, found out by the row that does.
-    #[error("check `{check}`, {place}: no column is called `{column}`{hint} (found at row {row_number})")]
-    UnknownColumnInRow { check: String, place: String, column: String, hint: String, row_number: u64 },
+    /// A name that a template takes from the row itself, and that may therefore be somebody's: it is not repeated.
+    #[error(
+        "check `{check}`, {place}: it looks a column up by a name of the row's own, and no column is called so (found at row {row_number}); is a quote missing, as in row[\"name\"]?"
+    )]
+    UnknownColumnInRow { check: String, place: String, row_number: u64 },
 }

@@ -154,11 +154,9 @@ impl Filling<'_> {
 
     fn fault(&self, fault: RenderFault, check: &BoundCheck, place: &str) -> Unfilled {
         match fault {
-            RenderFault::UnknownColumn { name, hint } => Unfilled::Stop(Box::new(MappingError::UnknownColumnInRow {
+            RenderFault::UnknownColumn { .. } => Unfilled::Stop(Box::new(MappingError::UnknownColumnInRow {
                 check: check.name.clone(),
                 place: place.to_owned(),
-                column: name,
-                hint,
                 row_number: self.row.position.row_number,
             })),
             RenderFault::Missing { .. } => Failure::map(FailureCode::MissingValue, format!("{place}: {fault}")).into(),

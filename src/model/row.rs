@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// Where a row stands in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Position {
 }
 
 /// The values of a row.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Values {
     /// A record of text cells under a header; both have the same length.
     Flat { header: Arc<Vec<String>>, cells: csv::StringRecord },
@@ -28,17 +28,30 @@ pub enum Values {
 }
 
 /// One record of the input.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Row {
     pub position: Position,
     pub values: Values,
 }
 
+impl fmt::Debug for Row {
+    /// Where it stands; what it says is personal data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Row {{ {:?}, [redacted] }}", self.position)
+    }
+}
+
 /// A value of a row, borrowed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
     Text(&'a str),
     Json(&'a Value),
+}
+
+impl fmt::Debug for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
 }
 
 impl Cell<'_> {
@@ -87,7 +100,7 @@ pub fn find_column<'a>(names: impl Iterator<Item = &'a str> + Clone, column: &st
 }
 
 /// What a reader gives: a row, or a record that cannot be one, with what could be read of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Record {
     Row(Row),
     Damaged {
@@ -96,6 +109,17 @@ pub enum Record {
         /// What could be read: cells by column name, or the raw text; bytes that are not UTF-8 are replaced.
         input: Value,
     },
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Record::Row(row) => row.fmt(f),
+            Record::Damaged { position, failure, .. } => {
+                write!(f, "Damaged {{ {position:?}, {:?}, [redacted] }}", failure.code)
+            }
+        }
+    }
 }
 
 impl Record {

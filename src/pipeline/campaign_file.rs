@@ -195,15 +195,25 @@ impl TryFrom<toml::Value> for Share {
     }
 }
 
-/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one.
+/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one; it repeats nothing
+/// of a line that speaks of a secret.
 ///
 /// # Errors
 /// What is wrong with it, in the TOML reader's words.
 pub fn parse(text: &str) -> Result<CampaignFile, String> {
     toml::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        let hint = unknown_key(&message).map(|(key, known)| hint(key, known)).unwrap_or_default();
-        format!("{}{hint}", message.trim_end())
+        let at = error.span().map_or(0, |span| span.start.min(text.len()));
+        let number = text[..at].matches('\n').count() + 1;
+        let line = text.lines().nth(number - 1).unwrap_or_default();
+        if ["api_key", "secret"].iter().any(|word| line.contains(word)) {
+            return format!(
+                "line {number}: expected where the secret is found, as {{ env = \"NAME\" }}, {{ file = \"PATH\" }} or \
+                 {{ command = [\"PROGRAM\", \"ARGUMENT\"] }}; the secret itself never stands in this file"
+            );
+        }
+        let message = error.message();
+        let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
+        format!("line {number}: {message}{hint}\n  {}", line.trim())
     })
 }
 
@@ -221,7 +231,15 @@ mod tests {
     #[test]
     fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
         let message = parse("[budget]\nmax_credit = 5\n").unwrap_err();
-        assert!(message.contains("line 2") && message.ends_with("did you mean `max_credits`?"), "{message}");
+        assert!(message.contains("line 2") && message.contains("did you mean `max_credits`?"), "{message}");
+    }
+
+    #[test]
+    fn a_secret_in_the_file_is_refused_and_not_repeated() {
+        for text in ["[service]\napi_key = \"sk_live_1\"\n", "[keys]\nsecret = \"sk_live_1\"\n"] {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains("line 2") && !message.contains("sk_live"), "{message}");
+        }
     }
 
     #[test]

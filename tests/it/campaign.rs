@@ -6,6 +6,7 @@ mod book;
 mod dialects;
 mod identity;
 mod input;
+mod later_runs;
 mod outputs;
 mod push_back;
 mod refusals;

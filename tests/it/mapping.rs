@@ -202,7 +202,7 @@ fn a_wrong_name_that_only_a_row_can_show_stops_the_run() {
     let draft = Draft::plain().field("name", "{% set column = 'Nmae' %}{{ row[column] }}");
     let error = draft.bind(&["name"]).unwrap().map(&flat(&["name"], &["A"])).unwrap_err();
     assert!(matches!(error, MappingError::UnknownColumnInRow { row_number: 7, .. }), "{error}");
-    assert!(error.to_string().contains("did you mean `name`?"), "{error}");
+    assert!(!error.to_string().contains("Nmae"), "a name of the row's own may be somebody's: {error}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU16, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -27,6 +27,8 @@ pub struct Service {
     unmarked: Arc<AtomicBool>,
     /// The status every request meets; 0 lets it through.
     turned_away: Arc<AtomicU16>,
+    /// How many requests it lets through before.
+    let_in: Arc<AtomicU64>,
     runtime: Option<Runtime>,
 }
 
@@ -47,13 +49,16 @@ impl Service {
     pub fn behind_a_door(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
-        let turned_away = service.turned_away.clone();
+        let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());
         let router = Router::new().fallback(move |request: Request<Body>| {
             let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
+            let post = request.method() == Method::POST;
+            let fewer = |left: u64| left.checked_sub(1);
+            let let_in = post && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
             let status = turned_away.load(Ordering::Relaxed);
             async move {
                 let mut response = match StatusCode::from_u16(status) {
-                    Ok(status) if request.method() == Method::POST => away(status),
+                    Ok(status) if post && !let_in => away(status),
                     _ => simulator.exchange(request).await,
                 };
                 if unmarked.load(Ordering::Relaxed) {
@@ -73,6 +78,12 @@ impl Service {
 
     /// From now on every request meets this status and does not reach the service; 0 opens the door again.
     pub fn turns_away(&self, status: u16) {
+        self.turns_away_after(0, status);
+    }
+
+    /// The same for all but so many requests from now on.
+    pub fn turns_away_after(&self, requests: u64, status: u16) {
+        self.let_in.store(requests, Ordering::Relaxed);
         self.turned_away.store(status, Ordering::Relaxed);
     }
 
@@ -84,9 +95,9 @@ impl Service {
         let entered = runtime.enter();
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
-        let (unmarked, turned_away) = (Arc::default(), Arc::default());
+        let (unmarked, turned_away, let_in) = (Arc::default(), Arc::default(), Arc::default());
         let simulator = Simulator::new(settings);
-        (Service { simulator, url, unmarked, turned_away, runtime: Some(runtime) }, listener)
+        (Service { simulator, url, unmarked, turned_away, let_in, runtime: Some(runtime) }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {

@@ -1,0 +1,103 @@
+//! What a later run brings: another price, another API key, other checks, requests in doubt by the page. Nothing of it
+//! charges twice, and what cannot be is refused with the way back.
+
+use crate::support::world::{SAID, World};
+use rescreen::{
+    model::{Credits, ExitCode, state::State},
+    pipeline::campaign_file::{CheckTable, SecretSource},
+    sink::OutputFormat,
+};
+
+/// A world in which one request is answered and the others are in doubt.
+async fn in_doubt(mut world: World, rows: u64) -> World {
+    world = world.rows(rows as usize).in_flight(rows as usize).with_a_door();
+    world.met().turns_away_after(1, 500);
+    let ran = world.run().await.exits(ExitCode::Service);
+    assert_eq!(ran.report().sums.in_state(State::InDoubt), rows - 1);
+    world.met().turns_away(0);
+    world
+}
+
+#[tokio::test]
+async fn content_that_is_mapped_and_content_that_is_a_default_make_one_request() {
+    let text = "no,name,dataset\n1,Thandi Nkosi,\n2,Thandi Nkosi,all\n";
+    let mut world = World::new().csv(text);
+    world.run().await.exits(ExitCode::Complete).charged(1).counts(2, 0, 0, 0);
+}
+
+#[tokio::test]
+async fn more_requests_in_doubt_than_a_page_are_each_on_their_way_once() {
+    let mut world = in_doubt(World::new(), 150).await;
+    world.met().simulator.set_faults("pending:1.0".parse().unwrap());
+    let mut world = world.in_flight(4);
+    let ran = world.run_until(|stats| stats.by_status.get(&202).is_some_and(|count| *count >= 100)).await;
+    let ran = ran.exits(ExitCode::Interrupted);
+    assert_eq!(ran.stats.conflicts, 0);
+}
+
+#[tokio::test]
+async fn a_price_that_was_raised_holds_for_requests_in_doubt() {
+    // Turned away before the service says what it charges: nobody knows of the rise.
+    let mut world = World::new().rows(20).in_flight(20).with_a_door().service(|settings| {
+        settings.prices = [("aml-screening".to_owned(), 5)].into();
+    });
+    world.met().turns_away(500);
+    world.run().await.exits(ExitCode::Service);
+    world.met().turns_away(0);
+    let mut world = world.max_credits(100).campaign(|file| {
+        file.budget.prices.insert("aml-screening".to_owned(), Credits(5));
+    });
+    world.run().await.exits(ExitCode::Complete).charged(100);
+}
+
+#[tokio::test]
+async fn requests_in_doubt_of_another_api_key_stay_as_they_are_and_the_report_says_so() {
+    let world = in_doubt(World::new(), 10).await;
+    world.private("other-key", "sk-another-key-of-the-account\n");
+    let mine = world.file.service.api_key.clone();
+    let mut world = world.campaign(|file| file.service.api_key = Some(SecretSource::File("other-key".into())));
+    let ran = world.run().await.exits(ExitCode::Doubt);
+    let lines = ran.report().lines().join("\n");
+    assert!(lines.contains("under another API key"), "{lines}");
+    let mut world = world.campaign(|file| file.service.api_key = mine);
+    world.run().await.exits(ExitCode::Complete).charged(10);
+}
+
+#[tokio::test]
+async fn the_checks_and_the_format_of_a_campaign_are_those_of_its_first_run() {
+    let fields = [("idNumber".to_owned(), "no".into())].into();
+    let said = CheckTable { check: SAID.to_owned(), name: None, when: Some("false".to_owned()), fields };
+    let mut world = World::new().rows(2).campaign(|file| file.checks.push(said));
+    world.run().await.exits(ExitCode::Complete);
+    let mut world = world.campaign(|file| {
+        file.checks.pop();
+    });
+    let message = world.run().await.exits(ExitCode::Usage).error();
+    assert!(message.contains("was begun with the check `said-verification`"), "{message}");
+
+    let mut world = World::new().rows(2);
+    world.run().await.exits(ExitCode::Complete);
+    let other = match world.file.output.format {
+        Some(OutputFormat::Jsonl) => OutputFormat::Parquet,
+        _ => OutputFormat::Jsonl,
+    };
+    let mut world = world.campaign(|file| file.output.format = Some(other));
+    let message = world.run().await.exits(ExitCode::Usage).error();
+    assert!(message.contains("format"), "{message}");
+}
+
+#[tokio::test]
+async fn an_absurd_retry_after_does_not_stand_in_the_way_for_ever() {
+    let mut world = World::new().rows(3).in_flight(1).fault("rate429@2:99999999");
+    let ran = world.run().await.exits(ExitCode::Service);
+    let until = ran.report().sums.paused_until_us.unwrap();
+    let a_day_us = 24 * 3_600 * 1_000_000_i64;
+    assert!(until <= jiff::Timestamp::now().as_microsecond() + a_day_us, "{until}");
+    world.run().await.exits(ExitCode::Service);
+}
+
+#[tokio::test]
+async fn what_is_in_doubt_is_settled_before_a_spent_budget_ends_the_run() {
+    let mut world = World::new().rows(20).in_flight(1).max_credits(10).fault("drop_after@11");
+    world.run().await.exits(ExitCode::Budget).charged(10).in_state(State::InDoubt, 0);
+}
