@@ -26,7 +26,7 @@ impl Drop for Shown {
 
 /// Shows what `progress` says, in the way that fits where standard error goes.
 pub fn show(talk: &TalkArgs, progress: watch::Receiver<Progress>, per_minute: u32) -> Shown {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
     if talk.quiet {
         return Shown { task: None, bar };
     }
@@ -65,8 +65,9 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
     let sums = &progress.sums;
     let minutes = elapsed.as_secs_f64() / 60.0;
     let rate = if minutes > 0.0 { progress.answered as f64 / minutes } else { 0.0 };
-    // Too early to measure, the limit is the best guess.
-    let expected = if progress.answered < 10 { f64::from(per_minute) } else { rate };
+    // A burst does not last, and the first moments say little: it never goes faster than the limit for long.
+    let limit = f64::from(per_minute);
+    let expected = if progress.answered < 10 { limit } else { rate.min(limit) };
     let left = Duration::from_secs_f64(sums.open() as f64 * 60.0 / expected.max(0.001));
     let taking = if progress.intake.done { "" } else { " so far" };
     let mut line = format!(
