@@ -24,6 +24,8 @@ use std::sync::Arc;
 const ROW_GROUP_ROWS: usize = 16_384;
 const ROW_GROUP_BYTES: usize = 32 << 20;
 const BATCH_ROWS: usize = 1_024;
+/// Each column keeps a compressor that grows with its largest page: small pages are what bounds memory, not small groups.
+const PAGE_BYTES: usize = 128 * 1024;
 const BATCH_BYTES: usize = 4 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
@@ -46,6 +48,8 @@ impl ParquetRows {
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_data_page_size_limit(PAGE_BYTES)
+            .set_dictionary_page_size_limit(PAGE_BYTES)
             .build();
         Ok(ParquetRows {
             writer: ArrowWriter::try_new(file, arrow_schema.clone(), Some(properties))?,
