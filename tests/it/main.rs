@@ -7,6 +7,7 @@ mod campaign;
 mod catalogue;
 mod cli;
 mod input;
+mod key_life;
 mod keys;
 mod kill;
 mod mapping;
