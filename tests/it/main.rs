@@ -14,5 +14,6 @@ mod mapping;
 mod outputs;
 mod rate;
 mod real_input;
+mod security;
 mod simulator;
 mod tidy;
