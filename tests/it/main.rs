@@ -12,6 +12,7 @@ mod keys;
 mod kill;
 mod mapping;
 mod outputs;
+mod properties;
 mod rate;
 mod real_input;
 mod security;
