@@ -7,7 +7,6 @@ use rescreen::{
     model::Record,
     source::{Format, Origin, SourceOptions, SourceReader},
 };
-use serde_json::Value;
 use std::{
     io::{Cursor, Write},
     process::{Command, Stdio},

@@ -5,7 +5,11 @@ use proptest::{collection::vec, prelude::*};
 use rescreen::{
     catalogue::Catalogue,
     mapping::{CheckUse, FieldSource, Mapped, Mapping, MappingOptions},
-    model::{CanonicalRequest, IdempotencyKey, KeySecret, Mode, Position, Row, row::Values},
+    model::{
+        CanonicalRequest, IdempotencyKey, KeySecret, Mode, Position, Row,
+        field::{FieldKind, LetterCase},
+        row::Values,
+    },
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -74,6 +78,16 @@ proptest! {
         let mut fewer = fields.clone();
         fewer.remove(at);
         prop_assert_ne!(key(&map(&fewer), None), key(&map(&fields), None));
+    }
+
+    #[test]
+    fn two_whole_numbers_that_are_accepted_never_share_a_key(number in any::<i64>(), shift in 0..64_u32, more in 1..3_i64) {
+        let accepted = |number: i64| FieldKind::Integer.accept(&number.to_string(), LetterCase::AsIs).ok();
+        let number = number >> shift;
+        if let (Some(one), Some(other)) = (accepted(number), accepted(number.saturating_add(more))) {
+            let key = |value| key(&map(&[("number".to_owned(), value)]), None);
+            prop_assert_eq!(one == other, key(one) == key(other));
+        }
     }
 
     #[test]
