@@ -2,6 +2,7 @@
 //! never to send and never to give up a request.
 
 use super::{in_doubt, posts, quarantined};
+use crate::support::world::World;
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::campaign_file::SecretSource,
@@ -56,19 +57,22 @@ async fn clocks_more_than_five_minutes_apart_stop_the_run_and_give_nothing_up() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_was_wrong_when_a_request_was_sent_never_gets_it_sent_past_its_life() {
-    // Sent while our clock stood 8 days in the future; then it is set right.
-    let mut world = crate::support::world::World::new().rows(1).in_flight(1).under_paused_time();
-    world.paused().our_clock_is_off(8 * 24 * 3_600);
-    world.paused().loses_answers();
-    world.run().await;
-    let posts = posts(&mut world);
-    world.paused().is_mended();
-    world.paused().our_clock_is_off(0);
-    world.paused().at(100, 0).await;
-    let ran = world.run().await.exits(ExitCode::Doubt);
-    assert_eq!(ran.posts(), posts);
-    assert_eq!(ran.stats.double_charges, 0);
+async fn after_a_clock_was_set_right_the_older_age_counts_and_no_request_is_stuck() {
+    for (wrong_by_days, tells_time) in [(8, true), (-8, true), (8, false), (-8, false)] {
+        let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+        if !tells_time {
+            world.paused().tells_no_time();
+        }
+        world.paused().our_clock_is_off(wrong_by_days * 24 * 3_600);
+        world.paused().loses_answers();
+        world.run().await;
+        let sent = posts(&mut world);
+        world.paused().is_mended();
+        world.paused().our_clock_is_off(0);
+        world.paused().at(100, 0).await;
+        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
+        assert_eq!((ran.posts(), ran.stats.double_charges), (sent, 0), "{wrong_by_days} {tells_time}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU16, Ordering},
+        atomic::{AtomicBool, AtomicU16, Ordering},
     },
     time::Duration,
 };
@@ -29,12 +29,14 @@ pub struct Paused {
     origin: Timestamp,
     off: Mutex<SignedDuration>,
     line: Arc<AtomicU16>,
+    /// Replies come without the service's time.
+    timeless: Arc<AtomicBool>,
 }
 
 impl Paused {
     pub fn begun() -> Paused {
         let origin = "2026-11-02T06:00:00Z".parse().unwrap();
-        Paused { begun: Instant::now(), origin, off: Mutex::default(), line: Arc::default() }
+        Paused { begun: Instant::now(), origin, off: Mutex::default(), line: Arc::default(), timeless: Arc::default() }
     }
 
     /// The right time.
@@ -63,6 +65,11 @@ impl Paused {
         self.line.store(status, Ordering::Relaxed);
     }
 
+    /// From now on no reply tells the service's time.
+    pub fn tells_no_time(&self) {
+        self.timeless.store(true, Ordering::Relaxed);
+    }
+
     pub fn is_mended(&self) {
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
@@ -71,14 +78,20 @@ impl Paused {
         let origin = self.origin.checked_add(*self.off.lock().unwrap()).unwrap();
         campaign.clock = Clock::Driven { origin, started: self.begun };
         campaign.seat = Seat::Inline;
-        let (simulator, line) = (simulator.clone(), self.line.clone());
+        let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {
-            let (simulator, line) = (simulator.clone(), line.clone());
+            let (simulator, line, timeless) = (simulator.clone(), line.clone(), timeless.load(Ordering::Relaxed));
             let is_check = request.method() == axum::http::Method::POST;
             async move {
                 let line = if is_check { line.load(Ordering::Relaxed) } else { AS_USUAL };
                 match line {
-                    AS_USUAL => Ok(simulator.exchange(request.map(Body::from)).await),
+                    AS_USUAL => {
+                        let mut reply = simulator.exchange(request.map(Body::from)).await;
+                        if timeless {
+                            reply.headers_mut().remove(axum::http::header::DATE);
+                        }
+                        Ok(reply)
+                    }
                     LOST => {
                         let _answer = simulator.exchange(request.map(Body::from)).await;
                         Err(TransportFault::Unknown("the answer was lost".to_owned()))
