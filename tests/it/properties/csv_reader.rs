@@ -77,7 +77,7 @@ fn read_there(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..cases(4) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..cases(2) })]
 
     #[test]
     fn cells_are_those_that_python_reads(files in vec(file(), 100)) {
