@@ -145,9 +145,10 @@ fn described(reply: &Reply) -> String {
     }
 }
 
-/// Text of the service made safe to show: no control characters, and not endless.
+/// Text of the service made safe to show: no control characters, none that turn the line around, and not endless.
 fn printable(text: &str) -> String {
-    text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().take(300).map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

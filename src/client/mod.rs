@@ -13,7 +13,7 @@ pub use balance::{BALANCE_POINTERS, Balance, balance_in};
 pub use delays::Delays;
 pub use heard::{Heard, PushBack, hear};
 pub use retry_after::{RetryAfter, retry_after};
-pub use service::{Auth, Client, ClientError, Settings};
+pub use service::{Auth, Client, ClientError, Settings, check_url};
 pub use transport::{Exchange, InProcess, InProcessRequest, Reply, TransportFault};
 
 use crate::model::key::fingerprint;

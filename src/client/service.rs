@@ -3,7 +3,7 @@
 
 use super::{
     ApiKey,
-    transport::{CONNECT_TIMEOUT, Exchange, InProcess, TOTAL_TIMEOUT, Transport, words},
+    transport::{CONNECT_TIMEOUT, Exchange, InProcess, Transport, words},
 };
 use crate::model::{Permit, Receipt};
 use reqwest::{
@@ -61,6 +61,14 @@ pub struct Client {
     headers: HeaderMap,
 }
 
+/// Whether a URL may be the service's: https, or http to this machine, and nothing secret in it.
+///
+/// # Errors
+/// What is wrong with it, without repeating what may be a secret.
+pub fn check_url(text: &str) -> Result<(), ClientError> {
+    checked_url(text).map(|_| ())
+}
+
 impl Client {
     /// Checks the settings and sets up the connection pool; sends nothing.
     ///
@@ -101,7 +109,6 @@ fn http(settings: &Settings) -> Result<reqwest::Client, ClientError> {
         .retry(reqwest::retry::never())
         .no_proxy()
         .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(TOTAL_TIMEOUT)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
@@ -111,10 +118,19 @@ fn http(settings: &Settings) -> Result<reqwest::Client, ClientError> {
     if let Some(path) = &settings.ca_file {
         let ca_file = |fault: String| ClientError::CaFile { path: path.clone(), fault };
         let pem = std::fs::read(path).map_err(|error| ca_file(error.to_string()))?;
-        let certificate = reqwest::Certificate::from_pem(&pem).map_err(|error| ca_file(error.to_string()))?;
-        builder = builder.add_root_certificate(certificate);
+        let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| ca_file(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(ca_file("expected a PEM certificate, found none".to_owned()));
+        }
+        for certificate in certificates {
+            builder = builder.add_root_certificate(certificate);
+        }
     }
-    builder.build().map_err(|error| setup(&error))
+    // A certificate is looked into only here.
+    builder.build().map_err(|error| match &settings.ca_file {
+        Some(path) => ClientError::CaFile { path: path.clone(), fault: words(&error) },
+        None => setup(&error),
+    })
 }
 
 fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
@@ -129,11 +145,12 @@ fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
 
 /// The service's URL: https, or http to the loopback; no query, no fragment, no user in it.
 fn checked_url(text: &str) -> Result<Url, ClientError> {
-    let fault = |fault: &str| ClientError::Url { url: text.to_owned(), fault: fault.to_owned() };
+    // What stands before an `@` or behind a `?` may be a secret: it is not repeated, whether the text is a URL or not.
+    let shown = if text.contains('@') { "…" } else { text.split(['?', '#']).next().unwrap_or_default() };
+    let fault = |fault: &str| ClientError::Url { url: shown.to_owned(), fault: fault.to_owned() };
     let url: Url = text.parse().map_err(|_| fault("expected a URL like https://host/path"))?;
     if !url.username().is_empty() || url.password().is_some() {
-        // The text may hold a secret: it is not repeated.
-        return Err(ClientError::Url { url: "…".to_owned(), fault: "expected no user or password in it".to_owned() });
+        return Err(fault("expected no user or password in it"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(fault("expected no `?` or `#` in it; routes are appended to it"));
@@ -175,7 +192,10 @@ mod tests {
 
     #[test]
     fn a_secret_in_a_url_is_refused_and_not_repeated() {
-        let message = checked_url("https://me:hunter2@h/").unwrap_err().to_string();
-        assert!(!message.contains("hunter2"), "{message}");
+        let texts = ["https://me:hunter2@h/", "https://me:hunter2@h h/", "me:hunter2@h", "https://h/?key=hunter2"];
+        for text in texts {
+            let message = checked_url(text).unwrap_err().to_string();
+            assert!(!message.contains("hunter2"), "{message}");
+        }
     }
 }

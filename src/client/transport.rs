@@ -3,7 +3,7 @@
 
 use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
-use futures::future::BoxFuture;
+use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use reqwest::{
     Method,
     header::{DATE, HeaderMap, RETRY_AFTER},
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// Connecting takes this long at most.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A whole exchange takes this long at most. Live registry calls take over 15 s, and a client that cuts early pays twice.
-pub(super) const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 /// A body may stall this long.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// A body is at most this long.
@@ -102,13 +102,19 @@ impl Transport {
 }
 
 async fn over_http(request: reqwest::RequestBuilder) -> Result<Reply, TransportFault> {
-    match request.send().await {
-        Ok(mut response) => {
+    let deadline = Instant::now() + TOTAL_TIMEOUT;
+    match tokio::time::timeout_at(deadline, request.send()).await {
+        Ok(Ok(response)) => {
             let reply = head(response.status().as_u16(), response.headers());
-            Ok(Reply { body: whole_body(&mut response).await, ..reply })
+            let chunks = stream::unfold(response, async |mut response| {
+                let chunk = response.chunk().await.transpose()?;
+                Some((chunk, response))
+            });
+            Ok(Reply { body: whole_body(chunks, deadline).await, ..reply })
         }
-        Err(error) if error.is_connect() || error.is_builder() => Err(TransportFault::NotWritten(words(&error))),
-        Err(error) => Err(TransportFault::Unknown(words(&error))),
+        Ok(Err(error)) if error.is_connect() || error.is_builder() => Err(TransportFault::NotWritten(words(&error))),
+        Ok(Err(error)) => Err(TransportFault::Unknown(words(&error))),
+        Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
     }
 }
 
@@ -131,14 +137,18 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), simulated }
 }
 
-/// The whole body, or nothing where it was cut, stalled or too long.
-async fn whole_body(response: &mut reqwest::Response) -> Option<Vec<u8>> {
+/// The whole body, or nothing where it was cut, stalled, too long or not over by the deadline.
+async fn whole_body<C: AsRef<[u8]>, E>(chunks: impl Stream<Item = Result<C, E>>, deadline: Instant) -> Option<Vec<u8>> {
+    let mut chunks = std::pin::pin!(chunks);
     let mut body = Vec::new();
     loop {
-        match tokio::time::timeout(IDLE_TIMEOUT, response.chunk()).await {
-            Ok(Ok(Some(chunk))) if body.len() + chunk.len() <= RESPONSE_BYTES_MAX => body.extend_from_slice(&chunk),
-            Ok(Ok(None)) => return Some(body),
-            Ok(Ok(Some(_)) | Err(_)) | Err(_) => return None,
+        let due = deadline.min(Instant::now() + IDLE_TIMEOUT);
+        match tokio::time::timeout_at(due, chunks.next()).await {
+            Ok(Some(Ok(chunk))) if body.len() + chunk.as_ref().len() <= RESPONSE_BYTES_MAX => {
+                body.extend_from_slice(chunk.as_ref());
+            }
+            Ok(None) => return Some(body),
+            Ok(Some(_)) | Err(_) => return None,
         }
     }
 }
@@ -149,6 +159,8 @@ pub(super) fn words(error: &reqwest::Error) -> String {
         "timed out".to_owned()
     } else if error.is_connect() {
         "cannot connect".to_owned()
+    } else if error.is_builder() {
+        "cannot be used".to_owned()
     } else {
         "the exchange broke".to_owned()
     };
@@ -162,4 +174,42 @@ pub(super) fn words(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bodies that come a byte every so often, so many of them.
+    async fn dribbled(every: Duration, bytes: usize) -> (Option<Vec<u8>>, Duration) {
+        let start = Instant::now();
+        let chunks = stream::iter(0..bytes).then(move |_| async move {
+            tokio::time::sleep(every).await;
+            Ok::<_, ()>(b"x")
+        });
+        (whole_body(chunks, start + TOTAL_TIMEOUT).await, start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_of_one_byte_a_second_ends_at_the_total_time_out() {
+        let (body, elapsed) = dribbled(Duration::from_secs(1), 1_000).await;
+        assert_eq!((body, elapsed.as_secs()), (None, TOTAL_TIMEOUT.as_secs()));
+        assert_eq!(dribbled(Duration::from_secs(1), 100).await.0.map(|body| body.len()), Some(100));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stalls_ends_at_the_idle_time_out() {
+        let (body, elapsed) = dribbled(Duration::from_secs(25), 3).await;
+        assert_eq!((body, elapsed.as_secs()), (None, IDLE_TIMEOUT.as_secs()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_kept_up_to_the_limit_and_not_one_byte_beyond() {
+        let of = async |bytes: usize| {
+            let chunks = stream::iter([Ok::<_, ()>(vec![0; bytes - 1]), Ok(vec![0; 1])]);
+            whole_body(chunks, Instant::now() + TOTAL_TIMEOUT).await
+        };
+        assert_eq!(of(RESPONSE_BYTES_MAX).await.map(|body| body.len()), Some(RESPONSE_BYTES_MAX));
+        assert_eq!(of(RESPONSE_BYTES_MAX + 1).await, None);
+    }
 }

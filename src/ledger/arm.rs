@@ -61,19 +61,22 @@ impl RequestRow {
         self.key.unwrap_or(self.content)
     }
 
-    /// The age of the key of an attempted request; of the two clocks the one that makes it older counts, and where they
-    /// are too far apart neither does.
+    /// The age of the key of an attempted request. While the two clocks are too far apart nobody can say; once they agree,
+    /// the one that makes the key older counts, whichever was wrong when it was first sent. A key of the future is of no
+    /// known age: a person decides.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
+        if server_offset_us.is_some_and(|offset| offset.abs() > CLOCKS_APART_MAX_US) {
+            return KeyAge::Disputed;
+        }
         let age_here = now_us - first_armed_at;
         let age_there = match (self.first_armed_at_server, server_offset_us) {
             (Some(first), Some(offset)) => now_us + offset - first,
             _ => age_here,
         };
         let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
-        match (age_here < life_us, age_there < life_us) {
-            _ if (age_here - age_there).abs() > CLOCKS_APART_MAX_US => KeyAge::Disputed,
-            (true, true) => KeyAge::Alive,
+        match age_here.max(age_there) {
+            age if (-CLOCKS_APART_MAX_US..life_us).contains(&age) => KeyAge::Alive,
             _ => KeyAge::Over,
         }
     }

@@ -94,12 +94,17 @@ pub fn tidy(text: &str) -> String {
     tidied
 }
 
+/// Every whole number up to here is a double of its own.
+const WHOLE_NUMBER_MAX: u64 = (1 << 53) - 1;
+
 fn whole_number(text: &str) -> Result<i64, String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("expected a whole number".to_owned());
     }
-    text.parse().map_err(|_| "expected a whole number of at most 18 digits".to_owned())
+    // RFC 8785 has doubles only: beyond this two numbers would be one key, and one subject would get another's answer.
+    let exact = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= WHOLE_NUMBER_MAX);
+    exact.ok_or_else(|| "expected a whole number of at most 15 digits; longer ones are text".to_owned())
 }
 
 fn known_country(text: &str, length: usize, word: &str) -> Result<(), String> {
@@ -119,6 +124,8 @@ mod tests {
         assert_eq!(FieldKind::Text.accept(" 0012 ", LetterCase::AsIs), Ok(Value::from("0012")));
         assert_eq!(FieldKind::Integer.accept("1", LetterCase::AsIs), Ok(Value::from(1)));
         assert!(FieldKind::Integer.accept("1.0", LetterCase::AsIs).is_err());
+        assert!(FieldKind::Integer.accept("-9007199254740991", LetterCase::AsIs).is_ok());
+        assert!(FieldKind::Integer.accept("9007199254740992", LetterCase::AsIs).is_err());
         assert!(FieldKind::Integer.accept("-", LetterCase::AsIs).is_err());
     }
 

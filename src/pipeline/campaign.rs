@@ -224,6 +224,8 @@ impl Service {
                     .to_owned(),
             ));
         }
+        // Before anything is opened or said: a URL may hold what is nobody's business.
+        table.url.as_deref().map_or(Ok(()), client::check_url)?;
         if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
             return Err(Error::Config(
                 "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute"

@@ -40,6 +40,10 @@ impl Prepared {
     /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
+        if let Some(url) = &campaign.service.url {
+            // A mistake in how the service is reached must not leave a ledger behind.
+            Client::new(&campaign.service.client_settings(url.clone(), api_key.clone()))?;
+        }
         let identity = Identity {
             campaign: campaign.name.clone(),
             mode: campaign.mode,

@@ -6,6 +6,7 @@
 
 use super::{
     API_KEY,
+    paused::Paused,
     ran::{Outputs, Ran},
     service::{Service, lifted},
 };
@@ -60,6 +61,8 @@ pub struct World {
     settings: Settings,
     door: bool,
     service: Option<Service>,
+    /// Where the service is in this process, under paused time.
+    paused: Option<Paused>,
 }
 
 impl World {
@@ -71,6 +74,7 @@ impl World {
             settings: lifted(),
             door: false,
             service: None,
+            paused: None,
         };
         world.private("api-key", API_KEY);
         world
@@ -130,6 +134,18 @@ impl World {
     pub fn with_a_door(mut self) -> World {
         self.door = true;
         self
+    }
+
+    /// The service is in this process, and its clock and ours move with tokio's paused time.
+    pub fn under_paused_time(mut self) -> World {
+        let paused = Paused::begun();
+        self.settings.clock = paused.clock();
+        self.paused = Some(paused);
+        self
+    }
+
+    pub fn paused(&self) -> &Paused {
+        self.paused.as_ref().expect("the world is under paused time")
     }
 
     /// The service, started where it was not yet.
@@ -205,7 +221,10 @@ impl World {
     }
 
     async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
-        let campaign = Campaign::new(self.file.clone(), self.folder.path())?;
+        let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
+        if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
+            paused.moves_into(&mut campaign, &service.simulator);
+        }
         let prepared = Prepared::open(campaign).await?;
         prepared.go(orders, signals, watch::channel(Progress::default()).0).await
     }

@@ -1,0 +1,42 @@
+//! The promise: what may have been charged is asked for again only while its key lives and under the API key it was sent
+//! with; past that a person decides, and the decision is kept. Days pass under paused time, and the charge book of the
+//! service is the witness.
+
+mod clocks;
+mod decisions;
+
+use crate::support::{ran::Ran, world::World};
+use rescreen::model::{ExitCode, state::State};
+
+/// A world in which every request was answered and charged, and no answer arrived.
+async fn in_doubt(rows: usize) -> World {
+    in_doubt_in(World::new(), rows).await
+}
+
+async fn in_doubt_in(world: World, rows: usize) -> World {
+    let mut world = world.rows(rows).in_flight(1).under_paused_time();
+    world.paused().loses_answers();
+    loop {
+        let ran = world.run().await;
+        assert_eq!(ran.stats.double_charges, 0);
+        if ran.report().sums.in_state(State::InDoubt) == rows as u64 {
+            assert_eq!(ran.stats.charges, rows as u64);
+            world.paused().is_mended();
+            return world;
+        }
+    }
+}
+
+/// A world in which every request was charged, is unanswered, and has outlived its key.
+async fn quarantined(rows: usize) -> (World, Ran) {
+    let mut world = in_doubt(rows).await;
+    world.paused().at(71, 0).await;
+    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, rows as u64);
+    (world, ran)
+}
+
+/// Messages to checks that the service received so far.
+fn posts(world: &mut World) -> u64 {
+    let stats = world.met().simulator.stats();
+    stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+}

@@ -1,0 +1,111 @@
+//! A key's age is judged by two clocks, and the one that makes it older counts. Clocks that disagree are a reason to stop,
+//! never to send and never to give up a request.
+
+use super::{in_doubt, posts, quarantined};
+use crate::support::world::World;
+use rescreen::{
+    model::{ExitCode, Stop, state::State},
+    pipeline::campaign_file::SecretSource,
+};
+
+#[tokio::test(start_paused = true)]
+async fn within_70_hours_what_is_in_doubt_is_settled_at_no_cost() {
+    let mut world = in_doubt(3).await;
+    world.paused().at(69, 50).await;
+    let ran = world.run().await.exits(ExitCode::Complete).charged(3).adds_up(true);
+    assert!(ran.stats.replays >= 3 && ran.stats.conflicts == 0, "{:?}", ran.stats);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_70_hours_nothing_in_doubt_is_sent_again_by_itself() {
+    let mut world = in_doubt(3).await;
+    world.paused().at(70, 10).await;
+    let posts = posts(&mut world);
+    for hour in [70, 71, 72, 73, 300] {
+        world.paused().at(hour, 20).await;
+        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 3).counts(0, 0, 3, 0);
+        assert_eq!(ran.posts(), posts, "hour {hour}");
+        assert_eq!(ran.report().sums.account.held.0, 3, "the hold is kept");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_clocks_the_one_that_makes_a_key_older_counts() {
+    for seconds in [-240, 240] {
+        let mut world = in_doubt(1).await;
+        world.paused().our_clock_is_off(seconds);
+        // The right clock says 69:58; one that is 4 minutes fast says over. The wrong clock alone never makes it younger.
+        let (hour, minute) = if seconds > 0 { (69, 58) } else { (70, 2) };
+        world.paused().at(hour, minute).await;
+        world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_more_than_five_minutes_apart_stop_the_run_and_give_nothing_up() {
+    for seconds in [-7 * 24 * 3_600, -360, 360, 7 * 24 * 3_600] {
+        let mut world = in_doubt(2).await;
+        let posts = posts(&mut world);
+        world.paused().at(10, 0).await;
+        world.paused().our_clock_is_off(seconds);
+        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::InDoubt, 2);
+        let ran = ran.stops_with(|stop| matches!(stop, Stop::ClockApart { .. }));
+        assert_eq!(ran.posts(), posts, "{seconds} s");
+        world.paused().our_clock_is_off(0);
+        world.run().await.exits(ExitCode::Complete).charged(2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_clock_was_set_right_the_older_age_counts_and_no_request_is_stuck() {
+    for (wrong_by_days, tells_time) in [(8, true), (-8, true), (8, false), (-8, false)] {
+        let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+        if !tells_time {
+            world.paused().tells_no_time();
+        }
+        world.paused().our_clock_is_off(wrong_by_days * 24 * 3_600);
+        world.paused().loses_answers();
+        world.run().await;
+        let sent = posts(&mut world);
+        world.paused().is_mended();
+        world.paused().our_clock_is_off(0);
+        world.paused().at(100, 0).await;
+        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
+        assert_eq!((ran.posts(), ran.stats.double_charges), (sent, 0), "{wrong_by_days} {tells_time}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_api_key_never_sends_again_what_is_in_doubt() {
+    let mut world = in_doubt(4).await;
+    let posts = posts(&mut world);
+    world.private("other-key", "sk-another-key-of-the-account\n");
+    let mine = world.file.service.api_key.clone();
+    let mut world = world.campaign(|file| file.service.api_key = Some(SecretSource::File("other-key".into())));
+    for hour in [1, 30, 69] {
+        world.paused().at(hour, 0).await;
+        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::InDoubt, 4);
+        assert_eq!(ran.posts(), posts, "hour {hour}");
+    }
+    let mut world = world.campaign(|file| file.service.api_key = mine);
+    world.run().await.exits(ExitCode::Complete).charged(4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_others_go_on_while_some_wait_for_a_decision() {
+    let (mut world, _) = quarantined(2).await;
+    world.append("book.csv", &crate::support::world::people(3, 5));
+    let ran = world.run().await.exits(ExitCode::Doubt).counts(3, 0, 2, 0).in_state(State::Quarantined, 2);
+    assert_eq!((ran.stats.charges, ran.stats.double_charges), (5, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_after_a_lost_answer_waits_for_a_decision_and_keeps_its_hold() {
+    let mut world = in_doubt(2).await;
+    world.paused().turns_away(400);
+    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
+    assert_eq!(ran.report().sums.account.held.0, 2);
+    world.paused().is_mended();
+    let posts = ran.posts();
+    assert_eq!(world.run().await.exits(ExitCode::Doubt).posts(), posts);
+}

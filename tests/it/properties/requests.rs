@@ -1,0 +1,175 @@
+//! The state machine against a reference that knows the truth it cannot see: what the service really charged. The service
+//! keeps its promise, one charge a key, and any outcome may come at any time. Written without the machine's own table.
+
+use super::cases;
+use proptest::{collection::vec, prelude::*};
+use rescreen::model::{
+    Credits, Mode,
+    state::{Event, Hold, KeyAge, Outcome, Standing, State, next},
+};
+
+const PRICE: u64 = 5;
+
+/// One request, as the ledger keeps it and as it really is.
+struct Truth {
+    standing: Standing,
+    charged: u64,
+    mode: Mode,
+    /// The service charged under the present key.
+    charged_under_key: bool,
+    really_charged: u64,
+    /// Charges a person decided to make again.
+    sent_again: u64,
+}
+
+/// An event, and where the service could have charged without our knowing, whether it did.
+#[derive(Debug, Clone)]
+struct Turn {
+    event: Event,
+    charges: bool,
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let age = prop::sample::select(vec![KeyAge::Alive, KeyAge::Alive, KeyAge::Alive, KeyAge::Over, KeyAge::Disputed]);
+    let arm = (age, prop::bool::weighted(0.8)).prop_map(|(age, same_api_key)| Event::Arm { age, same_api_key });
+    let stated = prop::option::of(0..=PRICE).prop_map(|stated| Outcome::Answered { stated: stated.map(Credits) });
+    let proven = [
+        Outcome::NotWritten,
+        Outcome::Refused,
+        Outcome::Unauthorised,
+        Outcome::NoCredits,
+        Outcome::RateLimited,
+        Outcome::Misrouted,
+        Outcome::Uncharged,
+    ];
+    let unproven = prop::sample::select(vec![Outcome::Unknown, Outcome::Pending]);
+    let outcome = prop_oneof![1 => stated, 3 => prop::sample::select(proven.to_vec()), 3 => unproven];
+    let told = prop::sample::select(vec![
+        Event::FoundArmed,
+        Event::LifeOver,
+        Event::RefusalCached,
+        Event::AttemptsOver { mode: Mode::Sandbox },
+        Event::AttemptsOver { mode: Mode::Production },
+        Event::Retry,
+        Event::WriteOff,
+        Event::SendAgain,
+    ]);
+    let event = prop_oneof![4 => arm, 4 => outcome.prop_map(Event::Attempted), 3 => told];
+    (event, any::<bool>()).prop_map(|(event, charges)| Turn { event, charges })
+}
+
+impl Truth {
+    fn begun(mode: Mode) -> Truth {
+        let price = if mode == Mode::Sandbox { 0 } else { PRICE };
+        let standing = Standing {
+            state: State::Planned,
+            unproven: 0,
+            generation: 0,
+            cached_refusals: 0,
+            held: Credits::ZERO,
+            price: Credits(price),
+            possibly_charged: false,
+        };
+        Truth { standing, charged: 0, mode, charged_under_key: false, really_charged: 0, sent_again: 0 }
+    }
+
+    /// Whether the world could bring this event now: a mode has its own, and the service does not lie.
+    fn could_be(&self, event: Event) -> bool {
+        match event {
+            Event::AttemptsOver { mode } => mode == self.mode,
+            Event::Attempted(Outcome::Uncharged) => !self.charged_under_key,
+            _ => true,
+        }
+    }
+
+    /// The service works on an attempt under the present key: it charges the first time only.
+    fn service_works(&mut self) {
+        if !std::mem::replace(&mut self.charged_under_key, true) {
+            self.really_charged += self.standing.price.0;
+        }
+    }
+
+    fn happens(&mut self, turn: &Turn) -> Result<(), TestCaseError> {
+        let before = self.standing;
+        let Ok(step) = next(&before, turn.event) else { return Ok(()) };
+        if let Event::Arm { age, same_api_key } = turn.event {
+            let in_life = age == KeyAge::Alive && same_api_key;
+            prop_assert!(in_life || !self.charged_under_key, "{before:?} goes out again under {:?}", turn.event);
+        }
+        match turn.event {
+            Event::Attempted(Outcome::Answered { stated }) => {
+                // A statement of less than the price is true where nothing was charged before.
+                if let (Some(stated), false) = (stated, self.charged_under_key) {
+                    (self.charged_under_key, self.really_charged) =
+                        (true, self.really_charged + stated.0.min(before.price.0));
+                }
+                self.service_works();
+            }
+            Event::Attempted(Outcome::Unknown | Outcome::Pending) | Event::FoundArmed if turn.charges => {
+                self.service_works();
+            }
+            _ => {}
+        }
+        let (held, charge) = match step.hold {
+            Hold::Keep => (before.held, 0),
+            Hold::Take => (before.price, 0),
+            Hold::Release => (Credits::ZERO, 0),
+            Hold::Charge(charge) => (Credits::ZERO, charge.0),
+        };
+        self.charged += charge;
+        if step.next_generation {
+            let by_word = turn.event == Event::SendAgain;
+            prop_assert!(
+                by_word || self.mode == Mode::Sandbox || !self.charged_under_key,
+                "a new key after a charge: {before:?}"
+            );
+            self.sent_again += u64::from(by_word);
+            self.charged_under_key = false;
+        }
+        self.standing = Standing {
+            state: step.state,
+            unproven: step.unproven,
+            generation: before.generation + u32::from(step.next_generation),
+            cached_refusals: before.cached_refusals + u32::from(step.cached_refusal),
+            held,
+            price: before.price,
+            possibly_charged: step.possibly_charged,
+        };
+        self.holds(&before, turn.event)
+    }
+
+    fn holds(&self, before: &Standing, event: Event) -> Result<(), TestCaseError> {
+        let now = &self.standing;
+        let paid = now.price.0;
+        prop_assert!(
+            self.charged + now.held.0 >= self.really_charged,
+            "the ledger knows less than was charged: {now:?}"
+        );
+        prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a word");
+        let open = matches!(now.state, State::Armed | State::InDoubt | State::Repeating | State::Quarantined);
+        prop_assert_eq!(now.held.0, if open { paid } else { 0 }, "{:?}", now);
+        prop_assert!(before.state != State::Answered, "an answer moved");
+        prop_assert!(before.state != State::Failed || event == Event::Retry, "a failure moved by {event:?}");
+        prop_assert!(!(before.possibly_charged && event == Event::Retry), "what may be charged was retried");
+        let is_decided = matches!(event, Event::WriteOff | Event::SendAgain);
+        prop_assert!(before.state != State::Quarantined || is_decided, "{event:?} moved what waits for a person");
+        prop_assert!(now.cached_refusals <= 3);
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(512))]
+
+    #[test]
+    fn whatever_happens_nothing_is_charged_twice_and_no_hold_is_lost(
+        turns in vec(turn(), 1..120), mode in prop::sample::select(vec![Mode::Production, Mode::Sandbox]),
+    ) {
+        let mut truth = Truth::begun(mode);
+        for turn in turns {
+            if truth.could_be(turn.event) {
+                truth.happens(&turn)?;
+            }
+        }
+    }
+}

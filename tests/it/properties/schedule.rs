@@ -1,0 +1,74 @@
+//! The throttle under paused time: no window of a minute holds more messages than the service allows, whatever the rate,
+//! the waits, the push-backs and the restarts.
+
+use super::cases;
+use proptest::{collection::vec, prelude::*};
+use rescreen::throttle::{Bucket, Rate, Throttle};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+enum Happening {
+    Messages(usize),
+    Wait(Duration),
+    PushBack(Duration),
+    /// Another process, with an empty bucket.
+    Restart,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let ms = |ms| Duration::from_millis(ms);
+    prop_oneof![
+        5 => (1..80_usize).prop_map(Happening::Messages),
+        3 => (0..150_000_u64).prop_map(move |wait| Happening::Wait(ms(wait))),
+        1 => (0..90_000_u64).prop_map(move |wait| Happening::PushBack(ms(wait))),
+        2 => Just(Happening::Restart),
+    ]
+}
+
+async fn messages(rate: Rate, happenings: &[Happening]) -> Vec<Instant> {
+    let mut throttle = Throttle::new(rate, Bucket::Full);
+    let mut times = Vec::new();
+    for happening in happenings {
+        match happening {
+            Happening::Messages(count) => {
+                for _ in 0..*count {
+                    let _permit = throttle.admit().await;
+                    times.push(Instant::now());
+                }
+            }
+            Happening::Wait(wait) => tokio::time::sleep(*wait).await,
+            Happening::PushBack(wait) => throttle.pause_until(Instant::now() + *wait),
+            Happening::Restart => throttle = Throttle::new(rate, Bucket::Empty),
+        }
+    }
+    times
+}
+
+/// The most messages in any window of a minute; the times ascend.
+fn most_in_a_minute(times: &[Instant]) -> usize {
+    let mut from = 0;
+    let window = |(at, time): (usize, &Instant)| {
+        while *time >= times[from] + MINUTE {
+            from += 1;
+        }
+        at - from + 1
+    };
+    times.iter().enumerate().map(window).max().unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn no_minute_holds_more_than_the_limit(
+        per_minute in 1..400_u32, more in 0..400_u32, happenings in vec(happening(), 1..12),
+    ) {
+        let rate = Rate { per_minute, per_minute_max: per_minute + more };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let most = runtime.block_on(async { most_in_a_minute(&messages(rate, &happenings).await) });
+        prop_assert!(most <= rate.per_minute_max as usize, "{most} of {rate:?}");
+    }
+}

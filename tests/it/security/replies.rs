@@ -1,0 +1,95 @@
+//! Replies of a service that is broken or means harm: redirects, endless and wrong bodies, cut connections.
+
+use super::{
+    outcomes,
+    wire::{Answer, Wire, clear},
+    world,
+};
+use rescreen::model::{ExitCode, Stop, state::State};
+
+/// A service whose first reply is this one and whose others are fine.
+fn once(first: impl Fn() -> Answer + Send + Sync + 'static) -> Wire {
+    Wire::new(move |nth, _| if nth == 1 { first() } else { Answer::Bytes(clear()) })
+}
+
+/// The first reply proves nothing: the same message goes again, byte for byte under the same key, and is answered.
+async fn is_in_doubt_and_then_settled(wire: &Wire) {
+    let ran = world(1, wire).run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    assert_eq!(outcomes(&ran), ["unknown", "answered"]);
+    assert_eq!(ran.report().sums.account.charged.0, 1);
+    let [first, second] = &wire.checks()[..] else { panic!("{:?}", wire.checks().len()) };
+    assert_eq!(first.header("idempotency-key"), second.header("idempotency-key"));
+    assert!(first.header("idempotency-key").len() == 36 && first.body == second.body);
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_key_and_body_go_nowhere_else() {
+    let elsewhere = Wire::new(|_, _| Answer::Bytes(clear()));
+    for status in ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"] {
+        let reply = format!("HTTP/1.1 {status}\r\nlocation: {}/stolen\r\ncontent-length: 0\r\n\r\n", elsewhere.url);
+        let wire = Wire::new(move |_, _| Answer::Bytes(reply.clone().into()));
+        let ran = world(3, &wire).run().await.exits(ExitCode::Service).in_state(State::Planned, 3);
+        let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { .. }));
+        assert_eq!((wire.checks().len(), ran.report().sums.account.held.0), (1, 0), "{status}");
+    }
+    assert!(elsewhere.messages().is_empty(), "{:?}", elsewhere.messages());
+}
+
+#[tokio::test]
+async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doubt() {
+    for head in ["content-length: 104857600\r\n\r\n", "connection: close\r\n\r\n"] {
+        let wire = once(move || Answer::ThenZeros(format!("HTTP/1.1 200 OK\r\n{head}").into(), 100));
+        is_in_doubt_and_then_settled(&wire).await;
+        // What lies in the buffers of the two sockets counts as taken.
+        assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were taken", wire.mebibytes_taken());
+    }
+}
+
+#[tokio::test]
+async fn a_reply_shorter_than_it_says_proves_nothing() {
+    let text = String::from_utf8(clear()).unwrap().replace("content-length: ", "content-length: 9");
+    is_in_doubt_and_then_settled(&once(move || Answer::ThenClose(text.clone().into()))).await;
+}
+
+#[tokio::test]
+async fn a_reply_longer_than_it_says_proves_nothing_and_the_rest_is_no_answer_to_another() {
+    let body = r#"{"success":true,"creditsUsed":1,"results":{"match":[]}}"#;
+    let wire = once(move || Answer::Bytes(format!("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{body}").into()));
+    is_in_doubt_and_then_settled(&wire).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_in_the_head_or_in_the_body_proves_nothing() {
+    for part in [12, 40, 90] {
+        let cut = clear()[..part].to_vec();
+        is_in_doubt_and_then_settled(&once(move || Answer::ThenClose(cut.clone()))).await;
+    }
+}
+
+#[tokio::test]
+async fn a_reset_connection_proves_nothing() {
+    is_in_doubt_and_then_settled(&once(|| Answer::Reset)).await;
+}
+
+#[tokio::test]
+async fn what_is_no_http_proves_nothing() {
+    is_in_doubt_and_then_settled(&once(|| Answer::ThenClose(b"SSH-2.0-OpenSSH\r\n".to_vec()))).await;
+}
+
+#[tokio::test]
+async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
+    // Every third message meets a reset, on a connection that was used before.
+    let wire = Wire::new(|nth, _| if nth % 3 == 2 { Answer::Reset } else { Answer::Bytes(clear()) });
+    let mut world = world(8, &wire).in_flight(4);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(8, 0, 0, 0);
+    assert!(ran.attempts().len() > 8);
+    assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent behind the ledger's back");
+}
+
+#[tokio::test]
+async fn on_connections_closed_without_a_word_no_more_messages_are_seen_than_attempts() {
+    let wire = Wire::new(|_, _| Answer::ThenClose(clear()));
+    let ran = world(12, &wire).in_flight(4).run().await.exits(ExitCode::Complete).counts(12, 0, 0, 0);
+    assert!(wire.checks().len() <= ran.attempts().len());
+    assert_eq!(ran.report().sums.account.charged.0, 12);
+}

@@ -1,0 +1,97 @@
+//! The program in hostile or careless surroundings: proxies it was not told to use, certificates that are none, URLs that
+//! would show the key or hold a secret.
+
+use super::wire::{Answer, Wire, clear};
+use crate::support::{
+    program::{Said, rescreen},
+    world::book,
+};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+
+/// A folder with a book and a campaign file.
+fn desk(service: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("book.csv"), book(1, 2)).unwrap();
+    let campaign = format!(
+        "campaign = \"2026-11\"\nmode = \"production\"\n[service]\n{service}\n[input]\npaths = [\"book.csv\"]\nid = \"no\"\n\
+         [budget]\nmax_credits = 10\nprices = {{ aml-screening = 1 }}\n[[check]]\nuse = \"aml-screening\"\n\
+         fields.name = \"name\"\nfields.entity = {{ value = 0 }}\nfields.country = {{ value = \"za\" }}\n"
+    );
+    fs::write(folder.path().join("rescreen.toml"), campaign).unwrap();
+    folder
+}
+
+fn run(folder: &Path) -> Said {
+    Said::of(&mut rescreen(folder, &["run", "--config", "rescreen.toml", "--yes"]))
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_used() {
+    let (wire, proxy) = (Wire::new(|_, _| Answer::Bytes(clear())), Wire::new(|_, _| Answer::Bytes(clear())));
+    let folder = desk(&format!("url = \"{}\"", wire.url));
+    let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes"]);
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
+        command.env(name, &proxy.url);
+    }
+    Said::of(&mut command).exits(0);
+    assert_eq!((wire.checks().len(), proxy.messages().len()), (2, 0));
+}
+
+#[test]
+fn a_proxy_of_the_campaign_file_is_used() {
+    let proxy = Wire::new(|_, _| Answer::Bytes(clear()));
+    let folder = desk(&format!("url = \"http://127.0.0.1:1\"\nproxy = \"{}\"", proxy.url));
+    run(folder.path()).exits(0);
+    assert_eq!(proxy.checks().len(), 2);
+}
+
+#[test]
+fn a_ca_file_that_is_no_certificate_is_a_mistake_that_leaves_nothing_behind() {
+    for content in
+        [Some("not a certificate"), Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), None]
+    {
+        let folder = desk("url = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"");
+        if let Some(content) = content {
+            fs::write(folder.path().join("ca.pem"), content).unwrap();
+        }
+        run(folder.path()).exits(2).says("ca.pem");
+        assert!(!folder.path().join("out").exists(), "{content:?}");
+    }
+}
+
+#[test]
+fn a_url_that_would_show_the_key_to_the_network_is_refused_before_anything_is_made() {
+    for url in ["http://api.example.com", "http://127.0.0.1.example.com", "http://10.0.0.1", "ftp://127.0.0.1"] {
+        let folder = desk(&format!("url = \"{url}\""));
+        run(folder.path()).exits(2).says("https");
+        assert!(!folder.path().join("out").exists(), "{url}");
+    }
+}
+
+#[test]
+fn a_password_in_a_url_is_refused_and_repeated_nowhere() {
+    let words = ["run", "plan"];
+    for url in ["https://me:hunter2@127.0.0.1:1", "https://me:hunter2@127.0.0.1 :1", "http://hunter2@127.0.0.1:1"] {
+        for word in words {
+            let folder = desk(&format!("url = \"{url}\""));
+            let said = Said::of(&mut rescreen(folder.path(), &[word, "--config", "rescreen.toml", "-vv"])).exits(2);
+            assert!(!(said.stderr + &said.stdout).contains("hunter2"), "{word} {url}");
+            assert!(!folder.path().join("out").exists(), "{word} {url}");
+        }
+        let said =
+            Said::of(&mut rescreen(tempfile::tempdir().unwrap().path(), &["credits", "--service", url])).exits(2);
+        assert!(!said.stderr.contains("hunter2"), "credits {url}");
+    }
+}
+
+#[test]
+fn a_password_in_a_proxy_is_not_repeated() {
+    for proxy in ["http://me:hunter2@127.0.0.1:1", "http://me:hunter2@ho st:1", "nonsense://me:hunter2@h"] {
+        let folder = desk(&format!("url = \"https://127.0.0.1:1\"\nproxy = \"{proxy}\""));
+        let mut command =
+            rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "-vv", "--for", "500ms"]);
+        let said = Said::of(&mut command);
+        assert!(!(said.stderr + &said.stdout).contains("hunter2"), "{proxy}");
+    }
+}

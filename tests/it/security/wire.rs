@@ -1,0 +1,150 @@
+//! A hand-made HTTP server: it writes down every message it gets and answers with whatever bytes a test gives it.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+};
+
+/// One message as it came over the wire.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    pub fn is_check(&self) -> bool {
+        self.head.starts_with("POST ")
+    }
+
+    pub fn header(&self, name: &str) -> String {
+        let found = self.head.lines().filter_map(|line| line.split_once(':'));
+        let value = found.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next();
+        value.unwrap_or_default().to_owned()
+    }
+}
+
+/// What becomes of a message.
+pub enum Answer {
+    /// These bytes, and the connection stays open.
+    Bytes(Vec<u8>),
+    /// These bytes, and the connection is closed without a word.
+    ThenClose(Vec<u8>),
+    /// These bytes, and then zeros, so many mebibytes or until nobody takes them.
+    ThenZeros(Vec<u8>, usize),
+    /// The connection is closed while bytes of the message are unread: the other end sees a reset.
+    Reset,
+}
+
+/// The server; it serves until its test ends.
+pub struct Wire {
+    pub url: String,
+    messages: Arc<Mutex<Vec<Message>>>,
+    /// Mebibytes of zeros that were taken.
+    taken: Arc<Mutex<usize>>,
+}
+
+pub fn json(status: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").into()
+}
+
+/// A clear answer at one credit.
+pub fn clear() -> Vec<u8> {
+    json("200 OK", r#"{"success":true,"creditsUsed":1,"results":{"match":[]}}"#)
+}
+
+impl Wire {
+    /// Balance queries are answered; the nth check, from 1, is answered by `answer`.
+    pub fn new(answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static) -> Wire {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (messages, taken) = (Arc::<Mutex<Vec<Message>>>::default(), Arc::<Mutex<usize>>::default());
+        let (answer, wire) = (Arc::new(answer), Wire { url, messages: messages.clone(), taken: taken.clone() });
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (answer, messages, taken) = (answer.clone(), messages.clone(), taken.clone());
+                std::thread::spawn(move || serve(stream.unwrap(), &*answer, &messages, &taken));
+            }
+        });
+        wire
+    }
+
+    pub fn messages(&self) -> Vec<Message> {
+        self.messages.lock().unwrap().clone()
+    }
+
+    pub fn checks(&self) -> Vec<Message> {
+        self.messages().into_iter().filter(Message::is_check).collect()
+    }
+
+    pub fn mebibytes_taken(&self) -> usize {
+        *self.taken.lock().unwrap()
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    answer: &dyn Fn(usize, &Message) -> Answer,
+    messages: &Mutex<Vec<Message>>,
+    taken: &Mutex<usize>,
+) {
+    let mut reader = BufReader::with_capacity(1, stream.try_clone().unwrap());
+    let mut writer = stream;
+    while let Some(head) = head(&mut reader) {
+        let mut message = Message { head, body: Vec::new() };
+        let length: usize = message.header("content-length").parse().unwrap_or(0);
+        let held_back = length.min(1);
+        message.body = vec![0; length - held_back];
+        if reader.read_exact(&mut message.body).is_err() {
+            return;
+        }
+        let nth = {
+            let mut messages = messages.lock().unwrap();
+            messages.push(message.clone());
+            messages.iter().filter(|message| message.is_check()).count()
+        };
+        let answer = match message.is_check() {
+            true => answer(nth, &message),
+            false => Answer::Bytes(json("200 OK", r#"{"available_credits": 1000}"#)),
+        };
+        if matches!(answer, Answer::Reset) {
+            return;
+        }
+        if reader.read_exact(&mut vec![0; held_back]).is_err() {
+            return;
+        }
+        match answer {
+            Answer::Bytes(bytes) if writer.write_all(&bytes).is_ok() => {}
+            Answer::ThenClose(bytes) => {
+                drop(writer.write_all(&bytes));
+                return;
+            }
+            Answer::ThenZeros(bytes, mebibytes) => {
+                drop(writer.write_all(&bytes));
+                for _ in 0..mebibytes {
+                    if writer.write_all(&vec![b' '; 1 << 20]).is_err() {
+                        break;
+                    }
+                    *taken.lock().unwrap() += 1;
+                }
+                return;
+            }
+            Answer::Bytes(_) | Answer::Reset => return,
+        }
+    }
+}
+
+/// The head of the next message; `None` at the end of the connection.
+fn head(reader: &mut impl BufRead) -> Option<String> {
+    let mut head = String::new();
+    loop {
+        let before = head.len();
+        match reader.read_line(&mut head) {
+            Ok(0) | Err(_) => return None,
+            Ok(_) if head[before..].trim().is_empty() => return Some(head),
+            Ok(_) => {}
+        }
+    }
+}
