@@ -4,11 +4,11 @@
 
 mod broken;
 
-use broken::{Broken, Case};
+use broken::{Broken, Case, PERSONS};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, atomic::AtomicUsize, atomic::Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Commits are grouped by what happens to wait, so a run may pass a few more or fewer than the one that was counted.
@@ -61,6 +61,16 @@ fn storage_that_fails_stops_the_run_and_another_run_completes_it() {
     for (point, count) in counts.iter().filter(|_| wanted.is_none()) {
         assert!(*count > 0 && (1..=*count).rev().take(4).any(|number| last_met(point, number)), "{point}: {count}");
     }
+}
+
+#[test]
+#[ignore = "takes real time; make faults"]
+fn outputs_that_cannot_be_written_stop_the_run_while_answers_still_come_in() {
+    // The first fsync of a run that publishes in its middle; the disk is well again at the next publication.
+    let case = Case("sync:1:once:enospc".to_owned());
+    let broken = Broken::tried_slowly(&case, Duration::from_millis(400));
+    assert!(broken.met && broken.violations.is_empty(), "{:#?}", broken.violations);
+    assert!(broken.sent < PERSONS, "all {} were sent after the outputs had failed", broken.sent);
 }
 
 /// Every pass of every point, once and for good, by turns for a broken and for a full disk.

@@ -10,14 +10,15 @@ use crate::support::{
 };
 use rescreen::{
     ledger::Reading,
+    simulator::Settings,
     sink::{DatasetKind, Manifest},
 };
-use std::{collections::BTreeMap, fs::File, io::Write, path::PathBuf};
+use std::{collections::BTreeMap, fs::File, io::Write, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
 /// Customers; every person but the last two is there once.
 const CUSTOMERS: u64 = 12;
-const PERSONS: u64 = 10;
+pub const PERSONS: u64 = 10;
 /// With a torn one.
 const ROWS: u64 = CUSTOMERS + 1;
 
@@ -32,6 +33,8 @@ pub struct Broken {
     /// The run came to the point that was to fail.
     pub met: bool,
     pub code: i32,
+    /// Submissions the service received until it stopped.
+    pub sent: u64,
     pub violations: Vec<String>,
 }
 
@@ -42,7 +45,7 @@ struct Desk {
 
 /// How often a run without a fault passes each point.
 pub fn counts() -> BTreeMap<String, u64> {
-    let desk = Desk::new();
+    let desk = Desk::new(lifted());
     let said = desk.run(Some("count")).exits(3);
     let counts = passed(&said).into_iter().filter(|(point, _)| point != "failed").collect();
     assert_eq!(desk.at_the_end(), Vec::<String>::new());
@@ -52,7 +55,15 @@ pub fn counts() -> BTreeMap<String, u64> {
 impl Broken {
     /// Runs into the fault, then runs on without it, and compares what the witnesses say.
     pub fn tried(case: &Case) -> Broken {
-        let desk = Desk::new();
+        Broken::at(&Desk::new(lifted()), case)
+    }
+
+    /// The same while answers come slowly.
+    pub fn tried_slowly(case: &Case, latency: Duration) -> Broken {
+        Broken::at(&Desk::new(Settings { latency, ..lifted() }), case)
+    }
+
+    fn at(desk: &Desk, case: &Case) -> Broken {
         let mut violations = Vec::new();
         let mut onlooker = Onlooker::of(&desk.out());
         let said = desk.run(Some(&case.0));
@@ -61,7 +72,8 @@ impl Broken {
         if said.code != expected {
             violations.push(format!("exit code {}, expected {expected}:\n{}", said.code, said.stderr));
         }
-        violations.extend(desk.sent_beyond_the_ledger());
+        let sent = desk.sent();
+        violations.extend(desk.sent_beyond_the_ledger(sent));
         violations.extend(onlooker.look());
         let code = said.code;
         let mut last = said;
@@ -77,17 +89,17 @@ impl Broken {
         }
         violations.extend(desk.at_the_end());
         let violations = violations.into_iter().map(|fault| format!("RESCREEN_FAULT_CASE={}: {fault}", case.0));
-        Broken { met, code, violations: violations.collect() }
+        Broken { met, code, sent, violations: violations.collect() }
     }
 }
 
 impl Desk {
-    fn new() -> Desk {
+    fn new(settings: Settings) -> Desk {
         let folder = tempfile::tempdir().unwrap();
         let mut file = File::create(folder.path().join("book.csv")).unwrap();
         book::write(&mut file, 1..1 + CUSTOMERS, |number| number % PERSONS).unwrap();
         writeln!(file, "00000013,torn").unwrap();
-        Desk { folder, service: Service::start(lifted()) }
+        Desk { folder, service: Service::start(settings) }
     }
 
     fn out(&self) -> PathBuf {
@@ -105,16 +117,20 @@ impl Desk {
         UnderWay::start(&mut command).wait()
     }
 
-    /// Nothing was sent whose arming is not in the ledger: a failed commit is followed by no send.
-    fn sent_beyond_the_ledger(&self) -> Vec<String> {
+    fn sent(&self) -> u64 {
         let stats = self.service.simulator.stats();
-        let posts: u64 = stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, n)| n).sum();
+        stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+    }
+
+    /// Nothing was sent whose arming is not in the ledger: a failed commit is followed by no send.
+    fn sent_beyond_the_ledger(&self, sent: u64) -> Vec<String> {
+        let stats = self.service.simulator.stats();
         let sums = Reading::open(&self.out().join("ledger.sqlite")).and_then(|reading| reading.sums());
         let sums = sums.unwrap_or_default();
         let account = &sums.account;
         let mut faults = Vec::new();
-        if posts > sums.attempts {
-            faults.push(format!("the service received {posts} submissions, {} are in the ledger", sums.attempts));
+        if sent > sums.attempts {
+            faults.push(format!("the service received {sent} submissions, {} are in the ledger", sums.attempts));
         }
         if stats.credits_charged > account.charged.0 + account.held.0 {
             faults.push(format!("the service charged {}, in the ledger {account:?}", stats.credits_charged));
