@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny kill-short faults rate slow bench
+.PHONY: help demo test check deny kill kill-short faults rate slow bench
 
 CARGO ?= cargo
 
@@ -36,6 +36,10 @@ deny:
 	fi
 
 kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
+	$(CARGO) test --test it kill:: -- --ignored --nocapture
+
+kill: export RESCREEN_KILLS ?= 500
+kill: ## The same with 500 kills (RESCREEN_KILLS): some minutes
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
 faults: ## Every write, fsync, rename and ledger commit of a small campaign fails in its turn; the next run completes it
