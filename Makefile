@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny kill-short rate slow bench
+.PHONY: help demo test check deny kill kill-short faults rate slow bench
 
 CARGO ?= cargo
 
@@ -38,11 +38,18 @@ deny:
 kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
+kill: export RESCREEN_KILLS ?= 500
+kill: ## The same with 500 kills (RESCREEN_KILLS): some minutes
+	$(CARGO) test --test it kill:: -- --ignored --nocapture
+
+faults: ## Every write, fsync, rename and ledger commit of a small campaign fails in its turn; the next run completes it
+	$(CARGO) test --features fault-points --test it faults:: -- --ignored --nocapture
+
 rate: ## The rate limit in real time, against the simulator in a process of its own
 	$(CARGO) test --test it rate:: -- --ignored --nocapture
 
 slow: ## The other tests that take real time: less than a minute
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip rate::
+	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip rate::
 
 bench: ## Memory, intake and ledger size at 100,000 and 1,000,000 rows (release build; minutes)
 	$(CARGO) bench --bench campaign

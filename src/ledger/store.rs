@@ -2,6 +2,7 @@
 //! transaction the writer opens and commits.
 
 use super::{Identity, LedgerError, SCHEMA_VERSION, Sums, identity};
+use crate::model::fault_point::{self, Point};
 use rusqlite::{Connection, OpenFlags};
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -51,7 +52,7 @@ impl Store {
         identity::record(&self.conn, brought, now_us)?;
         self.save_sums()?;
         self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-        self.conn.execute_batch("COMMIT")?;
+        self.commit_durably()?;
         self.created = true;
         Ok(())
     }
@@ -76,9 +77,16 @@ impl Store {
         if self.sums != self.saved {
             self.save_sums()?;
         }
-        self.conn.execute_batch("COMMIT")?;
+        self.commit_durably()?;
         self.saved.clone_from(&self.sums);
         Ok(())
+    }
+
+    /// The one place where a transaction becomes durable.
+    fn commit_durably(&self) -> Result<(), LedgerError> {
+        fault_point::pass(Point::Commit).map_err(as_sqlite)?;
+        self.conn.execute_batch("COMMIT")?;
+        fault_point::pass(Point::AfterCommit).map_err(as_sqlite)
     }
 
     fn save_sums(&self) -> Result<(), LedgerError> {
@@ -86,6 +94,15 @@ impl Store {
         self.conn.prepare_cached("UPDATE campaign SET sums = ?1")?.execute([text])?;
         Ok(())
     }
+}
+
+/// A planned fault as SQLite would say it.
+fn as_sqlite(fault: std::io::Error) -> LedgerError {
+    let code = match fault.kind() {
+        std::io::ErrorKind::StorageFull => rusqlite::ffi::SQLITE_FULL,
+        _ => rusqlite::ffi::SQLITE_IOERR,
+    };
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(fault.to_string())).into()
 }
 
 /// Opens a ledger for reading beside a writer.

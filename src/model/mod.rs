@@ -6,6 +6,7 @@ pub mod clock;
 pub mod country;
 pub mod credits;
 pub mod failure;
+pub mod fault_point;
 pub mod field;
 pub mod key;
 pub mod mode;

@@ -2,11 +2,13 @@
 
 use super::publish::{PART_ROWS_MAX, Publisher};
 use crate::{error::Error, ledger::Seat};
+use futures::FutureExt;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-/// A part is cut at least this often.
-const PUBLISH_EVERY: Duration = Duration::from_secs(15 * 60);
+/// A part is cut at least this often; where storage is made to fail, in the middle of a short run.
+const PUBLISH_EVERY: Duration =
+    if cfg!(feature = "fault-points") { Duration::from_millis(300) } else { Duration::from_secs(15 * 60) };
 
 /// What is published beside the sending.
 pub struct Publishing {
@@ -22,9 +24,17 @@ impl Publishing {
         Publishing { publisher, seat, task: None, last: Instant::now(), answered: 0 }
     }
 
+    /// Publishes where that is due.
+    ///
+    /// # Errors
+    /// What stopped this publication or the one before: a disk that takes no outputs stops the run now, not in days.
     pub fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
+        if let Some(task) = self.task.take_if(|task| task.is_finished()) {
+            // It is finished, so nobody waits for it here.
+            task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(|error| Error::Internal(error.to_string()))??;
+        }
         let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
-        if !due || self.task.as_ref().is_some_and(|task| !task.is_finished()) {
+        if !due || self.task.is_some() {
             return Ok(());
         }
         self.last = Instant::now();
@@ -33,7 +43,6 @@ impl Publishing {
         if self.seat == Seat::Inline {
             return publisher.publish().map(drop);
         }
-        // A failure of one before shows again in this one, or at the end.
         self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));
         Ok(())
     }

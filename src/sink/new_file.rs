@@ -2,7 +2,10 @@
 //! when it is given up. It decides the order: flush, fsync, rename, fsync of the folder.
 
 use super::SinkError;
-use crate::model::key::hex;
+use crate::model::{
+    fault_point::{self, Point},
+    key::hex,
+};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,13 +13,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const BUFFER_BYTES: usize = 64 << 10;
+/// Small where writes are made to fail: a small file has a middle then.
+const BUFFER_BYTES: usize = if cfg!(feature = "fault-points") { 4 << 10 } else { 64 << 10 };
 
 /// A file on its way.
 pub(super) struct NewFile {
     path: PathBuf,
     temporary: PathBuf,
-    writer: BufWriter<File>,
+    writer: BufWriter<Disk>,
     hasher: Sha256,
     bytes: u64,
     published: bool,
@@ -61,7 +65,7 @@ impl NewFile {
         Ok(NewFile {
             path: path.to_owned(),
             temporary,
-            writer: BufWriter::with_capacity(BUFFER_BYTES, file),
+            writer: BufWriter::with_capacity(BUFFER_BYTES, Disk(file)),
             hasher: Sha256::new(),
             bytes: 0,
             published: false,
@@ -75,11 +79,27 @@ impl NewFile {
             move |fault| SinkError::Storage { path, step, fault }
         };
         self.writer.flush().map_err(failed("writing"))?;
-        self.writer.get_ref().sync_all().map_err(failed("fsync"))?;
-        fs::rename(&self.temporary, &self.path).map_err(failed("renaming"))?;
+        let Disk(file) = self.writer.get_ref();
+        fault_point::pass(Point::Sync).and_then(|()| file.sync_all()).map_err(failed("fsync"))?;
+        let rename = || fs::rename(&self.temporary, &self.path);
+        fault_point::pass(Point::Rename).and_then(|()| rename()).map_err(failed("renaming"))?;
         self.published = true;
         sync_folder(self.path.parent().unwrap_or(Path::new("."))).map_err(failed("fsync of the folder"))?;
         Ok(Published { bytes: self.bytes, sha256: hex(&self.hasher.clone().finalize()) })
+    }
+}
+
+/// The file below the buffer: its writes are those the disk sees.
+struct Disk(File);
+
+impl Write for Disk {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        fault_point::pass(Point::Write)?;
+        self.0.write(part)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -107,6 +127,7 @@ impl Drop for NewFile {
 
 /// Makes a rename durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    fault_point::pass(Point::SyncFolder)?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -1,66 +1,131 @@
 //! The kill harness: the real program and the simulator as two processes, SIGKILL at seeded moments, run again until done.
-//! The simulator's charge book is the witness that nothing was charged twice. It takes real time, so it is run by
-//! `make kill-short`.
+//! The simulator's charge book is the witness that nothing was charged twice, and a reader beside them that outputs are
+//! whole at every moment. It takes real time, so it is run by `make kill-short` and `make kill`.
 
 mod audit;
 mod life;
 mod world;
 
+use crate::support::onlooker::Onlooker;
 use audit::{audit_published, audit_whole};
 use life::{Dice, End, Phase};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant, SystemTime},
 };
 use world::World;
 
-/// How hard a campaign is tried. Everything else follows from the seed.
-struct Ordeal {
-    kills: u32,
-    rows: u64,
-    seed: u64,
-}
+/// Kills of one campaign, at most: more, and lives get too short to send anything.
+const KILLS_OF_ONE: u32 = 50;
+const ROWS: u64 = 2_000;
 
 /// Runs a last time at most so often: what is in doubt after a kill is settled by the next run.
 const LAST_RUNS_MAX: u32 = 10;
 
-#[test]
-#[ignore = "takes a minute of real time; make kill-short"]
-fn twenty_kills_charge_nothing_twice() {
-    let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").subsec_nanos().into();
-    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
-    let seed = number("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
-    suffer(&Ordeal { kills: 20, rows: 2_000, seed });
+/// What came of the kills.
+#[derive(Default)]
+struct Tally {
+    killed: u32,
+    phases: BTreeMap<Phase, u32>,
+    in_doubt: usize,
+    looks: u64,
+    violations: Vec<String>,
+    talk: String,
 }
 
-/// Kills and goes on, then compares ledger, outputs and charge book.
-fn suffer(ordeal: &Ordeal) {
-    let Ordeal { kills, rows, seed } = *ordeal;
+#[test]
+#[ignore = "takes a minute of real time; make kill-short, make kill"]
+fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
+    let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").subsec_nanos().into();
+    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
+    let seed: u64 = number("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
+    let kills: u32 = number("RESCREEN_KILLS").map_or(20, |kills| kills.try_into().unwrap());
     let begun = Instant::now();
-    let world = World::new(rows);
+    let mut dice = Dice::new(seed);
+    let mut tally = Tally::default();
+    let mut campaigns = 0;
+    while tally.killed < kills && tally.violations.is_empty() {
+        suffer((kills - tally.killed).min(KILLS_OF_ONE), &mut dice, &mut tally);
+        campaigns += 1;
+    }
+    let met = tally.phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase());
+    let again = format!("RESCREEN_KILLS={kills} RESCREEN_KILL_SEED={seed} make kill");
+    println!(
+        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} readings beside them, \
+         {} violations, seed {seed}, {:.0} s; again: {again}",
+        tally.killed,
+        met.collect::<Vec<_>>().join(", "),
+        tally.in_doubt,
+        tally.looks,
+        tally.violations.len(),
+        begun.elapsed().as_secs_f64(),
+    );
+    assert!(tally.violations.is_empty(), "{again}:\n{}\nthe runs said:\n{}", tally.violations.join("\n"), tally.talk);
+}
+
+/// One campaign: kills and goes on, then compares ledger, outputs and charge book; somebody reads all the time.
+fn suffer(kills: u32, dice: &mut Dice, tally: &mut Tally) {
+    let world = World::new(ROWS);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| read_until(&done, &world));
+        // Ends the reader also where something panics; without it the scope would wait for ever.
+        let told = Told(&done);
+        kill_and_go_on(&world, kills, dice, tally);
+        drop(told);
+        let (looks, faults) = reader.join().expect("the reader does not panic");
+        tally.looks += looks;
+        tally.violations.extend(faults.into_iter().map(|fault| format!("a reader saw: {fault}")));
+    });
+    tally.talk = world.talk();
+}
+
+struct Told<'a>(&'a AtomicBool);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Looks at the outputs until told; how often, and what should not have been there.
+fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
+    let (mut onlooker, mut looks, mut faults) = (Onlooker::of(&world.out()), 0, BTreeSet::new());
+    loop {
+        let last = done.load(Ordering::Relaxed);
+        faults.extend(onlooker.look());
+        looks += 1;
+        if last {
+            return (looks, faults);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn kill_and_go_on(world: &World, kills: u32, dice: &mut Dice, tally: &mut Tally) {
     // Kept to three quarters of what sending takes without kills, so that there is something left to kill at the end.
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
-    let mut dice = Dice::new(seed);
-    let mut violations = Vec::new();
-    let mut phases: BTreeMap<Phase, u32> = BTreeMap::new();
-    let mut in_doubt = 0;
-    let mut killed = 0;
+    let (mut killed, mut in_doubt) = (0, 0);
     while killed < kills {
         match world.live(dice.life(killed, kills, mean_life)) {
             End::Killed(phase) => {
                 killed += 1;
-                *phases.entry(phase).or_default() += 1;
+                *tally.phases.entry(phase).or_default() += 1;
             }
             // It drained before it was killed: that is no kill.
             End::Exited(8 | 9) => {}
             End::Exited(code) => {
-                violations.push(format!("a run ended by itself with exit code {code} after {killed} kills"));
+                tally.violations.push(format!("a run ended by itself with exit code {code} after {killed} kills"));
                 break;
             }
         }
         in_doubt += world.in_doubt();
-        violations.extend(audit_published(&world).into_iter().map(|fault| format!("after kill {killed}: {fault}")));
+        let faults = audit_published(world).into_iter().map(|fault| format!("after kill {killed}: {fault}"));
+        tally.violations.extend(faults);
     }
+    tally.killed += killed;
+    tally.in_doubt += in_doubt;
     let mut runs = 0;
     let code = loop {
         runs += 1;
@@ -70,26 +135,12 @@ fn suffer(ordeal: &Ordeal) {
         }
     };
     if code != 0 && code != 3 {
-        violations.push(format!("the last run ended with exit code {code}"));
+        tally.violations.push(format!("the last run ended with exit code {code}"));
     }
-    violations.extend(audit_whole(&world));
+    tally.violations.extend(audit_whole(world));
     if in_doubt == 0 {
-        violations.push("no kill met a request under way: the harness shows nothing".to_owned());
+        tally.violations.push("no kill met a request under way: the harness shows nothing".to_owned());
     }
-    let met: Vec<String> = phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase()).collect();
-    println!(
-        "kill harness: {killed} kills ({}), {in_doubt} requests found under way, {} violations, seed {seed}, {:.0} s; \
-         again: RESCREEN_KILL_SEED={seed} make kill-short",
-        met.join(", "),
-        violations.len(),
-        begun.elapsed().as_secs_f64(),
-    );
-    assert!(
-        violations.is_empty(),
-        "seed {seed} (RESCREEN_KILL_SEED={seed} make kill-short):\n{}\nwhat the runs said:\n{}",
-        violations.join("\n"),
-        world.talk()
-    );
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod budget;
 mod campaign;
 mod catalogue;
 mod cli;
+#[cfg(feature = "fault-points")]
+mod faults;
 mod input;
 mod key_life;
 mod keys;

@@ -131,8 +131,15 @@ impl Dispatch {
     }
 
     /// Sends until nothing is left or something says stop; `publish` is called about twice a second with the answers so far.
+    /// Where it fails, what is under way is drained before the error is given.
     pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<Dispatched, Error> {
+        let mut unpublished = None;
         loop {
+            if self.flights.is_empty()
+                && let Some(error) = unpublished
+            {
+                return Err(error);
+            }
             self.wake();
             self.refill()?;
             if self.flights.is_empty() && !self.stops.is_empty() {
@@ -151,13 +158,15 @@ impl Dispatch {
                     self.landed(one, landed).await?;
                 }
                 Some(signal) = self.around.signals.recv() => self.signalled(signal),
-                permit = self.crew.throttle.admit(), if self.may_send() => self.launch(permit),
+                permit = self.crew.throttle.admit(), if unpublished.is_none() && self.may_send() => self.launch(permit),
                 () = until(self.waiting.keys().next().map(|(due, _)| *due)) => {}
                 () = until(self.around.deadline), if self.stops.is_empty() => self.stops.push(Stop::TimeIsUp),
                 Ok(()) = self.around.intake.changed() => {}
                 _ = self.tick.tick() => {
                     self.report();
-                    publish(self.answered)?;
+                    if unpublished.is_none() {
+                        unpublished = publish(self.answered).err();
+                    }
                 }
             }
         }

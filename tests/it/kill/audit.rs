@@ -2,14 +2,9 @@
 //! witnesses, and they must say the same.
 
 use super::world::{PRICE, World};
-use arrow::array::{Array, AsArray};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use crate::support::onlooker::{ids, result_files};
 use rescreen::sink::{DatasetKind, Manifest};
-use std::{
-    collections::HashSet,
-    fs::{self, File},
-    path::{Path, PathBuf},
-};
+use std::collections::HashSet;
 
 /// At every moment: what the service charged is charged or held in the ledger, and every result file that can be seen is
 /// whole and repeats nothing.
@@ -23,9 +18,9 @@ pub fn audit_published(world: &World) -> Vec<String> {
     }
     // By pattern, as a warehouse would read them.
     let mut seen = HashSet::new();
-    for part in result_files(world) {
-        match result_ids(&part) {
-            Ok(ids) => faults.extend(repeated(&mut seen, ids)),
+    for part in result_files(&world.out()) {
+        match ids(&part) {
+            Ok(found) => faults.extend(repeated(&mut seen, found)),
             Err(fault) => faults.push(format!("{}: {fault}", part.display())),
         }
     }
@@ -62,7 +57,8 @@ pub fn audit_whole(world: &World) -> Vec<String> {
     let rows_in_parts = kinds.into_iter().map(|kind| rows_in_parts(world, &manifest, kind)).sum();
     expect("rows in the files the manifest names", world.rows, rows_in_parts);
     expect("rows in the files still pending", 0, self::rows_in_parts(world, &manifest, DatasetKind::Pending));
-    let by_pattern: usize = result_files(world).iter().map(|part| result_ids(part).map_or(0, |ids| ids.len())).sum();
+    let by_pattern: usize =
+        result_files(&world.out()).iter().map(|part| ids(part).map_or(0, |found| found.len())).sum();
     expect("result rows found by pattern", of(|totals| totals.results), by_pattern as u64);
     if sums.attempts < stats.charges {
         faults.push(format!("{} attempts in the ledger for {} charges", sums.attempts, stats.charges));
@@ -77,31 +73,7 @@ pub fn audit_whole(world: &World) -> Vec<String> {
 
 fn rows_in_parts(world: &World, manifest: &Manifest, kind: DatasetKind) -> u64 {
     let parts = manifest.datasets.iter().filter(|dataset| dataset.kind == kind).flat_map(|dataset| &dataset.parts);
-    parts.map(|part| result_ids(&world.out().join(&part.path)).map_or(0, |ids| ids.len() as u64)).sum()
-}
-
-fn result_files(world: &World) -> Vec<PathBuf> {
-    let entries = fs::read_dir(world.out().join("results/aml-screening")).into_iter().flatten().flatten();
-    // A temporary file begins with a dot: no pattern finds it.
-    let visible = |path: &PathBuf| {
-        path.file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(|name| name.ends_with(".parquet") && !name.starts_with('.'))
-    };
-    entries.map(|entry| entry.path()).filter(visible).collect()
-}
-
-/// The `result_id` of each row of a part, read to its end.
-fn result_ids(part: &Path) -> Result<Vec<String>, String> {
-    let file = File::open(part).map_err(|error| error.to_string())?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
-    let mut ids = Vec::new();
-    for batch in reader.map_err(|error| error.to_string())? {
-        let batch = batch.map_err(|error| error.to_string())?;
-        let column = batch.column_by_name("result_id").ok_or("it has no result_id")?.as_string::<i32>().clone();
-        ids.extend((0..column.len()).map(|row| column.value(row).to_owned()));
-    }
-    Ok(ids)
+    parts.map(|part| ids(&world.out().join(&part.path)).map_or(0, |found| found.len() as u64)).sum()
 }
 
 fn repeated(seen: &mut HashSet<String>, ids: Vec<String>) -> Vec<String> {

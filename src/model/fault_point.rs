@@ -1,0 +1,115 @@
+//! Fault points: the places where storage can fail, by name, so that tests can make the n-th of them fail. It decides
+//! which pass fails. The switch is the cargo feature `fault-points`; without it a pass is an inlined nothing.
+
+/// What is about to be done to storage, or was just done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// Bytes go into a file.
+    Write,
+    /// A file goes to the disk.
+    Sync,
+    /// A file comes under its name.
+    Rename,
+    /// A rename goes to the disk.
+    SyncFolder,
+    /// A transaction of the ledger is to be committed.
+    Commit,
+    /// It is durable, and nobody was told: as a crash there.
+    AfterCommit,
+}
+
+/// Passes a point, or fails there if that was planned.
+///
+/// # Errors
+/// Only with the feature `fault-points`, and only what was planned.
+#[cfg(not(feature = "fault-points"))]
+#[inline(always)]
+pub fn pass(_: Point) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(feature = "fault-points")]
+pub use planned::{Plan, arm, pass, passed};
+
+#[cfg(feature = "fault-points")]
+mod planned {
+    use super::Point;
+    use std::{
+        io,
+        str::FromStr,
+        sync::{Mutex, OnceLock, PoisonError},
+    };
+
+    /// The points by their names in a plan; a point's number is its place here.
+    const NAMES: [&str; 6] = ["write", "sync", "rename", "sync-folder", "commit", "after-commit"];
+
+    /// EIO and ENOSPC, alike on every Unix.
+    const ERRORS: [(&str, i32); 2] = [("eio", 5), ("enospc", 28)];
+
+    /// Which pass fails: `commit:7:once:eio`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Plan {
+        point: usize,
+        /// Counted from 1.
+        number: u64,
+        /// A disk that is gone: everything after it fails too, whatever it is.
+        for_good: bool,
+        os_error: i32,
+    }
+
+    impl FromStr for Plan {
+        type Err = String;
+
+        fn from_str(text: &str) -> Result<Plan, String> {
+            let parse = || {
+                let mut words = text.split(':');
+                let point = words.next().and_then(|word| NAMES.iter().position(|name| *name == word))?;
+                let number = words.next()?.parse().ok()?;
+                let for_good = match words.next()? {
+                    "once" => false,
+                    "forever" => true,
+                    _ => return None,
+                };
+                let error = words.next()?;
+                let (_, os_error) = ERRORS.into_iter().find(|(name, _)| *name == error)?;
+                words.next().is_none().then_some(Plan { point, number, for_good, os_error })
+            };
+            parse().ok_or_else(|| format!("expected a fault like commit:7:once:eio, found `{text}`"))
+        }
+    }
+
+    /// The ledger has a thread of its own, so the plan and what was passed are the process's.
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    static SEEN: Mutex<Seen> = Mutex::new(Seen { passed: [0; NAMES.len()], failed: 0 });
+
+    struct Seen {
+        passed: [u64; NAMES.len()],
+        failed: u64,
+    }
+
+    /// Plans the fault of this process; a second plan is no plan.
+    pub fn arm(plan: Plan) {
+        PLAN.get_or_init(|| plan);
+    }
+
+    /// Passes a point, or fails there if that was planned.
+    pub fn pass(point: Point) -> io::Result<()> {
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = point as usize;
+        seen.passed[at] += 1;
+        let Some(plan) = PLAN.get() else { return Ok(()) };
+        let is_it = plan.point == at && plan.number == seen.passed[at];
+        if is_it || (plan.for_good && seen.failed > 0) {
+            seen.failed += 1;
+            return Err(io::Error::from_raw_os_error(plan.os_error));
+        }
+        Ok(())
+    }
+
+    /// How often each point was passed, and how many of these failed: `fault points: write=9 … failed=1`.
+    pub fn passed() -> String {
+        let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = NAMES.iter().zip(seen.passed).map(|(name, count)| format!("{name}={count} "));
+        format!("fault points: {}failed={}", counts.collect::<String>(), seen.failed)
+    }
+}
