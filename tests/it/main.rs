@@ -13,5 +13,6 @@ mod mapping;
 mod outputs;
 mod rate;
 mod real_input;
+mod sim;
 mod simulator;
 mod tidy;
