@@ -59,6 +59,16 @@ fn seeds_of_the_suite_hold() {
     assert!(found.is_empty(), "again: make sim SEED=…\n{found:#?}");
 }
 
+/// A 503 that states no charge came for a repeat while the first attempt was still worked on, and freed its hold.
+const FREED_TOO_EARLY: [u64; 2] = [1_795_178_363_159_000_136, 1_795_178_450_991_000_068];
+
+#[test]
+fn a_hold_stays_while_an_attempt_before_may_be_charged() {
+    for seed in FREED_TOO_EARLY {
+        assert_eq!(violations(seed), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
 #[test]
 fn a_seed_is_the_same_campaign_every_time() {
     for seed in 1..=8 {
