@@ -35,7 +35,7 @@ deny:
 		echo "SKIPPED: cargo-deny is not here, so bans, licences and sources are not checked (cargo install cargo-deny --locked)"; \
 	fi
 
-SEEDS ?= 400
+SEEDS ?= 250
 sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again
 	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --test it -- --ignored --exact sim::seeds --nocapture
 

@@ -59,6 +59,16 @@ fn seeds_of_the_suite_hold() {
     assert!(found.is_empty(), "again: make sim SEED=…\n{found:#?}");
 }
 
+/// The simulator was not met yet when the first manifest was published: it said production.
+const NAMED_PRODUCTION: [u64; 2] = [1_795_178_669_011_000_054, 1_795_178_669_011_000_082];
+
+#[test]
+fn a_rehearsal_says_so_in_its_first_output() {
+    for seed in NAMED_PRODUCTION {
+        assert_eq!(violations(seed), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
 /// A 503 that states no charge came for a repeat while the first attempt was still worked on, and freed its hold.
 const FREED_TOO_EARLY: [u64; 2] = [1_795_178_363_159_000_136, 1_795_178_450_991_000_068];
 
@@ -95,7 +105,7 @@ fn seeds() {
         return;
     }
     let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_millis() as u64 * 1_000_000;
-    let (count, first) = (number("SEEDS").unwrap_or(400), number("FIRST").unwrap_or_else(from_clock));
+    let (count, first) = (number("SEEDS").unwrap_or(250), number("FIRST").unwrap_or_else(from_clock));
     let begun = Instant::now();
     let found = play_all(first, count);
     let again = found.first().map_or("…".to_owned(), |(seed, _)| seed.to_string());

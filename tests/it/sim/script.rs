@@ -57,6 +57,10 @@ pub struct Life {
     pub crash: Crash,
     /// Drains after so long.
     pub at_most: Option<Duration>,
+    /// Interrupted after so long; the second time it ends at once.
+    pub interrupts: Vec<Duration>,
+    /// Failures that are proven uncharged are taken along.
+    pub retry: bool,
     /// The balance, moved by somebody else before it.
     pub balance: Option<u64>,
     pub max_credits: u64,
@@ -188,6 +192,12 @@ fn life(dice: &mut Dice, max_credits: u64) -> Life {
         unreachable: dice.pick(&[0, 0, 3, 20]),
         crash,
         at_most: dice.falls(15).then(|| seconds(dice, &[1, 20, 300])),
+        interrupts: match dice.from(0, 9) {
+            0 => vec![seconds(dice, &[0, 1, 9, 61])],
+            1 => vec![seconds(dice, &[0, 1, 9, 61]), seconds(dice, &[0, 1, 3])],
+            _ => Vec::new(),
+        },
+        retry: dice.falls(20),
         balance: dice.falls(20).then(|| dice.pick(&[0, 5, 50, PLENTY])),
         max_credits,
         appended: if dice.falls(25) { lines(dice, 5) } else { String::new() },

@@ -10,7 +10,7 @@ use rescreen::{
     catalogue::Catalogue,
     ledger::Seat,
     model::{Clock, ExitCode},
-    pipeline::{Campaign, Orders, Prepared, Progress, RunReport, campaign_file::parse},
+    pipeline::{Campaign, Orders, Prepared, Progress, RunReport, Signal, campaign_file::parse},
     simulator::{Faults, Settings, Simulator},
 };
 use std::{
@@ -104,6 +104,8 @@ impl Stage {
             unreachable: 0,
             crash: Crash::Never,
             at_most: None,
+            interrupts: Vec::new(),
+            retry: false,
             balance: None,
             max_credits: PLENTY,
             appended: String::new(),
@@ -184,8 +186,17 @@ impl Stage {
                 _ => strike.notified().await,
             }
         };
-        let orders = Orders { at_most: life.at_most, ..Orders::default() };
-        let (_tell, signals) = mpsc::channel(1);
+        let orders = Orders { at_most: life.at_most, retry: life.retry.then_some(None), tap: None };
+        let (tell, signals) = mpsc::channel(1);
+        let interrupting = async {
+            for after in &life.interrupts {
+                tokio::time::sleep(*after).await;
+                if tell.send(Signal::Interrupt).await.is_err() {
+                    break;
+                }
+            }
+            std::future::pending::<End>().await
+        };
         let run = async {
             let prepared = Prepared::open(campaign).await?;
             prepared.go(orders, signals, watch::Sender::new(Progress::default())).await
@@ -193,6 +204,7 @@ impl Stage {
         tokio::select! {
             biased;
             () = crash => End::Crashed,
+            end = interrupting => end,
             ended = tokio::time::timeout(LIFE_MAX, run) => match ended {
                 Ok(ended) => End::Ended(ended.map(Box::new)),
                 Err(_) => End::Hangs,
