@@ -71,7 +71,7 @@ impl Audit {
                 self.expect(
                     "I2: charged and held are within the limit",
                     set_aside <= script.max_credits,
-                    &sums.account,
+                    sums.account,
                 );
             }
             let charged = stats.credits_charged;
@@ -95,7 +95,7 @@ impl Audit {
             let charged = sums.account.charged.0;
             self.expect("both books agree", stats.credits_charged == charged, (stats.credits_charged, charged));
         }
-        self.expect("nothing is held at the end", sums.account.held.0 == 0, &sums.account);
+        self.expect("nothing is held at the end", sums.account.held.0 == 0, sums.account);
         self.expect("nothing is open at the end", sums.open() == 0, &sums.requests);
         let Ok(Some(manifest)) = Manifest::read(&self.out) else {
             return self.fault("there is no manifest at the end".to_owned());
