@@ -60,7 +60,7 @@ fn seeds_of_the_suite_hold() {
 }
 
 /// The simulator was not met yet when the first manifest was published: it said production.
-const NAMED_PRODUCTION: [u64; 2] = [1_795_178_669_011_000_054, 1_795_178_669_011_000_082];
+const NAMED_PRODUCTION: [u64; 3] = [11, 63, 76];
 
 #[test]
 fn a_rehearsal_says_so_in_its_first_output() {
@@ -70,7 +70,7 @@ fn a_rehearsal_says_so_in_its_first_output() {
 }
 
 /// A 503 that states no charge came for a repeat while the first attempt was still worked on, and freed its hold.
-const FREED_TOO_EARLY: [u64; 2] = [1_795_178_363_159_000_136, 1_795_178_450_991_000_068];
+const FREED_TOO_EARLY: [u64; 2] = [229, 314];
 
 #[test]
 fn a_hold_stays_while_an_attempt_before_may_be_charged() {

@@ -68,11 +68,7 @@ impl Audit {
         if let Some(sums) = self.sums() {
             let set_aside = sums.account.charged.0 + sums.account.held.0;
             if self.production {
-                self.expect(
-                    "I2: charged and held are within the limit",
-                    set_aside <= script.max_credits,
-                    sums.account,
-                );
+                self.expect("I2: charged and held are within the limit", set_aside <= script.max_credits, sums.account);
             }
             let charged = stats.credits_charged;
             self.expect("I2: what is charged is charged or held here", charged <= set_aside, (charged, &sums.account));
