@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny kill kill-short faults rate slow bench
+.PHONY: help demo test check deny sim kill kill-short faults rate slow bench
 
 CARGO ?= cargo
 
@@ -35,6 +35,10 @@ deny:
 		echo "SKIPPED: cargo-deny is not here, so bans, licences and sources are not checked (cargo install cargo-deny --locked)"; \
 	fi
 
+SEEDS ?= 250
+sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again
+	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --test it -- --ignored --exact sim::seeds --nocapture
+
 kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
@@ -49,7 +53,7 @@ rate: ## The rate limit in real time, against the simulator in a process of its 
 	$(CARGO) test --test it rate:: -- --ignored --nocapture
 
 slow: ## The other tests that take real time: less than a minute
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip rate::
+	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip rate:: --skip sim::
 
 bench: ## Memory, intake and ledger size at 100,000 and 1,000,000 rows (release build; minutes)
 	$(CARGO) bench --bench campaign

@@ -95,7 +95,7 @@ pub enum Outcome {
     RateLimited,
     /// 3xx, 404, 405 on a submit route.
     Misrouted,
-    /// A body that states `creditsUsed` 0, or a refund, for this key: settles every attempt under it.
+    /// A 5xx that states `creditsUsed` 0: proof for this attempt, not for one before it that may still be worked on.
     Uncharged,
     /// Anything else: 409, 5xx, time-out, reset, a body that cannot be read. Proves nothing.
     Unknown,
@@ -237,14 +237,14 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
             Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
             Outcome::Pending => Move { state: State::Repeating, ..in_doubt },
-            Outcome::Uncharged => Move { unproven: 0, ..to(State::Planned, Hold::Release) },
             Outcome::Refused if doubt => to(State::Quarantined, Hold::Keep),
             Outcome::Refused => to(State::Failed, Hold::Release),
             Outcome::NotWritten
             | Outcome::Unauthorised
             | Outcome::NoCredits
             | Outcome::RateLimited
-            | Outcome::Misrouted => {
+            | Outcome::Misrouted
+            | Outcome::Uncharged => {
                 if doubt {
                     to(State::InDoubt, Hold::Keep)
                 } else {

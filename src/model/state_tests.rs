@@ -37,8 +37,9 @@ fn what_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
 }
 
 #[test]
-fn a_body_that_states_no_charge_settles_every_attempt_under_the_key() {
-    assert_eq!(after(Outcome::Uncharged, 3), (State::Planned, Hold::Release, 0));
+fn a_body_that_states_no_charge_proves_nothing_of_an_attempt_before_it() {
+    assert_eq!(after(Outcome::Uncharged, 0), (State::Planned, Hold::Release, 0));
+    assert_eq!(after(Outcome::Uncharged, 3), (State::InDoubt, Hold::Keep, 3), "the first may be under way still");
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub struct Publisher {
     format: OutputFormat,
     campaign: String,
     mode: crate::model::Mode,
+    /// A rehearsal is one from its first output, also before the simulator was met.
+    rehearsal: bool,
     checks: BTreeMap<i64, Published>,
     tap: Mutex<Option<Tap>>,
 }
@@ -72,6 +74,7 @@ impl Publisher {
             format: campaign.format,
             campaign: campaign.name.clone(),
             mode: campaign.mode,
+            rehearsal: campaign.service.simulate,
             checks: checks.collect::<Result<_, Error>>()?,
             tap: Mutex::new(tap),
         })
@@ -101,7 +104,7 @@ impl Publisher {
     }
 
     fn mode(&self, simulated: Option<bool>) -> OutputMode {
-        OutputMode::of(self.mode, simulated == Some(true))
+        OutputMode::of(self.mode, self.rehearsal || simulated == Some(true))
     }
 
     fn write_part(&self, reading: &Reading, part: &LedgerPart) -> Result<(), Error> {

@@ -177,6 +177,13 @@ impl TakingTask {
     }
 }
 
+impl Drop for TakingTask {
+    /// A run that is given up takes no more rows, and lets go of the ledger.
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
 /// A push-back of an earlier run still holds.
 fn standing_pause(crew: &Crew) -> Option<Stop> {
     let until_us = crew.ledger.sums().paused_until_us?;

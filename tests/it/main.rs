@@ -18,5 +18,6 @@ mod properties;
 mod rate;
 mod real_input;
 mod security;
+mod sim;
 mod simulator;
 mod tidy;
