@@ -125,7 +125,8 @@ fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bo
         store
             .conn
             .prepare_cached(
-                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = ?4, first_armed_at_server = ?5,
+                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = coalesce(first_armed_at, ?4),
+                 first_armed_at_server = coalesce(first_armed_at_server, ?5),
                  scope = ?6, path = ?7 WHERE id = ?1",
             )?
             .execute(params![row.id, number, order.price.0 as i64, order.now_us, server, order.scope, order.path])?;

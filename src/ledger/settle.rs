@@ -158,6 +158,9 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
             settlement.http_status,
             settlement.latency_ms as i64
         ])?;
+    if settlement.outcome == Outcome::NotWritten {
+        unsee(store, settlement)?;
+    }
     let refusals_in_row = count_refusals(store, settlement)?;
     if step.state == State::Answered {
         keep_answer(store, settlement)?;
@@ -171,6 +174,19 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     let cached_refusals = row.standing.cached_refusals;
     let above_price = charged > row.standing.price;
     Ok(Settled { state: step.state, refusals_in_row, cached_refusals, charged, above_price })
+}
+
+/// An attempt of which no byte left showed the service no key: the key's life has not begun by it. After a refusal it may
+/// have, for which refusals the service keeps under a key is open.
+fn unsee(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
+    store
+        .conn
+        .prepare_cached(
+            "UPDATE request SET first_armed_at = NULL, first_armed_at_server = NULL WHERE id = ?1
+             AND first_armed_at = (SELECT armed_at FROM attempt WHERE request = ?1 AND number = ?2)",
+        )?
+        .execute(params![settlement.request.0, settlement.attempt])?;
+    Ok(())
 }
 
 fn count_refusals(store: &Store, settlement: &Settlement) -> Result<u32, LedgerError> {

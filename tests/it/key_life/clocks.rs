@@ -109,3 +109,29 @@ async fn what_is_refused_after_a_lost_answer_waits_for_a_decision_and_keeps_its_
     let posts = ran.posts();
     assert_eq!(world.run().await.exits(ExitCode::Doubt).posts(), posts);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_refused_first_is_as_old_as_its_first_sight() {
+    // Which refusals the service keeps under a key is open: its life may have begun with one.
+    let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+    world.paused().turns_away(402);
+    world.run().await.exits(ExitCode::Budget).in_state(State::Planned, 1);
+    world.paused().at(69, 0).await;
+    world.paused().turns_away(500);
+    world.run().await.in_state(State::InDoubt, 1);
+    world.paused().is_mended();
+    world.paused().at(71, 0).await;
+    world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_never_left_the_machine_has_no_age() {
+    let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+    world.paused().is_away();
+    world.run().await.exits(ExitCode::Service).in_state(State::Planned, 1);
+    world.paused().at(71, 0).await;
+    world.paused().turns_away(500);
+    world.run().await.in_state(State::InDoubt, 1);
+    world.paused().is_mended();
+    world.run().await.exits(ExitCode::Complete).charged(1);
+}

@@ -19,10 +19,11 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What becomes of checks on their way: the number stands for "as usual", "answered, and the answer is lost", or a status
-/// that they meet without reaching the service.
+/// What becomes of checks on their way: the number stands for "as usual", "answered, and the answer is lost", "nobody
+/// takes the connection", or a status that they meet without reaching the service.
 const AS_USUAL: u16 = 0;
 const LOST: u16 = 1;
+const AWAY: u16 = 2;
 
 pub struct Paused {
     begun: Instant,
@@ -65,6 +66,11 @@ impl Paused {
         self.line.store(status, Ordering::Relaxed);
     }
 
+    /// From now on nobody takes the connection of a check.
+    pub fn is_away(&self) {
+        self.line.store(AWAY, Ordering::Relaxed);
+    }
+
     /// From now on no reply tells the service's time.
     pub fn tells_no_time(&self) {
         self.timeless.store(true, Ordering::Relaxed);
@@ -96,6 +102,7 @@ impl Paused {
                         let _answer = simulator.exchange(request.map(Body::from)).await;
                         Err(TransportFault::Unknown("the answer was lost".to_owned()))
                     }
+                    AWAY => Err(TransportFault::NotWritten("refused".to_owned())),
                     status => {
                         let reply = axum::http::Response::builder().status(status);
                         let reply = reply.header(rescreen::model::SIMULATOR_MARKER, "1");
