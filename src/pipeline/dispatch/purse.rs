@@ -2,7 +2,7 @@
 //! price table says. Where a reply states no charge, only the fall of the balance shows it, and only while nothing else is
 //! under way: so the first request of each check goes alone.
 
-use super::{Dispatch, Signal, Surroundings, until};
+use super::{Dispatch, Surroundings, until};
 use crate::{
     error::Error,
     model::{Credits, Mode, Stop, budget::Refusal, state::State},
@@ -155,6 +155,10 @@ impl Dispatch {
             Ok(balance) if attempted.settled.refusals_in_row > 1 && attempted.settled.cached_refusals > 0 => {
                 self.stops.push(Stop::NoCredits { balance, price });
             }
+            // The others wait until the trial, which takes a second or two, is over.
+            Ok(_) if self.purse.key_on_trial && attempted.settled.cached_refusals == 0 => {
+                self.put_off(one, Duration::from_secs(5));
+            }
             Ok(_) => self.put_off(one, Duration::from_secs(1)),
         }
         Ok(())
@@ -165,10 +169,7 @@ impl Dispatch {
         let Surroundings { signals, deadline, .. } = &mut self.around;
         tokio::select! {
             biased;
-            Some(signal) = signals.recv() => Ok(Err(match signal {
-                Signal::Interrupt => Stop::Interrupted,
-                Signal::Terminate => Stop::Terminated,
-            })),
+            Some(signal) = signals.recv() => Ok(Err(signal.stop())),
             () = until(*deadline) => Ok(Err(Stop::TimeIsUp)),
             balance = read_balance(&self.crew) => balance,
         }
