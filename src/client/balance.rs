@@ -8,16 +8,16 @@ use serde_json::Value;
 /// `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
 pub const BALANCE_POINTERS: [&str; 2] = ["/available_credits", "/Result/credits"];
 
-/// The path of the balance query. Service-api, Endpoints.
-impl Balance {
-    pub const PATH: &'static str = "/my_credits";
-}
-
 /// A balance, and where in the answer it stood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
     pub credits: Credits,
     pub pointer: String,
+}
+
+impl Balance {
+    /// The path of the balance query. Service-api, Endpoints.
+    pub const PATH: &'static str = "/my_credits";
 }
 
 /// The balance in an answer's body: at the configured pointer, or at the known ones in turn. A number or a numeric text;

@@ -76,11 +76,7 @@ impl Reading {
 
     /// The checks of the campaign by number: name, catalogue name, layout (JSON).
     pub fn check_uses(&self) -> Result<BTreeMap<i64, super::CheckUseRow>, LedgerError> {
-        let mut select = self.conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
-        let uses = select.query_map([], |row| {
-            Ok((row.get(0)?, super::CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
-        })?;
-        Ok(uses.collect::<Result<_, _>>()?)
+        check_use_rows(&self.conn)
     }
 
     /// The sources in their order, each with the ends of its splits.
@@ -224,4 +220,13 @@ impl Reading {
         }
         Ok(counts)
     }
+}
+
+/// The checks of the campaign by number.
+pub(super) fn check_use_rows(conn: &Connection) -> Result<BTreeMap<i64, super::CheckUseRow>, LedgerError> {
+    let mut select = conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
+    let uses = select.query_map([], |row| {
+        Ok((row.get(0)?, super::CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
+    })?;
+    Ok(uses.collect::<Result<_, _>>()?)
 }

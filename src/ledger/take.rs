@@ -1,11 +1,12 @@
 //! Taking a split: its raw rows, what became of each ask, the exact bodies of new requests, and how far the source is
 //! read, in one transaction. Nothing is mapped again after this.
 
-use super::{Ledger, LedgerError, store::Store};
+use super::{Ledger, LedgerError, reading::check_use_rows, store::Store};
 use crate::model::{Failure, IdempotencyKey, state::State};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// How far a source is read after a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Ledger {
     /// are taken the checks are what they are: an ask that is missing of one row would be missing for ever.
     pub async fn check_uses(&self, uses: Vec<CheckUseRow>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
-            let known = known_check_uses(store)?;
+            let known = check_use_rows(&store.conn)?;
             if let Err(refusal) = compare_check_uses(&known, &uses, store.sums.rows > 0) {
                 return Ok(Err(refusal));
             }
@@ -148,15 +149,11 @@ impl Ledger {
     }
 }
 
-fn known_check_uses(store: &Store) -> Result<Vec<(i64, CheckUseRow)>, LedgerError> {
-    let mut select = store.conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
-    let known = select.query_map([], |row| {
-        Ok((row.get(0)?, CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
-    })?;
-    Ok(known.collect::<Result<_, _>>()?)
-}
-
-fn compare_check_uses(known: &[(i64, CheckUseRow)], uses: &[CheckUseRow], rows_taken: bool) -> Result<(), LedgerError> {
+fn compare_check_uses(
+    known: &BTreeMap<i64, CheckUseRow>,
+    uses: &[CheckUseRow],
+    rows_taken: bool,
+) -> Result<(), LedgerError> {
     for one in uses {
         match known.iter().find(|(_, row)| row.name == one.name) {
             Some((_, row)) if row == one => {}

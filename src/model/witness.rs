@@ -35,10 +35,6 @@ impl Receipt {
         Receipt { request, attempt, key, path, body }
     }
 
-    pub fn request(&self) -> RequestId {
-        self.request
-    }
-
     /// The number of this attempt over the request's whole life, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempt

@@ -40,6 +40,16 @@ pub enum Signal {
     Terminate,
 }
 
+impl Signal {
+    /// The reason a run ends by it.
+    fn stop(self) -> Stop {
+        match self {
+            Signal::Interrupt => Stop::Interrupted,
+            Signal::Terminate => Stop::Terminated,
+        }
+    }
+}
+
 /// Where a run stands, for whoever watches.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
@@ -86,10 +96,7 @@ impl Dispatched {
 /// Notes what a signal wants; whether it wants it now.
 fn heed(stops: &mut Vec<Stop>, signal: Signal) -> bool {
     let again = stops.contains(&Stop::Interrupted);
-    stops.push(match signal {
-        Signal::Interrupt => Stop::Interrupted,
-        Signal::Terminate => Stop::Terminated,
-    });
+    stops.push(signal.stop());
     again && signal == Signal::Interrupt
 }
 
