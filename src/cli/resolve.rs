@@ -7,9 +7,9 @@ use super::{
 use clap::Args;
 use rescreen::{
     Error,
-    ledger::{Decision, Quarantined},
-    model::{ExitCode, KeySecret, RequestId, clock::local_time},
-    pipeline::{self, read_file, read_secret},
+    ledger::{Decision, Quarantined, Seat},
+    model::{Clock, ExitCode, KeySecret, RequestId, clock::local_time},
+    pipeline::{self, Resolution, read_file, read_secret},
 };
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,15 @@ pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
     let only: Vec<RequestId> = args.requests.iter().copied().map(RequestId).collect();
     let reason = args.reason.as_deref().unwrap_or_default();
     let secret = key_secret(args.config.as_deref())?;
-    let moved = pipeline::decide(&place, &only, decision, reason, &who(), secret.as_ref()).await?;
+    let resolution = Resolution {
+        decision,
+        reason,
+        decided_by: &who(),
+        secret: secret.as_ref(),
+        clock: Clock::System,
+        seat: Seat::Thread,
+    };
+    let moved = pipeline::decide(&place, &only, &resolution).await?;
     let next = match decision {
         Decision::WriteOff => "run the campaign again to publish",
         Decision::SendAgain => "run the campaign again to send them",

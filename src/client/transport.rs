@@ -1,6 +1,7 @@
 //! One HTTP exchange, over the network or with a service in this process: the only place that puts bytes on the wire. It
 //! reads a reply whole or not at all, and tells a failure before the first byte from all others.
 
+use super::ApiKey;
 use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
@@ -54,7 +55,11 @@ type InProcessReply = Result<axum::http::Response<Body>, TransportFault>;
 
 /// A service in this process: what a socket would do, as a function. For tests under paused time.
 #[derive(Clone)]
-pub struct InProcess(Arc<dyn Fn(InProcessRequest) -> BoxFuture<'static, InProcessReply> + Send + Sync>);
+pub struct InProcess {
+    service: Arc<dyn Fn(InProcessRequest) -> BoxFuture<'static, InProcessReply> + Send + Sync>,
+    /// The API key it is asked with, in place of the campaign's.
+    pub api_key: Option<ApiKey>,
+}
 
 impl InProcess {
     pub fn new<F, R>(service: F) -> InProcess
@@ -62,7 +67,7 @@ impl InProcess {
         F: Fn(InProcessRequest) -> R + Send + Sync + 'static,
         R: Future<Output = InProcessReply> + Send + 'static,
     {
-        InProcess(Arc::new(move |request| Box::pin(service(request))))
+        InProcess { service: Arc::new(move |request| Box::pin(service(request))), api_key: None }
     }
 }
 
@@ -120,7 +125,7 @@ async fn over_http(request: reqwest::RequestBuilder) -> Result<Reply, TransportF
 
 async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Reply, TransportFault> {
     let exchanged = async {
-        let (parts, body) = (service.0)(request).await?.into_parts();
+        let (parts, body) = (service.service)(request).await?.into_parts();
         let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok();
         Ok(Reply { body: body.map(Vec::from), ..head(parts.status.as_u16(), &parts.headers) })
     };

@@ -1,7 +1,8 @@
 //! Where "now" comes from. Every room is handed a clock, so that a test can run an eleven-day campaign under tokio's
-//! paused time with the wall clock moving in step.
+//! paused time with the wall clock moving in step, or set by somebody on the way.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::time::Instant;
 
 /// The wall clock of a process.
@@ -9,23 +10,32 @@ use tokio::time::Instant;
 pub enum Clock {
     /// The machine's own clock.
     System,
-    /// A clock that starts at `origin` and moves with tokio's time.
-    Driven { origin: Timestamp, started: Instant },
+    /// A clock that starts at `origin` and moves with tokio's time; `set` are the seconds by which it was set since.
+    Driven { origin: Timestamp, started: Instant, set: &'static AtomicI64 },
 }
+
+/// The clock of which nobody sets the hands.
+static NEVER_SET: AtomicI64 = AtomicI64::new(0);
 
 impl Clock {
     /// A clock that reads `origin` now and moves with tokio's time, paused or not.
     pub fn driven(origin: Timestamp) -> Clock {
-        Clock::Driven { origin, started: Instant::now() }
+        Clock::driven_from(origin, Instant::now())
+    }
+
+    /// A clock that read `origin` at `started` and moves with tokio's time.
+    pub fn driven_from(origin: Timestamp, started: Instant) -> Clock {
+        Clock::Driven { origin, started, set: &NEVER_SET }
     }
 
     /// The time of day, UTC.
     pub fn now(&self) -> Timestamp {
         match self {
             Clock::System => Timestamp::now(),
-            Clock::Driven { origin, started } => {
-                let elapsed = jiff::SignedDuration::try_from(started.elapsed()).unwrap_or(jiff::SignedDuration::MAX);
-                origin.checked_add(elapsed).unwrap_or(Timestamp::MAX)
+            Clock::Driven { origin, started, set } => {
+                let elapsed = SignedDuration::try_from(started.elapsed()).unwrap_or(SignedDuration::MAX);
+                let set = SignedDuration::from_secs(set.load(Ordering::Relaxed));
+                origin.checked_add(elapsed.saturating_add(set)).unwrap_or(Timestamp::MAX)
             }
         }
     }

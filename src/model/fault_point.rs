@@ -1,5 +1,8 @@
-//! Fault points: the places where storage can fail, by name, so that tests can make the n-th of them fail. It decides
-//! which pass fails. The switch is the cargo feature `fault-points`; without it a pass is an inlined nothing.
+//! Fault points: the places where something becomes durable, by name, so that tests can make the n-th of them fail, or
+//! look on. It decides which pass fails. A plan for a process needs the cargo feature `fault-points`; an onlooker of a
+//! thread needs a build with debug assertions. A release has neither: there a pass is an inlined nothing.
+
+use std::io;
 
 /// What is about to be done to storage, or was just done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,20 +19,56 @@ pub enum Point {
     Commit,
     /// It is durable, and nobody was told: as a crash there.
     AfterCommit,
+    /// A file that no longer counts is removed.
+    Remove,
 }
 
 /// Passes a point, or fails there if that was planned.
 ///
 /// # Errors
-/// Only with the feature `fault-points`, and only what was planned.
-#[cfg(not(feature = "fault-points"))]
+/// Only in builds for tests, and only what was planned.
 #[inline(always)]
-pub fn pass(_: Point) -> std::io::Result<()> {
+pub fn pass(point: Point) -> io::Result<()> {
+    #[cfg(debug_assertions)]
+    watched::pass(point)?;
+    #[cfg(feature = "fault-points")]
+    planned::pass(point)?;
+    let _ = point;
     Ok(())
 }
 
+#[cfg(debug_assertions)]
+pub use watched::{Onlooker, watch};
+
+/// For the simulation, where a campaign is one thread: whoever looks on sees each pass and may let it fail.
+#[cfg(debug_assertions)]
+mod watched {
+    use super::Point;
+    use std::{cell::RefCell, io};
+
+    /// Is told of each pass of its thread.
+    pub type Onlooker = Box<dyn FnMut(Point) -> io::Result<()>>;
+
+    thread_local! {
+        static ONLOOKER: RefCell<Option<Onlooker>> = const { RefCell::new(None) };
+    }
+
+    /// Who looks on from here, in place of whoever did.
+    pub fn watch(onlooker: Option<Onlooker>) {
+        ONLOOKER.set(onlooker);
+    }
+
+    /// An onlooker does not see what it does itself.
+    pub(super) fn pass(point: Point) -> io::Result<()> {
+        ONLOOKER.with(|place| match place.try_borrow_mut() {
+            Ok(mut onlooker) => onlooker.as_mut().map_or(Ok(()), |onlooker| onlooker(point)),
+            Err(_) => Ok(()),
+        })
+    }
+}
+
 #[cfg(feature = "fault-points")]
-pub use planned::{Plan, arm, pass, passed};
+pub use planned::{Plan, arm, passed};
 
 #[cfg(feature = "fault-points")]
 mod planned {
@@ -41,7 +80,7 @@ mod planned {
     };
 
     /// The points by their names in a plan; a point's number is its place here.
-    const NAMES: [&str; 6] = ["write", "sync", "rename", "sync-folder", "commit", "after-commit"];
+    const NAMES: [&str; 7] = ["write", "sync", "rename", "sync-folder", "commit", "after-commit", "remove"];
 
     /// EIO and ENOSPC, alike on every Unix.
     const ERRORS: [(&str, i32); 2] = [("eio", 5), ("enospc", 28)];
@@ -92,8 +131,7 @@ mod planned {
         PLAN.get_or_init(|| plan);
     }
 
-    /// Passes a point, or fails there if that was planned.
-    pub fn pass(point: Point) -> io::Result<()> {
+    pub(super) fn pass(point: Point) -> io::Result<()> {
         let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
         let at = point as usize;
         seen.passed[at] += 1;

@@ -119,6 +119,7 @@ impl Campaign {
                 format: file.input.format,
                 delimiter: delimiter(file.input.delimiter)?,
                 limit_rows: file.limit_rows,
+                split_rows: None,
             },
             expect_rows: file.expect_rows,
             id: file.input.id.clone(),
@@ -250,6 +251,9 @@ impl Service {
 
     /// The API key, from where the user says it is.
     pub fn api_key(&self) -> Result<ApiKey, Error> {
+        if let Some(given) = self.in_process.as_ref().and_then(|service| service.api_key.as_ref()) {
+            return Ok(given.clone());
+        }
         if self.simulate {
             return Ok(ApiKey::new("simulated".to_owned().into()));
         }

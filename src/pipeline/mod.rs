@@ -32,7 +32,7 @@ pub use plan::{Plan, plan};
 pub use prepare::Prepared;
 pub use publish::Tap;
 pub use report::RunReport;
-pub use resolve::{decide, quarantined};
+pub use resolve::{Resolution, decide, quarantined};
 pub use run::Orders;
 pub use secret::read as read_secret;
 pub use status::{Status, ledger_in, status};

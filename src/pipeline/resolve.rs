@@ -18,18 +18,24 @@ pub fn quarantined(place: &Path) -> Result<Vec<Quarantined>, Error> {
     Ok(Reading::open(&ledger_in(place))?.quarantined()?)
 }
 
+/// A decision with what is recorded of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Resolution<'a> {
+    pub decision: Decision,
+    pub reason: &'a str,
+    pub decided_by: &'a str,
+    /// The campaign's, where it has one.
+    pub secret: Option<&'a KeySecret>,
+    pub clock: Clock,
+    pub seat: Seat,
+}
+
 /// Decides about quarantined requests: all of them, or those named. Gives how many moved.
 ///
 /// # Errors
 /// No reason, a request that is not quarantined, or a key secret that is not the campaign's.
-pub async fn decide(
-    place: &Path,
-    only: &[RequestId],
-    decision: Decision,
-    reason: &str,
-    decided_by: &str,
-    secret: Option<&KeySecret>,
-) -> Result<u64, Error> {
+pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_>) -> Result<u64, Error> {
+    let Resolution { decision, reason, decided_by, secret, clock, seat } = *resolution;
     if reason.trim().is_empty() {
         return Err(Error::Config("a decision wants its reason: --reason TEXT".to_owned()));
     }
@@ -45,7 +51,7 @@ pub async fn decide(
         )));
     }
     let identity = crate::ledger::Identity { key_secret: secret.map(KeySecret::fingerprint), ..recorded.clone() };
-    let ledger = Ledger::open(&path, &identity, Seat::Thread, Clock::System.now_us())?;
+    let ledger = Ledger::open(&path, &identity, seat, clock.now_us())?;
     let mut moved = 0;
     for one in quarantined.into_iter().filter(|one| only.is_empty() || only.contains(&one.request)) {
         let damaged = |error| LedgerError::Damaged(format!("the fields of a request: {error}"));
@@ -53,7 +59,7 @@ pub async fn decide(
         let generation = one.generation + 1;
         let key = key_of_generation(&recorded.campaign, recorded.mode, &one.sold, &fields, generation, secret);
         let (reason, decided_by) = (reason.trim().to_owned(), decided_by.to_owned());
-        ledger.decide(one.request, decision, key, reason, decided_by, Clock::System.now_us()).await?;
+        ledger.decide(one.request, decision, key, reason, decided_by, clock.now_us()).await?;
         moved += 1;
     }
     Ok(moved)

@@ -10,7 +10,7 @@ pub(super) struct ChargeBook {
     subjects: HashSet<Digest>,
     pub(super) charges: u64,
     pub(super) credits_charged: u64,
-    /// Charges beyond the first for one API key, check and subject content.
+    /// Charges beyond the first for one check and subject content.
     pub(super) double_charges: u64,
 }
 

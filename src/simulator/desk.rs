@@ -8,16 +8,22 @@ use super::{
     cooldown::Cooldown,
     dice::Dice,
     digest::Digest,
-    fault::{FaultKind, Faults},
+    fault::{FaultKind, Faults, RetryAfter},
     keys::{Keys, Meaning, Receipt},
     order::Order,
     rate::{Limits, Rate, Window},
     reply::Refusal,
 };
 use crate::model::Mode;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 const HOUR_US: i64 = 3_600_000_000;
+
+/// Service-api, Limits: answers are kept 72 hours under their key.
+const REFUSAL_KEPT_HOURS: i64 = 72;
 
 /// What a message was let in with: the fault drawn for it, and how much later it is answered.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +60,9 @@ pub(super) struct Desk {
     received: Window,
     cooldown: Cooldown,
     keys: Keys,
+    kept_refusals: HashMap<Digest, (i64, Refusal)>,
+    conflict_in_flight: bool,
+    prices: BTreeMap<String, u64>,
     purse: Purse,
     book: ChargeBook,
     faults: Faults,
@@ -72,6 +81,9 @@ impl Desk {
             received: Window::new(limits),
             cooldown: Cooldown::default(),
             keys: Keys::default(),
+            kept_refusals: HashMap::new(),
+            conflict_in_flight: settings.unstated.conflict_in_flight,
+            prices: settings.prices.clone(),
             purse: Purse::of(settings.credits),
             book: ChargeBook::default(),
             faults: settings.faults.clone(),
@@ -94,6 +106,24 @@ impl Desk {
         self.purse.balance = credits;
     }
 
+    pub(super) fn set_price(&mut self, check: &str, credits: u64) {
+        self.prices.insert(check.to_owned(), credits);
+    }
+
+    pub(super) fn price(&self, check: &str) -> Option<u64> {
+        self.prices.get(check).copied()
+    }
+
+    /// The refusal that is given whenever a key comes again within its life.
+    pub(super) fn kept_refusal(&self, key: Digest, at_us: i64) -> Option<Refusal> {
+        let (since_us, refusal) = self.kept_refusals.get(&key)?;
+        (at_us.saturating_sub(*since_us) < REFUSAL_KEPT_HOURS * HOUR_US).then(|| refusal.clone())
+    }
+
+    pub(super) fn keep_refusal(&mut self, key: Digest, refusal: Refusal, at_us: i64) {
+        self.kept_refusals.insert(key, (at_us, refusal));
+    }
+
     pub(super) fn balance(&self) -> u64 {
         self.purse.balance
     }
@@ -114,11 +144,13 @@ impl Desk {
         *self.counts.by_status.entry(status).or_default() += 1;
     }
 
-    /// Lets a message of an account in at its rate.
-    pub(super) fn admit(&mut self, account: Digest, now_us: u64) -> Result<Admission, Refusal> {
+    /// Lets a message of an account in at its rate, which a free one does not count to.
+    pub(super) fn admit(&mut self, account: Digest, now_us: u64, free: bool) -> Result<Admission, Refusal> {
         let limits = self.limits;
         let rate = self.rates.entry(account).or_insert_with(|| Rate::new(limits, now_us));
-        rate.admit(now_us).map_err(|wait_s| Refusal::rate_limited(Some(wait_s)))?;
+        if !free {
+            rate.admit(now_us).map_err(|wait_s| Refusal::rate_limited(RetryAfter::Seconds(wait_s)))?;
+        }
         self.drawn += 1;
         let (fault, delay) = self.faults.draw(&mut self.fault_dice, self.drawn);
         Ok(Admission { fault, delay })
@@ -144,6 +176,9 @@ impl Desk {
             (Some(Meaning::Replay(receipt)), _) => {
                 self.counts.replays += 1;
                 return Ok(Accepted::Replay(receipt));
+            }
+            (Some(Meaning::InFlight), _) if self.conflict_in_flight => {
+                return Err(Refusal::new(409, "request_in_progress", "this Idempotency-Key is being worked on"));
             }
             (Some(Meaning::InFlight), _) => return Ok(Accepted::Pending),
             (Some(Meaning::Conflict), _) => {

@@ -73,7 +73,8 @@ impl Simulator {
     async fn reply(&self, parts: &Parts, body: Body) -> Reply {
         let dialect = self.settings().dialect;
         let admitted = self.account(&parts.headers).and_then(|account| {
-            let admission = self.desk().admit(account, self.now_us())?;
+            let free = self.settings().unstated.free_balance && parts.uri.path() == BALANCE;
+            let admission = self.desk().admit(account, self.now_us(), free)?;
             Ok((account, admission))
         });
         // the body is read before anything is answered: a connection closed on unread bytes loses the reply
@@ -85,22 +86,42 @@ impl Simulator {
             Ok(admitted) => admitted,
             Err(refusal) => return Reply::refusal(&refusal, dialect),
         };
-        if let Some(reply) = admission.fault.filter(|fault| fault.comes_first()).map(|fault| self.fail(fault)) {
-            return reply;
+        let key = idempotency_key(&parts.headers).ok().flatten().map(|key| digest(&[&account, key.as_bytes()]));
+        if let Some(kept) = key.and_then(|key| self.desk().kept_refusal(key, self.settings().clock.now_us())) {
+            return Reply::refusal(&kept, dialect);
         }
-        let done = match (parts.uri.path(), self.checks_at(parts.uri.path())) {
-            (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
-            (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, &body, admission).await,
-            (BALANCE, _) | (_, Some(_)) => {
-                Err(Refusal::new(405, "method_not_allowed", "this route has another method"))
-            }
-            _ => Err(Refusal::new(404, "not_found", "no such route")),
+        let done = match admission.fault.filter(|fault| fault.comes_first()).map(fail) {
+            Some(failed) => failed,
+            None => self.answer(account, parts, &body, admission).await,
         };
-        let reply = done.unwrap_or_else(|refusal| Reply::refusal(&refusal, dialect));
+        let reply = done.unwrap_or_else(|refusal| {
+            let keeps = self.settings().unstated.keeps(refusal.status);
+            if let Some(key) = key.filter(|_| keeps) {
+                self.desk().keep_refusal(key, refusal.clone(), self.settings().clock.now_us());
+            }
+            Reply::refusal(&refusal, dialect)
+        });
         match admission.fault {
             Some(FaultKind::DropAfter) => reply.delivered(Delivery::Nothing),
             Some(FaultKind::Truncate) => reply.delivered(Delivery::Half),
             _ => reply,
+        }
+    }
+
+    async fn answer(
+        &self,
+        account: Digest,
+        parts: &Parts,
+        body: &[u8],
+        admission: Admission,
+    ) -> Result<Reply, Refusal> {
+        match (parts.uri.path(), self.checks_at(parts.uri.path())) {
+            (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
+            (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, body, admission).await,
+            (BALANCE, _) | (_, Some(_)) => {
+                Err(Refusal::new(405, "method_not_allowed", "this route has another method"))
+            }
+            _ => Err(Refusal::new(404, "not_found", "no such route")),
         }
     }
 
@@ -145,16 +166,19 @@ impl Simulator {
         let at_us = self.settings().clock.now_us();
         let defer = admission.fault == Some(FaultKind::Pending);
         let accepted = self.desk().accept(&order, price, at_us, defer)?;
-        let answer = match accepted {
+        let mut answer = match accepted {
             Accepted::Replay(receipt) => compose(&order, &receipt, self.manner()),
             Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
             Accepted::Work(ticket) => self.work(order, ticket, admission).await,
         };
+        if admission.fault == Some(FaultKind::Nulls) {
+            empty(&mut answer);
+        }
         Ok(Reply::json(200, &answer))
     }
 
     fn price(&self, check: &Declaration) -> u64 {
-        let set = self.settings().prices.get(&check.name).copied();
+        let set = self.desk().price(&check.name);
         set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
 
@@ -177,29 +201,41 @@ impl Simulator {
         let receipt = self.desk().complete(order, ticket);
         compose(order, &receipt, self.manner())
     }
+}
 
-    /// The reply of a fault that keeps the service from acting.
-    fn fail(&self, fault: FaultKind) -> Reply {
-        let refusal = match fault {
-            FaultKind::Html => return Reply::html(),
-            FaultKind::Error401 => Refusal::new(401, "invalid_api_key", "this API key is not known"),
-            FaultKind::Error402 => Refusal::insufficient_credits(1, 0),
-            FaultKind::Rate429(retry_after_s) => Refusal::rate_limited(retry_after_s),
-            FaultKind::Error500 => Refusal::new(500, "internal_error", "something went wrong"),
-            FaultKind::Error502 => Refusal::new(502, "processing_failure", "processing failed or timed out"),
-            FaultKind::Error503 => Refusal::new(503, "service_unavailable", "the service is unavailable"),
-            FaultKind::Error503Uncharged => {
-                let message = "the real-time check cannot complete and no webhook was given";
-                let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
-                Refusal { states_no_charge: true, ..refusal }
-            }
-            FaultKind::DropBefore
-            | FaultKind::DropAfter
-            | FaultKind::Truncate
-            | FaultKind::Pending
-            | FaultKind::Latency(_) => return Reply::json(200, &json!({})).delivered(Delivery::Nothing),
-        };
-        Reply::refusal(&refusal, self.settings().dialect)
+/// The reply of a fault that keeps the service from acting.
+fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
+    Err(match fault {
+        FaultKind::Html => return Ok(Reply::html()),
+        FaultKind::Foreign => return Ok(Reply::foreign()),
+        FaultKind::Error400 => Refusal::new(400, "invalid_parameters", "something is wrong with the request"),
+        FaultKind::Error401 => Refusal::new(401, "invalid_api_key", "this API key is not known"),
+        FaultKind::Error402 => Refusal::insufficient_credits(1, 0),
+        FaultKind::Error403 => Refusal::new(403, "forbidden", "this API key may not do that"),
+        FaultKind::Rate429(retry_after) => Refusal::rate_limited(retry_after),
+        FaultKind::Error409 => Refusal::new(409, "conflict", "something else is under way"),
+        FaultKind::Error500 => Refusal::new(500, "internal_error", "something went wrong"),
+        FaultKind::Error502 => Refusal::new(502, "processing_failure", "processing failed or timed out"),
+        FaultKind::Error503 => Refusal::new(503, "service_unavailable", "the service is unavailable"),
+        FaultKind::Error503Uncharged => {
+            let message = "the real-time check cannot complete and no webhook was given";
+            let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
+            Refusal { states_no_charge: true, ..refusal }
+        }
+        FaultKind::DropBefore
+        | FaultKind::DropAfter
+        | FaultKind::Truncate
+        | FaultKind::Nulls
+        | FaultKind::Pending
+        | FaultKind::Latency(_) => return Ok(Reply::json(200, &json!({})).delivered(Delivery::Nothing)),
+    })
+}
+
+/// Leaves an answer its envelope and nothing in it.
+fn empty(answer: &mut Value) {
+    let content = ["results", "data"].into_iter().find(|name| answer.get(*name).is_some());
+    if let Some(content) = content.and_then(|name| answer[name].as_object_mut()) {
+        content.values_mut().for_each(|value| *value = Value::Null);
     }
 }
 

@@ -12,10 +12,15 @@ pub(super) enum FaultKind {
     DropBefore,
     /// A web page with status 200, as a captive portal sends.
     Html,
+    /// A JSON object with status 200, in no envelope of the service.
+    Foreign,
+    Error400,
     Error401,
     Error402,
-    /// `Retry-After` in seconds, or none.
-    Rate429(Option<u64>),
+    Error403,
+    /// 429, and how long the client is to wait.
+    Rate429(RetryAfter),
+    Error409,
     Error500,
     Error502,
     Error503,
@@ -29,29 +34,53 @@ pub(super) enum FaultKind {
     DropAfter,
     /// Acts and charges, then half the body is sent.
     Truncate,
+    /// Acts and charges, then every field of the answer is null.
+    Nulls,
 }
+
+/// How a push-back states its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RetryAfter {
+    Absent,
+    Seconds(u64),
+    /// As an HTTP date, so many seconds ahead.
+    Date(u64),
+    /// One of [`ODD`], by its place.
+    Odd(usize),
+}
+
+/// Times that are none, or none to obey.
+pub(super) const ODD: [&str; 6] = ["soon", "-5", "1.5", "", "99999999999999999999", "Thu, 01 Jan 1970 00:00:00 GMT"];
 
 impl FaultKind {
     /// Answered or cut before the service acts.
     pub(super) fn comes_first(self) -> bool {
-        !matches!(self, FaultKind::Pending | FaultKind::Latency(_) | FaultKind::DropAfter | FaultKind::Truncate)
+        use FaultKind::{DropAfter, Latency, Nulls, Pending, Truncate};
+        !matches!(self, Pending | Latency(_) | DropAfter | Truncate | Nulls)
     }
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 21] = [
     "drop_after",
     "drop_before",
+    "error400",
     "error401",
     "error402",
+    "error403",
+    "error409",
     "error500",
     "error502",
     "error503",
     "error503_uncharged",
+    "foreign",
     "html",
     "latency",
+    "nulls",
     "pending",
     "rate429",
     "rate429_bare",
+    "rate429_date",
+    "rate429_odd",
     "truncate",
 ];
 
@@ -142,26 +171,35 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         expected,
         found: parameter.unwrap_or_default().to_owned(),
     };
-    if let (Some(_), false) = (parameter, ["latency", "rate429"].contains(&name)) {
+    if let (Some(_), false) = (parameter, ["latency", "rate429", "rate429_date", "rate429_odd"].contains(&name)) {
         return Err(wrong("no parameter"));
     }
+    let seconds = || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("whole seconds such as `30`"));
     Ok(match name {
         "latency" => FaultKind::Latency(
             humantime::parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?,
         ),
-        "rate429" => {
-            FaultKind::Rate429(Some(parameter.unwrap_or("1").parse().map_err(|_| wrong("whole seconds such as `30`"))?))
-        }
-        "rate429_bare" => FaultKind::Rate429(None),
+        "rate429" => FaultKind::Rate429(RetryAfter::Seconds(seconds()?)),
+        "rate429_bare" => FaultKind::Rate429(RetryAfter::Absent),
+        "rate429_date" => FaultKind::Rate429(RetryAfter::Date(seconds()?)),
+        "rate429_odd" => match seconds()? {
+            place if place < ODD.len() as u64 => FaultKind::Rate429(RetryAfter::Odd(place as usize)),
+            _ => return Err(wrong("the number of an odd time, 0 to 5")),
+        },
         "drop_after" => FaultKind::DropAfter,
         "drop_before" => FaultKind::DropBefore,
+        "error400" => FaultKind::Error400,
         "error401" => FaultKind::Error401,
         "error402" => FaultKind::Error402,
+        "error403" => FaultKind::Error403,
+        "error409" => FaultKind::Error409,
         "error500" => FaultKind::Error500,
         "error502" => FaultKind::Error502,
         "error503" => FaultKind::Error503,
         "error503_uncharged" => FaultKind::Error503Uncharged,
+        "foreign" => FaultKind::Foreign,
         "html" => FaultKind::Html,
+        "nulls" => FaultKind::Nulls,
         "pending" => FaultKind::Pending,
         "truncate" => FaultKind::Truncate,
         other => unreachable!("`{other}` is not in the list of names"),

@@ -44,7 +44,7 @@ use tokio::time::Instant;
 /// Which service is played. It holds an API key and so has no `Debug`.
 #[derive(Clone)]
 pub struct Settings {
-    /// The one API key that is accepted; `None` accepts any that is not empty, each with a rate and keys of its own.
+    /// The one API key that is accepted; `None` accepts any that is not empty, each with a rate and idempotency keys of its own.
     pub api_key: Option<String>,
     /// The balance at the start. All API keys draw on it.
     pub credits: u64,
@@ -63,6 +63,7 @@ pub struct Settings {
     pub prices: BTreeMap<String, u64>,
     pub dialect: Dialect,
     pub envelope: Envelope,
+    pub unstated: Unstated,
 }
 
 impl Default for Settings {
@@ -80,6 +81,7 @@ impl Default for Settings {
             prices: BTreeMap::new(),
             dialect: Dialect::default(),
             envelope: Envelope::default(),
+            unstated: Unstated::default(),
         }
     }
 }
@@ -104,6 +106,31 @@ pub enum Envelope {
     DataMeta,
 }
 
+/// What the description does not state. The default is the reading it suggests; a client must bear the others too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unstated {
+    /// A 402 is kept under its idempotency key and given again for it.
+    pub keeps_402: bool,
+    pub keeps_429: bool,
+    /// 500, 502 and 503 are kept.
+    pub keeps_5xx: bool,
+    /// A repeat of what is still worked on gets 409, not 202.
+    pub conflict_in_flight: bool,
+    /// `GET /my_credits` does not count to the rate.
+    pub free_balance: bool,
+}
+
+impl Unstated {
+    fn keeps(self, status: u16) -> bool {
+        match status {
+            402 => self.keeps_402,
+            429 => self.keeps_429,
+            500.. => self.keeps_5xx,
+            _ => false,
+        }
+    }
+}
+
 /// What the service saw and charged since start or reset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stats {
@@ -119,9 +146,10 @@ pub struct Stats {
     pub replays: u64,
     pub charges: u64,
     pub credits_charged: u64,
-    /// Charges beyond the first for one API key, check and subject content in production. A key's life does not excuse.
+    /// Charges beyond the first for one check and subject content in production: neither another API key nor the end of
+    /// an idempotency key's life excuses.
     pub double_charges: u64,
-    /// 409s.
+    /// 409s because one idempotency key came with two contents.
     pub conflicts: u64,
     /// The most messages received in any 60 seconds, refused ones included.
     pub max_in_any_minute: u64,
@@ -191,6 +219,11 @@ impl Simulator {
     /// The balance from now on, as when somebody else spends or buys credits.
     pub fn set_balance(&self, credits: u64) {
         self.desk().set_balance(credits);
+    }
+
+    /// What a check costs from now on, by its name.
+    pub fn set_price(&self, check: &str, credits: u64) {
+        self.desk().set_price(check, credits);
     }
 
     fn settings(&self) -> &Settings {

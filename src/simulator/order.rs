@@ -31,7 +31,7 @@ pub(super) struct Order {
     pub(super) key: Option<Digest>,
     /// Path and body, byte for byte: what may not change under one key.
     pub(super) content: Digest,
-    /// Account, mode, check and fields with defaults filled in: what may not be charged twice.
+    /// Mode, check and fields with defaults filled in: what may not be charged twice.
     pub(super) subject: Digest,
 }
 
@@ -68,7 +68,7 @@ impl Order {
         }
         let key = idempotency_key.as_ref().map(|key| digest(&[&account, key.as_bytes()]));
         let content = digest(&[path.as_bytes(), body]);
-        let subject = subject(&check, mode, account, &fields);
+        let subject = subject(&check, mode, &fields);
         Ok(Order { check, mode, fields, idempotency_key, key, content, subject })
     }
 
@@ -97,7 +97,7 @@ fn mode(fields: &Map<String, Value>) -> Result<Mode, Refusal> {
     }
 }
 
-fn subject(check: &Declaration, mode: Mode, account: Digest, fields: &Map<String, Value>) -> Digest {
+fn subject(check: &Declaration, mode: Mode, fields: &Map<String, Value>) -> Digest {
     let mut content = fields.clone();
     content.retain(|name, _| !TRANSPORT_FIELDS.contains(&name.as_str()));
     for field in &check.fields {
@@ -105,7 +105,7 @@ fn subject(check: &Declaration, mode: Mode, account: Digest, fields: &Map<String
             content.insert(field.name.clone(), default.clone());
         }
     }
-    digest(&[&account, mode.as_str().as_bytes(), check.name.as_bytes(), &digest_of_fields(&content)])
+    digest(&[mode.as_str().as_bytes(), check.name.as_bytes(), &digest_of_fields(&content)])
 }
 
 struct FieldFault {

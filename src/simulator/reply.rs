@@ -1,7 +1,10 @@
 //! What goes back over the wire: a refusal in either dialect, or a completed answer; whole, cut in half, or not at all.
 //! Every reply carries the simulator's marker and a `Date` of the simulator's own clock.
 
-use super::Dialect;
+use super::{
+    Dialect,
+    fault::{ODD, RetryAfter},
+};
 use crate::model::SIMULATOR_MARKER;
 use axum::{
     body::{Body, Bytes},
@@ -9,7 +12,11 @@ use axum::{
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::{io, task::Poll, time::SystemTime};
+use std::{
+    io,
+    task::Poll,
+    time::{Duration, SystemTime},
+};
 
 /// Why the service does not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +24,7 @@ pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) code: &'static str,
     pub(super) message: String,
-    pub(super) retry_after_s: Option<u64>,
+    pub(super) retry_after: RetryAfter,
     /// Required and available credits, with a 402.
     pub(super) credits: Option<(u64, u64)>,
     /// The refusal states `creditsUsed` 0.
@@ -27,11 +34,11 @@ pub(super) struct Refusal {
 impl Refusal {
     pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Refusal {
         let message = message.into();
-        Refusal { status, code, message, retry_after_s: None, credits: None, states_no_charge: false }
+        Refusal { status, code, message, retry_after: RetryAfter::Absent, credits: None, states_no_charge: false }
     }
 
-    pub(super) fn rate_limited(retry_after_s: Option<u64>) -> Refusal {
-        Refusal { retry_after_s, ..Refusal::new(429, "rate_limited", "too many requests") }
+    pub(super) fn rate_limited(retry_after: RetryAfter) -> Refusal {
+        Refusal { retry_after, ..Refusal::new(429, "rate_limited", "too many requests") }
     }
 
     pub(super) fn insufficient_credits(required: u64, available: u64) -> Refusal {
@@ -75,7 +82,7 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) delivery: Delivery,
     content_type: &'static str,
-    retry_after_s: Option<u64>,
+    retry_after: RetryAfter,
     body: Vec<u8>,
 }
 
@@ -83,12 +90,12 @@ impl Reply {
     pub(super) fn json(status: u16, body: &Value) -> Reply {
         let body = serde_json::to_vec(body).expect("a JSON value always has a text");
         let content_type = "application/json";
-        Reply { status, delivery: Delivery::Whole, content_type, retry_after_s: None, body }
+        Reply { status, delivery: Delivery::Whole, content_type, retry_after: RetryAfter::Absent, body }
     }
 
     pub(super) fn refusal(refusal: &Refusal, dialect: Dialect) -> Reply {
         let reply = Reply::json(refusal.status, &refusal.body(dialect));
-        Reply { retry_after_s: refusal.retry_after_s, ..reply }
+        Reply { retry_after: refusal.retry_after, ..reply }
     }
 
     /// A page from something that is not the service.
@@ -96,6 +103,11 @@ impl Reply {
         let page = "<!doctype html><title>Sign in</title><p>Sign in to use this network.";
         let content_type = "text/html; charset=utf-8";
         Reply { content_type, body: page.into(), ..Reply::json(200, &Value::Null) }
+    }
+
+    /// A JSON object that is no answer of the service.
+    pub(super) fn foreign() -> Reply {
+        Reply::json(200, &json!({"message": "ok", "code": 0}))
     }
 
     pub(super) fn delivered(self, delivery: Delivery) -> Reply {
@@ -116,8 +128,17 @@ impl Reply {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-        if let Some(retry_after_s) = self.retry_after_s {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after_s));
+        let retry_after = match self.retry_after {
+            RetryAfter::Absent => None,
+            RetryAfter::Seconds(seconds) => Some(HeaderValue::from(seconds)),
+            RetryAfter::Date(seconds) => {
+                let until = SystemTime::from(now) + Duration::from_secs(seconds);
+                HeaderValue::from_str(&httpdate::fmt_http_date(until)).ok()
+            }
+            RetryAfter::Odd(place) => Some(HeaderValue::from_static(ODD[place])),
+        };
+        if let Some(retry_after) = retry_after {
+            headers.insert(header::RETRY_AFTER, retry_after);
         }
         mark(headers, now);
         response

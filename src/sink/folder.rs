@@ -7,6 +7,7 @@ use super::{
     manifest::{DatasetKind, Manifest},
     new_file::{NewFile, is_temporary},
 };
+use crate::model::fault_point::{self, Point};
 use std::{
     collections::HashSet,
     fs,
@@ -102,7 +103,9 @@ fn remove(folder: &Path, under: &str, deep: bool, goes: &dyn Fn(&str, &str) -> b
         if file_type.is_dir() && deep {
             removed += remove(folder, &format!("{under}{name}/"), deep, goes)?;
         } else if file_type.is_file() && goes(&name, &format!("{under}{name}")) {
-            fs::remove_file(entry.path()).map_err(failed("removing a stale file"))?;
+            fault_point::pass(Point::Remove)
+                .and_then(|()| fs::remove_file(entry.path()))
+                .map_err(failed("removing a stale file"))?;
             removed += 1;
         }
     }

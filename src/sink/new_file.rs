@@ -120,7 +120,7 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         if !self.published {
             // What cannot be removed here is swept at the next start.
-            let _ = fs::remove_file(&self.temporary);
+            let _ = fault_point::pass(Point::Remove).and_then(|()| fs::remove_file(&self.temporary));
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct SourceOptions {
     pub delimiter: Option<u8>,
     /// Rows of this source, at most, over all runs.
     pub limit_rows: Option<u64>,
+    /// Records of a split, at most. `None`: [`SPLIT_ROWS_MAX`].
+    pub split_rows: Option<usize>,
 }
 
 /// Where a source comes from.
@@ -62,6 +64,7 @@ pub struct SourceReader {
     records: Records,
     next_row_number: u64,
     row_number_max: u64,
+    split_rows: usize,
     ended: bool,
 }
 
@@ -101,7 +104,9 @@ impl SourceReader {
             },
         };
         let row_number_max = options.limit_rows.unwrap_or(u64::MAX);
-        Ok(SourceReader { name, input, format, delimiter, records, next_row_number, row_number_max, ended: false })
+        let split_rows = options.split_rows.unwrap_or(SPLIT_ROWS_MAX);
+        let ended = false;
+        Ok(SourceReader { name, input, format, delimiter, records, next_row_number, row_number_max, split_rows, ended })
     }
 
     /// Format, delimiter and header: what is to be remembered as [`Known`].
@@ -118,7 +123,7 @@ impl SourceReader {
         let begin = self.input.boundary_offset();
         let mut records = Vec::new();
         let mut deadline = None;
-        while !self.ended && records.len() < SPLIT_ROWS_MAX && self.input.boundary_offset() - begin < SPLIT_BYTES_MAX {
+        while !self.ended && records.len() < self.split_rows && self.input.boundary_offset() - begin < SPLIT_BYTES_MAX {
             if self.next_row_number > self.row_number_max {
                 self.ended = true;
                 break;

@@ -69,6 +69,14 @@ async fn everything_says_that_it_was_simulated() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_rehearsal_says_so_before_anybody_answered() {
+    let mut world = World::new().sandbox().rows(2).under_paused_time();
+    world.paused().is_away();
+    let ran = world.run().await;
+    assert_eq!((ran.posts(), ran.manifest().mode), (0, OutputMode::Simulated));
+}
+
 #[tokio::test]
 async fn a_lost_part_or_manifest_is_written_again_byte_for_byte() {
     let mut world = World::new().rows(30);

@@ -7,6 +7,7 @@ use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::campaign_file::SecretSource,
 };
+use std::time::Duration;
 
 #[tokio::test(start_paused = true)]
 async fn within_70_hours_what_is_in_doubt_is_settled_at_no_cost() {
@@ -54,6 +55,20 @@ async fn clocks_more_than_five_minutes_apart_stop_the_run_and_give_nothing_up() 
         world.paused().our_clock_is_off(0);
         world.run().await.exits(ExitCode::Complete).charged(2);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_was_set_right_lets_a_sandbox_run_go_on() {
+    let mut world = World::new().sandbox().rows(4).in_flight(1).under_paused_time();
+    world.paused().loses_answers();
+    let moment = Duration::from_secs(1);
+    world.run_for(moment).await;
+    world.paused().our_clock_is_off(4_000);
+    // The first reply tells how far apart the clocks are, and nothing looks at the account before it.
+    world.paused().is_mended();
+    world.run().await.stops_with(|stop| matches!(stop, Stop::ClockApart { .. }));
+    world.paused().our_clock_is_off(0);
+    world.run().await.exits(ExitCode::Complete);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,9 +9,9 @@ use crate::support::{
 };
 use rescreen::{
     Error,
-    ledger::Decision,
-    model::{ExitCode, KeySecret, RequestId, state::State},
-    pipeline::{self, campaign_file::SecretSource},
+    ledger::{Decision, Seat},
+    model::{Clock, ExitCode, KeySecret, RequestId, state::State},
+    pipeline::{self, Resolution, campaign_file::SecretSource},
 };
 use rusqlite::Connection;
 
@@ -36,8 +36,20 @@ fn requests(world: &World) -> Vec<(Vec<u8>, u32, i64, i64)> {
 }
 
 async fn decide(world: &World, only: &[i64], decision: Decision, reason: &str) -> Result<u64, Error> {
+    decide_with(world, only, decision, reason, None).await
+}
+
+async fn decide_with(
+    world: &World,
+    only: &[i64],
+    decision: Decision,
+    reason: &str,
+    secret: Option<&KeySecret>,
+) -> Result<u64, Error> {
     let only: Vec<RequestId> = only.iter().copied().map(RequestId).collect();
-    pipeline::decide(&world.path("out"), &only, decision, reason, "Nomsa", None).await
+    let (clock, seat) = (Clock::System, Seat::Thread);
+    let resolution = Resolution { decision, reason, decided_by: "Nomsa", secret, clock, seat };
+    pipeline::decide(&world.path("out"), &only, &resolution).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -151,13 +163,12 @@ async fn with_a_key_secret_only_that_secret_makes_the_next_key() {
     let mut world = in_doubt_in(world, 1).await;
     world.paused().at(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
-    let out = world.path("out");
     for secret in [None, Some(KeySecret::new("another".into()))] {
-        let decided = pipeline::decide(&out, &[], Decision::SendAgain, "why", "Nomsa", secret.as_ref()).await;
+        let decided = decide_with(&world, &[], Decision::SendAgain, "why", secret.as_ref()).await;
         assert_eq!(decided.unwrap_err().exit_code(), ExitCode::Usage);
     }
     let secret = KeySecret::new("planted-key-secret".into());
-    pipeline::decide(&out, &[], Decision::SendAgain, "why", "Nomsa", Some(&secret)).await.unwrap();
+    decide_with(&world, &[], Decision::SendAgain, "why", Some(&secret)).await.unwrap();
     let ran = world.run().await.exits(ExitCode::Complete);
     assert_eq!((ran.stats.charges, ran.stats.distinct_keys), (2, 2));
 }

@@ -52,7 +52,8 @@ fn file() -> impl Strategy<Value = Csv> {
 }
 
 fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
-    let options = SourceOptions { format: Some(Format::Csv), delimiter: Some(*delimiter as u8), limit_rows: None };
+    let delimiter = Some(*delimiter as u8);
+    let options = SourceOptions { format: Some(Format::Csv), delimiter, ..SourceOptions::default() };
     let origin = Origin::Reader(Box::new(Cursor::new(text.clone().into_bytes())));
     let mut reader = SourceReader::open("input".into(), origin, &options, None).unwrap();
     let header = reader.layout().2.unwrap().to_vec();

@@ -2,30 +2,41 @@
 
 use super::{
     audit::Audit,
-    script::{Crash, Life, PLENTY, Script},
+    hands::Hands,
+    life::{API_KEYS, Crash, Edit, Life},
+    onlooker::Onlooker,
+    script::{PLENTY, Script},
     wire::{Message, Wire},
 };
 use rescreen::{
     Error,
     catalogue::Catalogue,
-    ledger::Seat,
-    model::{Clock, ExitCode},
-    pipeline::{Campaign, Orders, Prepared, Progress, RunReport, Signal, campaign_file::parse},
+    ledger::{Decision, Reading, Seat},
+    model::ExitCode,
+    pipeline::{
+        self, Campaign, Orders, Prepared, Progress, Resolution, RunReport, Signal,
+        campaign_file::{CampaignFile, parse},
+    },
     simulator::{Faults, Settings, Simulator},
 };
 use std::{
     fs::{self, File},
+    future::poll_fn,
     io::Write,
     path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
     time::Duration,
 };
 use tempfile::TempDir;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// A life that takes longer hangs.
 const LIFE_MAX: Duration = Duration::from_secs(3 * 3_600);
-/// Lives after the service is well, at most.
-const LAST_LIVES_MAX: usize = 10;
+/// Lives after the service is well, at most, and the time between them: at first runs follow soon, then beyond the life of
+/// any key.
+const LAST_RESTS: [u64; 20] = [1, 1, 1, 1, 1, 1, 13, 13, 13, 13, 13, 13, 13, 1, 1, 1, 13, 13, 1, 1];
 
 /// What a campaign came to.
 pub struct Played {
@@ -47,8 +58,11 @@ struct Stage {
     script: Script,
     folder: TempDir,
     simulator: Simulator,
+    onlooker: Onlooker,
     wire: Wire,
-    clock: Clock,
+    hands: Hands,
+    audit: Audit,
+    number: usize,
     log: Vec<String>,
 }
 
@@ -60,9 +74,7 @@ enum End {
 
 impl Stage {
     fn new(script: Script) -> Stage {
-        let origin = "2026-11-02T06:00:00Z".parse().expect("a moment");
-        let clock = Clock::driven(origin);
-        let [aml, said] = script.prices;
+        let hands = Hands::new();
         let simulator = Simulator::new(Settings {
             api_key: None,
             credits: script.balance,
@@ -71,115 +83,127 @@ impl Stage {
             latency: script.latency,
             seed: script.seed,
             faults: Faults::none(),
-            clock,
+            clock: hands.service(),
             catalogue: Catalogue::built_in(),
-            prices: [("aml-screening".to_owned(), aml), ("said-verification".to_owned(), said)].into(),
+            prices: [].into(),
             dialect: script.dialect(),
             envelope: script.envelope(),
+            unstated: script.unstated,
         });
         let folder = folder();
-        fs::write(folder.path().join("book.csv"), &script.book).expect("the folder takes a book");
-        let wire = Wire::new(simulator.clone(), script.seed);
-        Stage { script, folder, simulator, wire, clock, log: Vec::new() }
+        for book in &script.books {
+            fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
+        }
+        let onlooker = Onlooker::new(&folder.path().join("out"));
+        let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, script.seed);
+        let audit = Audit::new(folder.path(), &script, simulator.clone());
+        Stage { script, folder, simulator, onlooker, wire, hands, audit, number: 0, log: Vec::new() }
     }
 
     async fn play(mut self) -> Played {
-        let mut audit = Audit::new(self.folder.path(), &self.script, self.simulator.clone());
-        let lives = std::mem::take(&mut self.script.lives);
-        let mut number = 0;
-        let mut apart = Vec::new();
+        let lives = self.script.lives.clone();
         for life in &lives {
-            apart.push(life.clock_apart);
             self.simulator.set_faults(life.faults.parse().expect("the script names faults that are"));
             if let Some(balance) = life.balance {
                 self.simulator.set_balance(balance);
             }
-            self.one(number, life, &mut audit, &apart).await;
-            number += 1;
+            self.one(life).await;
         }
         self.simulator.set_faults(Faults::none());
         self.simulator.set_balance(PLENTY);
-        let last = Life {
-            faults: String::new(),
-            unreachable: 0,
-            crash: Crash::Never,
-            at_most: None,
-            interrupts: Vec::new(),
-            retry: false,
-            balance: None,
-            max_credits: PLENTY,
-            appended: String::new(),
-            clock_apart: 0,
-            rest: Duration::from_secs(20 * 60),
-        };
+        let prices = lives.last().map_or([1, 1], |life| life.prices);
+        let keys: Vec<&str> =
+            API_KEYS.into_iter().filter(|key| lives.iter().any(|life| life.api_key == *key)).collect();
         let mut finished = false;
-        for _ in 0..LAST_LIVES_MAX {
-            apart.push(0);
-            finished = self.one(number, &last, &mut audit, &apart).await;
-            number += 1;
+        for (at, hours) in LAST_RESTS.into_iter().enumerate() {
+            let rest = Duration::from_secs(hours * 3_600);
+            finished = self.one(&Life::quiet(keys[at % keys.len()], prices, rest)).await;
             if finished {
                 break;
             }
+            self.decide().await;
         }
         match finished {
-            true => audit.at_the_end(),
-            false => audit.fault(format!("it did not finish in {LAST_LIVES_MAX} lives with a service that is well")),
+            true => self.audit.at_the_end(),
+            false => self.audit.fault("it did not finish with a service that is well".to_owned()),
+        }
+        if std::env::var_os("RESCREEN_SIM_KEEP").is_some() {
+            self.folder.disable_cleanup(true);
+            self.log.push(format!("kept in {}", self.folder.path().display()));
         }
         let messages = self.wire.log();
-        let trace = audit.trace(&messages);
+        let trace = self.audit.trace(&messages);
         self.log.extend(messages.iter().map(Message::to_string));
-        Played { violations: audit.faults, trace, log: self.log }
+        Played { violations: self.audit.faults, trace, log: self.log }
     }
 
     /// One life and what it left; whether the campaign is finished.
-    async fn one(&mut self, number: usize, life: &Life, audit: &mut Audit, apart: &[i64]) -> bool {
+    async fn one(&mut self, life: &Life) -> bool {
+        let number = self.number;
+        self.number += 1;
+        self.hands.set_apart(life.clock_apart);
+        for (check, price) in ["aml-screening", "said-verification"].into_iter().zip(life.prices) {
+            self.simulator.set_price(check, price);
+        }
         if !life.appended.is_empty() {
-            let book = File::options().append(true).open(self.folder.path().join("book.csv"));
+            let book = self.folder.path().join(self.script.books.last().expect("there is a book").name);
+            let book = File::options().append(true).open(book);
             book.and_then(|mut book| book.write_all(life.appended.as_bytes())).expect("the book can be appended to");
         }
-        let end = self.live(number, life).await;
+        let undo = self.edit(life.edit);
+        let refused = undo.is_some();
+        let sent_before = self.wire.log().len();
+        let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
+        if let Some(undo) = undo {
+            undo();
+        }
         let (finished, words) = match end {
             End::Crashed => (false, "crashed".to_owned()),
             End::Hangs => {
-                audit.fault(format!("life {number} hangs: it did not end in {} s", LIFE_MAX.as_secs()));
+                self.audit.fault(format!("life {number} hangs: it did not end in {} s", LIFE_MAX.as_secs()));
                 (false, "hangs".to_owned())
             }
             End::Ended(Ok(report)) => {
                 let code = report.exit_code;
-                if code == ExitCode::Internal {
-                    audit.fault(format!("life {number} ended with {code:?}"));
+                if code == ExitCode::Internal || refused {
+                    self.audit.fault(format!("life {number} ended with {code:?} after {:?}", life.edit));
                 }
                 let finished = matches!(code, ExitCode::Complete | ExitCode::Failures);
                 (finished, format!("{code:?} {:?}", report.stops))
             }
             End::Ended(Err(error)) => {
-                audit.fault(format!("life {number}: {error}"));
+                if !refused || error.exit_code() != ExitCode::Usage {
+                    self.audit.fault(format!("life {number}: {error}"));
+                }
                 (false, error.to_string())
             }
         };
         self.log.push(format!("life {number}: {life:?} -> {words}"));
         if !self.lock_is_free().await {
-            audit.fault(format!("life {number} is over and the ledger is still locked"));
+            self.audit.fault(format!("life {number} is over and the ledger is still locked"));
         }
-        audit.after_life(number, life, &self.wire.log(), apart);
+        for fault in self.onlooker.end() {
+            self.audit.fault(format!("in life {number}: {fault}"));
+        }
+        let log = self.wire.log();
+        if refused && log.len() > sent_before {
+            self.audit.fault(format!("life {number} sent {} messages after {:?}", log.len() - sent_before, life.edit));
+        }
+        self.audit.after_life(number, life, &log);
         tokio::time::sleep(life.rest).await;
         finished
     }
 
-    async fn live(&self, number: usize, life: &Life) -> End {
-        let file = parse(&self.script.campaign(life.max_credits)).expect("the script writes a campaign file");
-        let file = rescreen::pipeline::campaign_file::CampaignFile { simulate: true, ..file };
-        let mut campaign = Campaign::new(file, self.folder.path()).expect("the campaign is one");
-        campaign.seat = Seat::Inline;
-        campaign.clock = match self.clock {
-            Clock::Driven { origin, started } => {
-                let origin = origin.checked_add(jiff::SignedDuration::from_secs(life.clock_apart)).expect("a moment");
-                Clock::Driven { origin, started }
-            }
-            Clock::System => Clock::System,
+    async fn live(&self, number: usize, life: &Life, edit: Edit) -> End {
+        let campaign = || self.campaign(life, edit).expect("the script writes a campaign");
+        let strike = Arc::new(Notify::new());
+        self.wire.begin(number, life, &strike);
+        let limited = self.script.production && self.script.table_is_an_upper_bound();
+        let crash_at = match life.crash {
+            Crash::AtStorage(nth) => Some(nth),
+            _ => None,
         };
-        campaign.service.in_process = Some(self.wire.service());
-        let strike = self.wire.begin(number, life.crash, life.unreachable);
+        self.onlooker.begin(limited.then_some(life.max_credits), crash_at, &strike);
         let crash = async {
             match life.crash {
                 Crash::After(time) => tokio::time::sleep(time).await,
@@ -197,18 +221,96 @@ impl Stage {
             }
             std::future::pending::<End>().await
         };
+        let turning = async {
+            self.hands.turn(&life.hands).await;
+            std::future::pending::<End>().await
+        };
+        let rivalling = async {
+            match life.rival {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+            match Prepared::open(campaign()).await {
+                Err(error) => drop(error),
+                Ok(_) => panic!("I10: a second run has the ledger too"),
+            }
+            std::future::pending::<End>().await
+        };
         let run = async {
-            let prepared = Prepared::open(campaign).await?;
+            let prepared = Prepared::open(campaign()).await?;
             prepared.go(orders, signals, watch::Sender::new(Progress::default())).await
         };
-        tokio::select! {
+        let mut run = pin!(tokio::time::timeout(LIFE_MAX, run));
+        let mut polls = 0;
+        let counted = poll_fn(|context| {
+            polls += 1;
+            match life.crash {
+                Crash::AtAwait(nth) if polls >= nth => Poll::Ready(End::Crashed),
+                _ => run.as_mut().poll(context).map(|ended| match ended {
+                    Ok(ended) => End::Ended(ended.map(Box::new)),
+                    Err(_) => End::Hangs,
+                }),
+            }
+        });
+        let end = tokio::select! {
             biased;
             () = crash => End::Crashed,
             end = interrupting => end,
-            ended = tokio::time::timeout(LIFE_MAX, run) => match ended {
-                Ok(ended) => End::Ended(ended.map(Box::new)),
-                Err(_) => End::Hangs,
-            }
+            end = turning => end,
+            end = counted => end,
+            end = rivalling => end,
+        };
+        if self.onlooker.is_dead() { End::Crashed } else { end }
+    }
+
+    fn campaign(&self, life: &Life, edit: Edit) -> Result<Campaign, Error> {
+        let file = parse(&self.script.campaign(life, edit)).expect("the script writes a campaign file");
+        let file = CampaignFile { simulate: true, ..file };
+        let mut campaign = Campaign::new(file, self.folder.path())?;
+        campaign.seat = Seat::Inline;
+        campaign.clock = self.hands.ours();
+        campaign.source_options.split_rows = self.script.split_rows;
+        campaign.service.in_process = Some(self.wire.service(life.api_key));
+        Ok(campaign)
+    }
+
+    /// Does to the files what somebody did, where a life has read them before; gives how it is undone.
+    fn edit(&self, edit: Edit) -> Option<Box<dyn FnOnce()>> {
+        let reading = Reading::find(&self.folder.path().join("out/ledger.sqlite")).ok().flatten()?;
+        if reading.check_uses().ok()?.is_empty() {
+            return None;
+        }
+        if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
+            return Some(Box::new(|| {}));
+        }
+        let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
+        let read = source.ends.last()?.end_offset as usize;
+        let path = self.folder.path().join(&source.name);
+        let bytes = fs::read(&path).expect("a book that was read");
+        let mut edited = bytes.clone();
+        match edit {
+            Edit::InputChanged => edited[read / 2] ^= 1,
+            Edit::InputCut => edited.truncate(read / 2),
+            Edit::None | Edit::Format | Edit::Mode | Edit::Checks => return None,
+        }
+        fs::write(&path, edited).expect("the folder takes a book");
+        Some(Box::new(move || fs::write(&path, bytes).expect("the folder takes a book")))
+    }
+
+    /// A person decides about what is quarantined.
+    async fn decide(&mut self) {
+        let out = self.folder.path().join("out");
+        let waiting = pipeline::quarantined(&out).map_or(0, |waiting| waiting.len());
+        if waiting == 0 {
+            return;
+        }
+        let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
+        let (clock, seat) = (self.hands.ours(), Seat::Inline);
+        let resolution =
+            Resolution { decision, reason: "the desk was asked", decided_by: "somebody", secret: None, clock, seat };
+        match pipeline::decide(&out, &[], &resolution).await {
+            Ok(_) => self.log.push(format!("{waiting} quarantined: {decision:?}")),
+            Err(error) => self.audit.fault(format!("the decision was refused: {error}")),
         }
     }
 

@@ -1,10 +1,15 @@
 //! The wire between the client and the simulator: every message is written down with its simulated time, some connections
 //! are refused, and at a chosen message the life is struck.
 
-use super::script::{Crash, Dice};
+use super::{
+    dice::Dice,
+    hands::Hands,
+    life::{Crash, Life},
+    onlooker::Onlooker,
+};
 use axum::{body::Body, http::Response};
 use rescreen::{
-    client::{InProcess, InProcessRequest, TransportFault},
+    client::{ApiKey, InProcess, InProcessRequest, TransportFault},
     simulator::Simulator,
 };
 use sha2::{Digest, Sha256};
@@ -18,13 +23,18 @@ use tokio::{sync::Notify, time::Instant};
 #[derive(Debug, Clone)]
 pub struct Message {
     pub life: usize,
-    /// Microseconds of simulated time since the campaign began.
+    /// Microseconds of simulated time since the campaign began: what timers count.
     pub at_us: u64,
+    /// Microseconds since 1970 by the service's clock.
+    pub wall_us: i64,
+    /// This machine's clock less the service's, in seconds.
+    pub apart_s: i64,
     pub submit: bool,
     pub path: String,
     pub key: String,
+    pub api_key: String,
     pub body: String,
-    /// The status, once a reply came back, and when.
+    /// The status and the credits it states as used, once a reply came back, and when.
     pub reply: Option<(u16, u64)>,
     /// Seconds.
     pub retry_after: Option<u64>,
@@ -32,8 +42,8 @@ pub struct Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Message { life, at_us, path, key, body, reply, retry_after, .. } = self;
-        write!(f, "{life} {at_us:>12} {path:<16} {key:<36} {:<8.8} {reply:?} {retry_after:?}", body)
+        let Message { life, at_us, path, key, api_key, body, reply, retry_after, .. } = self;
+        write!(f, "{life} {at_us:>12} {path:<16} {key:<36} {api_key} {body:<8.8} {reply:?} {retry_after:?}")
     }
 }
 
@@ -51,12 +61,14 @@ struct State {
 #[derive(Clone)]
 pub struct Wire {
     simulator: Simulator,
+    onlooker: Onlooker,
+    hands: Hands,
     begun: Instant,
     state: Arc<Mutex<State>>,
 }
 
 impl Wire {
-    pub fn new(simulator: Simulator, seed: u64) -> Wire {
+    pub fn new(simulator: Simulator, onlooker: Onlooker, hands: Hands, seed: u64) -> Wire {
         let state = State {
             life: 0,
             crash: Crash::Never,
@@ -66,30 +78,38 @@ impl Wire {
             dice: Dice::new(!seed),
             log: Vec::new(),
         };
-        Wire { simulator, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
+        Wire { simulator, onlooker, hands, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// From here on messages are of this life; what strikes it is told by the handle.
-    pub fn begin(&self, life: usize, crash: Crash, unreachable: u64) -> Arc<Notify> {
+    /// From here on messages are of this life, which is told by `strike` when it is struck.
+    pub fn begin(&self, number: usize, life: &Life, strike: &Arc<Notify>) {
         let mut state = self.state();
-        (state.life, state.crash, state.unreachable, state.since) = (life, crash, unreachable, 0);
-        state.strike = Arc::default();
-        Arc::clone(&state.strike)
+        (state.life, state.crash, state.unreachable, state.since) = (number, life.crash, life.unreachable, 0);
+        state.strike = Arc::clone(strike);
     }
 
     pub fn log(&self) -> Vec<Message> {
         self.state().log.clone()
     }
 
-    pub fn service(&self) -> InProcess {
+    pub fn service(&self, api_key: &str) -> InProcess {
         let wire = self.clone();
-        InProcess::new(move |request| {
+        let mut service = InProcess::new(move |request| {
             let wire = wire.clone();
             async move { wire.carry(request).await }
-        })
+        });
+        service.api_key = Some(ApiKey::new(api_key.to_owned().into()));
+        service
     }
 
     async fn carry(&self, request: InProcessRequest) -> Result<Response<Body>, TransportFault> {
+        if self.onlooker.is_dead() {
+            std::future::pending::<()>().await;
+        }
+        let message = self.message(&request);
+        if message.submit {
+            self.onlooker.submitted(&message.key, request.body());
+        }
         let (at, nth, crash, strike) = {
             let mut state = self.state();
             let unreachable = state.unreachable;
@@ -97,7 +117,7 @@ impl Wire {
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));
             }
             state.since += 1;
-            let message = self.message(state.life, &request);
+            let message = Message { life: state.life, ..message };
             state.log.push(message);
             (state.log.len() - 1, state.since, state.crash, Arc::clone(&state.strike))
         };
@@ -121,15 +141,18 @@ impl Wire {
         Ok(response)
     }
 
-    fn message(&self, life: usize, request: &InProcessRequest) -> Message {
-        let key = request.headers().get("idempotency-key").and_then(|key| key.to_str().ok());
+    fn message(&self, request: &InProcessRequest) -> Message {
+        let header = |name: &str| request.headers().get(name).and_then(|text| text.to_str().ok()).unwrap_or_default();
         let body: String = Sha256::digest(request.body()).iter().map(|byte| format!("{byte:02x}")).collect();
         Message {
-            life,
+            life: 0,
             at_us: self.now_us(),
+            wall_us: self.hands.service().now_us(),
+            apart_s: self.hands.apart_s(),
             submit: request.method().as_str() == "POST",
             path: request.uri().path().to_owned(),
-            key: key.unwrap_or_default().to_owned(),
+            key: header("idempotency-key").to_owned(),
+            api_key: header("x-api-key").to_owned(),
             body,
             reply: None,
             retry_after: None,

@@ -42,7 +42,7 @@ impl Paused {
 
     /// The right time.
     pub fn clock(&self) -> Clock {
-        Clock::Driven { origin: self.origin, started: self.begun }
+        Clock::driven_from(self.origin, self.begun)
     }
 
     /// Our clock is wrong by so much from now on.
@@ -82,7 +82,7 @@ impl Paused {
 
     pub(super) fn moves_into(&self, campaign: &mut Campaign, simulator: &Simulator) {
         let origin = self.origin.checked_add(*self.off.lock().unwrap()).unwrap();
-        campaign.clock = Clock::Driven { origin, started: self.begun };
+        campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.seat = Seat::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {

@@ -1,0 +1,76 @@
+//! The books of a campaign: rows of invented persons, some alike, some bad, in CSV or JSON lines.
+
+use super::dice::Dice;
+use std::fmt::Write;
+
+/// One input of a campaign.
+#[derive(Debug, Clone)]
+pub struct Book {
+    pub name: &'static str,
+    pub text: String,
+}
+
+const NAMES: [&str; 3] = ["book.csv", "more.jsonl", "late.csv"];
+
+/// One to three books with so many rows in all.
+pub fn books(dice: &mut Dice, rows: u64) -> Vec<Book> {
+    let count = dice.pick(&[1, 1, 2, 3]);
+    let part = |name: &'static str, dice: &mut Dice| {
+        let rows = lines(dice, name, (rows / count).max(1));
+        let header = if is_csv(name) { "no,name,id_number,country,status\n" } else { "" };
+        Book { name, text: format!("{header}{rows}") }
+    };
+    NAMES[..count as usize].iter().map(|name| part(name, dice)).collect()
+}
+
+fn is_csv(name: &str) -> bool {
+    name.ends_with(".csv")
+}
+
+/// Lines of a book of this name.
+pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
+    let mut text = String::new();
+    for _ in 0..count {
+        let (number, person) = (dice.from(1, 9_999), dice.from(1, 70));
+        let country = dice.pick(&["za", "na", "South Africa"]);
+        let status = dice.pick(&["active", "active", "active", "closed"]);
+        let (id_number, name) = (said(person), format!("{} Vexford", name(person)));
+        let line = match (dice.from(0, 30), is_csv(book)) {
+            (0, true) => writeln!(text, "{number},,{id_number},{country},{status}"),
+            (1, true) => writeln!(text, "{number},ragged"),
+            (2, true) => writeln!(text, "{number},{name},123,{country},{status}"),
+            (_, true) => writeln!(text, "{number},{name},{id_number},{country},{status}"),
+            (1, false) => writeln!(text, "{{\"no\": \"{number}\", \"name\""),
+            (odd, false) => {
+                let name = if odd == 0 { "" } else { &name };
+                let id_number = if odd == 2 { "123" } else { &id_number };
+                writeln!(
+                    text,
+                    r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}"}}"#
+                )
+            }
+        };
+        line.expect("a string takes every text");
+    }
+    text
+}
+
+fn name(person: u64) -> String {
+    format!("Q{}{}", char::from(b'a' + (person / 26) as u8), char::from(b'a' + (person % 26) as u8))
+}
+
+/// An ID number of an invented person, with its checksum.
+fn said(person: u64) -> String {
+    let digits = format!("8001{:02}5{:03}08", 1 + person % 28, person);
+    let digits = format!("{}{}", &digits[..11], 8);
+    let sum: u32 = digits
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| {
+            let digit = u32::from(digit - b'0') * if at % 2 == 0 { 2 } else { 1 };
+            digit / 10 + digit % 10
+        })
+        .sum();
+    format!("{digits}{}", (10 - sum % 10) % 10)
+}

@@ -1,0 +1,32 @@
+//! Chance that repeats.
+
+/// A seeded sequence of numbers (splitmix64): a seed means the same on every machine and in every release.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from `least` to `most`, both included.
+    pub fn from(&mut self, least: u64, most: u64) -> u64 {
+        least + self.roll() % (most - least + 1)
+    }
+
+    /// Whether something falls that falls so often in a hundred.
+    pub fn falls(&mut self, percent: u64) -> bool {
+        self.roll() % 100 < percent
+    }
+
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.from(0, list.len() as u64 - 1) as usize]
+    }
+}

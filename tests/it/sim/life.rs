@@ -1,0 +1,210 @@
+//! One life of a campaign: a run of the program, what befalls it, and what somebody did before it.
+
+use super::{
+    book::{Book, lines},
+    dice::Dice,
+    script::PLENTY,
+};
+use std::time::Duration;
+
+/// How a life ends before its time.
+#[derive(Debug, Clone, Copy)]
+pub enum Crash {
+    Never,
+    /// So long after its start.
+    After(Duration),
+    /// While the nth message is written: the service does not see it.
+    BeforeService(u64),
+    /// When the service has acted on the nth message: the reply is lost.
+    BeforeReply(u64),
+    /// When the reply to the nth message is in.
+    AfterReply(u64),
+    /// At the nth write, fsync, rename, removal or commit, before or just after it: nothing more becomes durable.
+    AtStorage(u64),
+    /// When it has been given the processor so often.
+    AtAwait(u64),
+}
+
+/// What happens to a clock while a life goes on.
+#[derive(Debug, Clone, Copy)]
+pub enum Hand {
+    /// Somebody sets this machine's clock by so many seconds.
+    Set(i64),
+    /// The machine sleeps so many seconds: everybody's day goes on, its timers do not.
+    Sleep(i64),
+}
+
+/// What somebody did to a file before a life, which that life is to refuse; it is undone after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edit {
+    None,
+    /// A byte of what was read before is another one.
+    InputChanged,
+    /// The end of what was read before is missing.
+    InputCut,
+    /// Another output format.
+    Format,
+    /// The other mode.
+    Mode,
+    /// One check less, or one more.
+    Checks,
+}
+
+/// One run of the program.
+#[derive(Debug, Clone)]
+pub struct Life {
+    pub faults: String,
+    /// Connections refused, in a hundred.
+    pub unreachable: u64,
+    pub crash: Crash,
+    /// Drains after so long.
+    pub at_most: Option<Duration>,
+    /// Interrupted after so long; the second time it ends at once.
+    pub interrupts: Vec<Duration>,
+    /// Failures that are proven uncharged are taken along.
+    pub retry: bool,
+    /// The balance, moved by somebody else before it.
+    pub balance: Option<u64>,
+    pub max_credits: u64,
+    /// What the service asks from here on, and what the campaign's table says.
+    pub prices: [u64; 2],
+    pub table: [u64; 2],
+    /// Lines appended to the last book before it.
+    pub appended: String,
+    pub edit: Edit,
+    /// The machine's clock less the service's at its start, in seconds.
+    pub clock_apart: i64,
+    pub hands: Vec<(Duration, Hand)>,
+    pub api_key: &'static str,
+    /// Another process tries to run the campaign so long after its start.
+    pub rival: Option<Duration>,
+    /// Time until the next one.
+    pub rest: Duration,
+}
+
+pub const API_KEYS: [&str; 2] = ["simulated-one", "simulated-two"];
+
+impl Life {
+    /// A life in which nothing happens.
+    pub fn quiet(api_key: &'static str, prices: [u64; 2], rest: Duration) -> Life {
+        Life {
+            faults: String::new(),
+            unreachable: 0,
+            crash: Crash::Never,
+            at_most: None,
+            interrupts: Vec::new(),
+            retry: false,
+            balance: None,
+            max_credits: PLENTY,
+            prices,
+            table: prices,
+            appended: String::new(),
+            edit: Edit::None,
+            clock_apart: 0,
+            hands: Vec::new(),
+            api_key,
+            rival: None,
+            rest,
+        }
+    }
+
+    /// What chance makes of a quiet one.
+    pub fn draw(dice: &mut Dice, quiet: Life, books: &[Book]) -> Life {
+        let seconds = |dice: &mut Dice, list: &[u64]| Duration::from_secs(dice.pick(list));
+        let last = books.last().expect("a campaign has a book");
+        Life {
+            faults: faults(dice),
+            unreachable: dice.pick(&[0, 0, 3, 20]),
+            crash: crash(dice),
+            at_most: dice.falls(15).then(|| seconds(dice, &[1, 20, 300])),
+            interrupts: match dice.from(0, 9) {
+                0 => vec![seconds(dice, &[0, 1, 9, 61])],
+                1 => vec![seconds(dice, &[0, 1, 9, 61]), seconds(dice, &[0, 1, 3])],
+                _ => Vec::new(),
+            },
+            retry: dice.falls(20),
+            balance: dice.falls(20).then(|| dice.pick(&[0, 5, 50, PLENTY])),
+            appended: if dice.falls(25) { lines(dice, last.name, 5) } else { String::new() },
+            edit: match dice.from(0, 39) {
+                0 => Edit::InputChanged,
+                1 => Edit::InputCut,
+                2 => Edit::Format,
+                3 => Edit::Mode,
+                4 => Edit::Checks,
+                _ => Edit::None,
+            },
+            clock_apart: if dice.falls(15) { dice.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
+            hands: hands(dice),
+            rival: dice.falls(5).then(|| seconds(dice, &[0, 1, 30])),
+            rest: seconds(dice, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
+            ..quiet
+        }
+    }
+}
+
+fn crash(dice: &mut Dice) -> Crash {
+    match dice.from(0, 19) {
+        0 | 1 => Crash::Never,
+        2..=5 => Crash::After(Duration::from_millis(dice.pick(&[0, 1, 40, 700, 5_000, 60_000, 400_000]))),
+        6..=8 => Crash::BeforeService(dice.from(1, 25)),
+        9..=11 => Crash::BeforeReply(dice.from(1, 25)),
+        12 | 13 => Crash::AfterReply(dice.from(1, 40)),
+        14..=17 => {
+            let most = dice.pick(&[10, 60, 200]);
+            Crash::AtStorage(dice.from(1, most))
+        }
+        _ => Crash::AtAwait(dice.from(1, 150)),
+    }
+}
+
+fn hands(dice: &mut Dice) -> Vec<(Duration, Hand)> {
+    let count = if dice.falls(12) { dice.from(1, 2) } else { 0 };
+    let hand = |dice: &mut Dice| {
+        let after = Duration::from_secs(dice.pick(&[0, 1, 10, 120]));
+        match dice.falls(50) {
+            true => (after, Hand::Set(dice.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
+            false => (after, Hand::Sleep(dice.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
+        }
+    };
+    (0..count).map(|_| hand(dice)).collect()
+}
+
+fn faults(dice: &mut Dice) -> String {
+    const FAULTS: [&str; 24] = [
+        "latency:P:1s",
+        "latency:P:20s",
+        "latency:P:130s",
+        "drop_before:P",
+        "drop_after:P",
+        "drop_after:P",
+        "truncate:P",
+        "html:P",
+        "foreign:P",
+        "nulls:P",
+        "error400:P",
+        "error409:P",
+        "error500:P",
+        "error502:P",
+        "error503:P",
+        "error503_uncharged:P",
+        "rate429:P:1",
+        "rate429:P:45",
+        "rate429:P:2000",
+        "rate429_bare:P",
+        "rate429_date:P:30",
+        "rate429_odd:P:ODD",
+        "pending:P",
+        "error402:P",
+    ];
+    let mut list = Vec::new();
+    for fault in FAULTS {
+        if dice.falls(15) {
+            let odd = dice.from(0, 5).to_string();
+            list.push(fault.replace(":P", dice.pick(&[":0.02", ":0.1", ":0.3"])).replace("ODD", &odd));
+        }
+    }
+    if dice.falls(8) {
+        list.push(format!("{}@{}", dice.pick(&["error401", "error403"]), dice.from(1, 20)));
+    }
+    list.join(",")
+}

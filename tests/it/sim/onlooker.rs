@@ -1,0 +1,183 @@
+//! What looks on while a life goes on: at each commit, each file that appears and each message that leaves, it asks the
+//! ledger whether that may be. And at a chosen storage point it ends the life.
+
+use rescreen::{
+    ledger::Sums,
+    model::fault_point::{self, Point},
+    sink::Manifest,
+};
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::sync::Notify;
+
+#[derive(Clone)]
+pub struct Onlooker(Arc<Mutex<Seen>>);
+
+struct Seen {
+    out: PathBuf,
+    conn: Option<Connection>,
+    /// Charged and held may not go beyond.
+    limit: Option<u64>,
+    crash_at: Option<u64>,
+    passes: u64,
+    dead: bool,
+    strike: Arc<Notify>,
+    parts: HashSet<PathBuf>,
+    faults: Vec<String>,
+}
+
+impl Onlooker {
+    pub fn new(out: &Path) -> Onlooker {
+        Onlooker(Arc::new(Mutex::new(Seen {
+            out: out.to_owned(),
+            conn: None,
+            limit: None,
+            crash_at: None,
+            passes: 0,
+            dead: false,
+            strike: Arc::default(),
+            parts: HashSet::new(),
+            faults: Vec::new(),
+        })))
+    }
+
+    /// Looks on from here. At the `crash_at`th pass `strike` is told, and from then on nothing becomes durable.
+    pub fn begin(&self, limit: Option<u64>, crash_at: Option<u64>, strike: &Arc<Notify>) {
+        let mut seen = self.seen();
+        (seen.limit, seen.crash_at, seen.passes, seen.dead) = (limit, crash_at, 0, false);
+        seen.strike = Arc::clone(strike);
+        let this = self.clone();
+        fault_point::watch(Some(Box::new(move |point| this.seen().pass(point))));
+    }
+
+    /// Looks away; what was wrong since it began.
+    pub fn end(&self) -> Vec<String> {
+        fault_point::watch(None);
+        let mut seen = self.seen();
+        seen.conn = None;
+        std::mem::take(&mut seen.faults)
+    }
+
+    pub fn is_dead(&self) -> bool {
+        self.seen().dead
+    }
+
+    /// A message leaves: it is an attempt that is noted, with the bytes that are kept.
+    pub fn submitted(&self, key: &str, body: &[u8]) {
+        self.seen().submitted(key, body);
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().expect("nothing panics while it looks on")
+    }
+}
+
+impl Seen {
+    fn pass(&mut self, point: Point) -> io::Result<()> {
+        if self.dead {
+            return Err(io::Error::other("the process is dead"));
+        }
+        self.passes += 1;
+        if self.crash_at == Some(self.passes) {
+            self.dead = true;
+            self.strike.notify_one();
+            return Err(io::Error::other("the process dies here"));
+        }
+        match point {
+            Point::AfterCommit => self.committed(),
+            Point::SyncFolder => self.appeared(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ledger(&mut self) -> Option<&Connection> {
+        if self.conn.is_none() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            self.conn = Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok();
+        }
+        self.conn.as_ref()
+    }
+
+    fn committed(&mut self) {
+        let limit = self.limit;
+        let Some(ledger) = self.ledger() else { return };
+        let money = |ledger: &Connection| -> rusqlite::Result<(String, u64, u64)> {
+            let sql = "SELECT sums, (SELECT coalesce(sum(held), 0) FROM request),
+                       (SELECT coalesce(sum(charged), 0) FROM request) FROM campaign";
+            let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+            let sums = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?));
+            ledger.prepare_cached(sql)?.query_row([], sums)
+        };
+        let (sums, held, charged) = match money(ledger) {
+            Ok(found) => found,
+            Err(error) => return self.faults.push(format!("the ledger cannot be read: {error}")),
+        };
+        let account = serde_json::from_str::<Sums>(&sums).expect("the ledger's sums are sums").account;
+        let set_aside = account.charged.0 + account.held.0;
+        if limit.is_some_and(|limit| set_aside > limit) {
+            self.faults.push(format!("I2: {account:?} is above {limit:?} after a commit"));
+        }
+        if (account.held.0, account.charged.0) != (held, charged) {
+            self.faults.push(format!("I2: {account:?} is not the sum of the requests: {held} held, {charged} charged"));
+        }
+    }
+
+    fn submitted(&mut self, key: &str, body: &[u8]) {
+        let Some(bytes) = key_bytes(key) else { return self.faults.push(format!("I4: `{key}` is no key")) };
+        let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
+            let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
+                       WHERE coalesce(key, content) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
+            ledger.prepare_cached(sql)?.query_row([bytes], |row| row.get(0))
+        });
+        match kept {
+            Some(Ok(kept)) if kept == body => {}
+            Some(Ok(_)) => self.faults.push(format!("I4: {key} leaves with another body than is kept")),
+            found => self.faults.push(format!("I7: {key} leaves and no attempt is noted: {found:?}")),
+        }
+    }
+
+    /// Result files are in the ledger before they are seen, and what a manifest names is there.
+    fn appeared(&mut self) {
+        for folder in fs::read_dir(self.out.join("results")).into_iter().flatten().flatten() {
+            for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+                let hidden = file.file_name().to_string_lossy().starts_with('.');
+                if !hidden && !self.parts.contains(&file.path()) {
+                    self.new_part(file.path());
+                }
+            }
+        }
+        let Ok(Some(manifest)) = Manifest::read(&self.out) else { return };
+        for part in manifest.datasets.iter().flat_map(|dataset| &dataset.parts) {
+            let length = fs::metadata(self.out.join(&part.path)).map(|metadata| metadata.len()).ok();
+            if length != Some(part.bytes) {
+                self.faults.push(format!("I8: the manifest names {}, which is {length:?} bytes long", part.path));
+            }
+        }
+    }
+
+    fn new_part(&mut self, file: PathBuf) {
+        let name = file.strip_prefix(&self.out).expect("it is below").to_string_lossy().into_owned();
+        let known = self.ledger().is_some_and(|ledger| {
+            let found =
+                ledger.prepare_cached("SELECT 1 FROM part WHERE path = ?1").and_then(|mut sql| sql.exists([&name]));
+            found.unwrap_or(false)
+        });
+        if !known {
+            self.faults.push(format!("I8: {name} is seen and the ledger does not have it"));
+        }
+        self.parts.insert(file);
+    }
+}
+
+/// The 16 bytes of a key in its hyphenated form.
+fn key_bytes(key: &str) -> Option<Vec<u8>> {
+    let digits: String = key.chars().filter(|digit| *digit != '-').collect();
+    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (digits.len() == 32).then(|| (0..16).map(|at| pair(2 * at)).collect())?
+}

@@ -1,0 +1,92 @@
+//! What must hold of the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
+
+use super::{script::Script, wire::Message};
+use std::collections::HashMap;
+
+const MINUTE_US: u64 = 60_000_000;
+const HOUR_US: i64 = 3_600_000_000;
+/// The life of a key less two hours, and what the clocks of two machines may differ by.
+const KEY_AGE_MAX_US: i64 = 70 * HOUR_US + HOUR_US / 4;
+
+/// What the messages break.
+pub fn broken(wire: &[Message], script: &Script) -> Vec<String> {
+    let mut faults = keys(wire);
+    faults.extend(rate(wire, script));
+    faults.extend(push_back(wire));
+    faults.extend(refused(wire));
+    faults
+}
+
+/// Whether a message may have been charged, as far as its reply tells.
+fn proves_nothing(message: &Message) -> bool {
+    matches!(message.reply, None | Some((200..300 | 409 | 500 | 502 | 504, _)))
+}
+
+/// I4 and I6.
+fn keys(wire: &[Message]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut contents: HashMap<&str, (&str, &str)> = HashMap::new();
+    let mut doubts: HashMap<&str, &Message> = HashMap::new();
+    for one in wire.iter().filter(|one| one.submit) {
+        let content = (one.path.as_str(), one.body.as_str());
+        if *contents.entry(&one.key).or_insert(content) != content {
+            faults.push(format!("I4: one key, one path and body: {one}"));
+        }
+        if let Some(doubt) = doubts.get(one.key.as_str()) {
+            if one.wall_us - doubt.wall_us > KEY_AGE_MAX_US {
+                faults.push(format!("I6: sent again {} h later: {one}", (one.wall_us - doubt.wall_us) / HOUR_US));
+            }
+            if one.api_key != doubt.api_key {
+                faults.push(format!("I6: sent again under another API key: {one}"));
+            }
+        }
+        if proves_nothing(one) {
+            doubts.entry(&one.key).or_insert(one);
+        }
+    }
+    faults
+}
+
+/// I5, for each API key.
+fn rate(wire: &[Message], script: &Script) -> Vec<String> {
+    let counted = |one: &&Message| one.submit || !script.unstated.free_balance;
+    let wire: Vec<&Message> = wire.iter().filter(counted).collect();
+    let most = |at: usize, first: &Message| {
+        let minute = wire[at..].iter().take_while(|one| one.at_us < first.at_us + MINUTE_US);
+        minute.filter(|one| one.api_key == first.api_key).count() as u64
+    };
+    let over = wire.iter().enumerate().map(|(at, first)| (most(at, first), first));
+    let over = over.filter(|(count, _)| *count > script.per_minute_max);
+    over.map(|(count, first)| format!("I5: {count} in the minute from {first}")).collect()
+}
+
+/// I12: nothing before `Retry-After`.
+fn push_back(wire: &[Message]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for refusal in wire.iter().filter(|one| matches!(one.reply, Some((429, _)))) {
+        let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after) else { continue };
+        let replied_wall_us = refusal.wall_us + (from - refusal.at_us) as i64;
+        let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000));
+        // A clock that was set moves the end of a pause that is kept in the ledger; so does a service that asks for years.
+        let kept_us = replied_wall_us + 24 * HOUR_US;
+        let early = wire.iter().find(|one| {
+            let after = one.submit && one.at_us > from && one.api_key == refusal.api_key;
+            after && one.wall_us + 2 < until_us.min(kept_us) && one.apart_s == refusal.apart_s
+        });
+        faults.extend(early.map(|one| format!("I12: before Retry-After of {refusal}: {one}")));
+    }
+    faults
+}
+
+/// I12: a refused API key stops all sends of its life.
+fn refused(wire: &[Message]) -> Vec<String> {
+    let refusals = wire.iter().filter_map(|one| match one.reply {
+        Some((401 | 403, at_us)) => Some((one.life, at_us)),
+        _ => None,
+    });
+    let sent = |(life, at_us): (usize, u64)| {
+        let later = wire.iter().find(|one| one.life == life && one.submit && one.at_us > at_us + 2);
+        later.map(|one| format!("I12: sent after a refused API key: {one}"))
+    };
+    refusals.filter_map(sent).collect()
+}
