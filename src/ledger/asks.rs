@@ -1,7 +1,7 @@
 //! The asks of a ledger as outputs show them: each with its row, and with request and answer where it has them, in input
 //! order. The rows of one split at a time are in memory.
 
-use super::{LedgerError, Part, Reading, TakenRow, take::unpack};
+use super::{LedgerError, Part, Reading, TakenRow, pack::unpack, take::unpack_rows};
 use crate::model::{Credits, Failure, IdempotencyKey, RequestId, Verdict, state::State};
 use rusqlite::Row;
 
@@ -127,7 +127,7 @@ impl Reading {
         let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
         let (source, block): (String, Vec<u8>) =
             self.conn.prepare_cached(sql)?.query_row([split], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((source, unpack(&block)?))
+        Ok((source, unpack_rows(&block)?))
     }
 }
 
@@ -149,7 +149,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
         Some(packed) => {
-            let body = zstd::stream::decode_all(packed.as_slice()).map_err(|_| damaged("answer"))?;
+            let body = unpack(&packed).map_err(|_| damaged("answer"))?;
             Some(AnswerView {
                 latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
                 requested_at_us: row.get(20)?,

@@ -7,6 +7,7 @@
 mod arm;
 mod asks;
 mod identity;
+mod pack;
 mod parts;
 mod reading;
 mod resolve;

@@ -4,6 +4,7 @@
 use super::{
     Ledger, LedgerError,
     arm::{moved, request_row},
+    pack::{Level, pack},
     store::Store,
 };
 use crate::model::{
@@ -221,7 +222,7 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
             answer.requested_at_us,
             settlement.now_us,
             answer.request_id,
-            zstd::bulk::compress(&answer.body, 3).expect("compressing memory to memory does not fail")
+            pack(&answer.body, Level::Answer)
         ])?;
     let judgement = &answer.judgement;
     let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";

@@ -1,7 +1,12 @@
 //! Taking a split: its raw rows, what became of each ask, the exact bodies of new requests, and how far the source is
 //! read, in one transaction. Nothing is mapped again after this.
 
-use super::{Ledger, LedgerError, reading::check_use_rows, store::Store};
+use super::{
+    Ledger, LedgerError,
+    pack::{Level, pack, unpack},
+    reading::check_use_rows,
+    store::Store,
+};
 use crate::model::{Failure, IdempotencyKey, state::State};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -182,7 +187,7 @@ fn take(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<(), Ledger
             split.end.end_line as i64,
             split.end.next_row_number as i64,
             split.end.sha256,
-            pack(&split.rows),
+            pack_rows(&split.rows),
             now_us
         ])?;
     let split_id = store.conn.last_insert_rowid();
@@ -293,19 +298,19 @@ fn take_request(
 }
 
 /// The rows of a split as one compressed block of JSON lines.
-fn pack(rows: &[TakenRow]) -> Vec<u8> {
+fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
     let mut lines = Vec::new();
     for row in rows {
         serde_json::to_writer(&mut lines, row).expect("a row is text and numbers, and memory does not fail to write");
         lines.push(b'\n');
     }
-    zstd::bulk::compress(&lines, 1).expect("compressing memory to memory does not fail")
+    pack(&lines, Level::Rows)
 }
 
 /// The rows of a packed block.
-pub(super) fn unpack(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
-    let lines = zstd::stream::decode_all(block).map_err(|error| damaged(&error))?;
+    let lines = unpack(block).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

@@ -1,0 +1,61 @@
+//! What the ledger keeps packed: the rows of a split and the answers. A thread keeps its zstd contexts, for making one
+//! costs more than most answers do.
+
+use std::{cell::RefCell, io};
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    zstd_safe::get_frame_content_size,
+};
+
+/// Zstd packs a block of 128 KiB into 3 bytes and a header at best.
+const RATIO_MAX: usize = 128 << 10;
+
+/// How much of the time to spend on how little room.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Level {
+    Rows = 1,
+    Answer = 3,
+}
+
+thread_local! {
+    static PACKER: RefCell<Compressor<'static>> = RefCell::new(Compressor::default());
+    static UNPACKER: RefCell<Decompressor<'static>> = RefCell::new(Decompressor::default());
+}
+
+pub(super) fn pack(bytes: &[u8], level: Level) -> Vec<u8> {
+    let packed = PACKER.with_borrow_mut(|packer| {
+        packer.set_compression_level(level as i32)?;
+        packer.compress(bytes)
+    });
+    packed.expect("compressing memory to memory does not fail")
+}
+
+/// What was packed.
+///
+/// # Errors
+/// These bytes are not what [`pack`] gave.
+pub(super) fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
+    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+    let length = get_frame_content_size(packed).map_err(|_| damaged())?.ok_or_else(damaged)?;
+    let length = usize::try_from(length).map_err(|_| damaged())?;
+    // The length is damaged too where it is beyond what any of ours is: it must not be believed before the bytes are.
+    let length = length.min(packed.len().saturating_mul(RATIO_MAX));
+    UNPACKER.with_borrow_mut(|unpacker| unpacker.decompress(packed, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_back_and_damage_is_told() {
+        for text in [String::new(), "one answer".to_owned(), "0".repeat(3 << 20)] {
+            for level in [Level::Rows, Level::Answer] {
+                let packed = pack(text.as_bytes(), level);
+                assert_eq!(unpack(&packed).unwrap(), text.as_bytes());
+                assert!(unpack(&packed[..packed.len() - 1]).is_err());
+            }
+        }
+        assert!(unpack(b"").is_err() && unpack(b"no frame of zstd").is_err());
+    }
+}
