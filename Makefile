@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim kill kill-short faults rate slow bench
+.PHONY: help demo test check deny sim planted kill kill-short faults rate slow bench
 
 CARGO ?= cargo
 
@@ -38,6 +38,9 @@ deny:
 SEEDS ?= 250
 sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again
 	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --test it -- --ignored --exact sim::seeds --nocapture
+
+planted: ## Plants one bug after another for the simulation to find, and prints the table (RESCREEN_PLANTED=name: one)
+	$(CARGO) test --features planted-bugs --test it planted:: -- --ignored --nocapture
 
 kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
 	$(CARGO) test --test it kill:: -- --ignored --nocapture

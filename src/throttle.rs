@@ -4,7 +4,10 @@
 //! `governor` counts; its own waiting ignores tokio's paused clock, so it is asked with a clock over tokio's time and the
 //! waiting is tokio's sleep.
 
-use crate::model::Permit;
+use crate::model::{
+    Permit,
+    planted::{Bug, planted},
+};
 use governor::{
     Quota, RateLimiter,
     clock::Clock as GovernorClock,
@@ -56,7 +59,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn schedule(rate: Rate) -> Schedule {
     let per_minute = rate.per_minute.min(rate.per_minute_max).max(1);
     let reserve = (per_minute / 240).max(2);
-    let bucket = rate.per_minute_max.saturating_sub(per_minute).saturating_sub(reserve);
+    let steady = if planted(Bug::BurstOnTop) { 0 } else { per_minute };
+    let bucket = rate.per_minute_max.saturating_sub(steady).saturating_sub(reserve);
     match NonZeroU32::new(bucket) {
         Some(burst) => Schedule { period: MINUTE / per_minute, burst },
         None => Schedule { period: MINUTE.mul_f64(1.02) / per_minute, burst: NonZeroU32::MIN },

@@ -7,9 +7,13 @@ use super::{
 };
 use crate::{
     catalogue::AnswerSpec,
-    model::{Credits, state::Outcome},
+    model::{
+        Credits,
+        planted::{Bug, planted},
+        state::Outcome,
+    },
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How the service pushed back: a 429, or a 503 that says when to come back.
@@ -71,12 +75,14 @@ fn unheard(fault: &TransportFault) -> Heard {
 fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
     let json: Option<Value> =
         reply.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()).filter(Value::is_object);
+    let json = if planted(Bug::StatusAlone) { json.or(Some(Value::Object(Map::new()))) } else { json };
     let body = json.as_ref();
     let credits = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| whole(json.pointer(at)?)));
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
     // Service-api: `creditsUsed` on jobs, "credits spent" in `meta`, whose spelling is not shown.
     let stated = credits(&["/creditsUsed", "/meta/creditsUsed", "/meta/credits_used", "/meta/creditsSpent"]);
     let push_back = match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now) {
+        RetryAfter::Wait(_) if planted(Bug::RetryAfterIgnored) => None,
         RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
         RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
         _ => None,
@@ -99,6 +105,9 @@ fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
 /// The one table from replies to outcomes.
 fn outcome(reply: &Reply, json: Option<&Value>, spec: &AnswerSpec, stated: Option<Credits>) -> Outcome {
     match reply.status {
+        200 if planted(Bug::StatusAlone) => Outcome::Answered { stated },
+        202 if planted(Bug::PendingAnswered) && json.is_some() => Outcome::Answered { stated },
+        502 if planted(Bug::HoldFreedBy502) => Outcome::Uncharged,
         200..300 => match json {
             Some(json) if is_pending(reply.status, json) => Outcome::Pending,
             Some(json) if reply.status != 202 && is_answer(json, spec) => Outcome::Answered { stated },

@@ -5,6 +5,7 @@ use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
     Credits, IdempotencyKey, Receipt, RequestId,
     budget::{Allowance, Refusal},
+    planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, KeyAge, Move, Standing, State, next},
 };
 use rusqlite::{OptionalExtension, params};
@@ -113,7 +114,10 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     moved(store, &row, &step, None)?;
     note_attempt(store, &row, order, first)?;
     let path = if first { order.path.clone() } else { row.path.clone().unwrap_or_else(|| order.path.clone()) };
-    let body = body(store, row.id)?;
+    let mut body = body(store, row.id)?;
+    if planted(Bug::BodyOfRepeat) && !first {
+        body.splice(1..1, *br#""repeat":true,"#);
+    }
     Ok(Armed::Ready(Receipt::issue(order.request, row.attempts + 1, row.key(), path, body)))
 }
 

@@ -2,7 +2,8 @@
 //! that it is whole is durable before the manifest names it.
 
 use super::{Ledger, LedgerError, store::Store};
-use rusqlite::params;
+use crate::model::planted::{Bug, planted};
+use rusqlite::{OptionalExtension, params};
 use std::collections::BTreeMap;
 
 /// A result part of one check.
@@ -48,12 +49,15 @@ impl Ledger {
 }
 
 fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<Part>, LedgerError> {
+    if planted(Bug::PartCutAnew) {
+        store.conn.execute_batch(CUT_ANEW)?;
+    }
     let mut by_check: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     let mut select = store.conn.prepare_cached(
         "SELECT ask.id, ask.check_use FROM unpublished JOIN ask ON ask.request = unpublished.request
-         WHERE ask.part IS NULL ORDER BY unpublished.request LIMIT ?1",
+         WHERE ask.part IS NULL OR ?2 ORDER BY unpublished.request LIMIT ?1",
     )?;
-    let mut rows = select.query([plan.rows_max as i64])?;
+    let mut rows = select.query(params![plan.rows_max as i64, planted(Bug::PublishedAgain)])?;
     while let Some(row) = rows.next()? {
         by_check.entry(row.get(1)?).or_default().push(row.get(0)?);
     }
@@ -76,6 +80,11 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
     let unknown = || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign lacks"));
     let folder = plan.folders.get(&check_use).ok_or_else(unknown)?;
     let (first_ask, last_ask) = (asks[0], asks[asks.len() - 1]);
+    if planted(Bug::PartFilledUp)
+        && let Some(part) = fill_up(store, check_use, asks)?
+    {
+        return Ok(part);
+    }
     let id: i64 = store.conn.query_row("SELECT coalesce(max(id), 0) + 1 FROM part", [], |row| row.get(0))?;
     let path = format!("results/{folder}/part-{id:06}.{}", plan.extension);
     let rows = asks.len() as u64;
@@ -83,9 +92,37 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
         "INSERT INTO part (id, check_use, first_ask, last_ask, rows, path) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![id, check_use, first_ask, last_ask, rows as i64, path],
     )?;
+    assign(store, asks, id)?;
+    Ok(Part { id, check_use, first_ask, last_ask, rows, path, written: None })
+}
+
+fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
     let mut assign = store.conn.prepare_cached("UPDATE ask SET part = ?2 WHERE id = ?1")?;
     for ask in asks {
-        assign.execute(params![ask, id])?;
+        assign.execute(params![ask, part])?;
     }
-    Ok(Part { id, check_use, first_ask, last_ask, rows, path, written: None })
+    Ok(())
+}
+
+/// For [`Bug::PartCutAnew`].
+const CUT_ANEW: &str = "
+    INSERT OR IGNORE INTO unpublished SELECT ask.request FROM ask JOIN part ON part.id = ask.part WHERE bytes IS NULL;
+    UPDATE ask SET part = NULL WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
+    DELETE FROM part WHERE bytes IS NULL;";
+
+/// For [`Bug::PartFilledUp`]: the last part of the check, with these asks in it.
+fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<Part>, LedgerError> {
+    let sql =
+        "UPDATE part SET first_ask = min(first_ask, ?2), last_ask = max(last_ask, ?3), rows = rows + ?4, bytes = NULL
+               WHERE id = (SELECT max(id) FROM part WHERE check_use = ?1)
+               RETURNING id, first_ask, last_ask, rows, path";
+    let params = params![check_use, asks[0], asks[asks.len() - 1], asks.len() as i64];
+    let part = store.conn.query_row(sql, params, |row| {
+        let rows = row.get::<_, i64>(3)?.unsigned_abs();
+        let (first_ask, last_ask) = (row.get(1)?, row.get(2)?);
+        Ok(Part { id: row.get(0)?, check_use, first_ask, last_ask, rows, path: row.get(4)?, written: None })
+    });
+    let part = part.optional()?;
+    part.as_ref().map_or(Ok(()), |part| assign(store, asks, part.id))?;
+    Ok(part)
 }

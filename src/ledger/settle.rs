@@ -3,13 +3,14 @@
 
 use super::{
     Ledger, LedgerError,
-    arm::{moved, request_row},
+    arm::{digest, moved, request_row},
     pack::{Level, pack},
     store::Store,
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
     budget::Reading,
+    planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, Outcome, State, next},
 };
 use rusqlite::params;
@@ -253,7 +254,9 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
     for id in &armed {
         let row = request_row(store, RequestId(*id))?;
         let step = next(&row.standing, Event::FoundArmed)?;
-        moved(store, &row, &step, None)?;
+        let another = || IdempotencyKey::from_slice(&digest(row.key().as_bytes()));
+        let key = if planted(Bug::NewKeyAfterCrash) { another() } else { None };
+        moved(store, &row, &step, key)?;
         let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
         store.conn.prepare_cached(sql)?.execute([*id])?;
     }

@@ -3,6 +3,7 @@
 
 use crate::model::{
     budget::Account,
+    planted::{Bug, planted},
     state::{Hold, State},
 };
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,8 @@ impl Sums {
             }
             Hold::Release => account.held = account.held.saturating_sub(held),
             Hold::Charge(charge) => {
-                account.held = account.held.saturating_sub(held);
+                let freed = if planted(Bug::ChargeKeepsHold) { crate::model::Credits::ZERO } else { held };
+                account.held = account.held.saturating_sub(freed);
                 account.charged = account.charged + charge;
             }
         }

@@ -3,11 +3,16 @@
 
 use super::{
     Ledger, LedgerError,
+    arm::digest,
     pack::{Level, pack, unpack},
     reading::check_use_rows,
     store::Store,
 };
-use crate::model::{Failure, IdempotencyKey, state::State};
+use crate::model::{
+    Failure, IdempotencyKey,
+    planted::{Bug, planted},
+    state::State,
+};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -137,7 +142,16 @@ impl Ledger {
 
     /// Takes a split, durably.
     pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
-        self.write_blocking(move |store| take(store, &split, now_us))
+        if planted(Bug::AsksAfterSplit) {
+            let split = std::sync::Arc::new(split);
+            let of_split = std::sync::Arc::clone(&split);
+            let id = self.write_blocking(move |store| take_rows(store, &split, now_us))?;
+            return self.write_blocking(move |store| take_asks(store, id, &of_split));
+        }
+        self.write_blocking(move |store| {
+            let id = take_rows(store, &split, now_us)?;
+            take_asks(store, id, &split)
+        })
     }
 
     /// Gives asks that could not be mapped the fate they have under the present mapping.
@@ -173,7 +187,8 @@ fn compare_check_uses(
     }
 }
 
-fn take(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<(), LedgerError> {
+/// Records the rows of a split and how far its source is read; the split's number.
+fn take_rows(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<i64, LedgerError> {
     store
         .conn
         .prepare_cached(
@@ -190,13 +205,16 @@ fn take(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<(), Ledger
             pack_rows(&split.rows),
             now_us
         ])?;
-    let split_id = store.conn.last_insert_rowid();
     store.sums.rows += split.rows.len() as u64;
+    Ok(store.conn.last_insert_rowid())
+}
+
+fn take_asks(store: &mut Store, id: i64, split: &TakenSplit) -> Result<(), LedgerError> {
     if !split.asks.is_empty() {
         store.sums.completed_at_us = None;
     }
     for ask in &split.asks {
-        take_ask(store, split_id, ask)?;
+        take_ask(store, id, ask)?;
     }
     Ok(())
 }
@@ -270,7 +288,10 @@ fn take_request(
     fields: &str,
     body: &[u8],
 ) -> Result<i64, LedgerError> {
-    let digest = super::arm::digest(body);
+    let of_row = || digest(&[key.as_bytes().as_slice(), &ask.to_be_bytes()].concat());
+    let key = if planted(Bug::RequestPerRow) { of_row() } else { *key.as_bytes() };
+    let digest = digest(body);
+    let sought: &[u8] = if planted(Bug::EqualByKeyAlone) { &[] } else { &digest };
     // By key, and by body: content that is mapped and content that is a default may make one and the same request.
     let known = store
         .conn
@@ -278,10 +299,11 @@ fn take_request(
             "SELECT id, state FROM request WHERE content = ?1
              UNION ALL SELECT id, state FROM request WHERE digest = ?2 AND sold = ?3 LIMIT 1",
         )?
-        .query_row(params![key.as_bytes(), digest, sold], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
-        .optional()?;
+        .query_row(params![key, sought, sold], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?
+        .filter(|_| !planted(Bug::RequestPerRow));
     if let Some((id, state)) = known {
-        if state == State::Answered.code() {
+        if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
             // The answer is there already: this ask only waits for a part.
             store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
         }
@@ -292,7 +314,7 @@ fn take_request(
         .prepare_cached(
             "INSERT INTO request (content, sold, first_ask, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![key.as_bytes(), sold, ask, fields, body, digest])?;
+        .execute(params![key, sold, ask, fields, body, digest])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     Ok(store.conn.last_insert_rowid())
 }

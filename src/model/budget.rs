@@ -1,7 +1,10 @@
 //! The budget: may this request's price be held? A pure decision; the ledger asks it inside the arm transaction, so that
 //! charged plus held never exceeds the limit, at any instant and across crashes.
 
-use super::credits::Credits;
+use super::{
+    credits::Credits,
+    planted::{Bug, planted},
+};
 use serde::{Deserialize, Serialize};
 
 /// What the user allows.
@@ -63,10 +66,11 @@ impl Account {
         if price == Credits::ZERO {
             return Ok(());
         }
+        let held = if planted(Bug::HoldsNotCounted) { Credits::ZERO } else { self.held };
         if let Some(limit) = allowance.limit
-            && self.charged + self.held + price > limit
+            && self.charged + held + price > limit
         {
-            return Err(Refusal::Limit { limit, charged: self.charged, held: self.held, price });
+            return Err(Refusal::Limit { limit, charged: self.charged, held, price });
         }
         let spendable = self.least_balance().ok_or(Refusal::Unread)?.saturating_sub(allowance.keep_balance);
         if price > spendable {

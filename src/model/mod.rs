@@ -11,6 +11,7 @@ pub mod field;
 pub mod key;
 pub mod mode;
 pub mod nearest;
+pub mod planted;
 pub mod request;
 pub mod row;
 pub mod sa_id;

@@ -4,7 +4,11 @@
 //! Proof of no charge is per attempt: a refusal proves that *this* attempt cost nothing, and frees the hold only when every
 //! attempt of the generation is proven. A request that may have been charged is in doubt: a state, not a failure.
 
-use super::{credits::Credits, mode::Mode};
+use super::{
+    credits::Credits,
+    mode::Mode,
+    planted::{Bug, planted},
+};
 use serde::{Deserialize, Serialize};
 
 /// Where a request stands.
@@ -215,7 +219,6 @@ pub const CACHED_REFUSALS_MAX: u32 = 3;
 
 /// The state machine: total on states and events, pure.
 pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
-    let doubt = standing.unproven > 0;
     let to = |state, hold| Move {
         state,
         hold,
@@ -224,20 +227,31 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         cached_refusal: false,
         possibly_charged: false,
     };
-    let in_doubt = Move { unproven: standing.unproven.saturating_add(1), ..to(State::InDoubt, Hold::Keep) };
+    let one_more = u32::from(!planted(Bug::DoubtNotCounted));
+    let kept = if planted(Bug::HoldFreedByDoubt) { Hold::Release } else { Hold::Keep };
+    let in_doubt = Move { unproven: standing.unproven.saturating_add(one_more), ..to(State::InDoubt, kept) };
     let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
     match (standing.state, event) {
         (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
-        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) => Err(IllegalMove::KeyLifeOver),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) if !planted(Bug::SentPastKeyLife) => {
+            Err(IllegalMove::KeyLifeOver)
+        }
         (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksApart),
-        (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. }) => Err(IllegalMove::OtherApiKey),
+        (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. })
+            if !planted(Bug::SentUnderOtherApiKey) =>
+        {
+            Err(IllegalMove::OtherApiKey)
+        }
         (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
 
+        (State::Armed, Event::FoundArmed) if planted(Bug::CrashForgotten) => Ok(to(State::Planned, Hold::Release)),
+        (State::Armed, Event::FoundArmed) if planted(Bug::NewKeyAfterCrash) => Ok(anew(Hold::Keep)),
         (State::Armed, Event::FoundArmed) => Ok(in_doubt),
         (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
             Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
+            Outcome::Pending if planted(Bug::HoldFreedByPending) => to(State::Planned, Hold::Release),
             Outcome::Pending => Move { state: State::Repeating, ..in_doubt },
-            Outcome::Refused if doubt => to(State::Quarantined, Hold::Keep),
+            Outcome::Refused if doubted(standing, outcome) => to(State::Quarantined, Hold::Keep),
             Outcome::Refused => to(State::Failed, Hold::Release),
             Outcome::NotWritten
             | Outcome::Unauthorised
@@ -245,7 +259,7 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             | Outcome::RateLimited
             | Outcome::Misrouted
             | Outcome::Uncharged => {
-                if doubt {
+                if doubted(standing, outcome) {
                     to(State::InDoubt, Hold::Keep)
                 } else {
                     to(State::Planned, Hold::Release)
@@ -254,21 +268,32 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             Outcome::Unknown => in_doubt,
         }),
 
+        (State::InDoubt | State::Repeating, Event::LifeOver) if planted(Bug::LifeOverPlanned) => {
+            Ok(Move { unproven: 0, ..to(State::Planned, Hold::Release) })
+        }
         (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
 
-        (State::Planned, Event::RefusalCached) if doubt => Err(IllegalMove::NotProven),
+        (State::InDoubt, Event::RefusalCached) if planted(Bug::NewKeyAfterTimeout) || planted(Bug::NewKeyInDoubt) => {
+            Ok(anew(Hold::Keep))
+        }
+        (State::Planned, Event::RefusalCached) if standing.unproven > 0 => Err(IllegalMove::NotProven),
         (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {
             Err(IllegalMove::TooManyCachedRefusals)
         }
         (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
 
-        (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode: Mode::Sandbox }) => {
+        (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode })
+            if mode == Mode::Sandbox || planted(Bug::SixAttemptsFail) =>
+        {
             Ok(to(State::Failed, Hold::Release))
         }
 
         (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
         (State::Failed, Event::Retry) => Ok(anew(Hold::Keep)),
 
+        (State::Quarantined, Event::WriteOff) if planted(Bug::WriteOffUncharged) => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Release) })
+        }
         (State::Quarantined, Event::WriteOff) => {
             Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
         }
@@ -278,10 +303,22 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
     }
 }
 
+/// Whether an attempt before this one may have been charged: no refusal of a later one says anything about it.
+fn doubted(standing: &Standing, outcome: Outcome) -> bool {
+    let believed = match outcome {
+        Outcome::RateLimited => planted(Bug::DoubtSettledBy429),
+        Outcome::Uncharged => planted(Bug::DoubtSettledBy503),
+        Outcome::NotWritten => planted(Bug::DoubtSettledUnsent),
+        _ => false,
+    };
+    standing.unproven > 0 && !believed
+}
+
 /// Stated credits, else the price; after an attempt that may have been charged, the larger of the two.
 fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
     match stated {
         None => standing.price,
+        Some(_) if planted(Bug::TablePriceCharged) => standing.price,
         Some(stated) if standing.unproven > 0 => stated.max(standing.price),
         Some(stated) => stated,
     }

@@ -5,6 +5,7 @@ use crate::{
     client::PushBack,
     model::{
         Mode,
+        planted::{Bug, planted},
         state::{CACHED_REFUSALS_MAX, Outcome, State},
     },
 };
@@ -63,7 +64,8 @@ impl Attempted {
 
     /// The refusal repeated under one key, and every attempt under it is proven uncharged.
     pub fn may_change_key(&self) -> bool {
-        self.settled.state == State::Planned
+        let state = self.settled.state;
+        (state == State::Planned || planted(Bug::NewKeyInDoubt) && state == State::InDoubt)
             && self.settled.refusals_in_row >= 2
             && self.settled.cached_refusals < CACHED_REFUSALS_MAX
     }
@@ -78,7 +80,10 @@ pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode)
     match (attempted.settled.state, attempted.outcome) {
         (State::Answered, _) => Next::Answered(one),
         (State::Failed | State::Quarantined, _) => Next::Failed,
-        (_, Outcome::Unauthorised) => Next::Unauthorised,
+        (_, Outcome::Unauthorised) if !planted(Bug::UnauthorisedRetried) => Next::Unauthorised,
+        (_, Outcome::Unknown) if attempted.http_status.is_none() && planted(Bug::NewKeyAfterTimeout) => {
+            Next::NewKey(one)
+        }
         (_, Outcome::Misrouted) => Next::Misrouted(one),
         (_, Outcome::NoCredits) => Next::AskAccount(one),
         (_, Outcome::RateLimited) => pushed_back(one, attempted, answered, mode),
@@ -101,6 +106,7 @@ fn tried(mut one: Try, attempted: &Attempted, mode: Mode) -> Next {
             Next::Again(one, delay)
         }
         (_, Mode::Sandbox) => Next::AttemptsOver(one),
+        (_, Mode::Production) if planted(Bug::SixAttemptsFail) => Next::AttemptsOver(one),
         (_, Mode::Production) => Next::LeftForLater,
     }
 }

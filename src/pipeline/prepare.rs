@@ -15,6 +15,7 @@ use crate::{
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
     mapping::Feed,
+    model::planted::{Bug, planted},
     template::{Tables, Templates},
     throttle::{Bucket, Throttle},
 };
@@ -138,6 +139,7 @@ impl Prepared {
             };
             Ok((declaration.name.clone(), sold))
         });
+        let full = self.fresh || planted(Bug::BucketFullAtStart);
         let met = OnceLock::new();
         if let Some(simulated) = self.ledger.sums().simulated {
             met.get_or_init(|| simulated);
@@ -145,7 +147,7 @@ impl Prepared {
         let crew = Crew {
             ledger: Arc::clone(&self.ledger),
             client,
-            throttle: Throttle::new(campaign.service.rate, if self.fresh { Bucket::Full } else { Bucket::Empty }),
+            throttle: Throttle::new(campaign.service.rate, if full { Bucket::Full } else { Bucket::Empty }),
             sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
             scope: self.api_key.fingerprint(),
             clock: campaign.clock,

@@ -6,7 +6,12 @@ use crate::{
     catalogue::ColumnSpec,
     error::Error,
     ledger::{AskFate, AskView, Ledger, Part as LedgerPart, PartPlan, Reading, RequestView},
-    model::{Credits, Failure, FailureCode, Stage, Verdict, row::find_column, state::State},
+    model::{
+        Credits, Failure, FailureCode, Stage, Verdict,
+        planted::{Bug, planted},
+        row::find_column,
+        state::State,
+    },
     sink::{
         self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, JsonlRows,
         MANIFEST_VERSION, Manifest, OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema,
@@ -74,7 +79,7 @@ impl Publisher {
             format: campaign.format,
             campaign: campaign.name.clone(),
             mode: campaign.mode,
-            rehearsal: campaign.service.simulate,
+            rehearsal: campaign.service.simulate && !planted(Bug::RehearsalUnnamed),
             checks: checks.collect::<Result<_, Error>>()?,
             tap: Mutex::new(tap),
         })
@@ -90,6 +95,7 @@ impl Publisher {
         // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
+        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest());
         let reading = Reading::open(self.ledger.path())?;
         for part in reading.parts()? {
             if part.written.is_none() || !self.out.join(&part.path).exists() {
@@ -97,7 +103,7 @@ impl Publisher {
             }
         }
         drop(reading);
-        let manifest = self.manifest()?;
+        let manifest = early.unwrap_or_else(|| self.manifest())?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
         Ok(manifest)
@@ -152,7 +158,7 @@ impl Publisher {
         let input = input(&reading)?;
         let complete = input.sources.iter().all(|source| source.complete)
             && !input.sources.is_empty()
-            && totals.iter().all(|totals| totals.pending == 0);
+            && totals.iter().all(|totals| totals.pending == 0 || planted(Bug::CompleteTooSoon));
         Ok(Manifest {
             manifest_version: MANIFEST_VERSION,
             program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -196,7 +202,12 @@ impl Publisher {
         let mut writer = TableWriter::create(&self.out.join(&path), self.format, &schema)?;
         fill(&mut |cells| Ok(writer.write_row(cells)?))?;
         let written = writer.finish()?;
-        Ok(Dataset { kind, check: None, schema: schema.column_types(), parts: vec![Part::of(path, written)] })
+        let mut parts = vec![Part::of(path, written)];
+        if planted(Bug::SnapshotAppended) {
+            let before = Manifest::read(&self.out)?.into_iter().flat_map(|manifest| manifest.datasets);
+            parts.extend(before.filter(|dataset| dataset.kind == kind).flat_map(|dataset| dataset.parts));
+        }
+        Ok(Dataset { kind, check: None, schema: schema.column_types(), parts })
     }
 
     fn totals(&self, reading: &Reading) -> Result<Vec<CheckTotals>, Error> {

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     error::Error,
     ledger::{Reading, Seat},
-    model::{FailureCode, Stop},
+    model::{
+        FailureCode, Stop,
+        planted::{Bug, planted},
+    },
 };
 use std::{
     sync::{
@@ -186,7 +189,7 @@ impl Drop for TakingTask {
 
 /// A push-back of an earlier run still holds.
 fn standing_pause(crew: &Crew) -> Option<Stop> {
-    let until_us = crew.ledger.sums().paused_until_us?;
+    let until_us = crew.ledger.sums().paused_until_us.filter(|_| !planted(Bug::PauseOfThisRun))?;
     let left = Duration::from_micros(u64::try_from(until_us - crew.clock.now_us()).ok()?);
     if left > PUSH_BACK_MAX {
         return Some(Stop::PushedBack { until_us });

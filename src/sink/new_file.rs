@@ -5,6 +5,7 @@ use super::SinkError;
 use crate::model::{
     fault_point::{self, Point},
     key::hex,
+    planted::{Bug, planted},
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -46,7 +47,10 @@ impl NewFile {
     /// Begins a file in an existing folder; its access right is the owner's alone.
     pub(super) fn create(path: &Path) -> Result<NewFile, SinkError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("output");
-        let temporary = path.with_file_name(temporary_name(name));
+        let temporary = match planted(Bug::WrittenInPlace) {
+            true => path.to_owned(),
+            false => path.with_file_name(temporary_name(name)),
+        };
         let failed = |step| {
             let path = temporary.clone();
             move |fault| SinkError::Storage { path, step, fault }

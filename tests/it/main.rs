@@ -14,6 +14,8 @@ mod keys;
 mod kill;
 mod mapping;
 mod outputs;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod properties;
 mod rate;
 mod real_input;

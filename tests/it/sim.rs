@@ -24,7 +24,7 @@ use std::{
 };
 
 /// What a seed violates; a panic is a violation too.
-fn violations(seed: u64) -> Vec<String> {
+pub fn violations(seed: u64) -> Vec<String> {
     match catch_unwind(AssertUnwindSafe(|| play(seed))) {
         Ok(played) => played.violations,
         Err(panic) => {

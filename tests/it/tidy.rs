@@ -35,6 +35,8 @@ const REFUSED_WORDS: [&str; 7] = ["utils", "util", "helpers", "helper", "common"
 const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
 /// Witness values, and the one room that may issue each: nothing is sent without a commit, nothing without a permit.
 const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
+/// Where mistakes may be switched on; everywhere else they are asked for by name and are nothing without the feature.
+const SWITCH: &str = "src/model/planted.rs";
 const PRINTING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -76,6 +78,11 @@ impl<'a> File<'a> {
             faults.push(self.fault(1, "a file begins with `//!`: what it holds and the decision it owns"));
         }
         self.check_names(&mut faults);
+        let switched = |line: &str| line.contains("\"planted-bugs\"");
+        if let Some(at) = self.text.lines().position(switched).filter(|_| self.room().is_some() && self.path != SWITCH)
+        {
+            faults.push(self.fault(at + 1, format!("only `{SWITCH}` knows whether bugs can be planted")));
+        }
         if let Some(room) = self.room() {
             self.check_floors(room, &mut faults);
             self.check_calls(room, &mut faults);
@@ -351,6 +358,24 @@ fn a_witness_that_another_room_issues_is_found() {
     assert_eq!(lines("src/ledger/arm.rs", text), [3]);
     assert_eq!(lines("src/throttle.rs", text), [2]);
     assert_eq!(lines("src/pipeline/run.rs", text), [2, 3]);
+}
+
+#[test]
+fn no_build_has_a_planted_bug_unless_it_is_asked_for_by_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let cargo: toml::Table = fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let features = cargo["features"].as_table().unwrap();
+    let taken: Vec<&String> =
+        features.iter().filter(|(_, takes)| takes.to_string().contains("planted-bugs")).map(|(name, _)| name).collect();
+    assert!(features.contains_key("planted-bugs") && taken.is_empty(), "{taken:?}");
+    // Cargo cannot keep a feature from a profile; the release profile and those that inherit it build no assertions.
+    let refused = "#[cfg(all(feature = \"planted-bugs\", not(debug_assertions)))]\ncompile_error!";
+    assert!(fs::read_to_string(root.join(SWITCH)).unwrap().contains(refused));
+    for (name, profile) in cargo["profile"].as_table().unwrap() {
+        assert!(name == "dev" || profile.get("debug-assertions").is_none(), "profile {name}");
+    }
+    assert_eq!(lines("src/model/row.rs", "//! x\n#[cfg(feature = \"planted-bugs\")]\nfn f() {}\n"), [2]);
+    assert_eq!(lines(SWITCH, "//! x\n#[cfg(feature = \"planted-bugs\")]\nfn f() {}\n"), NONE);
 }
 
 #[test]
