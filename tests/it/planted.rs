@@ -113,7 +113,7 @@ fn hunt(first: u64, count: u64) -> Option<Catch> {
 /// A violation without the life it belongs to, and without what was found.
 fn in_short(violation: &str) -> String {
     let mut words: Vec<&str> = violation.split(": ").collect();
-    if words[0].starts_with("after life ") || words[0].starts_with("life ") && words.len() > 1 {
+    if ["after life ", "in life ", "life "].iter().any(|life| words[0].starts_with(life)) && words.len() > 1 {
         words.remove(0);
     }
     let invariant = words[0].len() < 4 && words[0].starts_with('I');

@@ -17,7 +17,7 @@ pub fn books(dice: &mut Dice, rows: u64) -> Vec<Book> {
     let count = dice.pick(&[1, 1, 2, 3]);
     let part = |name: &'static str, dice: &mut Dice| {
         let rows = lines(dice, name, (rows / count).max(1));
-        let header = if is_csv(name) { "no,name,id_number,country,status\n" } else { "" };
+        let header = if is_csv(name) { "no,name,id_number,country,status,dataset\n" } else { "" };
         Book { name, text: format!("{header}{rows}") }
     };
     NAMES[..count as usize].iter().map(|name| part(name, dice)).collect()
@@ -34,19 +34,21 @@ pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
         let (number, person) = (dice.from(1, 9_999), dice.from(1, 70));
         let country = dice.pick(&["za", "na", "South Africa"]);
         let status = dice.pick(&["active", "active", "active", "closed"]);
+        // Said or left to the declaration's default, it is the same question.
+        let dataset = dice.pick(&["", "", "", "all"]);
         let (id_number, name) = (said(person), format!("{} Vexford", name(person)));
         let line = match (dice.from(0, 30), is_csv(book)) {
-            (0, true) => writeln!(text, "{number},,{id_number},{country},{status}"),
+            (0, true) => writeln!(text, "{number},,{id_number},{country},{status},{dataset}"),
             (1, true) => writeln!(text, "{number},ragged"),
-            (2, true) => writeln!(text, "{number},{name},123,{country},{status}"),
-            (_, true) => writeln!(text, "{number},{name},{id_number},{country},{status}"),
+            (2, true) => writeln!(text, "{number},{name},123,{country},{status},{dataset}"),
+            (_, true) => writeln!(text, "{number},{name},{id_number},{country},{status},{dataset}"),
             (1, false) => writeln!(text, "{{\"no\": \"{number}\", \"name\""),
             (odd, false) => {
                 let name = if odd == 0 { "" } else { &name };
                 let id_number = if odd == 2 { "123" } else { &id_number };
                 writeln!(
                     text,
-                    r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}"}}"#
+                    r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}", "dataset": "{dataset}"}}"#
                 )
             }
         };

@@ -124,6 +124,7 @@ impl Script {
             fields.name = "name"
             fields.entity = {{ value = 0 }}
             fields.country = "country"
+            fields.dataset = "dataset"
             {said_check}"#,
             seed = self.seed,
             paths = paths.join(", "),

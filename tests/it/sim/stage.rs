@@ -277,13 +277,11 @@ impl Stage {
     /// Does to the files what somebody did, where a life has read them before; gives how it is undone.
     fn edit(&self, edit: Edit) -> Option<Box<dyn FnOnce()>> {
         let reading = Reading::find(&self.folder.path().join("out/ledger.sqlite")).ok().flatten()?;
-        if reading.check_uses().ok()?.is_empty() {
-            return None;
-        }
+        // Before the first row was taken nothing is fixed.
+        let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
         if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
             return Some(Box::new(|| {}));
         }
-        let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
         let read = source.ends.last()?.end_offset as usize;
         let path = self.folder.path().join(&source.name);
         let bytes = fs::read(&path).expect("a book that was read");
