@@ -49,7 +49,7 @@ kill: export RESCREEN_KILLS ?= 500
 kill: ## The same with 500 kills (RESCREEN_KILLS): some minutes
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
-faults: ## Every write, fsync, rename and ledger commit of a small campaign fails in its turn; the next run completes it
+faults: ## Every write, fsync, rename and commit of a small campaign fails in its turn, and so do its storage calls, those of SQLite too; the next run completes it
 	$(CARGO) test --features fault-points --test it faults:: -- --ignored --nocapture
 
 rate: ## The rate limit in real time, against the simulator in a process of its own

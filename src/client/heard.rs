@@ -55,8 +55,11 @@ pub fn hear(exchange: &Exchange, spec: &AnswerSpec, now: SystemTime) -> Heard {
 
 fn unheard(fault: &TransportFault) -> Heard {
     let (outcome, message) = match fault {
-        TransportFault::NotWritten(message) => (Outcome::NotWritten, message),
-        TransportFault::Unknown(message) => (Outcome::Unknown, message),
+        TransportFault::NotWritten(message) => (Outcome::NotWritten, message.clone()),
+        TransportFault::Untrusted { host, fault } => {
+            (Outcome::NotWritten, format!("the certificate of {host} is not to be trusted: {fault}"))
+        }
+        TransportFault::Unknown(message) => (Outcome::Unknown, message.clone()),
     };
     Heard {
         outcome,
@@ -68,7 +71,7 @@ fn unheard(fault: &TransportFault) -> Heard {
         simulated: None,
         answer: None,
         code: None,
-        message: message.clone(),
+        message,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{
     ApiKey,
-    transport::{CONNECT_TIMEOUT, Exchange, InProcess, Transport, words},
+    transport::{Exchange, InProcess, Patience, Transport, words},
 };
 use crate::model::{Permit, Receipt};
 use reqwest::{
@@ -75,11 +75,15 @@ impl Client {
     /// # Errors
     /// A URL that is not https (or http to this machine), a key that is no header value, an unreadable CA file.
     pub fn new(settings: &Settings) -> Result<Client, ClientError> {
+        Client::patient(settings, Patience::default())
+    }
+
+    fn patient(settings: &Settings, patience: Patience) -> Result<Client, ClientError> {
         let url = checked_url(&settings.url)?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let transport = match &settings.in_process {
             Some(service) => Transport::InProcess(service.clone()),
-            None => Transport::Http(http(settings)?),
+            None => Transport::Http { http: http(settings, patience)?, patience },
         };
         Ok(Client { transport, base, headers: headers(settings)? })
     }
@@ -101,14 +105,14 @@ impl Client {
 }
 
 /// The connection pool: no redirect, no retry of its own, no proxy that was not configured.
-fn http(settings: &Settings) -> Result<reqwest::Client, ClientError> {
+fn http(settings: &Settings, patience: Patience) -> Result<reqwest::Client, ClientError> {
     // A second installation in one process is refused and changes nothing.
     drop(rustls::crypto::ring::default_provider().install_default());
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(patience.connect)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
@@ -173,29 +177,5 @@ fn setup(error: &reqwest::Error) -> ClientError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_https_leaves_the_machine() {
-        for good in
-            ["https://api.example.com/external", "http://127.0.0.1:8787", "http://localhost:1/x", "http://[::1]:9"]
-        {
-            assert!(checked_url(good).is_ok(), "{good}");
-        }
-        for bad in
-            ["http://api.example.com", "ftp://127.0.0.1", "api.example.com", "https://h/?a=1", "http://127.0.0.1.x/"]
-        {
-            assert!(checked_url(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_secret_in_a_url_is_refused_and_not_repeated() {
-        let texts = ["https://me:hunter2@h/", "https://me:hunter2@h h/", "me:hunter2@h", "https://h/?key=hunter2"];
-        for text in texts {
-            let message = checked_url(text).unwrap_err().to_string();
-            assert!(!message.contains("hunter2"), "{message}");
-        }
-    }
-}
+#[path = "service_tests.rs"]
+mod tests;

@@ -9,15 +9,30 @@ use reqwest::{
     Method,
     header::{DATE, HeaderMap, RETRY_AFTER},
 };
+use rustls::CertificateError;
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Connecting takes this long at most.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A whole exchange takes this long at most. Live registry calls take over 15 s, and a client that cuts early pays twice.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
-/// A body may stall this long.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an exchange may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Connecting, the TLS handshake with it.
+    pub(super) connect: Duration,
+    /// A whole exchange. Live registry calls take over 15 s, and a client that cuts early pays twice.
+    pub(super) total: Duration,
+    /// A body that stalls.
+    pub(super) idle: Duration,
+}
+
+const PATIENCE: Patience =
+    Patience { connect: Duration::from_secs(10), total: Duration::from_secs(120), idle: Duration::from_secs(20) };
+
+impl Default for Patience {
+    fn default() -> Patience {
+        PATIENCE
+    }
+}
+
 /// A body is at most this long.
 const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
@@ -26,6 +41,8 @@ const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub enum TransportFault {
     /// Connect or TLS failure: no byte of the request left.
     NotWritten(String),
+    /// The other end has no certificate that is to be trusted: no byte of the request left.
+    Untrusted { host: String, fault: String },
     /// Anything else: nobody knows what arrived.
     Unknown(String),
 }
@@ -79,7 +96,7 @@ impl fmt::Debug for InProcess {
 
 /// How messages travel.
 pub(super) enum Transport {
-    Http(reqwest::Client),
+    Http { http: reqwest::Client, patience: Patience },
     InProcess(InProcess),
 }
 
@@ -88,7 +105,9 @@ impl Transport {
     pub(super) async fn exchange(&self, method: Method, url: String, headers: HeaderMap, body: Vec<u8>) -> Exchange {
         let start = Instant::now();
         let reply = match self {
-            Transport::Http(http) => over_http(http.request(method, url).headers(headers).body(body)).await,
+            Transport::Http { http, patience } => {
+                over_http(http.request(method, url).headers(headers).body(body), *patience).await
+            }
             Transport::InProcess(service) => {
                 let mut request = InProcessRequest::new(body);
                 *request.method_mut() = method;
@@ -106,8 +125,8 @@ impl Transport {
     }
 }
 
-async fn over_http(request: reqwest::RequestBuilder) -> Result<Reply, TransportFault> {
-    let deadline = Instant::now() + TOTAL_TIMEOUT;
+async fn over_http(request: reqwest::RequestBuilder, patience: Patience) -> Result<Reply, TransportFault> {
+    let deadline = Instant::now() + patience.total;
     match tokio::time::timeout_at(deadline, request.send()).await {
         Ok(Ok(response)) => {
             let reply = head(response.status().as_u16(), response.headers());
@@ -115,10 +134,9 @@ async fn over_http(request: reqwest::RequestBuilder) -> Result<Reply, TransportF
                 let chunk = response.chunk().await.transpose()?;
                 Some((chunk, response))
             });
-            Ok(Reply { body: whole_body(chunks, deadline).await, ..reply })
+            Ok(Reply { body: whole_body(chunks, deadline, patience.idle).await, ..reply })
         }
-        Ok(Err(error)) if error.is_connect() || error.is_builder() => Err(TransportFault::NotWritten(words(&error))),
-        Ok(Err(error)) => Err(TransportFault::Unknown(words(&error))),
+        Ok(Err(error)) => Err(fault(&error)),
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
     }
 }
@@ -129,7 +147,7 @@ async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Re
         let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok();
         Ok(Reply { body: body.map(Vec::from), ..head(parts.status.as_u16(), &parts.headers) })
     };
-    match tokio::time::timeout(TOTAL_TIMEOUT, exchanged).await {
+    match tokio::time::timeout(PATIENCE.total, exchanged).await {
         Ok(reply) => reply,
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
     }
@@ -143,11 +161,15 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
 }
 
 /// The whole body, or nothing where it was cut, stalled, too long or not over by the deadline.
-async fn whole_body<C: AsRef<[u8]>, E>(chunks: impl Stream<Item = Result<C, E>>, deadline: Instant) -> Option<Vec<u8>> {
+async fn whole_body<C: AsRef<[u8]>, E>(
+    chunks: impl Stream<Item = Result<C, E>>,
+    deadline: Instant,
+    idle: Duration,
+) -> Option<Vec<u8>> {
     let mut chunks = std::pin::pin!(chunks);
     let mut body = Vec::new();
     loop {
-        let due = deadline.min(Instant::now() + IDLE_TIMEOUT);
+        let due = deadline.min(Instant::now() + idle);
         match tokio::time::timeout_at(due, chunks.next()).await {
             Ok(Some(Ok(chunk))) if body.len() + chunk.as_ref().len() <= RESPONSE_BYTES_MAX => {
                 body.extend_from_slice(chunk.as_ref());
@@ -156,6 +178,41 @@ async fn whole_body<C: AsRef<[u8]>, E>(chunks: impl Stream<Item = Result<C, E>>,
             Ok(Some(_)) | Err(_) => return None,
         }
     }
+}
+
+/// Why no reply came; only what failed while connecting is proven not to have left.
+fn fault(error: &reqwest::Error) -> TransportFault {
+    match certificate_fault(error).filter(|_| error.is_connect()) {
+        Some(fault) => {
+            let host = error.url().and_then(reqwest::Url::host_str).unwrap_or("the service");
+            TransportFault::Untrusted { host: host.to_owned(), fault }
+        }
+        None if error.is_connect() || error.is_builder() => TransportFault::NotWritten(words(error)),
+        None => TransportFault::Unknown(words(error)),
+    }
+}
+
+/// What is wrong with the other end's certificate, where that is the cause.
+fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(rustls::Error::InvalidCertificate(fault)) = error.downcast_ref() {
+        return Some(in_words(fault));
+    }
+    // An I/O error names as its source the source of what it wraps, and so passes over it.
+    match error.downcast_ref::<std::io::Error>() {
+        Some(wrapping) => certificate_fault(wrapping.get_ref()?),
+        None => certificate_fault(error.source()?),
+    }
+}
+
+fn in_words(fault: &CertificateError) -> String {
+    let words = match fault {
+        CertificateError::UnknownIssuer => "the authority that issued it is not known here",
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another host",
+        other => return other.to_string(),
+    };
+    words.to_owned()
 }
 
 /// An error of the HTTP library without its URL, with its causes: the first alone says little.
@@ -192,27 +249,27 @@ mod tests {
             tokio::time::sleep(every).await;
             Ok::<_, ()>(b"x")
         });
-        (whole_body(chunks, start + TOTAL_TIMEOUT).await, start.elapsed())
+        (whole_body(chunks, start + PATIENCE.total, PATIENCE.idle).await, start.elapsed())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_of_one_byte_a_second_ends_at_the_total_time_out() {
         let (body, elapsed) = dribbled(Duration::from_secs(1), 1_000).await;
-        assert_eq!((body, elapsed.as_secs()), (None, TOTAL_TIMEOUT.as_secs()));
+        assert_eq!((body, elapsed.as_secs()), (None, PATIENCE.total.as_secs()));
         assert_eq!(dribbled(Duration::from_secs(1), 100).await.0.map(|body| body.len()), Some(100));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stalls_ends_at_the_idle_time_out() {
         let (body, elapsed) = dribbled(Duration::from_secs(25), 3).await;
-        assert_eq!((body, elapsed.as_secs()), (None, IDLE_TIMEOUT.as_secs()));
+        assert_eq!((body, elapsed.as_secs()), (None, PATIENCE.idle.as_secs()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_is_kept_up_to_the_limit_and_not_one_byte_beyond() {
         let of = async |bytes: usize| {
             let chunks = stream::iter([Ok::<_, ()>(vec![0; bytes - 1]), Ok(vec![0; 1])]);
-            whole_body(chunks, Instant::now() + TOTAL_TIMEOUT).await
+            whole_body(chunks, Instant::now() + PATIENCE.total, PATIENCE.idle).await
         };
         assert_eq!(of(RESPONSE_BYTES_MAX).await.map(|body| body.len()), Some(RESPONSE_BYTES_MAX));
         assert_eq!(of(RESPONSE_BYTES_MAX + 1).await, None);

@@ -64,6 +64,10 @@ pub enum LedgerError {
     MissingCheck { check: String },
     #[error("another process began this campaign just now; run again to go on with it")]
     BegunMeanwhile,
+    #[error(
+        "the ledger cannot keep a write-ahead log (its journal mode is `{found}`); repair the disk, or put the ledger on a local one with [ledger] path, and run again"
+    )]
+    JournalMode { found: String },
     #[error("the ledger is damaged: {0}; restore it from a backup, its receipts are worth credits")]
     Damaged(String),
     #[error("the ledger stopped ({cause}); nothing was sent after that; make room or repair the disk and run again")]

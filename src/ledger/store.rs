@@ -13,6 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Pages of the log after which it goes into the database; few where storage is made to fail, so that a short run does it.
+const CHECKPOINT_PAGES: u32 = if cfg!(feature = "fault-points") { 40 } else { 4_000 };
+
 pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
@@ -35,10 +38,10 @@ impl Store {
         }
         let conn = Connection::open(path)?;
         conn.busy_timeout(std::time::Duration::from_secs(10))?;
-        conn.pragma_update(None, "journal_mode", "WAL")?;
+        keep_write_ahead_log(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         conn.pragma_update(None, "cache_size", -16_384)?;
-        conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         conn.set_prepared_statement_cache_capacity(64);
         let mut store =
             Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, created: false, _lock: lock };
@@ -110,6 +113,17 @@ impl Store {
         self.conn.prepare_cached("UPDATE campaign SET sums = ?1")?.execute([text])?;
         Ok(())
     }
+}
+
+/// SQLite answers with the mode the ledger will have, commits the change after that, and says so only at the end.
+fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
+    let mut pragma = conn.prepare("PRAGMA journal_mode = WAL")?;
+    let mut rows = pragma.query([])?;
+    let mut found = String::new();
+    while let Some(row) = rows.next()? {
+        found = row.get(0)?;
+    }
+    if found == "wal" { Ok(()) } else { Err(LedgerError::JournalMode { found }) }
 }
 
 /// A planned fault as SQLite would say it.

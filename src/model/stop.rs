@@ -79,6 +79,11 @@ pub enum Stop {
     Unavailable {
         message: String,
     },
+    /// The other end has no certificate that is to be trusted.
+    Untrusted {
+        host: String,
+        fault: String,
+    },
     /// Three 2xx in a row that are no answers: a captive portal, a proxy page.
     NotTheService,
     BalanceUnreadable,
@@ -131,6 +136,7 @@ impl Stop {
             Stop::Unauthorised { .. } => ExitCode::Refused,
             Stop::Misrouted { .. }
             | Stop::Unavailable { .. }
+            | Stop::Untrusted { .. }
             | Stop::NotTheService
             | Stop::BalanceUnreadable
             | Stop::PushedBack { .. } => ExitCode::Service,
@@ -183,6 +189,11 @@ impl fmt::Display for Stop {
             Stop::Unavailable { message } => {
                 write!(f, "the service does not answer ({message}); what was paid for is safe, run again later")
             }
+            Stop::Untrusted { host, fault } => write!(
+                f,
+                "the certificate of {host} is not to be trusted: {fault}; nothing was sent to it: check [service] url and \
+                 this machine's clock, or name the PEM file of your own authority with [service] ca_file, and run again"
+            ),
             Stop::NotTheService => f.write_str(
                 "three replies in a row are no answers of the service (a captive portal or proxy page?); check [service] \
                  url and the network, then run again",

@@ -91,6 +91,10 @@ async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Sums) 
 fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> Look {
     let reply = match &exchange.reply {
         Ok(reply) => reply,
+        // It will be the same at the next try, and somebody may be listening in.
+        Err(TransportFault::Untrusted { host, fault }) => {
+            return Look::Stop(Stop::Untrusted { host: host.clone(), fault: fault.clone() });
+        }
         Err(TransportFault::NotWritten(message) | TransportFault::Unknown(message)) => {
             return Look::Again { wait: delays.next_delay(), message: message.clone() };
         }

@@ -4,6 +4,7 @@
 mod replies;
 mod said;
 mod surroundings;
+mod tls;
 mod wire;
 
 use crate::support::{

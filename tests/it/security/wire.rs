@@ -1,5 +1,7 @@
-//! A hand-made HTTP server: it writes down every message it gets and answers with whatever bytes a test gives it.
+//! A hand-made HTTP server: it writes down every message it gets and answers with whatever bytes a test gives it. It may
+//! stand behind TLS.
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
@@ -40,10 +42,21 @@ pub enum Answer {
 /// The server; it serves until its test ends.
 pub struct Wire {
     pub url: String,
-    messages: Arc<Mutex<Vec<Message>>>,
-    /// Mebibytes of zeros that were taken.
-    taken: Arc<Mutex<usize>>,
+    seen: Arc<Seen>,
 }
+
+#[derive(Default)]
+struct Seen {
+    messages: Mutex<Vec<Message>>,
+    /// Mebibytes of zeros that were taken.
+    taken: Mutex<usize>,
+    /// Connections whose TLS handshake did not come to its end, with what was said.
+    refused: Mutex<Vec<String>>,
+}
+
+/// What a connection carries, in the open or not.
+trait Stream: Read + Write {}
+impl<S: Read + Write> Stream for S {}
 
 pub fn json(status: &str, body: &str) -> Vec<u8> {
     let length = body.len();
@@ -58,21 +71,49 @@ pub fn clear() -> Vec<u8> {
 impl Wire {
     /// Balance queries are answered; the nth check, from 1, is answered by `answer`.
     pub fn new(answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static) -> Wire {
+        Wire::open("http", answer, |stream, _| Some(Box::new(stream)))
+    }
+
+    /// The same behind TLS, whose handshake comes first.
+    pub fn behind_tls(
+        config: Arc<ServerConfig>,
+        answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static,
+    ) -> Wire {
+        Wire::open("https", answer, move |mut stream, seen| {
+            let mut tls = ServerConnection::new(config.clone()).unwrap();
+            while tls.is_handshaking() {
+                if let Err(error) = tls.complete_io(&mut stream) {
+                    seen.refused.lock().unwrap().push(error.to_string());
+                    return None;
+                }
+            }
+            Some(Box::new(StreamOwned::new(tls, stream)))
+        })
+    }
+
+    fn open(
+        scheme: &str,
+        answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static,
+        accept: impl Fn(TcpStream, &Seen) -> Option<Box<dyn Stream>> + Send + Sync + 'static,
+    ) -> Wire {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (messages, taken) = (Arc::<Mutex<Vec<Message>>>::default(), Arc::<Mutex<usize>>::default());
-        let (answer, wire) = (Arc::new(answer), Wire { url, messages: messages.clone(), taken: taken.clone() });
+        let wire = Wire { url: format!("{scheme}://{}", listener.local_addr().unwrap()), seen: Arc::default() };
+        let (answer, accept, seen) = (Arc::new(answer), Arc::new(accept), wire.seen.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (answer, messages, taken) = (answer.clone(), messages.clone(), taken.clone());
-                std::thread::spawn(move || serve(stream.unwrap(), &*answer, &messages, &taken));
+                let (answer, accept, seen) = (answer.clone(), accept.clone(), seen.clone());
+                std::thread::spawn(move || {
+                    if let Some(stream) = accept(stream.unwrap(), &seen) {
+                        serve(stream, &*answer, &seen);
+                    }
+                });
             }
         });
         wire
     }
 
     pub fn messages(&self) -> Vec<Message> {
-        self.messages.lock().unwrap().clone()
+        self.seen.messages.lock().unwrap().clone()
     }
 
     pub fn checks(&self) -> Vec<Message> {
@@ -80,28 +121,27 @@ impl Wire {
     }
 
     pub fn mebibytes_taken(&self) -> usize {
-        *self.taken.lock().unwrap()
+        *self.seen.taken.lock().unwrap()
+    }
+
+    /// What was said on connections that did not come to the end of their handshake.
+    pub fn refused(&self) -> Vec<String> {
+        self.seen.refused.lock().unwrap().clone()
     }
 }
 
-fn serve(
-    stream: TcpStream,
-    answer: &dyn Fn(usize, &Message) -> Answer,
-    messages: &Mutex<Vec<Message>>,
-    taken: &Mutex<usize>,
-) {
-    let mut reader = BufReader::with_capacity(1, stream.try_clone().unwrap());
-    let mut writer = stream;
-    while let Some(head) = head(&mut reader) {
+fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, seen: &Seen) {
+    let mut stream = BufReader::with_capacity(1, stream);
+    while let Some(head) = head(&mut stream) {
         let mut message = Message { head, body: Vec::new() };
         let length: usize = message.header("content-length").parse().unwrap_or(0);
         let held_back = length.min(1);
         message.body = vec![0; length - held_back];
-        if reader.read_exact(&mut message.body).is_err() {
+        if stream.read_exact(&mut message.body).is_err() {
             return;
         }
         let nth = {
-            let mut messages = messages.lock().unwrap();
+            let mut messages = seen.messages.lock().unwrap();
             messages.push(message.clone());
             messages.iter().filter(|message| message.is_check()).count()
         };
@@ -112,9 +152,10 @@ fn serve(
         if matches!(answer, Answer::Reset) {
             return;
         }
-        if reader.read_exact(&mut vec![0; held_back]).is_err() {
+        if stream.read_exact(&mut vec![0; held_back]).is_err() {
             return;
         }
+        let writer = stream.get_mut();
         match answer {
             Answer::Bytes(bytes) if writer.write_all(&bytes).is_ok() => {}
             Answer::ThenClose(bytes) => {
@@ -127,7 +168,7 @@ fn serve(
                     if writer.write_all(&vec![b' '; 1 << 20]).is_err() {
                         break;
                     }
-                    *taken.lock().unwrap() += 1;
+                    *seen.taken.lock().unwrap() += 1;
                 }
                 return;
             }

@@ -71,18 +71,21 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `results/**/*.parquet`; a temporary file begins with a dot, and no pattern finds it.
+/// `results/**/*.parquet`, or the same of JSON lines; a temporary file begins with a dot, and no pattern finds it.
 pub fn result_files(out: &Path) -> Vec<PathBuf> {
     let files = super::tables::files(out, "results").into_iter();
     let visible = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.ends_with(".parquet") && !name.starts_with('.')
+        (name.ends_with(".parquet") || name.ends_with(".jsonl")) && !name.starts_with('.')
     };
     files.filter(visible).map(|path| out.join(path)).collect()
 }
 
 /// The `result_id` of each row of a part, read to its end.
 pub fn ids(part: &Path) -> Result<Vec<String>, String> {
+    if part.extension().is_some_and(|extension| extension == "jsonl") {
+        return ids_of_lines(&fs::read_to_string(part).map_err(|error| error.to_string())?);
+    }
     let file = File::open(part).map_err(|error| error.to_string())?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
     let mut ids = Vec::new();
@@ -92,4 +95,12 @@ pub fn ids(part: &Path) -> Result<Vec<String>, String> {
         ids.extend((0..column.len()).map(|row| column.value(row).to_owned()));
     }
     Ok(ids)
+}
+
+fn ids_of_lines(text: &str) -> Result<Vec<String>, String> {
+    let id = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        line["result_id"].as_str().map(str::to_owned).ok_or_else(|| "it has no result_id".to_owned())
+    };
+    text.lines().map(id).collect()
 }

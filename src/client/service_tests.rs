@@ -1,0 +1,114 @@
+//! Which URLs are the service's, and what becomes of an exchange over a real socket whose other end is slow: every wait ends,
+//! and only one that ends before the first byte proves that nothing was sent.
+
+use super::*;
+use crate::client::{Reply, TransportFault};
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+#[test]
+fn only_https_leaves_the_machine() {
+    for good in ["https://api.example.com/external", "http://127.0.0.1:8787", "http://localhost:1/x", "http://[::1]:9"]
+    {
+        assert!(checked_url(good).is_ok(), "{good}");
+    }
+    for bad in ["http://api.example.com", "ftp://127.0.0.1", "api.example.com", "https://h/?a=1", "http://127.0.0.1.x/"]
+    {
+        assert!(checked_url(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_secret_in_a_url_is_refused_and_not_repeated() {
+    let texts = ["https://me:hunter2@h/", "https://me:hunter2@h h/", "me:hunter2@h", "https://h/?key=hunter2"];
+    for text in texts {
+        let message = checked_url(text).unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+}
+
+/// Long against what the machine needs, short against each other: connect < idle < total.
+const PATIENCE: Patience = Patience {
+    connect: Duration::from_millis(300),
+    total: Duration::from_millis(1_500),
+    idle: Duration::from_millis(600),
+};
+
+/// What comes of a message to somebody who does this with its connection, and when.
+async fn exchanged(
+    scheme: &str,
+    behaves: impl Fn(TcpStream) + Send + 'static,
+) -> (Result<Reply, TransportFault>, Duration) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings = Settings {
+        url: format!("{scheme}://{}", listener.local_addr().unwrap()),
+        auth: Auth::XApiKey,
+        api_key: ApiKey::new("sk-planted".to_owned().into()),
+        in_flight: 1,
+        proxy: None,
+        ca_file: None,
+        in_process: None,
+    };
+    std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
+    let client = Client::patient(&settings, PATIENCE).unwrap();
+    let begun = Instant::now();
+    let exchange = client.transport.exchange(Method::POST, client.base.clone(), HeaderMap::new(), b"{}".to_vec()).await;
+    (exchange.reply, begun.elapsed())
+}
+
+/// Reads what came, and then these bytes go out one at a time.
+fn dribbles(bytes: &'static [u8]) -> impl Fn(TcpStream) {
+    move |mut stream| {
+        let mut heard = [0; 4_096];
+        assert!(stream.read(&mut heard).unwrap() > 0, "something was sent");
+        for byte in bytes {
+            std::thread::sleep(Duration::from_millis(100));
+            if stream.write_all(&[*byte]).is_err() {
+                return;
+            }
+        }
+        drop(stream.read_to_end(&mut Vec::new()));
+    }
+}
+
+/// It took this long, and not much longer.
+fn took(elapsed: Duration, patience: Duration) {
+    assert!(elapsed >= patience && elapsed < patience + Duration::from_secs(5), "{elapsed:?} for {patience:?}");
+}
+
+#[tokio::test]
+async fn a_handshake_that_hangs_ends_at_the_connect_time_out_and_proves_that_nothing_was_written() {
+    let (reply, elapsed) = exchanged("https", |mut stream| drop(stream.read_to_end(&mut Vec::new()))).await;
+    assert!(matches!(&reply, Err(TransportFault::NotWritten(_))), "{:?}", reply.err());
+    took(elapsed, PATIENCE.connect);
+}
+
+#[tokio::test]
+async fn a_head_that_never_comes_ends_at_the_total_time_out_and_proves_nothing() {
+    let (reply, elapsed) = exchanged("http", dribbles(b"")).await;
+    assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
+    took(elapsed, PATIENCE.total);
+}
+
+#[tokio::test]
+async fn a_head_that_comes_byte_by_byte_ends_at_the_total_time_out_and_proves_nothing() {
+    let (reply, elapsed) = exchanged("http", dribbles(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")).await;
+    assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
+    took(elapsed, PATIENCE.total);
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_behind_a_whole_head_is_no_body() {
+    let stalls = |mut stream: TcpStream| {
+        assert!(stream.read(&mut [0; 4_096]).unwrap() > 0, "something was sent");
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{").unwrap();
+        drop(stream.read_to_end(&mut Vec::new()));
+    };
+    let (reply, elapsed) = exchanged("http", stalls).await;
+    assert_eq!(reply.map(|reply| (reply.status, reply.body)), Ok((200, None)));
+    took(elapsed, PATIENCE.idle);
+}

@@ -1,0 +1,117 @@
+//! A case: which call or point fails, how, and in which campaign. It decides which cases are tried: every one where there
+//! are few, and of many a fair part that begins with the first and ends with the last.
+
+use std::{collections::BTreeMap, fmt};
+
+/// Commits are grouped by what happens to wait, so a run may pass a few more or fewer than the one that was counted.
+const MORE: u64 = 3;
+
+/// Where storage fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// At the program's own fault points.
+    Program,
+    /// At the calls of the process: SQLite's own and those that open and make files too.
+    System,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One check, Parquet.
+    Plain,
+    /// Two checks of each row, JSON lines.
+    TwoChecks,
+}
+
+/// One fault in one campaign; `RESCREEN_FAULT_CASE` spells it `system/plain/write:7:once:eio`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    pub layer: Layer,
+    pub shape: Shape,
+    /// As the layer's variable spells it: `write:7:once:eio`.
+    pub fault: String,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layer = match self.layer {
+            Layer::Program => "program",
+            Layer::System => "system",
+        };
+        let shape = match self.shape {
+            Shape::Plain => "plain",
+            Shape::TwoChecks => "two-checks",
+        };
+        write!(f, "{layer}/{shape}/{}", self.fault)
+    }
+}
+
+impl Case {
+    /// Which pass it is, counted from 1.
+    pub fn number(&self) -> u64 {
+        self.fault.split(':').nth(1).expect("a fault has a number").parse().unwrap()
+    }
+
+    pub fn is_of_kind(&self, kind: &str) -> bool {
+        self.fault.split(':').next() == Some(kind)
+    }
+}
+
+/// How many cases are made of a kind.
+#[derive(Clone, Copy)]
+pub struct Measure {
+    /// Up to so many passes each fails in each way; of more, each in one way by turns.
+    pub all_ways_max: u64,
+    /// Passes that are tried; of more, a part at even distances. Of what only reads, a third of it.
+    pub tried_max: u64,
+}
+
+/// The cases of passes that were counted, by turns for a broken and for a full disk.
+pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure: Measure) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (kind, count) in counts {
+        let reads = ["open", "read"].contains(&kind.as_str());
+        let tried_max = if reads { measure.tried_max / 3 } else { measure.tried_max };
+        for (turn, number) in numbers(*count, tried_max).into_iter().enumerate() {
+            let ways = ways(layer, kind);
+            let taken = match *count <= measure.all_ways_max {
+                true => ways,
+                false => &ways[turn % ways.len()..=turn % ways.len()],
+            };
+            for (at, how) in taken.iter().enumerate() {
+                // A disk that cannot be read is broken, whatever room it has.
+                let is_full = !reads && (turn / ways.len() + at).is_multiple_of(2);
+                let error = if is_full || *how == "short" { "enospc" } else { "eio" };
+                cases.push(Case { layer, shape, fault: format!("{kind}:{number}:{how}:{error}") });
+            }
+        }
+    }
+    cases
+}
+
+fn ways(layer: Layer, kind: &str) -> &'static [&'static str] {
+    match (layer, kind) {
+        (Layer::System, "write") => &["once", "forever", "short"],
+        _ => &["once", "forever"],
+    }
+}
+
+/// About so many of the numbers from 1 to a little beyond `count`, the first and the last few among them.
+fn numbers(count: u64, tried_max: u64) -> Vec<u64> {
+    let last = count + MORE;
+    if last <= tried_max {
+        return (1..=last).collect();
+    }
+    let spread = tried_max.saturating_sub(2 * MORE).max(2);
+    let even = (0..spread).map(|at| 1 + at * (count - MORE - 1) / (spread - 1));
+    // The last few are close together: a run may pass fewer than were counted.
+    even.chain(count - MORE + 1..=last).collect()
+}
+
+#[test]
+fn of_many_passes_a_part_is_tried_with_the_first_and_the_last() {
+    assert_eq!(numbers(5, 20), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(numbers(100, 10), [1, 33, 65, 97, 98, 99, 100, 101, 102, 103]);
+    assert_eq!(numbers(100, 3), [1, 97, 98, 99, 100, 101, 102, 103]);
+}

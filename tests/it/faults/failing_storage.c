@@ -1,0 +1,193 @@
+// Storage that fails below the program: preloaded into it (LD_PRELOAD), this counts the calls that touch files under one
+// folder and makes the n-th of a kind fail, whoever makes it: the program, the Parquet writer or SQLite. It decides which
+// call fails; what is no storage of that folder passes untouched.
+//
+// FAILING_STORAGE       the folder, absolute, as the program spells it
+// FAILING_STORAGE_PLAN  kind:number:how:error, like write:7:once:eio; without it calls are only counted
+//
+//   once     that call fails, the next succeeds: a write error, room that was made meanwhile
+//   forever  that call fails, and after it all that change anything: a disk that is gone or full
+//   short    that write writes half of its bytes and says so, and the next write fails: a disk that fills up
+//
+// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent-after=0 at=ledger.sqlite-wal`:
+// how often each kind was called, how many of these failed, how many checks were sent after the first failure, and the file
+// that failed first. A log that is synced with nothing new in it is on its way into the database: that is no commit, and
+// `at` says `checkpoint`.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum kind { WRITE, SYNC, TRUNCATE, RENAME, REMOVE, CREATE, MKDIR, OPEN, READ, KINDS };
+static const char *const NAMES[KINDS] = {"write",  "sync",  "truncate", "rename", "remove",
+                                         "create", "mkdir", "open",     "read"};
+enum how { ONCE, FOREVER, SHORT };
+
+static const char *folder;
+static size_t folder_length;
+static enum kind planned = KINDS; // KINDS: nothing is planned
+static long planned_number;
+static enum how planned_how;
+static int planned_error = EIO;
+
+static long counts[KINDS];
+static long failed;
+static long half_written; // 1 between a short write and the failure of the write after it
+static long log_unsynced; // writes of SQLite's log since its last fsync
+static long sent_after;
+static char failed_at[64] = "-";
+
+__attribute__((constructor)) static void begin(void) {
+    folder = getenv("FAILING_STORAGE");
+    folder_length = folder ? strlen(folder) : 0;
+    const char *plan = getenv("FAILING_STORAGE_PLAN");
+    char kind[16], how[16], error[16];
+    if (!plan) return;
+    if (sscanf(plan, "%15[^:]:%ld:%15[^:]:%15s", kind, &planned_number, how, error) != 4) {
+        dprintf(2, "FAILING_STORAGE_PLAN: expected a fault like write:7:once:eio, found `%s`\n", plan);
+        _exit(99);
+    }
+    for (int at = 0; at < KINDS; at++)
+        if (!strcmp(kind, NAMES[at])) planned = at;
+    planned_how = !strcmp(how, "forever") ? FOREVER : !strcmp(how, "short") ? SHORT : ONCE;
+    planned_error = !strcmp(error, "enospc") ? ENOSPC : EIO;
+}
+
+__attribute__((destructor)) static void end(void) {
+    if (!folder) return;
+    char line[300] = "storage calls:";
+    for (int at = 0; at < KINDS; at++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), " %s=%ld", NAMES[at], counts[at]);
+    dprintf(2, "%s failed=%ld sent-after=%ld at=%s\n", line, failed, sent_after, failed_at);
+}
+
+static int is_inside(const char *path) {
+    return folder && !strncmp(path, folder, folder_length) && (path[folder_length] == '/' || !path[folder_length]);
+}
+
+static int ends_in(const char *path, const char *end) {
+    size_t length = strlen(path), end_length = strlen(end);
+    return length >= end_length && !strcmp(path + length - end_length, end);
+}
+
+enum verdict { PASSES, FAILS, WRITES_HALF };
+
+// Counts a call inside the folder and says what becomes of it; errno is set where it fails.
+static enum verdict judge_path(enum kind kind, const char *path) {
+    if (!is_inside(path)) return PASSES;
+    long number = __atomic_add_fetch(&counts[kind], 1, __ATOMIC_SEQ_CST);
+    int is_it = kind == planned && number == planned_number;
+    int is_change = kind != OPEN && kind != READ;
+    int goes_on = planned_how == FOREVER && (is_change || kind == planned) && __atomic_load_n(&failed, __ATOMIC_SEQ_CST);
+    if (is_it && planned_how == SHORT) {
+        __atomic_store_n(&half_written, 1, __ATOMIC_SEQ_CST);
+        return WRITES_HALF;
+    }
+    int after_half = kind == WRITE && __atomic_exchange_n(&half_written, 0, __ATOMIC_SEQ_CST);
+    int is_log = ends_in(path, "-wal");
+    if (!is_it && !goes_on && !after_half) {
+        if (is_log && kind == WRITE) __atomic_add_fetch(&log_unsynced, 1, __ATOMIC_SEQ_CST);
+        if (is_log && kind == SYNC) __atomic_store_n(&log_unsynced, 0, __ATOMIC_SEQ_CST);
+        return PASSES;
+    }
+    if (__atomic_add_fetch(&failed, 1, __ATOMIC_SEQ_CST) == 1) {
+        int is_checkpoint = is_log && kind == SYNC && !__atomic_load_n(&log_unsynced, __ATOMIC_SEQ_CST);
+        const char *name = is_checkpoint ? "/checkpoint" : strrchr(path, '/');
+        snprintf(failed_at, sizeof failed_at, "%.63s", name ? name + 1 : path);
+    }
+    errno = planned_error;
+    return FAILS;
+}
+
+static enum verdict judge(enum kind kind, int fd) {
+    char link[32], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return PASSES;
+    path[length] = 0;
+    return judge_path(kind, path);
+}
+
+// A check on its way to the service.
+static void note_sent(const void *bytes, size_t count) {
+    if (__atomic_load_n(&failed, __ATOMIC_SEQ_CST) && count > 5 && !memcmp(bytes, "POST ", 5))
+        __atomic_add_fetch(&sent_after, 1, __ATOMIC_SEQ_CST);
+}
+
+// The function that was here before.
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+#define OF_DESCRIPTOR(kind, name, parameters, fd, arguments)                                                           \
+    int name parameters {                                                                                              \
+        if (judge(kind, fd) != PASSES) return -1;                                                                      \
+        return NEXT(name) arguments;                                                                                   \
+    }
+OF_DESCRIPTOR(SYNC, fsync, (int fd), fd, (fd))
+OF_DESCRIPTOR(SYNC, fdatasync, (int fd), fd, (fd))
+OF_DESCRIPTOR(TRUNCATE, ftruncate, (int fd, off_t length), fd, (fd, length))
+OF_DESCRIPTOR(TRUNCATE, ftruncate64, (int fd, off64_t length), fd, (fd, length))
+
+#define OF_PATH(kind, name, parameters, path, arguments)                                                               \
+    int name parameters {                                                                                              \
+        if (judge_path(kind, path) != PASSES) return -1;                                                               \
+        return NEXT(name) arguments;                                                                                   \
+    }
+OF_PATH(RENAME, rename, (const char *from, const char *to), to, (from, to))
+OF_PATH(REMOVE, unlink, (const char *path), path, (path))
+OF_PATH(MKDIR, mkdir, (const char *path, mode_t mode), path, (path, mode))
+
+#define OF_BYTES(kind, name, parameters, arguments, half_arguments)                                                    \
+    ssize_t name parameters {                                                                                          \
+        enum verdict verdict = judge(kind, fd);                                                                        \
+        if (verdict == FAILS) return -1;                                                                               \
+        if (verdict == WRITES_HALF) return NEXT(name) half_arguments;                                                  \
+        return NEXT(name) arguments;                                                                                   \
+    }
+#define HALF ((count + 1) / 2)
+OF_BYTES(WRITE, write, (int fd, const void *from, size_t count), (fd, from, count), (fd, from, HALF))
+OF_BYTES(WRITE, pwrite, (int fd, const void *from, size_t count, off_t at), (fd, from, count, at), (fd, from, HALF, at))
+OF_BYTES(WRITE, pwrite64, (int fd, const void *from, size_t count, off64_t at), (fd, from, count, at),
+         (fd, from, HALF, at))
+OF_BYTES(READ, read, (int fd, void *to, size_t count), (fd, to, count), (fd, to, HALF))
+OF_BYTES(READ, pread, (int fd, void *to, size_t count, off_t at), (fd, to, count, at), (fd, to, HALF, at))
+OF_BYTES(READ, pread64, (int fd, void *to, size_t count, off64_t at), (fd, to, count, at), (fd, to, HALF, at))
+
+#define OPENING(name, parameters, arguments)                                                                           \
+    int name parameters {                                                                                              \
+        mode_t mode = 0;                                                                                               \
+        if (flags & O_CREAT) {                                                                                         \
+            va_list rest;                                                                                              \
+            va_start(rest, flags);                                                                                     \
+            mode = va_arg(rest, mode_t);                                                                               \
+            va_end(rest);                                                                                              \
+        }                                                                                                              \
+        if (judge_path(flags & O_CREAT ? CREATE : OPEN, path) != PASSES) return -1;                                    \
+        return NEXT(name) arguments;                                                                                   \
+    }
+OPENING(open, (const char *path, int flags, ...), (path, flags, mode))
+OPENING(open64, (const char *path, int flags, ...), (path, flags, mode))
+OPENING(openat, (int at, const char *path, int flags, ...), (at, path, flags, mode))
+OPENING(openat64, (int at, const char *path, int flags, ...), (at, path, flags, mode))
+
+// Over these a request may leave; files are written by writev too.
+ssize_t send(int fd, const void *from, size_t count, int flags) {
+    note_sent(from, count);
+    return NEXT(send)(fd, from, count, flags);
+}
+
+ssize_t writev(int fd, const struct iovec *from, int count) {
+    enum verdict verdict = judge(WRITE, fd);
+    if (verdict == FAILS) return -1;
+    if (count > 0) note_sent(from->iov_base, from->iov_len);
+    return NEXT(writev)(fd, from, verdict == WRITES_HALF ? HALF : count);
+}
