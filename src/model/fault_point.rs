@@ -85,15 +85,23 @@ mod planned {
     /// EIO and ENOSPC, alike on every Unix.
     const ERRORS: [(&str, i32); 2] = [("eio", 5), ("enospc", 28)];
 
-    /// Which pass fails: `commit:7:once:eio`.
+    /// Which pass fails: `commit:7:once:eio`; `killed` in place of `once` needs an error all the same.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Plan {
         point: usize,
         /// Counted from 1.
         number: u64,
-        /// A disk that is gone: everything after it fails too, whatever it is.
-        for_good: bool,
+        way: Way,
         os_error: i32,
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Way {
+        Once,
+        /// A disk that is gone: everything after it fails too, whatever it is.
+        Forever,
+        /// The process dies there, as by SIGKILL: nothing is tidied up.
+        Killed,
     }
 
     impl FromStr for Plan {
@@ -104,14 +112,15 @@ mod planned {
                 let mut words = text.split(':');
                 let point = words.next().and_then(|word| NAMES.iter().position(|name| *name == word))?;
                 let number = words.next()?.parse().ok()?;
-                let for_good = match words.next()? {
-                    "once" => false,
-                    "forever" => true,
+                let way = match words.next()? {
+                    "once" => Way::Once,
+                    "forever" => Way::Forever,
+                    "killed" => Way::Killed,
                     _ => return None,
                 };
                 let error = words.next()?;
                 let (_, os_error) = ERRORS.into_iter().find(|(name, _)| *name == error)?;
-                words.next().is_none().then_some(Plan { point, number, for_good, os_error })
+                words.next().is_none().then_some(Plan { point, number, way, os_error })
             };
             parse().ok_or_else(|| format!("expected a fault like commit:7:once:eio, found `{text}`"))
         }
@@ -137,8 +146,13 @@ mod planned {
         seen.passed[at] += 1;
         let Some(plan) = PLAN.get() else { return Ok(()) };
         let is_it = plan.point == at && plan.number == seen.passed[at];
-        if is_it || (plan.for_good && seen.failed > 0) {
+        if is_it || (plan.way == Way::Forever && seen.failed > 0) {
             seen.failed += 1;
+            if plan.way == Way::Killed {
+                drop(seen);
+                eprintln!("{}", passed());
+                std::process::abort();
+            }
             return Err(io::Error::from_raw_os_error(plan.os_error));
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Storage that fails. Above: every write, fsync, rename and ledger commit of a small campaign fails in its turn, once or for
-//! good, and so does the process just after each commit. Below: so do the calls of the process to the system, SQLite's own
+//! good, and so does the process just after each commit, and the process is killed at each of these points. Below: so do the calls of the process to the system, SQLite's own
 //! among them. The program stops with exit code 11 before the next send; run again, it goes on and completes, and nothing
 //! is paid twice. `make faults` runs it: it needs the feature `fault-points`.
 

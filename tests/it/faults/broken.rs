@@ -15,6 +15,8 @@ const LATER_RUNS_MAX: u32 = 3;
 /// Some rows failed, and everything else is there.
 const COMPLETE: i32 = 3;
 const STORAGE: i32 = 11;
+/// By its own signal.
+const ABORTED: i32 = -6;
 
 /// What came of a case.
 pub struct Broken {
@@ -54,7 +56,7 @@ impl Broken {
         // SQLite tries some calls again, and some are made in passing: then everything must be there all the same.
         let survived = said.code == COMPLETE && case.layer == Layer::System;
         match met {
-            true if said.code == STORAGE => {}
+            true if said.code == if case.kills() { ABORTED } else { STORAGE } => {}
             true if survived => violations.extend(desk.at_the_end()),
             false if said.code == COMPLETE => {}
             _ => violations.push(format!("exit code {}, met: {met}:\n{}", said.code, said.stderr)),

@@ -53,6 +53,11 @@ impl Case {
         self.fault.split(':').nth(1).expect("a fault has a number").parse().unwrap()
     }
 
+    /// The process dies there.
+    pub fn kills(&self) -> bool {
+        self.fault.contains(":killed:")
+    }
+
     pub fn is_of_kind(&self, kind: &str) -> bool {
         self.fault.split(':').next() == Some(kind)
     }
@@ -93,7 +98,8 @@ pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure
 fn ways(layer: Layer, kind: &str) -> &'static [&'static str] {
     match (layer, kind) {
         (Layer::System, "write") => &["once", "forever", "short"],
-        _ => &["once", "forever"],
+        (Layer::System, _) => &["once", "forever"],
+        (Layer::Program, _) => &["once", "forever", "killed"],
     }
 }
 

@@ -4,12 +4,12 @@
 use super::{life::Life, script::Script, wire::Message, wire_rules};
 use crate::support::tables::{self, Line, text};
 use rescreen::{
-    ledger::{Reading, Sums},
+    ledger::Sums,
     model::state::State,
     simulator::Simulator,
     sink::{DatasetKind, Manifest, OutputMode},
 };
-use rusqlite::{Connection, types::Value};
+use rusqlite::{Connection, OpenFlags, types::Value};
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, HashSet},
@@ -19,6 +19,15 @@ use std::{
 
 const KINDS: [DatasetKind; 4] =
     [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
+
+/// What the ledger says of money and messages.
+struct Books {
+    sums: Sums,
+    /// Attempts of which bytes may have left.
+    noted: u64,
+    decided: u64,
+    sent_again: u64,
+}
 
 pub struct Audit {
     out: PathBuf,
@@ -48,31 +57,28 @@ impl Audit {
     /// What must hold at every moment.
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message]) {
         let before = self.faults.len();
-        let stats = self.simulator.stats();
-        let (double, decided) = (stats.double_charges, self.sent_again());
+        let (stats, books) = (self.simulator.stats(), self.books());
+        let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
         self.expect("I1: nothing is charged twice but by decision", double <= decided, (double, decided));
         self.expect("I4: the service saw no key with two contents", stats.conflicts == 0, stats.conflicts);
         self.faults.extend(wire_rules::broken(wire, &self.script));
-        if let Some(sums) = self.sums() {
-            let set_aside = sums.account.charged.0 + sums.account.held.0;
-            if self.script.table_is_an_upper_bound() {
-                if self.script.production {
-                    self.expect(
-                        "I2: charged and held are within the limit",
-                        set_aside <= life.max_credits,
-                        sums.account,
-                    );
+        let sent = wire.iter().filter(|one| one.submit).count() as u64;
+        match books {
+            None => self.expect("I7: nothing is sent without a ledger", sent == 0, sent),
+            Some(Books { sums, noted, .. }) => {
+                let set_aside = sums.account.charged.0 + sums.account.held.0;
+                if self.script.table_is_an_upper_bound() {
+                    let within = !self.script.production || set_aside <= life.max_credits;
+                    self.expect("I2: charged and held are within the limit", within, sums.account);
+                    let covered = stats.credits_charged <= set_aside;
+                    let found = (stats.credits_charged, sums.account);
+                    self.expect("I2: what is charged is charged or held here", covered, found);
                 }
-                let charged = stats.credits_charged;
-                self.expect(
-                    "I2: what is charged is charged or held here",
-                    charged <= set_aside,
-                    (charged, &sums.account),
-                );
+                // Only a crash can come between what is noted and what left.
+                let under_way = (number as u64 + 1) * self.script.in_flight;
+                let all = sent <= noted && noted <= sent + under_way;
+                self.expect("I7: every message is an attempt", all, (sent, noted));
             }
-            self.attempts(number, wire);
-        } else {
-            self.expect("I7: nothing is sent without a ledger", !wire.iter().any(|one| one.submit), wire.len());
         }
         self.outputs();
         for fault in &mut self.faults[before..] {
@@ -82,9 +88,10 @@ impl Audit {
 
     pub fn at_the_end(&mut self) {
         let stats = self.simulator.stats();
-        let Some(sums) = self.sums() else { return self.fault("there is no ledger at the end".to_owned()) };
+        let Some(Books { sums, decided, .. }) = self.books() else {
+            return self.fault("there is no ledger at the end".to_owned());
+        };
         let answered = sums.in_state(State::Answered);
-        let decided = self.decided();
         if self.script.production && decided == 0 {
             self.expect("one charge for each answer", stats.charges == answered, (stats.charges, answered));
             let (charged, known) = (sums.account.charged.0, self.script.charges_are_known());
@@ -117,28 +124,24 @@ impl Audit {
         books.sum()
     }
 
-    /// What left is noted, and what is noted left: only a crash can come between the two.
-    fn attempts(&mut self, lives: usize, wire: &[Message]) {
-        let noted = self.count("SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written'");
-        let sent = wire.iter().filter(|one| one.submit).count() as u64;
-        let under_way = (lives as u64 + 1) * self.script.in_flight;
-        self.expect("I7: every message is an attempt", sent <= noted && noted <= sent + under_way, (sent, noted));
+    /// What the ledger says, where there is one.
+    fn books(&self) -> Option<Books> {
+        let ledger = self.ledger()?;
+        let sql = "SELECT sums, (SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written'),
+                   (SELECT count(*) FROM decision), (SELECT count(*) FROM decision WHERE decision = 'send_again')
+                   FROM campaign";
+        let books = ledger.query_row(sql, [], |row| {
+            let count = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+            let sums = serde_json::from_str(&row.get::<_, String>(0)?).expect("the ledger's sums are sums");
+            Ok(Books { sums, noted: count(1)?, decided: count(2)?, sent_again: count(3)? })
+        });
+        // A ledger whose first commit never came has no table yet.
+        books.ok()
     }
 
-    fn decided(&self) -> u64 {
-        self.count("SELECT count(*) FROM decision")
-    }
-
-    fn sent_again(&self) -> u64 {
-        self.count("SELECT count(*) FROM decision WHERE decision = 'send_again'")
-    }
-
-    /// 0 where there is no ledger.
-    fn count(&self, sql: &str) -> u64 {
-        match self.sums() {
-            Some(_) => self.ledger().query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs(),
-            None => 0,
-        }
+    fn ledger(&self) -> Option<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok()
     }
 
     /// I3, I8, I17, I18.
@@ -216,22 +219,13 @@ impl Audit {
         }
     }
 
-    fn sums(&self) -> Option<Sums> {
-        Reading::find(&self.out.join("ledger.sqlite")).ok().flatten().and_then(|reading| reading.sums().ok())
-    }
-
-    fn ledger(&self) -> Connection {
-        Connection::open(self.out.join("ledger.sqlite")).expect("the ledger opens")
-    }
-
     /// SHA-256 over the wire log and the ledger's requests and attempts.
     pub fn trace(&self, wire: &[Message]) -> String {
         let mut hasher = Sha256::new();
         wire.iter().for_each(|one| hasher.update(one.to_string()));
-        if self.sums().is_some() {
-            let ledger = self.ledger();
+        if let Some(ledger) = self.ledger() {
             for table in ["request", "attempt"] {
-                let mut select = ledger.prepare(&format!("SELECT * FROM {table}")).expect("a table of the ledger");
+                let Ok(mut select) = ledger.prepare(&format!("SELECT * FROM {table}")) else { continue };
                 let columns = select.column_count();
                 let mut rows = select.query([]).expect("rows");
                 while let Some(row) = rows.next().expect("a row") {
