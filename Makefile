@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim planted kill kill-short faults rate slow bench
+.PHONY: help demo test check deny sim planted kill kill-short faults properties rate slow bench
 
 CARGO ?= cargo
 
@@ -52,11 +52,14 @@ kill: ## The same with 500 kills (RESCREEN_KILLS): some minutes
 faults: ## Every write, fsync, rename and commit of a small campaign fails in its turn, and so do its storage calls, those of SQLite too; the next run completes it
 	$(CARGO) test --features fault-points --test it faults:: -- --ignored --nocapture
 
+properties: ## Keys and bodies with a million random cases each (PROPTEST_CASES=N), the slower properties with their part of it
+	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --test it -- --ignored --exact properties::a_long_run_finds_no_violation --nocapture
+
 rate: ## The rate limit in real time, against the simulator in a process of its own
 	$(CARGO) test --test it rate:: -- --ignored --nocapture
 
 slow: ## The other tests that take real time: less than a minute
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip rate:: --skip sim::
+	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip properties:: --skip rate:: --skip sim::
 
 bench: ## Memory, intake and ledger size at 100,000 and 1,000,000 rows (release build; minutes)
 	$(CARGO) bench --bench campaign

@@ -3,13 +3,59 @@
 
 mod csv_reader;
 mod keys;
+mod machine;
 mod requests;
 mod schedule;
 
 use proptest::test_runner::Config;
+use std::{
+    process::Command,
+    time::{Instant, SystemTime},
+};
 
 /// So many cases where nobody asks for more; nothing is written beside the sources.
 fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     Config { cases: asked.unwrap_or(cases), failure_persistence: None, ..Config::default() }
+}
+
+/// The properties by what one of their cases costs: of so many cases of a key, one is tried here.
+const LONG_RUN: [(&str, u64); 5] = [
+    ("properties::keys", 1),
+    ("properties::machine", 10),
+    ("properties::requests", 10),
+    ("properties::schedule", 1_000),
+    // A case of this is a hundred files.
+    ("properties::csv_reader", 20_000),
+];
+
+#[test]
+#[ignore = "takes minutes; make properties"]
+fn a_long_run_finds_no_violation() {
+    let given = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let number = |name| given(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
+    let cases: u64 = number("PROPTEST_CASES").unwrap_or(1_000_000);
+    let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_secs();
+    let seed: u64 = number("PROPTEST_RNG_SEED").unwrap_or_else(from_clock);
+    let begun = Instant::now();
+    let (mut tried, mut violations) = (Vec::new(), Vec::new());
+    for (name, share) in LONG_RUN {
+        let cases = (cases / share).max(1);
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--test-threads", "2", name]);
+        command.env("PROPTEST_CASES", cases.to_string()).env("PROPTEST_RNG_SEED", seed.to_string());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        tried.push(format!("{cases} each of {}", name.trim_start_matches("properties::")));
+        if !output.status.success() {
+            violations.push(said);
+        }
+    }
+    println!(
+        "properties: cases {}, {} violations, {:.0} s; again: PROPTEST_CASES={cases} PROPTEST_RNG_SEED={seed} make properties",
+        tried.join(", "),
+        violations.len(),
+        begun.elapsed().as_secs_f64(),
+    );
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }

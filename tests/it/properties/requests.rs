@@ -58,6 +58,11 @@ fn turn() -> impl Strategy<Value = Turn> {
     (event, any::<bool>()).prop_map(|(event, charges)| Turn { event, charges })
 }
 
+/// Events in any order.
+pub(super) fn turns() -> impl Strategy<Value = Vec<Event>> {
+    vec(turn().prop_map(|turn| turn.event), 1..120)
+}
+
 impl Truth {
     fn begun(mode: Mode) -> Truth {
         let price = if mode == Mode::Sandbox { 0 } else { PRICE };
