@@ -1,6 +1,7 @@
 //! The sums of a ledger: money and counts, kept in the same transactions as what they sum, so that status, budget and
 //! progress cost nothing however many rows there are.
 
+use super::LedgerError;
 use crate::model::{
     budget::Account,
     state::{Hold, State},
@@ -52,10 +53,13 @@ impl Sums {
         self.requests.iter().filter(|(state, _)| !state.is_settled()).map(|(_, count)| count).sum()
     }
 
-    pub(super) fn moved(&mut self, from: State, to: State) {
+    /// Counts a request in another state; an error where it was not counted in the one it leaves.
+    pub(super) fn moved(&mut self, from: State, to: State) -> Result<(), LedgerError> {
+        let uncounted = || LedgerError::Damaged(format!("a request is {}, and its sums count none", from.as_str()));
         let left = self.requests.entry(from).or_default();
-        *left = left.checked_sub(1).expect("a request leaves the state it was counted in");
+        *left = left.checked_sub(1).ok_or_else(uncounted)?;
         *self.requests.entry(to).or_default() += 1;
+        Ok(())
     }
 
     /// Moves money as a move says: `held` is what the request holds, `price` what it would hold.
