@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim kill kill-short faults rate slow bench
+.PHONY: help demo test check deny sim kill kill-short faults rate fuzz slow bench
 
 CARGO ?= cargo
 
@@ -51,6 +51,10 @@ faults: ## Every write, fsync, rename and ledger commit of a small campaign fail
 
 rate: ## The rate limit in real time, against the simulator in a process of its own
 	$(CARGO) test --test it rate:: -- --ignored --nocapture
+
+fuzz: export FUZZ_SECONDS ?= 600
+fuzz: ## Each fuzz target so many seconds (FUZZ_SECONDS), with cargo-fuzz and a nightly toolchain; make test replays the corpus
+	@fuzz/run $(TARGET)
 
 slow: ## The other tests that take real time: less than a minute
 	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip rate:: --skip sim::

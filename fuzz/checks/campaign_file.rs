@@ -1,0 +1,65 @@
+//! Any text as a campaign file: a message about it is short, harmless to a terminal and repeats no secret, and what is
+//! read is a campaign or is refused in as few words.
+//!
+//! Nothing is run: the sources of secrets, of which one is a program, are never asked.
+
+use rescreen::pipeline::{
+    Campaign,
+    campaign_file::{KeysTable, parse},
+};
+use std::path::Path;
+
+/// Longer ones repeat the file.
+const CHARACTERS_MAX: usize = 1_000;
+/// Shorter texts stand in a message by chance.
+const SECRET_BYTES_MIN: usize = 6;
+
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut file = match parse(text) {
+        Ok(file) => file,
+        Err(message) => {
+            assert!(message.starts_with("line "), "{message}");
+            assert!(message.chars().count() <= CHARACTERS_MAX, "{} characters", message.chars().count());
+            let harmless = |c: char| !c.is_control() || c == '\n';
+            assert!(message.chars().all(harmless), "{message:?}");
+            for secret in secrets(text) {
+                assert!(!message.contains(&secret), "{secret} is repeated: {message}");
+            }
+            return;
+        }
+    };
+    file.keys = KeysTable::default();
+    let url = file.service.url.clone().unwrap_or_default();
+    if let Err(error) = Campaign::new(file, Path::new("nowhere")) {
+        let message = error.to_string();
+        if let Some(user) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user) {
+            let repeated = user.len() >= SECRET_BYTES_MIN && text.matches(user).count() == 1 && message.contains(user);
+            assert!(!repeated, "{user} is repeated: {message}");
+        }
+    }
+}
+
+/// The texts that stand once in the file, and there in the place of a secret.
+fn secrets(text: &str) -> Vec<String> {
+    let Ok(table) = toml::from_str::<toml::Table>(text) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (room, name) in [("service", "api_key"), ("keys", "secret")] {
+        if let Some(value) = table.get(room).and_then(|room| room.get(name)) {
+            collect(value, &mut found);
+        }
+    }
+    let stands_out =
+        |secret: &String| secret.len() >= SECRET_BYTES_MIN && secret.contains(|c: char| c.is_ascii_digit());
+    found.retain(|secret| stands_out(secret) && text.matches(secret.as_str()).count() == 1);
+    found
+}
+
+fn collect(value: &toml::Value, found: &mut Vec<String>) {
+    match value {
+        toml::Value::String(text) => found.push(text.clone()),
+        toml::Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        toml::Value::Table(table) => table.values().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}
