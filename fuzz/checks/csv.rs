@@ -7,7 +7,9 @@ pub fn check(data: &[u8]) {
     let Some(taken) = records::check(data, Format::Csv) else { return };
     let mut columns = None;
     for record in taken.records.iter().filter(|record| record.is_row) {
-        let row: serde_json::Map<_, _> = serde_json::from_str(&record.text).expect("a row is an object");
+        let row: serde_json::Value = serde_json::from_str(&record.text).expect("a row is JSON");
+        assert_eq!(row.to_string(), record.text, "a row is read back as it was taken");
+        let row = row.as_object().expect("a row is an object");
         assert_eq!(*columns.get_or_insert(row.len()), row.len(), "all rows have the columns of the header");
         assert!(!record.text.contains("\\u0000"), "a NUL is no text");
     }
