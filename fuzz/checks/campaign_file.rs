@@ -1,11 +1,14 @@
 //! Any text as a campaign file: a message about it is short, harmless to a terminal and repeats no secret, and what is
-//! read is a campaign or is refused in as few words.
+//! read is a campaign with a schedule to send by, or is refused.
 //!
 //! Nothing is run: the sources of secrets, of which one is a program, are never asked.
 
-use rescreen::pipeline::{
-    Campaign,
-    campaign_file::{KeysTable, parse},
+use rescreen::{
+    pipeline::{
+        Campaign,
+        campaign_file::{KeysTable, parse},
+    },
+    throttle::{Bucket, Throttle},
 };
 use std::path::Path;
 
@@ -31,12 +34,17 @@ pub fn check(data: &[u8]) {
     };
     file.keys = KeysTable::default();
     let url = file.service.url.clone().unwrap_or_default();
-    if let Err(error) = Campaign::new(file, Path::new("nowhere")) {
-        let message = error.to_string();
-        if let Some(user) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user) {
-            let repeated = user.len() >= SECRET_BYTES_MIN && text.matches(user).count() == 1 && message.contains(user);
-            assert!(!repeated, "{user} is repeated: {message}");
-        }
+    match Campaign::new(file, Path::new("nowhere")) {
+        Ok(campaign) => drop(Throttle::new(campaign.service.rate, Bucket::Empty)),
+        Err(error) => repeats_no_user(text, &url, &error.to_string()),
+    }
+}
+
+/// What stands before the host of a URL may be a password.
+fn repeats_no_user(text: &str, url: &str, message: &str) {
+    if let Some(user) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user) {
+        let repeated = user.len() >= SECRET_BYTES_MIN && text.matches(user).count() == 1 && message.contains(user);
+        assert!(!repeated, "{user} is repeated: {message}");
     }
 }
 
