@@ -9,6 +9,9 @@ use crate::model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// More than any ledger counts, and far from where a number ends.
+const COUNT_MAX: u64 = 1 << 53;
+
 /// Money, counts and pauses of one ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
@@ -51,6 +54,13 @@ impl Sums {
     /// Requests that are neither answered nor failed.
     pub fn open(&self) -> u64 {
         self.requests.iter().filter(|(state, _)| !state.is_settled()).map(|(_, count)| count).sum()
+    }
+
+    /// Whether these can be the counts of a ledger: one more of anything can still be counted.
+    pub(super) fn are_possible(&self) -> bool {
+        let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = self;
+        let counts = [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised];
+        counts.into_iter().chain(self.requests.values()).all(|count| *count <= COUNT_MAX)
     }
 
     /// Counts a request in another state; an error where it was not counted in the one it leaves.
