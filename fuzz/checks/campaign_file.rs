@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Longer ones repeat the file.
 const CHARACTERS_MAX: usize = 1_000;
-/// Shorter texts stand in a message by chance.
+/// Shorter texts stand in a message by chance, too.
 const SECRET_BYTES_MIN: usize = 6;
 
 pub fn check(data: &[u8]) {
@@ -42,10 +42,9 @@ pub fn check(data: &[u8]) {
 
 /// What stands before the host of a URL may be a password.
 fn repeats_no_user(text: &str, url: &str, message: &str) {
-    if let Some(user) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user) {
-        let repeated = user.len() >= SECRET_BYTES_MIN && text.matches(user).count() == 1 && message.contains(user);
-        assert!(!repeated, "{user} is repeated: {message}");
-    }
+    let user = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user);
+    let repeated = user.is_some_and(|user| stands_out(text, user) && message.contains(user));
+    assert!(!repeated, "the user of {url} is repeated: {message}");
 }
 
 /// The texts that stand once in the file, and there in the place of a secret.
@@ -57,10 +56,14 @@ fn secrets(text: &str) -> Vec<String> {
             collect(value, &mut found);
         }
     }
-    let stands_out =
-        |secret: &String| secret.len() >= SECRET_BYTES_MIN && secret.contains(|c: char| c.is_ascii_digit());
-    found.retain(|secret| stands_out(secret) && text.matches(secret.as_str()).count() == 1);
+    found.retain(|secret| stands_out(text, secret));
     found
+}
+
+/// Words stand in a message by chance; what has a digit in it and stands in the file once does not.
+fn stands_out(text: &str, secret: &str) -> bool {
+    let is_no_word = secret.len() >= SECRET_BYTES_MIN && secret.contains(|c: char| c.is_ascii_digit());
+    is_no_word && text.matches(secret).count() == 1
 }
 
 fn collect(value: &toml::Value, found: &mut Vec<String>) {
