@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim planted kill kill-short faults properties rate slow bench
+.PHONY: help demo test check deny sim planted kill kill-short faults properties rate fuzz slow bench
 
 CARGO ?= cargo
 
@@ -57,6 +57,10 @@ properties: ## Keys and bodies with a million random cases each (PROPTEST_CASES=
 
 rate: ## The rate limit in real time, against the simulator in a process of its own
 	$(CARGO) test --test it rate:: -- --ignored --nocapture
+
+fuzz: export FUZZ_SECONDS ?= 600
+fuzz: ## Each fuzz target so many seconds (FUZZ_SECONDS), with cargo-fuzz and a nightly toolchain; make test replays the corpus
+	@fuzz/run $(TARGET)
 
 slow: ## The other tests that take real time: less than a minute
 	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip properties:: --skip rate:: --skip sim::

@@ -52,6 +52,8 @@ struct Schedule {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
+/// A bucket fills in a year at most: `governor` cannot count for ever.
+const FILLING_MAX: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// The difference of the two limits is the bucket. A few cells stay in reserve, a quarter of a second's worth and at least
 /// two, because messages do not arrive at the service as evenly as they leave here. Without room for a bucket the period is
@@ -61,8 +63,10 @@ fn schedule(rate: Rate) -> Schedule {
     let reserve = (per_minute / 240).max(2);
     let steady = if planted(Bug::BurstOnTop) { 0 } else { per_minute };
     let bucket = rate.per_minute_max.saturating_sub(steady).saturating_sub(reserve);
-    match NonZeroU32::new(bucket) {
-        Some(burst) => Schedule { period: MINUTE / per_minute, burst },
+    let period = MINUTE / per_minute;
+    let countable = u32::try_from(FILLING_MAX.as_nanos() / period.as_nanos()).unwrap_or(u32::MAX);
+    match NonZeroU32::new(bucket.min(countable)) {
+        Some(burst) => Schedule { period, burst },
         None => Schedule { period: MINUTE.mul_f64(1.02) / per_minute, burst: NonZeroU32::MIN },
     }
 }

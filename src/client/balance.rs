@@ -39,7 +39,7 @@ fn whole_credits(value: &Value) -> Option<Credits> {
         Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite())?,
         _ => return None,
     };
-    Some(Credits(number.max(0.0).floor() as u64))
+    Some(Credits(number.max(0.0).floor() as u64).min(Credits::STATED_MAX))
 }
 
 #[cfg(test)]

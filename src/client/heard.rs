@@ -141,7 +141,8 @@ fn is_pending(status: u16, json: &Value) -> bool {
 }
 
 fn whole(value: &Value) -> Option<Credits> {
-    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).map(Credits)
+    let credits = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).map(Credits);
+    credits.map(|credits| credits.min(Credits::STATED_MAX))
 }
 
 fn server_clock(date: &str) -> Option<i64> {

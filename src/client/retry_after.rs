@@ -7,25 +7,26 @@ use std::time::{Duration, SystemTime};
 /// What the header said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// Wait this long; at least a second, so that a date in the past does not become a tight loop.
+    /// Wait this long; at least a second, so that a date in the past does not become a tight loop, and at most 2^32 - 1.
     Wait(Duration),
     /// No header, or one that cannot be read.
     Unstated,
 }
 
 const LEAST: Duration = Duration::from_secs(1);
+/// 2^32 - 1 seconds, 136 years: "very long" however many digits it has or whichever year it names.
+const MOST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Reads the header; `date` is the response's `Date`, `now` stands in for it where it is missing.
 pub fn retry_after(header: Option<&str>, date: Option<&str>, now: SystemTime) -> RetryAfter {
     let Some(text) = header.map(str::trim) else { return RetryAfter::Unstated };
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a number holds is still "very long".
-        let seconds = text.parse().unwrap_or(u64::from(u32::MAX)).min(u64::from(u32::MAX));
-        return RetryAfter::Wait(Duration::from_secs(seconds).max(LEAST));
+        let wait = text.parse().map_or(MOST, Duration::from_secs);
+        return RetryAfter::Wait(wait.clamp(LEAST, MOST));
     }
     let Ok(until) = parse_http_date(text) else { return RetryAfter::Unstated };
     let from = date.and_then(|date| parse_http_date(date.trim()).ok()).unwrap_or(now);
-    RetryAfter::Wait(until.duration_since(from).unwrap_or(Duration::ZERO).max(LEAST))
+    RetryAfter::Wait(until.duration_since(from).unwrap_or(Duration::ZERO).clamp(LEAST, MOST))
 }
 
 #[cfg(test)]
@@ -42,7 +43,8 @@ mod tests {
     fn seconds_and_dates_are_read() {
         assert_eq!(read("7"), RetryAfter::Wait(Duration::from_secs(7)));
         assert_eq!(read("Fri, 20 Nov 2026 10:00:30 GMT"), RetryAfter::Wait(Duration::from_secs(30)));
-        assert_eq!(read("99999999999999999999"), RetryAfter::Wait(Duration::from_secs(u64::from(u32::MAX))));
+        assert_eq!(read("99999999999999999999"), RetryAfter::Wait(MOST));
+        assert_eq!(read("Fri, 31 Dec 9999 23:59:59 GMT"), RetryAfter::Wait(MOST));
     }
 
     #[test]

@@ -67,12 +67,12 @@ impl RequestRow {
     /// known age: a person decides.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
-        if server_offset_us.is_some_and(|offset| offset.abs() > CLOCKS_APART_MAX_US) {
+        if server_offset_us.is_some_and(|offset| offset.unsigned_abs() > CLOCKS_APART_MAX_US.unsigned_abs()) {
             return KeyAge::Disputed;
         }
-        let age_here = now_us - first_armed_at;
+        let age_here = now_us.saturating_sub(first_armed_at);
         let age_there = match (self.first_armed_at_server, server_offset_us) {
-            (Some(first), Some(offset)) => now_us + offset - first,
+            (Some(first), Some(offset)) => (now_us + offset).saturating_sub(first),
             _ => age_here,
         };
         let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
@@ -118,14 +118,14 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     if planted(Bug::BodyOfRepeat) && !first {
         body.splice(1..1, *br#""repeat":true,"#);
     }
-    Ok(Armed::Ready(Receipt::issue(order.request, row.attempts + 1, row.key(), path, body)))
+    Ok(Armed::Ready(Receipt::issue(order.request, row.attempts.saturating_add(1), row.key(), path, body)))
 }
 
 fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bool) -> Result<(), LedgerError> {
     store.sums.attempts += 1;
-    let number = row.attempts + 1;
+    let number = row.attempts.saturating_add(1);
     if first {
-        let server = store.sums.server_offset_us.map(|offset| order.now_us + offset);
+        let server = store.sums.server_offset_us.map(|offset| order.now_us.saturating_add(offset));
         store
             .conn
             .prepare_cached(
@@ -214,7 +214,7 @@ pub(super) fn moved(
     };
     let charge = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
     store.sums.money(step.hold, standing.held, standing.price);
-    store.sums.moved(standing.state, step.state);
+    store.sums.moved(standing.state, step.state)?;
     if !step.state.is_settled() {
         store.sums.completed_at_us = None;
     }

@@ -107,6 +107,9 @@ impl Reading {
                     })
                 })?
                 .collect::<Result<_, _>>()?;
+            if source.ends.iter().any(|end| end.next_row_number == 0) {
+                return Err(LedgerError::Damaged("a split ends before the first row".to_owned()));
+            }
         }
         Ok(sources)
     }

@@ -155,7 +155,11 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
 
 pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
     let text: String = conn.query_row("SELECT sums FROM campaign", [], |row| row.get(0))?;
-    serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))
+    let sums: Sums = serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))?;
+    match sums.are_possible() {
+        true => Ok(sums),
+        false => Err(LedgerError::Damaged("its sums count more than there can be".to_owned())),
+    }
 }
 
 fn version(conn: &Connection) -> Result<i64, LedgerError> {

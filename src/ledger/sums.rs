@@ -1,6 +1,7 @@
 //! The sums of a ledger: money and counts, kept in the same transactions as what they sum, so that status, budget and
 //! progress cost nothing however many rows there are.
 
+use super::LedgerError;
 use crate::model::{
     budget::Account,
     planted::{Bug, planted},
@@ -8,6 +9,9 @@ use crate::model::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// More than any ledger counts, and far from where a number ends.
+const COUNT_MAX: u64 = 1 << 53;
 
 /// Money, counts and pauses of one ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,10 +57,20 @@ impl Sums {
         self.requests.iter().filter(|(state, _)| !state.is_settled()).map(|(_, count)| count).sum()
     }
 
-    pub(super) fn moved(&mut self, from: State, to: State) {
+    /// Whether these can be the counts of a ledger: one more of anything can still be counted.
+    pub(super) fn are_possible(&self) -> bool {
+        let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = self;
+        let counts = [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised];
+        counts.into_iter().chain(self.requests.values()).all(|count| *count <= COUNT_MAX)
+    }
+
+    /// Counts a request in another state; an error where it was not counted in the one it leaves.
+    pub(super) fn moved(&mut self, from: State, to: State) -> Result<(), LedgerError> {
+        let uncounted = || LedgerError::Damaged(format!("a request is {}, and its sums count none", from.as_str()));
         let left = self.requests.entry(from).or_default();
-        *left = left.checked_sub(1).expect("a request leaves the state it was counted in");
+        *left = left.checked_sub(1).ok_or_else(uncounted)?;
         *self.requests.entry(to).or_default() += 1;
+        Ok(())
     }
 
     /// Moves money as a move says: `held` is what the request holds, `price` what it would hold.

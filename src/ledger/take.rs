@@ -221,7 +221,7 @@ fn take_asks(store: &mut Store, id: i64, split: &TakenSplit) -> Result<(), Ledge
 
 fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerError> {
     let id = store.next_ask;
-    store.next_ask += 1;
+    store.next_ask = id.saturating_add(1);
     match ask.check_use {
         Some(_) => store.sums.asks += 1,
         None => store.sums.unreadable += 1,
@@ -270,7 +270,8 @@ fn land<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<Landed<'a>, L
 fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
     let landed = land(store, ask, fate)?;
     if landed.failure.is_none() {
-        store.sums.unmapped -= 1;
+        let uncounted = || LedgerError::Damaged("an ask could not be mapped, and its sums count none".to_owned());
+        store.sums.unmapped = store.sums.unmapped.checked_sub(1).ok_or_else(uncounted)?;
         store.sums.skipped += u64::from(landed.skipped.is_some());
         store.sums.completed_at_us = None;
     }

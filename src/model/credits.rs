@@ -10,6 +10,9 @@ pub struct Credits(pub u64);
 
 impl Credits {
     pub const ZERO: Credits = Credits(0);
+    /// The most a service is believed to state: 2^53 - 1. More than any account holds, and little enough for the ledger to
+    /// keep the sum of all that a run has under way.
+    pub const STATED_MAX: Credits = Credits((1 << 53) - 1);
 
     /// Subtraction that stops at zero.
     pub fn saturating_sub(self, other: Credits) -> Credits {

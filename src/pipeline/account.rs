@@ -136,8 +136,8 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Cre
 /// The ages of requests in doubt cannot be judged by two clocks that disagree.
 pub fn clocks_agree(sums: &Sums) -> Result<(), Stop> {
     match sums.server_offset_us {
-        Some(offset) if offset.abs() > CLOCK_APART_MAX_US => {
-            Err(Stop::ClockApart { seconds: offset.abs() / 1_000_000 })
+        Some(offset) if offset.saturating_abs() > CLOCK_APART_MAX_US => {
+            Err(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 })
         }
         _ => Ok(()),
     }

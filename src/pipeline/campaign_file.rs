@@ -12,6 +12,10 @@ use crate::{
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 
+/// Characters of the TOML reader's message, and of a key, that are repeated.
+const MESSAGE_CHARACTERS_MAX: usize = 500;
+const KEY_CHARACTERS_MAX: usize = 80;
+
 /// `rescreen.toml`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -79,7 +83,7 @@ impl Default for ServiceTable {
 
 /// Where a secret is found.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "lowercase")]
+#[serde(try_from = "toml::Value")]
 pub enum SecretSource {
     /// An environment variable.
     Env(String),
@@ -87,6 +91,28 @@ pub enum SecretSource {
     File(PathBuf),
     /// A program and its arguments; its first output line is the secret. No shell.
     Command(Vec<String>),
+}
+
+const SECRET_EXPECTED: &str = "expected where the secret is found, as { env = \"NAME\" }, { file = \"PATH\" } or \
+    { command = [\"PROGRAM\", \"ARGUMENT\"] }; the secret itself never stands in this file";
+
+impl TryFrom<toml::Value> for SecretSource {
+    type Error = &'static str;
+
+    /// The one error says nothing of what is there: it may be the secret.
+    fn try_from(value: toml::Value) -> Result<SecretSource, &'static str> {
+        let toml::Value::Table(table) = value else { return Err(SECRET_EXPECTED) };
+        let mut entries = table.into_iter();
+        match (entries.next(), entries.next()) {
+            (Some((kind, toml::Value::String(text))), None) if kind == "env" => Ok(SecretSource::Env(text)),
+            (Some((kind, toml::Value::String(text))), None) if kind == "file" => Ok(SecretSource::File(text.into())),
+            (Some((kind, toml::Value::Array(words))), None) if kind == "command" => {
+                let words = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>();
+                words.map(SecretSource::Command).ok_or(SECRET_EXPECTED)
+            }
+            _ => Err(SECRET_EXPECTED),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -195,8 +221,8 @@ impl TryFrom<toml::Value> for Share {
     }
 }
 
-/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one; it repeats nothing
-/// of a line that speaks of a secret.
+/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one. Of the line it
+/// repeats the key and never the value: what stands there may be a secret, under whatever name.
 ///
 /// # Errors
 /// What is wrong with it, in the TOML reader's words.
@@ -205,16 +231,29 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let number = text[..at].matches('\n').count() + 1;
         let line = text.lines().nth(number - 1).unwrap_or_default();
-        if ["api_key", "secret"].iter().any(|word| line.contains(word)) {
-            return format!(
-                "line {number}: expected where the secret is found, as {{ env = \"NAME\" }}, {{ file = \"PATH\" }} or \
-                 {{ command = [\"PROGRAM\", \"ARGUMENT\"] }}; the secret itself never stands in this file"
-            );
-        }
         let message = error.message();
+        if message == SECRET_EXPECTED || ["api_key", "secret"].iter().any(|word| line.contains(word)) {
+            return format!("line {number}: {SECRET_EXPECTED}");
+        }
         let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
-        format!("line {number}: {message}{hint}\n  {}", line.trim())
+        let begun = text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
+        let shown = if begun { String::new() } else { key_of(line) };
+        format!("line {number}: {}{hint}{shown}", cut(message, MESSAGE_CHARACTERS_MAX))
     })
+}
+
+/// The key of a line on a line of its own, or nothing where there is none.
+fn key_of(line: &str) -> String {
+    let line = line.trim();
+    let key = line.split(['=', '"', '\'']).next().unwrap_or_default();
+    let rest = if key.len() < line.len() { "= …" } else { "" };
+    if key.is_empty() { String::new() } else { format!("\n  {}{rest}", cut(key, KEY_CHARACTERS_MAX)) }
+}
+
+/// A text without control characters, and not endless.
+fn cut(text: &str, characters_max: usize) -> String {
+    let shown = text.chars().take(characters_max).map(|c| if c.is_control() { ' ' } else { c });
+    shown.chain((text.chars().count() > characters_max).then_some('…')).collect()
 }
 
 /// The key and the known ones in serde's "unknown field" message.
@@ -236,9 +275,25 @@ mod tests {
 
     #[test]
     fn a_secret_in_the_file_is_refused_and_not_repeated() {
-        for text in ["[service]\napi_key = \"sk_live_1\"\n", "[keys]\nsecret = \"sk_live_1\"\n"] {
+        for text in [
+            "[service]\napi_key = \"sk_live_1\"\n",
+            "[keys]\nsecret = \"sk_live_1\"\n",
+            "[service]\n\"api\\u005fkey\" = \"sk_live_1\"\n",
+            "[service]\napikey = \"sk_live_1\"\n",
+            "[service.api_key]\nvalue = \"sk_live_1\"\n",
+            "[service]\napi_key = { value = \"sk_live_1\" }\n",
+            "service.api_key = \"\"\"\nsk_live_1\u{1}\"\"\"\n",
+        ] {
             let message = parse(text).unwrap_err();
-            assert!(message.contains("line 2") && !message.contains("sk_live"), "{message}");
+            assert!(message.contains("line ") && !message.contains("sk_live"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_not_endless_and_harmless_to_a_terminal() {
+        for text in [format!("mode = \"{}\\u001b[2J\"", "x".repeat(10_000)), format!("{} \u{1b}", "x".repeat(10_000))] {
+            let message = parse(&text).unwrap_err();
+            assert!(message.chars().count() < 700 && !message.contains('\u{1b}'), "{message}");
         }
     }
 

@@ -4,7 +4,7 @@
 use super::campaign::Campaign;
 use crate::{
     error::Error,
-    ledger::{Fate, Ledger, SourceView, SplitEnd, TakenAsk, TakenRow, TakenSplit},
+    ledger::{Fate, Ledger, LedgerError, SourceView, SplitEnd, TakenAsk, TakenRow, TakenSplit},
     mapping::{Bound, Feed, Mapped, Mapping},
     model::{Clock, Record, Row, nearest::hint, row::find_column},
     source::{Checkpoint, Format, Known, Origin, SourceError, SourceReader, Split},
@@ -372,7 +372,7 @@ fn end_of(checkpoint: &Checkpoint) -> SplitEnd {
 }
 
 pub fn layout_of(text: &str) -> Result<Layout, Error> {
-    serde_json::from_str(text).map_err(|error| Error::Internal(format!("a source's layout in the ledger: {error}")))
+    serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
 }
 
 /// What the ledger remembers of a source, as the reader takes it; `None` where nothing of it was read.

@@ -190,7 +190,7 @@ impl Drop for TakingTask {
 /// A push-back of an earlier run still holds.
 fn standing_pause(crew: &Crew) -> Option<Stop> {
     let until_us = crew.ledger.sums().paused_until_us.filter(|_| !planted(Bug::PauseOfThisRun))?;
-    let left = Duration::from_micros(u64::try_from(until_us - crew.clock.now_us()).ok()?);
+    let left = Duration::from_micros(u64::try_from(until_us.saturating_sub(crew.clock.now_us())).ok()?);
     if left > PUSH_BACK_MAX {
         return Some(Stop::PushedBack { until_us });
     }

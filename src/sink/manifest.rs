@@ -110,27 +110,27 @@ impl Manifest {
             if totals.pending > 0 {
                 return Err(format!("check `{}`: {} asks are pending", totals.check, totals.pending));
             }
-            if totals.asks + self.input.unreadable_rows != self.input.rows {
+            if u128::from(totals.asks) + u128::from(self.input.unreadable_rows) != u128::from(self.input.rows) {
                 return Err(format!(
                     "check `{}`: expected one ask for each of {} rows less {} unreadable ones, found {}",
                     totals.check, self.input.rows, self.input.unreadable_rows, totals.asks
                 ));
             }
             let check = Some(totals.check.as_str());
-            self.expect_rows(DatasetKind::Results, check, totals.results)?;
+            self.expect_rows(DatasetKind::Results, check, totals.results.into())?;
         }
-        let sum = |count: fn(&CheckTotals) -> u64| self.totals.iter().map(count).sum::<u64>();
-        let failures = sum(|totals| totals.failures) + self.input.unreadable_rows;
+        let sum = |count: fn(&CheckTotals) -> u64| self.totals.iter().map(count).map(u128::from).sum::<u128>();
+        let failures = sum(|totals| totals.failures) + u128::from(self.input.unreadable_rows);
         self.expect_rows(DatasetKind::Failures, None, failures)?;
         self.expect_rows(DatasetKind::Pending, None, 0)?;
         self.expect_rows(DatasetKind::Skipped, None, sum(|totals| totals.skipped))
     }
 
     /// The rows in the parts of a kind, of one check where `check` says so.
-    fn expect_rows(&self, kind: DatasetKind, check: Option<&str>, expected: u64) -> Result<(), String> {
+    fn expect_rows(&self, kind: DatasetKind, check: Option<&str>, expected: u128) -> Result<(), String> {
         let of_check = |dataset: &&Dataset| check.is_none() || dataset.check.as_deref() == check;
         let datasets = self.datasets.iter().filter(|dataset| dataset.kind == kind).filter(of_check);
-        let found: u64 = datasets.flat_map(|dataset| &dataset.parts).map(|part| part.rows).sum();
+        let found: u128 = datasets.flat_map(|dataset| &dataset.parts).map(|part| u128::from(part.rows)).sum();
         if found == expected {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! is kept as text. Names that stand twice, strings with NUL and deep nesting are refused, because each would reach the
 //! service as something else than what the input says.
 
-use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX};
+use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX, NAME_RESERVED};
 use crate::model::{Failure, FailureCode};
 use serde::{
     Deserialize, Deserializer,
@@ -89,6 +89,10 @@ impl<'a> Text<'a> {
 
     fn insert(&self, map: &mut Map<String, Value>, name: String, value: Value) -> Result<(), Failure> {
         let name = self.without_nul(name, "")?;
+        if name.starts_with(NAME_RESERVED) {
+            let message = format!("line {}: expected a name, found one reserved by the JSON library", self.line_number);
+            return Err(Failure::read(FailureCode::InvalidJson, message));
+        }
         if map.contains_key(&name) {
             let message =
                 format!("line {}: expected every name once, found `{name}` twice in one object", self.line_number);
@@ -197,6 +201,12 @@ mod tests {
     fn a_name_that_stands_twice_is_refused_at_every_level() {
         assert!(fault(r#"{"id":1,"id":1}"#).1.contains("found `id` twice"));
         assert!(fault(r#"{"a":[{"id":1,"\u0069d":2}]}"#).1.contains("found `id` twice"));
+    }
+
+    #[test]
+    fn a_name_that_json_reads_as_something_else_is_refused_at_every_level() {
+        assert!(fault(r#"{"$serde_json::private::RawValue":"1"}"#).1.contains("reserved by the JSON library"));
+        assert_eq!(fault(r#"{"a":[{"\u0024serde_json::private::RawValue":"["}]}"#).0, FailureCode::InvalidJson);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The names of the columns: trimmed, never two alike, `column_N` where the header has a blank.
 
-use super::{COLUMNS_MAX, SourceError};
+use super::{COLUMNS_MAX, NAME_RESERVED, SourceError};
 use std::{collections::HashMap, sync::Arc};
 
 /// The names out of the cells of a header record.
@@ -19,7 +19,11 @@ pub(super) fn names<'a>(
         if text.contains('\0') {
             return Err(not_text("a NUL byte"));
         }
-        names.push(text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').to_owned());
+        let name = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        if name.starts_with(NAME_RESERVED) {
+            return Err(not_text("a name reserved by the JSON library"));
+        }
+        names.push(name.to_owned());
     }
     for at in 0..names.len() {
         if names[at].is_empty() {
@@ -61,6 +65,15 @@ mod tests {
     fn names_are_trimmed_and_blanks_are_numbered() {
         assert_eq!(of(&[b"\xef\xbb\xbf id ", b"", b"a b"]).unwrap(), ["id", "column_2", "a b"]);
         assert_eq!(of(&[b"column_2", b" "]).unwrap(), ["column_2", "column_2_"]);
+    }
+
+    #[test]
+    fn a_name_that_json_reads_as_something_else_is_refused() {
+        assert!(
+            of(&[b"id", b" $serde_json::private::RawValue"])
+                .unwrap_err()
+                .contains("reserved by the JSON library in column 2")
+        );
     }
 
     #[test]

@@ -42,14 +42,14 @@ pub(super) fn verify(
     from_stream: bool,
 ) -> Result<u64, SourceError> {
     let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");
-    let rows_known = last.next_row_number - 1;
+    let rows_known = last.next_row_number.saturating_sub(1);
     if from_stream && input.fill(None)? == Filled::Ended {
         return Err(SourceError::NothingOnStdin { source_name: source_name.clone(), rows_known });
     }
     let changed = |first, next_row_number: u64| SourceError::Changed {
         source_name: source_name.clone(),
         rows_known,
-        first_changed_rows: first..=next_row_number - 1,
+        first_changed_rows: first..=next_row_number.saturating_sub(1),
     };
     let mut first_row = 1;
     for checkpoint in &known.checkpoints {

@@ -45,6 +45,10 @@ pub const COLUMNS_MAX: usize = 1_024;
 /// Lists and objects inside one another in a JSON row, the row itself counted, at most.
 pub const JSON_DEPTH_MAX: usize = 64;
 
+/// How the JSON library marks texts of its own. An object with such a name in it is read back as something else, from the
+/// ledger and from the outputs, so no column may be called so.
+const NAME_RESERVED: &str = "$serde_json::private::";
+
 /// What a reader of records came to.
 enum Step {
     Record(crate::model::Record),

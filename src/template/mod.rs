@@ -115,6 +115,7 @@ impl Templates {
     }
 
     fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
+        source::inspect_expression(source)?;
         self.environment.compile_expression_owned(source.to_owned()).map_err(refusal)?;
         self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), Kind::Expression)
     }

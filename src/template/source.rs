@@ -52,10 +52,18 @@ pub(super) fn inspect(source: &str, kind: Kind, tables: &Tables) -> Result<Inspe
             _ => continue,
         };
         let (tokens, after) = tokens(&rest[1..], end);
-        rest = after;
+        rest = after.unwrap_or_default();
         inspect_code(&tokens, statement, kind, tables, &mut inspected)?;
     }
     Ok(inspected)
+}
+
+/// Refuses an expression with an end in it: the engine panics where anything follows one.
+pub(super) fn inspect_expression(source: &str) -> Result<(), TemplateError> {
+    match tokens(source, "}}") {
+        (_, None) => Ok(()),
+        (_, Some(_)) => refuse("`}}` ends an expression that `{{` did not begin: an expression stands without them"),
+    }
 }
 
 fn inspect_code(
@@ -142,14 +150,14 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, TemplateError> {
     Err(TemplateError(message.into()))
 }
 
-/// The tokens up to `end`, and the text after it. Texts lose their quotes; numbers are words.
-fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Token<'a>>, &'a str) {
+/// The tokens up to `end`, and the text after it where it is there. Texts lose their quotes; numbers are words.
+fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Token<'a>>, Option<&'a str>) {
     let mut tokens = Vec::new();
     let mut depth = 0_usize;
     let mut rest = code;
     while let Some(letter) = rest.chars().next() {
         if depth == 0 && rest.starts_with(end) {
-            return (tokens, &rest[end.len()..]);
+            return (tokens, Some(&rest[end.len()..]));
         }
         let length = match letter {
             '"' | '\'' => {
@@ -176,7 +184,7 @@ fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Token<'a>>, &'a str) {
         };
         rest = &rest[length..];
     }
-    (tokens, "")
+    (tokens, None)
 }
 
 /// The bytes up to the closing quote; a backslash takes the next letter along.

@@ -8,6 +8,7 @@ mod catalogue;
 mod cli;
 #[cfg(feature = "fault-points")]
 mod faults;
+mod fuzzed;
 mod input;
 mod key_life;
 mod keys;

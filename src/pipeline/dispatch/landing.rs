@@ -27,7 +27,7 @@ impl Dispatch {
             Landed::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             Landed::Withheld(IllegalMove::ClocksApart) => {
                 let offset = self.crew.ledger.sums().server_offset_us.unwrap_or_default();
-                self.stops.push(Stop::ClockApart { seconds: offset.abs() / 1_000_000 });
+                self.stops.push(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
             }
             Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             Landed::Attempted(attempted) => {

@@ -63,7 +63,7 @@ fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
     desk.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
     insta::assert_snapshot!(run(&desk, &["--check", "aml-screening"]), @r#"
     error: rescreen.toml: line 3: unknown field `max_credit`, expected one of `max_credits`, `keep_balance`, `prices`; did you mean `max_credits`?
-      max_credit = 5
+      max_credit = …
     "#);
 }
 

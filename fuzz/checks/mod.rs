@@ -1,0 +1,31 @@
+//! What must hold for any bytes at each place where bytes come in from outside. Each check is called by the fuzz target of
+//! its name, and by the stable tests, which replay the corpus and mutations of it. It panics where its promise is broken.
+
+pub mod campaign_file;
+pub mod csv;
+mod folder;
+pub mod jsonl;
+pub mod ledger_open;
+pub mod manifest;
+mod records;
+pub mod reply;
+pub mod retry_after;
+pub mod screening;
+mod stage;
+pub mod template;
+
+/// A check by the name of its target.
+pub type Check = (&'static str, fn(&[u8]));
+
+/// Every check there is.
+pub const CHECKS: [Check; 9] = [
+    ("csv", csv::check),
+    ("jsonl", jsonl::check),
+    ("campaign_file", campaign_file::check),
+    ("template", template::check),
+    ("retry_after", retry_after::check),
+    ("reply", reply::check),
+    ("screening", screening::check),
+    ("manifest", manifest::check),
+    ("ledger_open", ledger_open::check),
+];

@@ -1,0 +1,130 @@
+//! Any bytes as the reply to a request of each built-in check, and to the balance query. Written like an HTTP message:
+//! the status, headers (`retry-after`, `date`, `cut` for a body that did not arrive), a blank line, the body.
+//!
+//! An answer is a complete JSON object in a known envelope and nothing else, a charge of nothing is proven by a word of the
+//! service alone, and what may be shown of a reply is harmless to a terminal.
+
+use rescreen::{
+    catalogue::{Catalogue, ColumnValue, Declaration},
+    client::{Exchange, Heard, Reply, balance_in, hear},
+    model::{Credits, state::Outcome},
+};
+use serde_json::Value;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub fn check(data: &[u8]) {
+    let Some(reply) = reply_of(data) else { return };
+    let catalogue = Catalogue::built_in();
+    for declaration in catalogue.iter() {
+        let heard = heard(&reply, declaration);
+        is_told_by_the_status(&reply, &heard);
+        is_harmless(&heard);
+        if let Outcome::Answered { stated } = heard.outcome {
+            is_an_answer(&reply, declaration, stated);
+            let answer = heard.answer.as_ref().expect("an answered request has its answer");
+            columns_are_typed(declaration, answer);
+        }
+    }
+    balance(&reply);
+}
+
+/// The reply a case speaks of; none where it begins with no status.
+pub fn reply_of(data: &[u8]) -> Option<Reply> {
+    let end = data.windows(2).position(|pair| pair == b"\n\n").unwrap_or(data.len());
+    let head = std::str::from_utf8(&data[..end]).ok()?;
+    let body = data.get(end + 2..).unwrap_or_default();
+    let mut lines = head.lines();
+    let status = lines.next()?.trim().parse().ok().filter(|status| (100..600).contains(status))?;
+    let mut reply = Reply { status, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
+    for line in lines {
+        match line.split_once(':') {
+            Some(("retry-after", value)) => reply.retry_after = Some(value.to_owned()),
+            Some(("date", value)) => reply.date = Some(value.to_owned()),
+            _ if line == "cut" => reply.body = None,
+            _ => {}
+        }
+    }
+    Some(reply)
+}
+
+fn heard(reply: &Reply, declaration: &Declaration) -> Heard {
+    let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO };
+    hear(&exchange, &declaration.answer, now())
+}
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_168_800)
+}
+
+fn object(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice(body).ok().filter(Value::is_object)
+}
+
+/// What the status alone decides, whatever the body says.
+fn is_told_by_the_status(reply: &Reply, heard: &Heard) {
+    assert_eq!(heard.http_status, Some(reply.status));
+    let fits = match (reply.status, heard.outcome) {
+        (202, outcome) => matches!(outcome, Outcome::Pending | Outcome::Unknown),
+        (200..300, outcome) => matches!(outcome, Outcome::Answered { .. } | Outcome::Pending | Outcome::Unknown),
+        (400 | 413 | 415 | 422, Outcome::Refused) => true,
+        (401 | 403, Outcome::Unauthorised) | (402, Outcome::NoCredits) | (429, Outcome::RateLimited) => true,
+        (300..400 | 404 | 405, Outcome::Misrouted) => true,
+        (500..600, Outcome::Uncharged) => {
+            reply.body.as_deref().and_then(object).is_some_and(|json| json.to_string().contains("redits"))
+        }
+        (100..200 | 406..600, Outcome::Unknown) => !matches!(reply.status, 413 | 415 | 422 | 429),
+        _ => false,
+    };
+    assert!(fits, "HTTP {} is {:?}", reply.status, heard.outcome);
+    assert!(heard.answer.is_none() || (200..300).contains(&reply.status), "an answer of HTTP {}", reply.status);
+    assert!(heard.push_back.is_none() || matches!(reply.status, 429 | 503), "pushed back by HTTP {}", reply.status);
+    if reply.body.is_none() {
+        assert!(heard.answer.is_none() && heard.remaining.is_none() && heard.request_id.is_none());
+        assert!(!matches!(heard.outcome, Outcome::Answered { .. } | Outcome::Pending | Outcome::Uncharged));
+    }
+}
+
+fn is_an_answer(reply: &Reply, declaration: &Declaration, stated: Option<Credits>) {
+    let body = reply.body.as_deref().expect("a body that did not arrive is no answer");
+    let json = object(body).expect("an answer is a complete JSON object");
+    assert!(json.get("jobId").is_none(), "a service job is no answer");
+    let content = |name| json.get(name).is_some_and(|value: &Value| value.is_object() || value.is_array());
+    let known = ["results", "result", "data"].into_iter().any(content);
+    assert!(known || declaration.answer.payload(&json).is_some(), "an answer has its content in a known place");
+    let numbers = json.to_string();
+    let is_stated = |credits: Credits| credits == Credits::STATED_MAX || numbers.contains(&credits.to_string());
+    assert!(stated.is_none_or(is_stated), "a charge nobody stated: {stated:?}");
+    // No part of an answer is an answer.
+    let whole = body.trim_ascii_end();
+    for length in [whole.len() - 1, whole.len() / 2] {
+        let part = Reply { body: Some(whole[..length].to_vec()), ..reply.clone() };
+        assert_eq!(heard(&part, declaration).outcome, Outcome::Unknown, "the first {length} bytes");
+    }
+}
+
+fn columns_are_typed(declaration: &Declaration, answer: &Value) {
+    let Some(payload) = declaration.answer.payload(answer) else { return };
+    assert!(!payload.is_null(), "a null is no payload");
+    for column in &declaration.answer.columns {
+        if let ColumnValue::Number(number) = column.read(payload) {
+            assert!(number.is_finite(), "{} is {number}", column.name);
+        }
+    }
+}
+
+fn is_harmless(heard: &Heard) {
+    for text in heard.code.iter().chain([&heard.message]) {
+        assert!(!text.contains(char::is_control) && text.chars().count() <= 300, "{text:?}");
+    }
+}
+
+fn balance(reply: &Reply) {
+    let Some(body) = &reply.body else { return };
+    for pointer in [None, Some("/wallet/left")] {
+        let Some(balance) = balance_in(body, pointer) else { continue };
+        let json: Value = serde_json::from_slice(body).expect("a balance stands in complete JSON");
+        let found = json.pointer(&balance.pointer).expect("a balance stands where it says");
+        assert!(found.is_number() || found.is_string(), "{found} is no balance");
+        assert!(pointer.is_none_or(|pointer| pointer == balance.pointer), "a configured pointer stands alone");
+    }
+}

@@ -1,0 +1,4 @@
+//! See `checks::jsonl`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::jsonl::check(data));

@@ -1,0 +1,164 @@
+//! The promise: no bytes from outside make the program panic, or break what must hold for them. Each check of the fuzz
+//! targets is called with its corpus, and with mutations of it that are the same on every machine.
+
+#[path = "../../fuzz/checks/mod.rs"]
+mod checks;
+
+use checks::CHECKS;
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+/// A corpus is small: its cases are read by people.
+const FILES_MAX: usize = 24;
+const BYTES_MAX: usize = 8 << 10;
+
+fn fuzz(inside: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(inside)
+}
+
+fn names(folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(fuzz(folder)).unwrap_or_else(|error| panic!("fuzz/{folder}: {error}"));
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The corpus of a target: name and bytes.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = format!("corpus/{target}");
+    names(&folder).into_iter().map(|name| (name.clone(), fs::read(fuzz(&folder).join(name)).unwrap())).collect()
+}
+
+/// A seeded sequence of numbers (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) as usize % most.max(1)
+    }
+}
+
+/// Bytes that mean something to one reader or another.
+const TELLING: [&[u8]; 16] = [
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\"",
+    b",",
+    b"\0",
+    b"{",
+    b"}",
+    b"null",
+    b"-1",
+    b"18446744073709551615",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\\",
+    b"{{",
+    b"]",
+];
+
+/// One to four changes of a case: a byte, a stretch that goes, comes twice or comes from another case, a telling word.
+fn mutated(mut case: Vec<u8>, other: &[u8], dice: &mut Dice) -> Vec<u8> {
+    for _ in 0..=dice.below(4) {
+        let from = dice.below(case.len() + 1);
+        let to = (from + 1 + dice.below(16)).min(case.len()).max(from);
+        match dice.below(6) {
+            0 if from < case.len() => case[from] = dice.below(256) as u8,
+            1 if from < case.len() => case[from] ^= 1 << dice.below(8),
+            2 => drop(case.drain(from..to)),
+            3 => {
+                let twice = case[from..to].to_vec();
+                case.splice(to..to, twice);
+            }
+            4 => {
+                let begin = dice.below(other.len() + 1);
+                let end = (begin + dice.below(32)).min(other.len());
+                case.splice(from..from, other[begin..end].iter().copied());
+            }
+            _ => drop(case.splice(from..from, TELLING[dice.below(TELLING.len())].iter().copied())),
+        }
+    }
+    case
+}
+
+/// Calls the check of a target with its corpus, and with so many mutations.
+fn hold(target: &str, mutations: usize) {
+    let (_, check) = CHECKS.iter().find(|(name, _)| *name == target).unwrap();
+    let cases = corpus(target);
+    for (name, case) in &cases {
+        eprintln!("fuzz/corpus/{target}/{name}");
+        check(case);
+    }
+    let mut dice = Dice(0);
+    for number in 0..mutations {
+        let (name, case) = &cases[dice.below(cases.len())];
+        let (_, other) = &cases[dice.below(cases.len())];
+        let case = mutated(case.clone(), other, &mut dice);
+        // Shown where the check panics.
+        eprintln!("mutation {number}, of {name}: {:?}", String::from_utf8_lossy(&case));
+        check(&case);
+    }
+}
+
+#[test]
+fn every_check_has_its_target_and_a_small_corpus() {
+    let checks: BTreeSet<String> = CHECKS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(names("corpus"), checks);
+    assert_eq!(names("fuzz_targets"), checks.iter().map(|name| format!("{name}.rs")).collect());
+    let manifest = fs::read_to_string(fuzz("Cargo.toml")).unwrap();
+    for target in &checks {
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
+        let cases = corpus(target);
+        assert!((1..=FILES_MAX).contains(&cases.len()), "{target} has {} cases", cases.len());
+        for (name, case) in cases {
+            assert!(case.len() <= BYTES_MAX, "{target}/{name} has {} bytes", case.len());
+        }
+    }
+}
+
+#[test]
+fn csv() {
+    hold("csv", 300);
+}
+
+#[test]
+fn jsonl() {
+    hold("jsonl", 300);
+}
+
+#[test]
+fn campaign_files() {
+    hold("campaign_file", 300);
+}
+
+#[test]
+fn templates() {
+    hold("template", 300);
+}
+
+#[test]
+fn retry_after() {
+    hold("retry_after", 1_000);
+}
+
+#[test]
+fn replies() {
+    hold("reply", 500);
+}
+
+#[test]
+fn screenings() {
+    hold("screening", 20);
+}
+
+#[test]
+fn manifests() {
+    hold("manifest", 300);
+}
+
+#[test]
+fn ledgers() {
+    hold("ledger_open", 20);
+}
