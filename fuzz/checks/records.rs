@@ -68,7 +68,7 @@ fn places_rise(taken: &Taken, data: &[u8]) {
 
 /// The first records in one run, the others in the next.
 fn goes_on(data: &[u8], format: Format, taken: &Taken, first: u64) {
-    let limited = SourceOptions { format: Some(format), delimiter: None, limit_rows: Some(first) };
+    let limited = SourceOptions { format: Some(format), limit_rows: Some(first), ..SourceOptions::default() };
     let part = open(data, &limited, usize::MAX, None).and_then(whole).expect("what was read once is read again");
     let (before, after) = taken.records.split_at(first as usize);
     assert_eq!(part.records, before, "the first {first} rows");
