@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let code = std::panic::catch_unwind(cli::main).unwrap_or(rescreen::model::ExitCode::Internal);
     #[cfg(feature = "fault-points")]
     if planned {
-        eprintln!("{}", rescreen::model::fault_point::passed());
+        say_what_was_passed();
     }
     ExitCode::from(code as u8)
 }
@@ -25,9 +25,14 @@ fn plan_faults() -> bool {
         Err(_) => return false,
         Ok(plan) if plan == "count" => {}
         Ok(plan) => match plan.parse() {
-            Ok(plan) => rescreen::model::fault_point::arm(plan),
+            Ok(plan) => rescreen::model::fault_point::arm(plan, say_what_was_passed),
             Err(fault) => panic!("RESCREEN_FAULT: {fault}"),
         },
     }
     true
+}
+
+#[cfg(feature = "fault-points")]
+fn say_what_was_passed() {
+    eprintln!("{}", rescreen::model::fault_point::passed());
 }

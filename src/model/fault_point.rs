@@ -127,7 +127,7 @@ mod planned {
     }
 
     /// The ledger has a thread of its own, so the plan and what was passed are the process's.
-    static PLAN: OnceLock<Plan> = OnceLock::new();
+    static PLAN: OnceLock<(Plan, fn())> = OnceLock::new();
     static SEEN: Mutex<Seen> = Mutex::new(Seen { passed: [0; NAMES.len()], failed: 0 });
 
     struct Seen {
@@ -135,22 +135,22 @@ mod planned {
         failed: u64,
     }
 
-    /// Plans the fault of this process; a second plan is no plan.
-    pub fn arm(plan: Plan) {
-        PLAN.get_or_init(|| plan);
+    /// Plans the fault of this process; a second plan is no plan. A process that is killed says its `last_words` first.
+    pub fn arm(plan: Plan, last_words: fn()) {
+        PLAN.get_or_init(|| (plan, last_words));
     }
 
     pub(super) fn pass(point: Point) -> io::Result<()> {
         let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
         let at = point as usize;
         seen.passed[at] += 1;
-        let Some(plan) = PLAN.get() else { return Ok(()) };
+        let Some((plan, last_words)) = PLAN.get() else { return Ok(()) };
         let is_it = plan.point == at && plan.number == seen.passed[at];
         if is_it || (plan.way == Way::Forever && seen.failed > 0) {
             seen.failed += 1;
             if plan.way == Way::Killed {
                 drop(seen);
-                eprintln!("{}", passed());
+                last_words();
                 std::process::abort();
             }
             return Err(io::Error::from_raw_os_error(plan.os_error));
