@@ -13,6 +13,8 @@ mod simulate;
 use crate::support::{
     program::{Said, rescreen},
     service::{Service, lifted},
+    tables::files,
+    wire_tap::noted,
     world::book,
 };
 use rescreen::simulator::Settings;
@@ -23,6 +25,19 @@ use tempfile::TempDir;
 struct Desk {
     folder: TempDir,
     service: Service,
+}
+
+impl Drop for Desk {
+    /// Nothing left that is not noted in one of the ledgers here, whatever became of the runs.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let ledgers = files(self.path(), "").into_iter().filter(|file| file.ends_with("ledger.sqlite"));
+        let noted: u64 = ledgers.map(|ledger| noted(&self.path().join(ledger))).sum();
+        let arrived = self.service.checks_arrived();
+        assert!(arrived <= noted, "{arrived} checks arrived, {noted} attempts are in the ledgers");
+    }
 }
 
 impl Desk {

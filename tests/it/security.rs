@@ -15,8 +15,8 @@ use wire::Wire;
 
 /// A world whose service is this wire, one request at a time.
 fn world(rows: usize, wire: &Wire) -> World {
-    let url = wire.url.clone();
-    World::new().rows(rows).in_flight(1).campaign(|file| file.service.url = Some(url))
+    let world = World::new().rows(rows).in_flight(1).arriving(wire.arrivals());
+    world.campaign(|file| file.service.url = Some(wire.url.clone()))
 }
 
 fn outcomes(ran: &Ran) -> Vec<String> {

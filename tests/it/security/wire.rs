@@ -120,6 +120,12 @@ impl Wire {
         self.messages().into_iter().filter(Message::is_check).collect()
     }
 
+    /// Counts the checks, also after this value is gone.
+    pub fn arrivals(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
+        let seen = self.seen.clone();
+        move || seen.messages.lock().unwrap().iter().filter(|message| message.is_check()).count() as u64
+    }
+
     pub fn mebibytes_taken(&self) -> usize {
         *self.seen.taken.lock().unwrap()
     }

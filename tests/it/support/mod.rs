@@ -9,6 +9,7 @@ pub mod ran;
 pub mod service;
 pub mod simulator_process;
 pub mod tables;
+pub mod wire_tap;
 pub mod world;
 
 /// The API key of every test: long enough that its last three characters may be shown.

@@ -13,7 +13,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU16, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -32,12 +32,15 @@ pub struct Paused {
     line: Arc<AtomicU16>,
     /// Replies come without the service's time.
     timeless: Arc<AtomicBool>,
+    /// Checks that met a status on the way.
+    turned: Arc<AtomicU64>,
 }
 
 impl Paused {
     pub fn begun() -> Paused {
         let origin = "2026-11-02T06:00:00Z".parse().unwrap();
-        Paused { begun: Instant::now(), origin, off: Mutex::default(), line: Arc::default(), timeless: Arc::default() }
+        let (line, timeless, turned) = (Arc::default(), Arc::default(), Arc::default());
+        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned }
     }
 
     /// The right time.
@@ -66,6 +69,11 @@ impl Paused {
         self.line.store(status, Ordering::Relaxed);
     }
 
+    /// Checks that met a status on the way.
+    pub(super) fn turned_away(&self) -> u64 {
+        self.turned.load(Ordering::Relaxed)
+    }
+
     /// From now on nobody takes the connection of a check.
     pub fn is_away(&self) {
         self.line.store(AWAY, Ordering::Relaxed);
@@ -85,8 +93,10 @@ impl Paused {
         campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.seat = Seat::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
+        let turned = self.turned.clone();
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {
             let (simulator, line, timeless) = (simulator.clone(), line.clone(), timeless.load(Ordering::Relaxed));
+            let turned = turned.clone();
             let is_check = request.method() == axum::http::Method::POST;
             async move {
                 let line = if is_check { line.load(Ordering::Relaxed) } else { AS_USUAL };
@@ -104,6 +114,7 @@ impl Paused {
                     }
                     AWAY => Err(TransportFault::NotWritten("refused".to_owned())),
                     status => {
+                        turned.fetch_add(1, Ordering::Relaxed);
                         let reply = axum::http::Response::builder().status(status);
                         let reply = reply.header(rescreen::model::SIMULATOR_MARKER, "1");
                         Ok(reply.body(Body::from(r#"{"error": "turned away"}"#)).unwrap())

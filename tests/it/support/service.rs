@@ -29,6 +29,8 @@ pub struct Service {
     turned_away: Arc<AtomicU16>,
     /// How many requests it lets through before.
     let_in: Arc<AtomicU64>,
+    /// Checks it turned away.
+    turned: Arc<AtomicU64>,
     runtime: Option<Runtime>,
 }
 
@@ -50,15 +52,20 @@ impl Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
         let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());
+        let turned = service.turned.clone();
         let router = Router::new().fallback(move |request: Request<Body>| {
             let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
             let post = request.method() == Method::POST;
             let fewer = |left: u64| left.checked_sub(1);
             let let_in = post && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
             let status = turned_away.load(Ordering::Relaxed);
+            let turned = turned.clone();
             async move {
                 let mut response = match StatusCode::from_u16(status) {
-                    Ok(status) if post && !let_in => away(status),
+                    Ok(status) if post && !let_in => {
+                        turned.fetch_add(1, Ordering::Relaxed);
+                        away(status)
+                    }
                     _ => simulator.exchange(request).await,
                 };
                 if unmarked.load(Ordering::Relaxed) {
@@ -87,6 +94,13 @@ impl Service {
         self.turned_away.store(status, Ordering::Relaxed);
     }
 
+    /// Checks that arrived, those that were turned away too.
+    pub fn checks_arrived(&self) -> u64 {
+        let stats = self.simulator.stats();
+        let checks = stats.by_route.iter().filter(|(route, _)| route.starts_with("POST"));
+        checks.map(|(_, count)| count).sum::<u64>() + self.turned.load(Ordering::Relaxed)
+    }
+
     fn bound(settings: Settings) -> (Service, TcpListener) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -95,9 +109,10 @@ impl Service {
         let entered = runtime.enter();
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
-        let (unmarked, turned_away, let_in) = (Arc::default(), Arc::default(), Arc::default());
+        let (unmarked, turned_away) = (Arc::default(), Arc::default());
+        let (let_in, turned) = (Arc::default(), Arc::default());
         let simulator = Simulator::new(settings);
-        (Service { simulator, url, unmarked, turned_away, let_in, runtime: Some(runtime) }, listener)
+        (Service { simulator, url, unmarked, turned_away, let_in, turned, runtime: Some(runtime) }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {

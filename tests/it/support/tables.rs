@@ -63,11 +63,12 @@ pub fn files(folder: &Path, under: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(under)) else { return found };
     for entry in entries {
         let entry = entry.unwrap();
-        let name = format!("{under}/{}", entry.file_name().to_string_lossy());
+        // No slash in front of the first: joined to the folder it would lead out of it.
+        let name = format!("{under}/{}", entry.file_name().to_string_lossy()).trim_start_matches('/').to_owned();
         if entry.file_type().unwrap().is_dir() {
             found.extend(files(folder, &name));
         } else {
-            found.push(name.trim_start_matches('/').into());
+            found.push(name.into());
         }
     }
     found.sort();

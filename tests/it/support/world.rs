@@ -9,6 +9,7 @@ use super::{
     paused::Paused,
     ran::{Outputs, Ran},
     service::{Service, lifted},
+    wire_tap::{Arrivals, Counted, Counts, noted},
 };
 use rescreen::{
     Error,
@@ -23,7 +24,7 @@ use rescreen::{
 use std::{
     fmt::Write,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -63,6 +64,9 @@ pub struct World {
     service: Option<Service>,
     /// Where the service is in this process, under paused time.
     paused: Option<Paused>,
+    /// Who counts the checks that arrive, where it is not the service of this world.
+    arrivals: Option<Arrivals>,
+    counts: Counts,
 }
 
 impl World {
@@ -75,6 +79,8 @@ impl World {
             door: false,
             service: None,
             paused: None,
+            arrivals: None,
+            counts: Counts::Equal,
         };
         world.private("api-key", API_KEY);
         world
@@ -148,6 +154,18 @@ impl World {
         self.paused.as_ref().expect("the world is under paused time")
     }
 
+    /// The service of this world is not the one it sends to; this counts the checks that arrive there.
+    pub fn arriving(mut self, arrivals: impl Fn() -> u64 + Send + Sync + 'static) -> World {
+        self.arrivals = Some(Box::new(arrivals));
+        self
+    }
+
+    /// From now on a check that was noted may not arrive, for this reason.
+    pub fn may_lose_checks(mut self, reason: &'static str) -> World {
+        self.counts = Counts::AtMost(reason);
+        self
+    }
+
     /// The service, started where it was not yet.
     pub fn met(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
@@ -213,11 +231,24 @@ impl World {
     pub async fn run_heeding(&mut self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Ran {
         let url = self.met().url.clone();
         self.file.service.url.get_or_insert(url);
+        let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
+        let ledger = self.file.ledger.path.as_ref().map(|path| self.folder.path().join(path));
+        let ledger = ledger.unwrap_or_else(|| out.join("ledger.sqlite"));
+        let before = self.counted(&ledger);
         let begun = Instant::now();
         let result = self.attempt(orders, signals).await;
-        let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
         let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
+        self.counted(&ledger).grew_alike_since(before, self.counts);
         Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
+    }
+
+    fn counted(&self, ledger: &Path) -> Counted {
+        let on_the_way = self.paused.as_ref().map_or(0, Paused::turned_away);
+        let arrived = match (&self.arrivals, &self.service) {
+            (Some(arrivals), _) => arrivals(),
+            (None, service) => service.as_ref().map_or(0, Service::checks_arrived) + on_the_way,
+        };
+        Counted { arrived, noted: noted(ledger) }
     }
 
     async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {

@@ -1,0 +1,60 @@
+//! Messages on the wire beside attempts in the ledger, for every run of every world: nothing below the program repeats a
+//! request by itself, and nothing leaves that was not noted. What is proven not written did not leave.
+
+use rusqlite::Connection;
+use std::path::Path;
+
+/// Counts the checks that arrived, whatever became of them.
+pub type Arrivals = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// How the two counts stand to each other; what is not the rule has its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    Equal,
+    /// A message may be lost on its way: no more arrive than are noted.
+    AtMost(&'static str),
+}
+
+/// Both counts at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    pub arrived: u64,
+    pub noted: u64,
+}
+
+impl Counted {
+    /// What came in between is equal on both sides.
+    #[track_caller]
+    pub fn grew_alike_since(self, before: Counted, counts: Counts) {
+        let (arrived, noted) = (self.arrived - before.arrived, self.noted - before.noted);
+        let fits = match counts {
+            Counts::Equal => arrived == noted,
+            Counts::AtMost(_) => arrived <= noted,
+        };
+        assert!(fits, "{arrived} checks arrived, {noted} attempts of this run are in the ledger ({counts:?})");
+    }
+}
+
+/// Attempts of a ledger that may have left; none where there is no ledger.
+pub fn noted(ledger: &Path) -> u64 {
+    if !ledger.exists() {
+        return 0;
+    }
+    let ledger = Connection::open(ledger).unwrap();
+    let sql = "SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written'";
+    // A ledger of another schema, or of none, has no attempts of ours.
+    ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap_or(0).unsigned_abs()
+}
+
+#[test]
+#[should_panic(expected = "3 checks arrived, 2 attempts")]
+fn a_check_that_was_sent_twice_for_one_attempt_is_found() {
+    let before = Counted { arrived: 5, noted: 7 };
+    Counted { arrived: 8, noted: 9 }.grew_alike_since(before, Counts::AtMost("a reason"));
+}
+
+#[test]
+#[should_panic(expected = "1 checks arrived, 2 attempts")]
+fn an_attempt_that_never_left_is_found() {
+    Counted { arrived: 1, noted: 2 }.grew_alike_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
+}
