@@ -30,7 +30,7 @@ pub enum Next {
     /// The service refused its content.
     Failed,
     Again(Try, Duration),
-    /// Its attempts in this run are over; in production it stays what it is.
+    /// Its attempts in this run are over; in production it stays in doubt, and the next run asks again.
     LeftForLater,
     /// The same in sandbox, where it fails.
     AttemptsOver(Try),
@@ -85,7 +85,12 @@ pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode)
             Next::NewKey(one)
         }
         (_, Outcome::Misrouted) => Next::Misrouted(one),
-        (_, Outcome::NoCredits) => Next::AskAccount(one),
+        (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
+        // In doubt it keeps its key, whatever refusal is kept under that: so many times a run, and again in the next.
+        (_, Outcome::NoCredits) => match tried(one, attempted, mode) {
+            Next::Again(one, _) => Next::AskAccount(one),
+            over => over,
+        },
         (_, Outcome::RateLimited) => pushed_back(one, attempted, answered, mode),
         (_, Outcome::Pending) => {
             let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
@@ -120,6 +125,7 @@ fn pushed_back(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -
     match attempted.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(wait),
         _ if one.cached >= CACHED_AFTER && attempted.may_change_key() => Next::NewKey(one),
+        _ if one.cached >= CACHED_AFTER && one.in_doubt => tried(one, attempted, mode),
         _ if one.push_backs > PUSH_BACKS_MAX => Next::RateRefused,
         Some(PushBack::Stated(wait)) => Next::Again(one, wait),
         Some(PushBack::Unstated) if mode == Mode::Sandbox => {

@@ -96,6 +96,27 @@ fn a_key_is_never_changed_while_anything_is_in_doubt() {
 }
 
 #[test]
+fn in_doubt_a_refusal_kept_under_the_key_is_asked_for_again_six_times_a_run() {
+    let mut refused = attempted(State::InDoubt, Outcome::NoCredits, Some(402));
+    refused.settled.refusals_in_row = 9;
+    let mut current = one();
+    for _ in 0..5 {
+        let Next::AskAccount(next) = next_step(current, &refused, 0, Mode::Production) else { panic!("asked again") };
+        current = next;
+    }
+    assert!(matches!(next_step(current, &refused, 0, Mode::Production), Next::LeftForLater));
+
+    refused.outcome = Outcome::RateLimited;
+    refused.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
+    let mut current = one();
+    for answered in 0..8 {
+        let Next::Again(next, _) = next_step(current, &refused, answered, Mode::Production) else { panic!("again") };
+        current = next;
+    }
+    assert!(matches!(next_step(current, &refused, 8, Mode::Production), Next::LeftForLater), "the rate is fine");
+}
+
+#[test]
 fn pending_is_asked_for_again_after_five_to_sixty_seconds() {
     let pending = attempted(State::Repeating, Outcome::Pending, Some(202));
     let mut current = one();

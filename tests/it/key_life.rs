@@ -40,3 +40,16 @@ fn posts(world: &mut World) -> u64 {
     let stats = world.met().simulator.stats();
     stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_402_kept_under_a_key_in_doubt_is_not_asked_for_without_end() {
+    let mut world = in_doubt(2).await;
+    let before = posts(&mut world);
+    world.paused().turns_away(402);
+    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::InDoubt, 2);
+    // What is turned away on the line does not reach the service: the ledger counts it.
+    let sent = ran.attempts().len() as u64 - before;
+    assert!((2..=12).contains(&sent), "{sent} attempts");
+    world.paused().is_mended();
+    world.run().await.exits(ExitCode::Complete).charged(2);
+}

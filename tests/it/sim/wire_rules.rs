@@ -4,6 +4,8 @@ use super::{script::Script, wire::Message};
 use std::collections::HashMap;
 
 const MINUTE_US: u64 = 60_000_000;
+/// How long a client waits for a reply.
+const TOTAL_TIMEOUT_US: u64 = 120_000_000;
 const HOUR_US: i64 = 3_600_000_000;
 /// The life of a key less two hours, and what the clocks of two machines may differ by.
 const KEY_AGE_MAX_US: i64 = 70 * HOUR_US + HOUR_US / 4;
@@ -11,6 +13,7 @@ const KEY_AGE_MAX_US: i64 = 70 * HOUR_US + HOUR_US / 4;
 /// What the messages break.
 pub fn broken(wire: &[Message], script: &Script) -> Vec<String> {
     let mut faults = keys(wire);
+    faults.extend(one_at_a_time(wire));
     faults.extend(rate(wire, script));
     faults.extend(push_back(wire));
     faults.extend(refused(wire));
@@ -42,6 +45,20 @@ fn keys(wire: &[Message]) -> Vec<String> {
         }
         if proves_nothing(one) {
             doubts.entry(&one.key).or_insert(one);
+        }
+    }
+    faults
+}
+
+/// I4: a repeat follows the reply to the message before it, or the end of waiting for one.
+fn one_at_a_time(wire: &[Message]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut under_way: HashMap<(usize, &str), u64> = HashMap::new();
+    for one in wire.iter().filter(|one| one.submit) {
+        let until_us = one.reply.map_or(one.at_us + TOTAL_TIMEOUT_US, |(_, at_us)| at_us);
+        let before = under_way.insert((one.life, &one.key), until_us);
+        if before.is_some_and(|before| one.at_us < before) {
+            faults.push(format!("I4: on its way twice: {one}"));
         }
     }
     faults
