@@ -1,6 +1,7 @@
 //! Planted bugs: mistakes that somebody might really make, each at the place where it would be made, so that the simulation
-//! can show that it finds them. It decides which one is planted: one at a time, in the whole process. The switch is the cargo
-//! feature `planted-bugs`, which no release build takes; without it a planted bug is an inlined `false`.
+//! can show that it finds them. It decides which one is planted: one at a time, in the whole process, by call or by the
+//! environment's RESCREEN_PLANTED. The switch is the cargo feature `planted-bugs`, which no release build takes; without it
+//! a planted bug is an inlined `false`.
 
 #[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
 compile_error!("`planted-bugs` is for `make planted`: no release build has a mistake in it");
@@ -45,8 +46,6 @@ bugs! {
     RequestPerRow,
     /// Equal asks are found by their key alone, not by their body.
     EqualByKeyAlone,
-    /// A request is on its way twice when it changed its state meanwhile.
-    GivenTwice,
 
     // Holds and budget.
     /// A 502 proves that nothing was charged.
@@ -138,17 +137,30 @@ mod switch {
     use super::{BUGS, Bug};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// The bug's number, counted from 1. Library code runs in threads of its own, so it is the process's.
-    static PLANTED: AtomicUsize = AtomicUsize::new(0);
+    const NONE: usize = usize::MAX;
+    const UNREAD: usize = NONE - 1;
+
+    /// The bug's number. Library code runs in threads of its own, so it is the process's.
+    static PLANTED: AtomicUsize = AtomicUsize::new(UNREAD);
 
     /// Plants a bug in place of the one before, or none.
     pub fn plant(bug: Option<Bug>) {
-        PLANTED.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
+        PLANTED.store(bug.map_or(NONE, |bug| bug as usize), Ordering::SeqCst);
     }
 
     /// Whether this bug is planted.
     pub fn planted(bug: Bug) -> bool {
-        PLANTED.load(Ordering::Relaxed) == bug as usize + 1
+        if PLANTED.load(Ordering::Relaxed) == UNREAD {
+            plant(named());
+        }
+        PLANTED.load(Ordering::Relaxed) == bug as usize
+    }
+
+    /// The bug that the environment names: a program that is a process of its own is told so.
+    fn named() -> Option<Bug> {
+        let name = std::env::var("RESCREEN_PLANTED").ok().filter(|name| !name.is_empty())?;
+        let found = Bug::all().find(|bug| bug.name() == name);
+        Some(found.unwrap_or_else(|| panic!("RESCREEN_PLANTED: there is no bug `{name}`")))
     }
 
     impl Bug {
