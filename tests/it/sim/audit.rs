@@ -101,6 +101,10 @@ impl Audit {
                 (stats.credits_charged, charged),
             );
         }
+        if let Some(prices) = self.script.stated_prices() {
+            let wrong = self.charged_otherwise(prices);
+            self.expect("what a reply states is charged", wrong == 0, (prices, wrong));
+        }
         let charges = (stats.charges, answered, decided);
         self.expect("no charge is without an answer or a decision", charges.0 <= charges.1 + charges.2, charges);
         self.expect("nothing is held at the end", sums.account.held.0 == 0, sums.account);
@@ -112,6 +116,14 @@ impl Audit {
         self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest speaks of all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
+    }
+
+    /// Requests answered at the first attempt and charged another price than these.
+    fn charged_otherwise(&self, [aml, said]: [u64; 2]) -> i64 {
+        let sql = "SELECT count(*) FROM request WHERE state = 10 AND attempts = 1
+                   AND charged <> CASE sold WHEN 'aml-screening' THEN ?1 ELSE ?2 END";
+        let ledger = self.ledger().expect("there is a ledger at the end");
+        ledger.query_row(sql, [aml as i64, said as i64], |row| row.get(0)).expect("a count")
     }
 
     /// Records of the books as they stand, headers aside.

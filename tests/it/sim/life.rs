@@ -200,7 +200,9 @@ fn faults(dice: &mut Dice) -> String {
     for fault in FAULTS {
         if dice.falls(15) {
             let odd = dice.from(0, 5).to_string();
-            list.push(fault.replace(":P", dice.pick(&[":0.02", ":0.1", ":0.3"])).replace("ODD", &odd));
+            list.push(
+                fault.replace(":P", dice.pick(&[":0.02", ":0.1", ":0.1", ":0.3", ":0.3", ":0.9"])).replace("ODD", &odd),
+            );
         }
     }
     if dice.falls(8) {

@@ -78,6 +78,13 @@ impl Script {
         self.lives.iter().all(|life| life.prices == life.table)
     }
 
+    /// What the service asks for all the time and states in each reply, where it does.
+    pub fn stated_prices(&self) -> Option<[u64; 2]> {
+        let prices = self.lives.first()?.prices;
+        let all = self.production && !self.field && self.lives.iter().all(|life| life.prices == prices);
+        all.then_some(prices)
+    }
+
     pub fn dialect(&self) -> Dialect {
         if self.field { Dialect::Field } else { Dialect::Described }
     }
