@@ -170,7 +170,7 @@ fn hands(dice: &mut Dice) -> Vec<(Duration, Hand)> {
 }
 
 fn faults(dice: &mut Dice) -> String {
-    const FAULTS: [&str; 24] = [
+    const FAULTS: [&str; 25] = [
         "latency:P:1s",
         "latency:P:20s",
         "latency:P:130s",
@@ -194,6 +194,7 @@ fn faults(dice: &mut Dice) -> String {
         "rate429_date:P:30",
         "rate429_odd:P:ODD",
         "pending:P",
+        "error402:P",
         "error402:P",
     ];
     let mut list = Vec::new();

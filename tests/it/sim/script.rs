@@ -51,7 +51,7 @@ impl Script {
             field: dice.falls(50),
             data_meta: dice.falls(50),
             unstated: Unstated {
-                keeps_402: dice.falls(20),
+                keeps_402: dice.falls(40),
                 keeps_429: dice.falls(20),
                 keeps_5xx: dice.falls(4),
                 conflict_in_flight: dice.falls(40),

@@ -19,6 +19,9 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
+/// Messages of one life: 120 requests with six attempts and thirty push-backs each are some 4,000.
+const MESSAGES_MAX: u64 = 10_000;
+
 /// One message that left.
 #[derive(Debug, Clone)]
 pub struct Message {
@@ -117,6 +120,7 @@ impl Wire {
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));
             }
             state.since += 1;
+            assert!(state.since <= MESSAGES_MAX, "a life sends without end");
             let message = Message { life: state.life, ..message };
             state.log.push(message);
             (state.log.len() - 1, state.since, state.crash, Arc::clone(&state.strike))
