@@ -86,8 +86,11 @@ fn push_back(wire: &[Message]) -> Vec<String> {
         let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000));
         // A clock that was set moves the end of a pause that is kept in the ledger; so does a service that asks for years.
         let kept_us = replied_wall_us + 24 * HOUR_US;
+        // A life that died with this reply in its hands could tell it to nobody.
+        let last_words = !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
         let early = wire.iter().find(|one| {
-            let after = one.submit && one.at_us > from && one.api_key == refusal.api_key;
+            let told = one.life == refusal.life || !last_words;
+            let after = one.submit && one.at_us > from && one.api_key == refusal.api_key && told;
             after && one.wall_us + 2 < until_us.min(kept_us) && one.apart_s == refusal.apart_s
         });
         faults.extend(early.map(|one| format!("I12: before Retry-After of {refusal}: {one}")));
