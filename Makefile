@@ -36,11 +36,12 @@ deny:
 	fi
 
 SEEDS ?= 250
-sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again
-	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --test it -- --ignored --exact sim::seeds --nocapture
+PROFILE ?= test
+sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again; PROFILE=simulation for long runs
+	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --profile $(PROFILE) --test it -- --ignored --exact sim::seeds --nocapture
 
 planted: ## Plants one bug after another for the simulation to find, and prints the table (RESCREEN_PLANTED=name: one)
-	$(CARGO) test --features planted-bugs --test it planted:: -- --ignored --nocapture
+	$(CARGO) test --profile $(PROFILE) --features planted-bugs --test it planted:: -- --ignored --nocapture
 
 kill-short: ## Kill a run 20 times, go on, and count the charges: about half a minute of real time
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
