@@ -28,12 +28,19 @@ pub struct Broken {
     pub violations: Vec<String>,
 }
 
-/// How often a run without a fault passes each point or makes each call.
+/// How often a run without a fault passes each point or makes each call: the fewest of three runs, because a slow one may
+/// publish once more.
 pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap<String, u64> {
-    let desk = Desk::new(shape, preload, lifted());
-    let said = desk.run_with(layer, None).exits(COMPLETE);
-    assert_eq!(desk.at_the_end(), Vec::<String>::new());
-    Told::of(&said).counts()
+    let mut fewest: BTreeMap<String, u64> = BTreeMap::new();
+    for _ in 0..3 {
+        let desk = Desk::new(shape, preload, lifted());
+        let said = desk.run_with(layer, None).exits(COMPLETE);
+        assert_eq!(desk.at_the_end(), Vec::<String>::new());
+        for (kind, count) in Told::of(&said).counts() {
+            fewest.entry(kind).and_modify(|fewest| *fewest = count.min(*fewest)).or_insert(count);
+        }
+    }
+    fewest
 }
 
 impl Broken {

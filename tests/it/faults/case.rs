@@ -68,7 +68,7 @@ impl Case {
 pub struct Measure {
     /// Up to so many passes each fails in each way; of more, each in one way by turns.
     pub all_ways_max: u64,
-    /// Passes that are tried; of more, a part at even distances. Of what only reads, a third of it.
+    /// Passes that are tried; of more, a part at even distances. Of what only reads, fewer.
     pub tried_max: u64,
 }
 
@@ -77,7 +77,7 @@ pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure
     let mut cases = Vec::new();
     for (kind, count) in counts {
         let reads = ["open", "read"].contains(&kind.as_str());
-        let tried_max = if reads { measure.tried_max / 3 } else { measure.tried_max };
+        let tried_max = if reads { (measure.tried_max / 3).max(24) } else { measure.tried_max };
         for (turn, number) in numbers(*count, tried_max).into_iter().enumerate() {
             let ways = ways(layer, kind);
             let taken = match *count <= measure.all_ways_max {
