@@ -120,12 +120,12 @@ fn every_check_has_its_target_and_a_small_corpus() {
 
 #[test]
 fn csv() {
-    hold("csv", 300);
+    hold("csv", 150);
 }
 
 #[test]
 fn jsonl() {
-    hold("jsonl", 300);
+    hold("jsonl", 150);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn replies() {
 
 #[test]
 fn screenings() {
-    hold("screening", 20);
+    hold("screening", 12);
 }
 
 #[test]
@@ -160,5 +160,5 @@ fn manifests() {
 
 #[test]
 fn ledgers() {
-    hold("ledger_open", 20);
+    hold("ledger_open", 12);
 }
