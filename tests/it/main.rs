@@ -20,6 +20,7 @@ mod planted;
 mod properties;
 mod rate;
 mod real_input;
+mod safety;
 mod security;
 mod sim;
 mod simulator;
