@@ -36,6 +36,32 @@ async fn a_redirect_is_not_followed_and_key_and_body_go_nowhere_else() {
 }
 
 #[tokio::test]
+async fn no_cell_and_no_column_decides_where_a_message_goes_or_what_its_head_says() {
+    let elsewhere = Wire::new(|_, _| Answer::Bytes(clear()));
+    let wire = Wire::new(|_, _| Answer::Bytes(clear()));
+    let there = elsewhere.url.trim_start_matches("http://").to_owned();
+    let cells = [
+        format!("{}/verify", elsewhere.url),
+        format!("@{there}/"),
+        format!("..//{there}"),
+        format!("\"x\r\nHost: {there}\r\nx-api-key: stolen\r\n\r\n\""),
+        "{{ service.url }}".to_owned(),
+    ];
+    let rows: String =
+        cells.iter().enumerate().map(|(at, cell)| format!("{at},{cell},active,{there},{there},/stolen\n")).collect();
+    let csv = format!("no,name,status,url,host,path\n{rows}");
+    world(1, &wire).csv(&csv).run().await.exits(ExitCode::Complete).counts(5, 0, 0, 0);
+    let here = wire.url.trim_start_matches("http://");
+    for message in wire.messages() {
+        let begins = if message.is_check() { "POST /aml-screening HTTP/1.1" } else { "GET /my_credits HTTP/1.1" };
+        assert!(message.head.starts_with(begins), "{}", message.head);
+        assert_eq!(message.header("host"), here);
+        assert!(message.head.matches("x-api-key").count() == 1 && !message.head.contains("stolen"), "{}", message.head);
+    }
+    assert_eq!((wire.checks().len(), elsewhere.messages().len()), (5, 0));
+}
+
+#[tokio::test]
 async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doubt() {
     for head in ["content-length: 104857600\r\n\r\n", "connection: close\r\n\r\n"] {
         let wire = once(move || Answer::ThenZeros(format!("HTTP/1.1 200 OK\r\n{head}").into(), 100));
