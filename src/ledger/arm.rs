@@ -3,7 +3,7 @@
 
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
-    Credits, IdempotencyKey, Receipt, RequestId,
+    Credits, IdempotencyKey, Mode, Receipt, RequestId,
     budget::{Allowance, Refusal},
     planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, KeyAge, Move, Standing, State, next},
@@ -20,6 +20,7 @@ const CLOCKS_APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 /// What arming a request needs to know.
 #[derive(Debug, Clone)]
 pub struct ArmOrder {
+    pub mode: Mode,
     pub request: RequestId,
     pub price: Credits,
     pub allowance: Allowance,
@@ -92,7 +93,9 @@ impl Ledger {
 
 fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     let mut row = request_row(store, order.request)?;
-    let age = row.key_age(order.now_us, store.sums.server_offset_us, order.key_life_hours);
+    // In sandbox nothing is charged, and nobody asks the service for the time before a repeat.
+    let offset_us = store.sums.server_offset_us.filter(|_| order.mode == Mode::Production);
+    let age = row.key_age(order.now_us, offset_us, order.key_life_hours);
     let same_api_key = row.scope.as_ref().is_none_or(|scope| *scope == order.scope);
     let step = match next(&row.standing, Event::Arm { age, same_api_key }) {
         Ok(step) => step,

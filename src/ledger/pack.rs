@@ -7,8 +7,9 @@ use zstd::{
     zstd_safe::get_frame_content_size,
 };
 
-/// Zstd packs a block of 128 KiB into 3 bytes and a header at best.
-const RATIO_MAX: usize = 128 << 10;
+/// Bytes of anything packed, at most: an answer of 32 MiB, or a split of 4 MiB and one row of 16 MiB, each character of
+/// which JSON may spell with six.
+const UNPACKED_MAX: usize = 256 << 20;
 
 /// How much of the time to spend on how little room.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +39,10 @@ pub(super) fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let length = get_frame_content_size(packed).map_err(|_| damaged())?.ok_or_else(damaged)?;
     let length = usize::try_from(length).map_err(|_| damaged())?;
-    // The length is damaged too where it is beyond what any of ours is: it must not be believed before the bytes are.
-    let length = length.min(packed.len().saturating_mul(RATIO_MAX));
+    // Memory is not given on the word of bytes that may be damaged.
+    if length > UNPACKED_MAX {
+        return Err(damaged());
+    }
     UNPACKER.with_borrow_mut(|unpacker| unpacker.decompress(packed, length))
 }
 
@@ -57,5 +60,8 @@ mod tests {
             }
         }
         assert!(unpack(b"").is_err() && unpack(b"no frame of zstd").is_err());
+        // A frame of one segment whose header states a length of 8 bytes that are all ones.
+        let endless = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &[0xff; 8], &[1, 0, 0]].concat();
+        assert!(unpack(&endless).is_err());
     }
 }

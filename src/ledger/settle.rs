@@ -64,8 +64,7 @@ impl Ledger {
         self.write(move |store| settle(store, &settlement)).await
     }
 
-    /// Begins a run: requests that were under way when a process died are in doubt, and what was known of the service's
-    /// clock is not. Call it once, before anything is sent.
+    /// Puts requests that were under way when a process died in doubt. Call it once, before anything is sent.
     pub async fn recover(&self) -> Result<u64, LedgerError> {
         self.write(recover).await
     }
@@ -260,7 +259,5 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
         let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
         store.conn.prepare_cached(sql)?.execute([*id])?;
     }
-    // The clocks are compared anew: since then somebody may have set ours, and was perhaps asked to.
-    store.sums.server_offset_us = None;
     Ok(armed.len() as u64)
 }

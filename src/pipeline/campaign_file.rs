@@ -238,13 +238,29 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
         let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
         let begun = text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
         let shown = if begun { String::new() } else { key_of(line) };
-        format!("line {number}: {}{hint}{shown}", cut(message, MESSAGE_CHARACTERS_MAX))
+        format!("line {number}: {}{hint}{shown}", cut(&without_value(message), MESSAGE_CHARACTERS_MAX))
     })
+}
+
+/// A message of the TOML reader without the value it repeats.
+fn without_value(message: &str) -> String {
+    const VALUES: [(&str, &str); 3] =
+        [("unknown variant `", "`, expected"), ("string \"", "\", expected"), ("found `", "`")];
+    let place = VALUES.iter().find_map(|(before, after)| {
+        let from = message.find(before)? + before.len();
+        let until = from + message[from..].rfind(after)?;
+        Some((from, until))
+    });
+    place.map_or_else(|| message.to_owned(), |(from, until)| format!("{}…{}", &message[..from], &message[until..]))
 }
 
 /// The key of a line on a line of its own, or nothing where there is none.
 fn key_of(line: &str) -> String {
     let line = line.trim();
+    if !line.contains('=') && !line.starts_with('[') {
+        // A line of a longer value.
+        return String::new();
+    }
     let key = line.split(['=', '"', '\'']).next().unwrap_or_default();
     let rest = if key.len() < line.len() { "= …" } else { "" };
     if key.is_empty() { String::new() } else { format!("\n  {}{rest}", cut(key, KEY_CHARACTERS_MAX)) }
@@ -283,6 +299,10 @@ mod tests {
             "[service.api_key]\nvalue = \"sk_live_1\"\n",
             "[service]\napi_key = { value = \"sk_live_1\" }\n",
             "service.api_key = \"\"\"\nsk_live_1\u{1}\"\"\"\n",
+            "[service]\nauth = \"sk_live_1\"\n",
+            "[service]\nper_minute = \"sk_live_1\"\n",
+            "[guards]\nmax_errors = \"sk_live_1\"\n",
+            "[input]\npaths = [\n  sk_live_1,\n]\n",
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.contains("line ") && !message.contains("sk_live"), "{text}: {message}");

@@ -118,6 +118,7 @@ pub struct Attempted {
 pub async fn fly(crew: Arc<Crew>, permit: Permit, request: RequestId, name: String) -> Result<Landed, Error> {
     let sold = crew.sold.get(&name).ok_or_else(|| Error::Internal(format!("no check `{name}` in this run")))?;
     let order = ArmOrder {
+        mode: crew.campaign.mode,
         request,
         price: sold.price,
         allowance: crew.campaign.allowance,

@@ -3,6 +3,7 @@
 use super::flight::{Attempted, PUSH_BACK_MAX, Try};
 use crate::{
     client::PushBack,
+    ledger::Settled,
     model::{
         Mode,
         planted::{Bug, planted},
@@ -60,6 +61,12 @@ impl Attempted {
     /// A 2xx that is no answer of the service.
     pub fn is_stranger(&self) -> bool {
         self.outcome == Outcome::Unknown && self.http_status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// A 402 came again under a key that was changed for a 402: it is not the key.
+    pub fn has_a_useless_new_key(&self) -> bool {
+        let Settled { state, refusals_in_row, cached_refusals, .. } = self.settled;
+        state == State::Planned && refusals_in_row > 1 && cached_refusals > 0
     }
 
     /// The refusal repeated under one key, and every attempt under it is proven uncharged.

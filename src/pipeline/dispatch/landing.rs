@@ -49,7 +49,12 @@ impl Dispatch {
             self.stops.push(Stop::OtherSide { simulated });
             return Ok(());
         }
-        match next_step(one, &attempted, self.answered, self.crew.campaign.mode) {
+        let request = one.request;
+        let next = next_step(one, &attempted, self.answered, self.crew.campaign.mode);
+        if matches!(next, Next::Failed | Next::LeftForLater | Next::AttemptsOver(_)) {
+            self.purse.leaves(request);
+        }
+        match next {
             Next::Answered(one) => self.answered(&one, &attempted),
             Next::Failed => {
                 self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));

@@ -5,7 +5,7 @@
 use super::{Dispatch, Surroundings, until};
 use crate::{
     error::Error,
-    model::{Credits, Mode, Stop, budget::Refusal, state::State},
+    model::{Credits, Mode, RequestId, Stop, budget::Refusal, state::State},
     pipeline::{
         account::{clocks_agree, read_balance},
         flight::{Attempted, Try},
@@ -28,7 +28,7 @@ pub(super) struct Purse {
     /// The check for which the account was looked at last.
     looked_for: Option<String>,
     /// A key was given up for a cached 402, and nobody was answered since.
-    pub(super) key_on_trial: bool,
+    key_on_trial: Option<RequestId>,
     /// Prices matter: production.
     watched: bool,
 }
@@ -70,10 +70,17 @@ impl Purse {
         self.blocked.get_or_insert(refusal);
     }
 
+    /// A request is not sent again in this run: a trial of its key ends without a result, and another may try.
+    pub(super) fn leaves(&mut self, request: RequestId) {
+        self.key_on_trial = self.key_on_trial.filter(|on_trial| *on_trial != request);
+    }
+
     /// Takes in an attempt; the price a request really had, where the balance shows another than the table's.
     fn saw(&mut self, one: &Try, attempted: &Attempted, balance: Option<Credits>) -> Option<Credits> {
         self.alone = false;
-        self.key_on_trial &= attempted.judgement.is_none();
+        if attempted.judgement.is_some() {
+            self.key_on_trial = None;
+        }
         if !std::mem::take(&mut self.proving) || attempted.judgement.is_none() {
             return None;
         }
@@ -148,15 +155,15 @@ impl Dispatch {
             Ok(balance) if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
             // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait
             // to see whether a new key helps.
-            Ok(_) if attempted.may_change_key() && !self.purse.key_on_trial => {
-                self.purse.key_on_trial = true;
+            Ok(_) if attempted.may_change_key() && self.purse.key_on_trial.is_none() => {
+                self.purse.key_on_trial = Some(one.request);
                 self.new_key(one).await?;
             }
-            Ok(balance) if attempted.settled.refusals_in_row > 1 && attempted.settled.cached_refusals > 0 => {
+            Ok(balance) if attempted.has_a_useless_new_key() => {
                 self.stops.push(Stop::NoCredits { balance, price });
             }
             // The others wait until the trial, which takes a second or two, is over.
-            Ok(_) if self.purse.key_on_trial && attempted.settled.cached_refusals == 0 => {
+            Ok(_) if self.purse.key_on_trial.is_some() && attempted.settled.cached_refusals == 0 => {
                 self.put_off(one, Duration::from_secs(5));
             }
             Ok(_) => self.put_off(one, Duration::from_secs(1)),
