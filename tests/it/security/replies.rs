@@ -2,10 +2,11 @@
 
 use super::{
     outcomes,
-    wire::{Answer, Wire, clear},
+    wire::{Answer, Wire, clear, json},
     world,
 };
 use rescreen::model::{ExitCode, Stop, state::State};
+use std::time::Duration;
 
 /// A service whose first reply is this one and whose others are fine.
 fn once(first: impl Fn() -> Answer + Send + Sync + 'static) -> Wire {
@@ -69,6 +70,26 @@ async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doub
         // What lies in the buffers of the two sockets counts as taken.
         assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were taken", wire.mebibytes_taken());
     }
+}
+
+#[tokio::test]
+async fn a_new_key_that_is_refused_for_its_content_leaves_the_trial_to_another() {
+    // The service keeps a 402 under the first two keys it sees, and refuses the third.
+    let keys = std::sync::Mutex::new(Vec::new());
+    let wire = Wire::new(move |_, message| {
+        let (mut keys, key) = (keys.lock().unwrap(), message.header("idempotency-key"));
+        let place = keys.iter().position(|known| *known == key).unwrap_or(keys.len());
+        if place == keys.len() {
+            keys.push(key);
+        }
+        Answer::Bytes(match place {
+            0 | 1 => json("402 Payment Required", r#"{"error": "not enough credits"}"#),
+            2 => json("400 Bad Request", r#"{"error": "no"}"#),
+            _ => clear(),
+        })
+    });
+    let ran = world(2, &wire).run_for(Duration::from_secs(60)).await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    assert_eq!(ran.report().sums.account.charged.0, 1);
 }
 
 #[tokio::test]
