@@ -22,6 +22,8 @@ mod rate;
 mod real_input;
 mod safety;
 mod security;
+// Its hooks are in builds with debug assertions alone.
+#[cfg(debug_assertions)]
 mod sim;
 mod simulator;
 mod tidy;

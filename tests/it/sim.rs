@@ -10,6 +10,7 @@ mod dice;
 mod hands;
 mod life;
 mod onlooker;
+mod rows;
 mod script;
 mod stage;
 mod wire;

@@ -11,7 +11,7 @@ use super::{
 use rescreen::{
     Error,
     catalogue::Catalogue,
-    ledger::{Decision, Reading, Seat},
+    ledger::{Decision, LedgerError, Reading, Seat},
     model::ExitCode,
     pipeline::{
         self, Campaign, Orders, Prepared, Progress, Resolution, RunReport, Signal,
@@ -63,6 +63,7 @@ struct Stage {
     hands: Hands,
     audit: Audit,
     number: usize,
+    died: Vec<bool>,
     log: Vec<String>,
 }
 
@@ -97,7 +98,7 @@ impl Stage {
         let onlooker = Onlooker::new(&folder.path().join("out"));
         let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
-        Stage { script, folder, simulator, onlooker, wire, hands, audit, number: 0, log: Vec::new() }
+        Stage { script, folder, simulator, onlooker, wire, hands, audit, number: 0, died: Vec::new(), log: Vec::new() }
     }
 
     async fn play(mut self) -> Played {
@@ -157,6 +158,8 @@ impl Stage {
         if let Some(undo) = undo {
             undo();
         }
+        // Interrupted twice, it ends with what is under way.
+        self.died.push(matches!(end, End::Crashed | End::Hangs) || life.interrupts.len() > 1);
         let (finished, words) = match end {
             End::Crashed => (false, "crashed".to_owned()),
             End::Hangs => {
@@ -189,7 +192,7 @@ impl Stage {
         if refused && log.len() > sent_before {
             self.audit.fault(format!("life {number} sent {} messages after {:?}", log.len() - sent_before, life.edit));
         }
-        self.audit.after_life(number, life, &log);
+        self.audit.after_life(number, life, &log, &self.died);
         tokio::time::sleep(life.rest).await;
         finished
     }
@@ -231,7 +234,9 @@ impl Stage {
                 None => std::future::pending().await,
             }
             match Prepared::open(campaign()).await {
-                Err(error) => drop(error),
+                Err(Error::Ledger(LedgerError::InUse { .. })) => {}
+                Err(_) if self.onlooker.is_dead() => {}
+                Err(error) => panic!("I10: a second run is refused for another reason: {error}"),
                 Ok(_) => panic!("I10: a second run has the ledger too"),
             }
             std::future::pending::<End>().await

@@ -37,10 +37,14 @@ pub struct Message {
     pub key: String,
     pub api_key: String,
     pub body: String,
-    /// The status and the credits it states as used, once a reply came back, and when.
+    /// The status, once a reply came back, and when.
     pub reply: Option<(u16, u64)>,
-    /// Seconds.
+    /// A 503 that states that nothing was charged.
+    pub uncharged: bool,
+    /// Seconds that a reply wants nothing to be sent, where it says so in a way that can be read.
     pub retry_after: Option<u64>,
+    /// A 429 without any `Retry-After`.
+    pub bare: bool,
 }
 
 impl fmt::Display for Message {
@@ -137,11 +141,13 @@ impl Wire {
         if matches!(crash, Crash::AfterReply(wanted) if wanted == nth) {
             strike.notify_one();
         }
+        let (uncharged, response) = states_no_charge(response).await;
         let now_us = self.now_us();
         let message = &mut self.state().log[at];
         message.reply = Some((response.status().as_u16(), now_us));
-        let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
-        message.retry_after = retry_after.and_then(|text| text.parse().ok());
+        message.uncharged = uncharged;
+        message.retry_after = retry_after(&response);
+        message.bare = response.status().as_u16() == 429 && !response.headers().contains_key("retry-after");
         Ok(response)
     }
 
@@ -159,7 +165,9 @@ impl Wire {
             api_key: header("x-api-key").to_owned(),
             body,
             reply: None,
+            uncharged: false,
             retry_after: None,
+            bare: false,
         }
     }
 
@@ -170,4 +178,23 @@ impl Wire {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing panics while it writes down a message")
     }
+}
+
+/// Whether a 503 states that nothing was charged. Its body is whole and short; those of others are left unread.
+async fn states_no_charge(response: Response<Body>) -> (bool, Response<Body>) {
+    if response.status().as_u16() != 503 {
+        return (false, response);
+    }
+    let (parts, body) = response.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 16).await.expect("a 503 comes whole");
+    let says = String::from_utf8_lossy(&body).contains(r#""creditsUsed":0"#);
+    (says, Response::from_parts(parts, Body::from(body)))
+}
+
+fn retry_after(response: &Response<Body>) -> Option<u64> {
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let date = |text: &str| httpdate::parse_http_date(text).ok();
+    let text = header("retry-after")?;
+    let seconds = || date(text)?.duration_since(date(header("date")?)?).ok().map(|wait| wait.as_secs());
+    text.parse().ok().or_else(seconds)
 }

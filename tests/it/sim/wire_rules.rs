@@ -6,23 +6,25 @@ use std::collections::HashMap;
 const MINUTE_US: u64 = 60_000_000;
 /// How long a client waits for a reply.
 const TOTAL_TIMEOUT_US: u64 = 120_000_000;
+/// How long a client leaves a service alone that does not say how long.
+const PUSH_BACK_UNSTATED_S: u64 = 5;
 const HOUR_US: i64 = 3_600_000_000;
 /// The life of a key less two hours, and what the clocks of two machines may differ by.
 const KEY_AGE_MAX_US: i64 = 70 * HOUR_US + HOUR_US / 4;
 
 /// What the messages break.
-pub fn broken(wire: &[Message], script: &Script) -> Vec<String> {
+pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     let mut faults = keys(wire, script);
     faults.extend(one_at_a_time(wire));
     faults.extend(rate(wire, script));
-    faults.extend(push_back(wire));
+    faults.extend(push_back(wire, script, died));
     faults.extend(refused(wire));
     faults
 }
 
 /// Whether a message may have been charged, as far as its reply tells.
 fn proves_nothing(message: &Message) -> bool {
-    matches!(message.reply, None | Some((200..300 | 409 | 500 | 502 | 504, _)))
+    !message.uncharged && matches!(message.reply, None | Some((200..300 | 409 | 500.., _)))
 }
 
 /// I4 and I6. In sandbox, where nothing is charged, nobody asks the service for the time before a repeat.
@@ -77,20 +79,22 @@ fn rate(wire: &[Message], script: &Script) -> Vec<String> {
     over.map(|(count, first)| format!("I5: {count} in the minute from {first}")).collect()
 }
 
-/// I12: nothing before `Retry-After`.
-fn push_back(wire: &[Message]) -> Vec<String> {
+/// I12: nothing before `Retry-After`, nor for five seconds after a bare 429 of a check in production.
+fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     let mut faults = Vec::new();
     for refusal in wire.iter().filter(|one| matches!(one.reply, Some((429, _)))) {
-        let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after) else { continue };
+        let unstated = (script.production && refusal.submit && refusal.bare).then_some(PUSH_BACK_UNSTATED_S);
+        let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after.or(unstated)) else { continue };
         let replied_wall_us = refusal.wall_us + (from - refusal.at_us) as i64;
-        let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000));
-        // A clock that was set moves the end of a pause that is kept in the ledger; so does a service that asks for years.
+        // A second less: a date has none of its parts. And a service that asks for years is not obeyed for so long.
+        let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000)) - 1_000_000;
         let kept_us = replied_wall_us + 24 * HOUR_US;
         // A life that died with this reply in its hands could tell it to nobody.
-        let last_words = !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
+        let last_words = died[refusal.life] && !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
         let early = wire.iter().find(|one| {
             let told = one.life == refusal.life || !last_words;
-            let after = one.submit && one.at_us > from && one.api_key == refusal.api_key && told;
+            let after = one.at_us > from && one.api_key == refusal.api_key && told;
+            // A clock that was set moves the end of a pause that is kept in the ledger.
             after && one.wall_us + 2 < until_us.min(kept_us) && one.apart_s == refusal.apart_s
         });
         faults.extend(early.map(|one| format!("I12: before Retry-After of {refusal}: {one}")));
