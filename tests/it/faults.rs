@@ -44,6 +44,20 @@ fn calls_to_the_system_that_fail_stop_the_run_and_another_run_completes_it() {
 
 #[test]
 #[ignore = "takes real time; make faults"]
+fn what_is_renamed_and_what_is_sent_after_is_on_the_disk_first() {
+    let preload = match Preload::built() {
+        Ok(preload) => preload,
+        Err(reason) => return println!("SKIPPED: storage calls are not watched here: {reason}"),
+    };
+    for shape in [Shape::Plain, Shape::TwoChecks] {
+        let unsynced = broken::unsynced(shape, &preload);
+        println!("power, {shape:?}: {unsynced:?}");
+        assert!(unsynced.iter().all(|(_, count)| *count == 0), "{shape:?}: {unsynced:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes real time; make faults"]
 fn outputs_that_cannot_be_written_stop_the_run_while_answers_still_come_in() {
     // The first fsync of a run that publishes in its middle; the disk is well again at the next publication.
     let case = Case { layer: Layer::Program, shape: Shape::Plain, fault: "sync:1:once:enospc".to_owned() };

@@ -4,6 +4,7 @@
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
 
+use crate::support::dice::Dice;
 use checks::CHECKS;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -24,19 +25,6 @@ fn names(folder: &str) -> BTreeSet<String> {
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = format!("corpus/{target}");
     names(&folder).into_iter().map(|name| (name.clone(), fs::read(fuzz(&folder).join(name)).unwrap())).collect()
-}
-
-/// A seeded sequence of numbers (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) as usize % most.max(1)
-    }
 }
 
 /// Bytes that mean something to one reader or another.
@@ -91,7 +79,7 @@ fn hold(target: &str, mutations: usize) {
         eprintln!("fuzz/corpus/{target}/{name}");
         check(case);
     }
-    let mut dice = Dice(0);
+    let mut dice = Dice::new(0);
     for number in 0..mutations {
         let (name, case) = &cases[dice.below(cases.len())];
         let (_, other) = &cases[dice.below(cases.len())];

@@ -6,9 +6,9 @@ mod audit;
 mod life;
 mod world;
 
-use crate::support::onlooker::Onlooker;
+use crate::support::{dice::Dice, onlooker::Onlooker};
 use audit::{audit_published, audit_whole};
-use life::{Dice, End, Phase};
+use life::{End, Life, Phase};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::{AtomicBool, Ordering},
@@ -108,7 +108,7 @@ fn kill_and_go_on(world: &World, kills: u32, dice: &mut Dice, tally: &mut Tally)
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
     let (mut killed, mut in_doubt) = (0, 0);
     while killed < kills {
-        match world.live(dice.life(killed, kills, mean_life)) {
+        match world.live(Life::before(killed, kills, mean_life, dice)) {
             End::Killed(phase) => {
                 killed += 1;
                 *tally.phases.entry(phase).or_default() += 1;

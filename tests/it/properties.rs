@@ -47,8 +47,8 @@ fn a_long_run_finds_no_violation() {
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         tried.push(format!("{cases} each of {}", name.trim_start_matches("properties::")));
-        if !output.status.success() {
-            violations.push(said);
+        if !output.status.success() || passed(&said) == 0 {
+            violations.push(format!("{name}:\n{said}"));
         }
     }
     println!(
@@ -58,4 +58,17 @@ fn a_long_run_finds_no_violation() {
         begun.elapsed().as_secs_f64(),
     );
     assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+/// How many tests a finished test program says have passed; a name that is no longer there chooses none.
+fn passed(said: &str) -> u64 {
+    let passed = |line: &str| line.strip_prefix("test result: ok. ")?.split_once(" passed")?.0.parse().ok();
+    said.lines().find_map(passed).unwrap_or_default()
+}
+
+#[test]
+fn a_long_run_of_no_test_is_no_success() {
+    assert_eq!(passed("running 3 tests\n...\ntest result: ok. 3 passed; 0 failed; 0 ignored"), 3);
+    assert_eq!(passed("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 385 filtered out"), 0);
+    assert_eq!(passed(""), 0);
 }

@@ -6,7 +6,6 @@
 
 mod audit;
 mod book;
-mod dice;
 mod hands;
 mod life;
 mod onlooker;
@@ -16,6 +15,7 @@ mod stage;
 mod wire;
 mod wire_rules;
 
+use crate::support::dice;
 use stage::play;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

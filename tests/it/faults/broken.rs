@@ -43,6 +43,19 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
     fewest
 }
 
+/// What a run without a fault puts at the mercy of the power: files renamed, and checks sent, before what they stand on was
+/// on the disk.
+///
+/// # Panics
+/// The library has not seen every check, or no file was renamed: then it has nothing to say.
+pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
+    let desk = Desk::new(shape, Some(preload), lifted());
+    let told = Told::of(&desk.run_with(Layer::System, None).exits(COMPLETE));
+    assert_eq!(told.count("sent"), desk.sent(), "checks the library saw, and the service");
+    assert!(told.count("rename") > 0);
+    ["renamed-unsynced", "sent-unsynced"].map(|name| (name, told.count(name)))
+}
+
 impl Broken {
     /// Runs into the fault, then runs on without it, and compares what the witnesses say.
     pub fn tried(case: &Case, preload: Option<&Preload>) -> Broken {

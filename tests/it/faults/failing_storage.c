@@ -9,15 +9,17 @@
 //   forever  that call fails, and after it all that change anything: a disk that is gone or full
 //   short    that write writes half of its bytes and says so, and the next write fails: a disk that fills up
 //
-// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent-after=0 at=ledger.sqlite-wal`:
-// how often each kind was called, how many of these failed, how many checks were sent after the first failure, and the file
-// that failed first. A log that is synced with nothing new in it is on its way into the database: that is no commit, and
-// `at` says `checkpoint`.
+// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent=8 sent-after=0 sent-unsynced=0
+// renamed-unsynced=0 at=ledger.sqlite-wal`: how often each kind was called, how many of these failed, how many checks were
+// sent, how many of them after the first failure, how many while a finished commit was not on the disk, how many files were
+// renamed with writes that were not, and the file that failed first. A log that is synced with nothing new in it is on its
+// way into the database: that is no commit, and `at` says `checkpoint`.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +46,21 @@ static long counts[KINDS];
 static long failed;
 static long half_written; // 1 between a short write and the failure of the write after it
 static long log_unsynced; // writes of SQLite's log since its last fsync
-static long sent_after;
+static long sent, sent_after;
 static char failed_at[64] = "-";
+
+// What is not on the disk. All of it is guarded by the lock.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define UNSYNCED_MAX 64
+static struct {
+    dev_t device;
+    ino_t number;
+} unsynced[UNSYNCED_MAX]; // files written since their last fsync
+static int unsynced_count;
+static int commit_unsynced;   // the log's last commit is not synced so far: it is under way, or was told without it
+static int finished_unsynced; // one was not synced when the next transaction began: it was told without it
+static long sent_meanwhile;   // checks sent since the last commit was written; the next call on the log says if rightly
+static long sent_unsynced, renamed_unsynced;
 
 __attribute__((constructor)) static void begin(void) {
     folder = getenv("FAILING_STORAGE");
@@ -65,10 +80,11 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
     if (!folder) return;
-    char line[300] = "storage calls:";
+    char line[400] = "storage calls:";
     for (int at = 0; at < KINDS; at++)
         snprintf(line + strlen(line), sizeof line - strlen(line), " %s=%ld", NAMES[at], counts[at]);
-    dprintf(2, "%s failed=%ld sent-after=%ld at=%s\n", line, failed, sent_after, failed_at);
+    dprintf(2, "%s failed=%ld sent=%ld sent-after=%ld sent-unsynced=%ld renamed-unsynced=%ld at=%s\n", line, failed, sent,
+            sent_after, sent_unsynced, renamed_unsynced, failed_at);
 }
 
 static int is_inside(const char *path) {
@@ -97,7 +113,6 @@ static enum verdict judge_path(enum kind kind, const char *path) {
     int is_log = ends_in(path, "-wal");
     if (!is_it && !goes_on && !after_half) {
         if (is_log && kind == WRITE) __atomic_add_fetch(&log_unsynced, 1, __ATOMIC_SEQ_CST);
-        if (is_log && kind == SYNC) __atomic_store_n(&log_unsynced, 0, __ATOMIC_SEQ_CST);
         return PASSES;
     }
     if (__atomic_add_fetch(&failed, 1, __ATOMIC_SEQ_CST) == 1) {
@@ -109,19 +124,95 @@ static enum verdict judge_path(enum kind kind, const char *path) {
     return FAILS;
 }
 
-static enum verdict judge(enum kind kind, int fd) {
-    char link[32], path[4096];
+// Whether the descriptor is of a file in the folder, and its path.
+static int is_file(int fd, char path[4096]) {
+    char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0) return PASSES;
+    ssize_t length = readlink(link, path, 4095);
+    if (length < 0) return 0;
     path[length] = 0;
-    return judge_path(kind, path);
+    return is_inside(path);
+}
+
+static enum verdict judge(enum kind kind, int fd) {
+    char path[4096];
+    return is_file(fd, path) ? judge_path(kind, path) : PASSES;
+}
+
+// Where the file stands among those with unsynced writes, or their count. Under the lock.
+static int unsynced_at(const struct stat *file) {
+    int at = 0;
+    while (at < unsynced_count && (unsynced[at].device != file->st_dev || unsynced[at].number != file->st_ino)) at++;
+    return at;
+}
+
+static void forget_unsynced(const struct stat *file) {
+    int at = unsynced_at(file);
+    if (at < unsynced_count) unsynced[at] = unsynced[--unsynced_count];
+}
+
+// A frame of the log begins with 24 bytes; bytes 4 to 8 are the size of the database where it is the last of a commit.
+static void note_frame(const unsigned char *header) {
+    static const unsigned char none[4];
+    if (commit_unsynced) {
+        finished_unsynced = 1;
+        sent_unsynced += sent_meanwhile;
+        sent_meanwhile = 0;
+    }
+    commit_unsynced = !!memcmp(header + 4, none, 4);
+}
+
+// Bytes on their way into a file of the folder.
+static void note_written(int fd, const void *bytes, size_t count) {
+    char path[4096];
+    struct stat file;
+    if (!is_file(fd, path) || fstat(fd, &file)) return;
+    pthread_mutex_lock(&lock);
+    if (unsynced_at(&file) == unsynced_count) {
+        if (unsynced_count == UNSYNCED_MAX) {
+            dprintf(2, "failing_storage: more than %d files with writes that were not synced\n", UNSYNCED_MAX);
+            _exit(99);
+        }
+        unsynced[unsynced_count].device = file.st_dev;
+        unsynced[unsynced_count++].number = file.st_ino;
+    }
+    if (ends_in(path, "-wal") && count == 24) note_frame(bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+// What was written to a file is on the disk.
+static void note_synced(int fd) {
+    char path[4096];
+    struct stat file;
+    if (!is_file(fd, path) || fstat(fd, &file)) return;
+    pthread_mutex_lock(&lock);
+    forget_unsynced(&file);
+    if (ends_in(path, "-wal")) {
+        __atomic_store_n(&log_unsynced, 0, __ATOMIC_SEQ_CST);
+        commit_unsynced = finished_unsynced = 0;
+        sent_meanwhile = 0; // beside a commit under way, which nobody was told of
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void note_name(enum kind kind, const char *path) {
+    struct stat file;
+    if (lstat(path, &file)) return;
+    pthread_mutex_lock(&lock);
+    if (kind == RENAME && unsynced_at(&file) < unsynced_count) renamed_unsynced++;
+    if (kind == REMOVE) forget_unsynced(&file);
+    pthread_mutex_unlock(&lock);
 }
 
 // A check on its way to the service.
 static void note_sent(const void *bytes, size_t count) {
-    if (__atomic_load_n(&failed, __ATOMIC_SEQ_CST) && count > 5 && !memcmp(bytes, "POST ", 5))
-        __atomic_add_fetch(&sent_after, 1, __ATOMIC_SEQ_CST);
+    if (count <= 5 || memcmp(bytes, "POST ", 5)) return;
+    if (__atomic_load_n(&failed, __ATOMIC_SEQ_CST)) __atomic_add_fetch(&sent_after, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&lock);
+    sent++;
+    if (finished_unsynced) sent_unsynced++;
+    else if (commit_unsynced) sent_meanwhile++;
+    pthread_mutex_unlock(&lock);
 }
 
 // The function that was here before.
@@ -132,35 +223,46 @@ static void note_sent(const void *bytes, size_t count) {
         if (judge(kind, fd) != PASSES) return -1;                                                                      \
         return NEXT(name) arguments;                                                                                   \
     }
-OF_DESCRIPTOR(SYNC, fsync, (int fd), fd, (fd))
-OF_DESCRIPTOR(SYNC, fdatasync, (int fd), fd, (fd))
 OF_DESCRIPTOR(TRUNCATE, ftruncate, (int fd, off_t length), fd, (fd, length))
 OF_DESCRIPTOR(TRUNCATE, ftruncate64, (int fd, off64_t length), fd, (fd, length))
 
-#define OF_PATH(kind, name, parameters, path, arguments)                                                               \
+#define OF_SYNC(name)                                                                                                  \
+    int name(int fd) {                                                                                                 \
+        if (judge(SYNC, fd) != PASSES) return -1;                                                                      \
+        int result = NEXT(name)(fd);                                                                                   \
+        if (!result) note_synced(fd);                                                                                  \
+        return result;                                                                                                 \
+    }
+OF_SYNC(fsync)
+OF_SYNC(fdatasync)
+
+#define OF_PATH(kind, name, parameters, path, source, arguments)                                                       \
     int name parameters {                                                                                              \
         if (judge_path(kind, path) != PASSES) return -1;                                                               \
+        if (kind != MKDIR && is_inside(path)) note_name(kind, source);                                                 \
         return NEXT(name) arguments;                                                                                   \
     }
-OF_PATH(RENAME, rename, (const char *from, const char *to), to, (from, to))
-OF_PATH(REMOVE, unlink, (const char *path), path, (path))
-OF_PATH(MKDIR, mkdir, (const char *path, mode_t mode), path, (path, mode))
+OF_PATH(RENAME, rename, (const char *from, const char *to), to, from, (from, to))
+OF_PATH(REMOVE, unlink, (const char *path), path, path, (path))
+OF_PATH(MKDIR, mkdir, (const char *path, mode_t mode), path, path, (path, mode))
 
-#define OF_BYTES(kind, name, parameters, arguments, half_arguments)                                                    \
+#define OF_BYTES(kind, name, parameters, bytes, arguments, half_arguments)                                             \
     ssize_t name parameters {                                                                                          \
         enum verdict verdict = judge(kind, fd);                                                                        \
         if (verdict == FAILS) return -1;                                                                               \
+        if (kind == WRITE) note_written(fd, bytes, count);                                                             \
         if (verdict == WRITES_HALF) return NEXT(name) half_arguments;                                                  \
         return NEXT(name) arguments;                                                                                   \
     }
 #define HALF ((count + 1) / 2)
-OF_BYTES(WRITE, write, (int fd, const void *from, size_t count), (fd, from, count), (fd, from, HALF))
-OF_BYTES(WRITE, pwrite, (int fd, const void *from, size_t count, off_t at), (fd, from, count, at), (fd, from, HALF, at))
-OF_BYTES(WRITE, pwrite64, (int fd, const void *from, size_t count, off64_t at), (fd, from, count, at),
+OF_BYTES(WRITE, write, (int fd, const void *from, size_t count), from, (fd, from, count), (fd, from, HALF))
+OF_BYTES(WRITE, pwrite, (int fd, const void *from, size_t count, off_t at), from, (fd, from, count, at),
          (fd, from, HALF, at))
-OF_BYTES(READ, read, (int fd, void *to, size_t count), (fd, to, count), (fd, to, HALF))
-OF_BYTES(READ, pread, (int fd, void *to, size_t count, off_t at), (fd, to, count, at), (fd, to, HALF, at))
-OF_BYTES(READ, pread64, (int fd, void *to, size_t count, off64_t at), (fd, to, count, at), (fd, to, HALF, at))
+OF_BYTES(WRITE, pwrite64, (int fd, const void *from, size_t count, off64_t at), from, (fd, from, count, at),
+         (fd, from, HALF, at))
+OF_BYTES(READ, read, (int fd, void *to, size_t count), to, (fd, to, count), (fd, to, HALF))
+OF_BYTES(READ, pread, (int fd, void *to, size_t count, off_t at), to, (fd, to, count, at), (fd, to, HALF, at))
+OF_BYTES(READ, pread64, (int fd, void *to, size_t count, off64_t at), to, (fd, to, count, at), (fd, to, HALF, at))
 
 #define OPENING(name, parameters, arguments)                                                                           \
     int name parameters {                                                                                              \
@@ -188,6 +290,9 @@ ssize_t send(int fd, const void *from, size_t count, int flags) {
 ssize_t writev(int fd, const struct iovec *from, int count) {
     enum verdict verdict = judge(WRITE, fd);
     if (verdict == FAILS) return -1;
-    if (count > 0) note_sent(from->iov_base, from->iov_len);
+    if (count > 0) {
+        note_written(fd, from->iov_base, from->iov_len);
+        note_sent(from->iov_base, from->iov_len);
+    }
     return NEXT(writev)(fd, from, verdict == WRITES_HALF ? HALF : count);
 }

@@ -2,6 +2,7 @@
 
 pub mod book;
 pub mod data;
+pub mod dice;
 pub mod onlooker;
 pub mod paused;
 pub mod program;

@@ -1,4 +1,4 @@
-//! Chance that repeats.
+//! Chance that repeats. It is written out here: no seed may mean something else with another version of a crate.
 
 /// A seeded sequence of numbers (splitmix64): a seed means the same on every machine and in every release.
 pub struct Dice(u64);
@@ -8,7 +8,7 @@ impl Dice {
         Dice(seed)
     }
 
-    fn roll(&mut self) -> u64 {
+    pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,6 +19,11 @@ impl Dice {
     /// A number from `least` to `most`, both included.
     pub fn from(&mut self, least: u64, most: u64) -> u64 {
         least + self.roll() % (most - least + 1)
+    }
+
+    /// A number below a limit; 0 where nothing is.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.roll() as usize % limit.max(1)
     }
 
     /// Whether something falls that falls so often in a hundred.
