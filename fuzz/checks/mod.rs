@@ -3,7 +3,7 @@
 
 pub mod campaign_file;
 pub mod csv;
-mod folder;
+pub mod folder;
 pub mod jsonl;
 pub mod ledger_open;
 pub mod manifest;

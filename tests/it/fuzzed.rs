@@ -2,7 +2,7 @@
 //! targets is called with its corpus, and with mutations of it that are the same on every machine.
 
 #[path = "../../fuzz/checks/mod.rs"]
-mod checks;
+pub mod checks;
 
 use crate::support::dice::Dice;
 use checks::CHECKS;

@@ -8,6 +8,7 @@ use super::{
     script::{PLENTY, Script},
     wire::{Message, Wire},
 };
+use crate::fuzzed::checks::folder::folder;
 use rescreen::{
     Error,
     catalogue::Catalogue,
@@ -23,7 +24,6 @@ use std::{
     fs::{self, File},
     future::poll_fn,
     io::Write,
-    path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
     task::Poll,
@@ -329,11 +329,4 @@ impl Stage {
         }
         false
     }
-}
-
-/// A folder in memory where the machine has one: the simulation judges order, not disks.
-fn folder() -> TempDir {
-    let memory = PathBuf::from("/dev/shm");
-    let found = if memory.is_dir() { tempfile::tempdir_in(Path::new(&memory)) } else { tempfile::tempdir() };
-    found.or_else(|_| tempfile::tempdir()).expect("there is a folder for what is temporary")
 }
