@@ -2,12 +2,13 @@
 //! their lives and the spelling of a route do not excuse a second charge.
 
 use super::digest::Digest;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Every charge since start or reset.
 #[derive(Debug, Default)]
 pub(super) struct ChargeBook {
     subjects: HashSet<Digest>,
+    by_key: HashMap<String, u64>,
     pub(super) charges: u64,
     pub(super) credits_charged: u64,
     /// Charges beyond the first for one check and subject content.
@@ -15,12 +16,18 @@ pub(super) struct ChargeBook {
 }
 
 impl ChargeBook {
-    pub(super) fn charge(&mut self, subject: Digest, credits: u64) {
+    pub(super) fn charge(&mut self, subject: Digest, key: Option<&str>, credits: u64) {
         self.charges += 1;
         self.credits_charged += credits;
+        *self.by_key.entry(key.unwrap_or_default().to_owned()).or_default() += credits;
         if !self.subjects.insert(subject) {
             self.double_charges += 1;
         }
+    }
+
+    /// Credits charged under an idempotency key.
+    pub(super) fn charged_under(&self, key: &str) -> u64 {
+        self.by_key.get(key).copied().unwrap_or_default()
     }
 }
 

@@ -124,6 +124,10 @@ impl Desk {
         self.kept_refusals.insert(key, (at_us, refusal));
     }
 
+    pub(super) fn charged_under(&self, key: &str) -> u64 {
+        self.book.charged_under(key)
+    }
+
     pub(super) fn balance(&self) -> u64 {
         self.purse.balance
     }
@@ -212,7 +216,7 @@ impl Desk {
         }
         self.purse.take(ticket.price);
         if order.mode == Mode::Production {
-            self.book.charge(order.subject, ticket.price);
+            self.book.charge(order.subject, order.idempotency_key.as_deref(), ticket.price);
         }
         let receipt = receipt(self.purse.balance);
         if let Some(key) = order.key {

@@ -221,6 +221,11 @@ impl Simulator {
         self.desk().set_balance(credits);
     }
 
+    /// Credits charged in production under an idempotency key, of whichever API key.
+    pub fn charged_under(&self, key: &str) -> u64 {
+        self.desk().charged_under(key)
+    }
+
     /// What a check costs from now on, by its name.
     pub fn set_price(&self, check: &str, credits: u64) {
         self.desk().set_price(check, credits);

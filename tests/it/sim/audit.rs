@@ -5,11 +5,11 @@ use super::{life::Life, rows, script::Script, wire::Message, wire_rules};
 use crate::support::tables::{self, Line, text};
 use rescreen::{
     ledger::Sums,
-    model::state::State,
+    model::{IdempotencyKey, state::State},
     simulator::Simulator,
     sink::{DatasetKind, Manifest, OutputMode},
 };
-use rusqlite::{Connection, OpenFlags, types::Value};
+use rusqlite::{Connection, OpenFlags, Row, types::Value};
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, HashSet},
@@ -73,6 +73,7 @@ impl Audit {
                     let covered = stats.credits_charged <= set_aside;
                     let found = (stats.credits_charged, sums.account);
                     self.expect("I2: what is charged is charged or held here", covered, found);
+                    self.each_request();
                 }
                 // Only a crash can come between what is noted and what left.
                 let under_way = died.iter().filter(|died| **died).count() as u64 * self.script.in_flight;
@@ -116,6 +117,22 @@ impl Audit {
         self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest speaks of all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
+    }
+
+    /// I2, request by request: no other's hold makes up for one that is missing. Of a later generation the keys before it
+    /// are not in the ledger.
+    fn each_request(&mut self) {
+        let Some(ledger) = self.ledger() else { return };
+        let requests =
+            ledger.prepare("SELECT content, held + charged FROM request WHERE generation = 0").and_then(|mut sql| {
+                let request = |row: &Row<'_>| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
+                sql.query_map([], request)?.collect::<Result<Vec<_>, _>>()
+            });
+        for (content, set_aside) in requests.expect("the ledger's requests") {
+            let key = IdempotencyKey::from_slice(&content).expect("16 bytes are a key").to_string();
+            let charged = self.simulator.charged_under(&key);
+            self.expect("I2: each charge is charged or held here", charged <= set_aside, (key, charged, set_aside));
+        }
     }
 
     /// Requests answered at the first attempt and charged another price than these.

@@ -3,7 +3,11 @@
 
 use rescreen::{
     ledger::Sums,
-    model::fault_point::{self, Point},
+    model::{
+        IdempotencyKey,
+        fault_point::{self, Point},
+    },
+    simulator::Simulator,
     sink::Manifest,
 };
 use rusqlite::{Connection, OpenFlags};
@@ -20,6 +24,7 @@ pub struct Onlooker(Arc<Mutex<Seen>>);
 
 struct Seen {
     out: PathBuf,
+    simulator: Simulator,
     conn: Option<Connection>,
     /// Charged and held may not go beyond.
     limit: Option<u64>,
@@ -32,9 +37,10 @@ struct Seen {
 }
 
 impl Onlooker {
-    pub fn new(out: &Path) -> Onlooker {
+    pub fn new(out: &Path, simulator: Simulator) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
+            simulator,
             conn: None,
             limit: None,
             crash_at: None,
@@ -123,8 +129,26 @@ impl Seen {
         if limit.is_some_and(|limit| set_aside > limit) {
             self.faults.push(format!("I2: {account:?} is above {limit:?} after a commit"));
         }
+        self.freed();
         if (account.held.0, account.charged.0) != (held, charged) {
             self.faults.push(format!("I2: {account:?} is not the sum of the requests: {held} held, {charged} charged"));
+        }
+    }
+
+    /// What counts as never charged, tried or given up, the service did not charge. Of a later generation the keys before
+    /// it are not in the ledger.
+    fn freed(&mut self) {
+        let Some(ledger) = self.ledger() else { return };
+        let sql =
+            "SELECT content FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0";
+        let keys = ledger.prepare_cached(sql).and_then(|mut select| {
+            select.query_map([], |row| row.get::<_, [u8; 16]>(0))?.collect::<Result<Vec<_>, _>>()
+        });
+        for key in keys.expect("the ledger's requests") {
+            let key = IdempotencyKey::from_slice(&key).expect("16 bytes are a key").to_string();
+            if self.simulator.charged_under(&key) > 0 {
+                self.faults.push(format!("I2: {key} counts as never charged, and was charged"));
+            }
         }
     }
 

@@ -95,7 +95,7 @@ impl Stage {
         for book in &script.books {
             fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
         }
-        let onlooker = Onlooker::new(&folder.path().join("out"));
+        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone());
         let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
         Stage { script, folder, simulator, onlooker, wire, hands, audit, number: 0, died: Vec::new(), log: Vec::new() }
