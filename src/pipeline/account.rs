@@ -45,6 +45,10 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<Credits, Stop>, Error> {
         let beside = planted(Bug::BalanceBesideGate).then(|| Throttle::new(crew.campaign.service.rate, Bucket::Full));
         let permit = beside.as_ref().unwrap_or(&crew.throttle).admit().await;
         let before = crew.ledger.sums();
+        // The gate opens after a quarter of an hour, and the service may have asked for more meanwhile.
+        if let Some(until_us) = before.paused_until_us.filter(|until_us| *until_us > crew.clock.now_us()) {
+            return Ok(Err(Stop::PushedBack { until_us }));
+        }
         let exchange = crew.client.get(permit, Balance::PATH).await;
         if let Ok(reply) = &exchange.reply
             && !meet(crew, reply.simulated).await?
