@@ -5,6 +5,7 @@ use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
     Credits, IdempotencyKey, Mode, Receipt, RequestId,
     budget::{Allowance, Refusal},
+    clock::{APART_MAX_US, are_apart},
     planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, KeyAge, Move, Standing, State, next},
 };
@@ -13,9 +14,6 @@ use sha2::{Digest, Sha256};
 
 /// Nothing in doubt is sent again in the last two hours of its key's life.
 const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
-
-/// Beyond this two clocks say different things.
-const CLOCKS_APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 
 /// What arming a request needs to know.
 #[derive(Debug, Clone)]
@@ -68,7 +66,7 @@ impl RequestRow {
     /// known age: a person decides.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
-        if server_offset_us.is_some_and(|offset| offset.unsigned_abs() > CLOCKS_APART_MAX_US.unsigned_abs()) {
+        if server_offset_us.is_some_and(are_apart) {
             return KeyAge::Disputed;
         }
         let age_here = now_us.saturating_sub(first_armed_at);
@@ -78,7 +76,7 @@ impl RequestRow {
         };
         let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
         match age_here.max(age_there) {
-            age if (-CLOCKS_APART_MAX_US..life_us).contains(&age) => KeyAge::Alive,
+            age if (-APART_MAX_US..life_us).contains(&age) => KeyAge::Alive,
             _ => KeyAge::Over,
         }
     }

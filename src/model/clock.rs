@@ -46,6 +46,14 @@ impl Clock {
     }
 }
 
+/// Two clocks that differ by more than five minutes cannot both judge the age of a key.
+pub const APART_MAX_US: i64 = 5 * 60 * 1_000_000;
+
+/// Whether a difference of two clocks, in microseconds, is more than that.
+pub fn are_apart(offset_us: i64) -> bool {
+    offset_us.unsigned_abs() > APART_MAX_US.unsigned_abs()
+}
+
 /// A moment as a person here reads it.
 pub fn local_time(at_us: i64) -> String {
     match Timestamp::from_microsecond(at_us) {

@@ -10,6 +10,7 @@ use crate::{
     ledger::Sums,
     model::{
         Clock, Credits, Stop,
+        clock::are_apart,
         planted::{Bug, planted},
     },
     throttle::{Bucket, Throttle},
@@ -19,8 +20,6 @@ use std::time::Duration;
 
 /// Tries of one reading.
 const TRIES_MAX: u32 = 6;
-/// Beyond this the ages of keys cannot be judged.
-const CLOCK_APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 
 /// What one look at the account came to.
 enum Look {
@@ -140,9 +139,7 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Cre
 /// The ages of requests in doubt cannot be judged by two clocks that disagree.
 pub fn clocks_agree(sums: &Sums) -> Result<(), Stop> {
     match sums.server_offset_us {
-        Some(offset) if offset.saturating_abs() > CLOCK_APART_MAX_US => {
-            Err(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 })
-        }
+        Some(offset) if are_apart(offset) => Err(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 }),
         _ => Ok(()),
     }
 }
