@@ -8,6 +8,10 @@ mod requests;
 mod schedule;
 
 use proptest::test_runner::Config;
+use rescreen::model::{
+    Credits,
+    state::{Hold, Move, Standing},
+};
 use std::{
     process::Command,
     time::{Instant, SystemTime},
@@ -17,6 +21,26 @@ use std::{
 fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     Config { cases: asked.unwrap_or(cases), failure_persistence: None, ..Config::default() }
+}
+
+/// Where a request stands after a move, as the ledger applies it, and the credits it is charged.
+fn moved(before: &Standing, step: &Move) -> (Standing, u64) {
+    let (held, charge) = match step.hold {
+        Hold::Keep => (before.held, 0),
+        Hold::Take => (before.price, 0),
+        Hold::Release => (Credits::ZERO, 0),
+        Hold::Charge(charge) => (Credits::ZERO, charge.0),
+    };
+    let standing = Standing {
+        state: step.state,
+        unproven: step.unproven,
+        generation: before.generation + u32::from(step.next_generation),
+        cached_refusals: before.cached_refusals + u32::from(step.cached_refusal),
+        held,
+        price: before.price,
+        possibly_charged: step.possibly_charged,
+    };
+    (standing, charge)
 }
 
 /// The properties by what one of their cases costs: of so many cases of a key, one is tried here.

@@ -1,12 +1,12 @@
 //! The state machine beside a second one that was written apart: it keeps no state, only what happened to a request, and
 //! works out from that where the request stands, what it holds and what may be done. Both must agree at every step.
 
-use super::cases;
 use super::requests::turns;
+use super::{cases, moved};
 use proptest::prelude::*;
 use rescreen::model::{
     Credits, Mode,
-    state::{Event, Hold, KeyAge, Outcome, Standing, State, next},
+    state::{Event, KeyAge, Outcome, Standing, State, next},
 };
 
 const PRICE: u64 = 5;
@@ -129,22 +129,9 @@ impl Kept {
     fn takes(&mut self, event: Event) -> bool {
         let before = self.standing;
         let Ok(step) = next(&before, event) else { return false };
-        let (held, charge) = match step.hold {
-            Hold::Keep => (before.held, 0),
-            Hold::Take => (before.price, 0),
-            Hold::Release => (Credits::ZERO, 0),
-            Hold::Charge(charge) => (Credits::ZERO, charge.0),
-        };
+        let (after, charge) = moved(&before, &step);
         self.charged += charge;
-        self.standing = Standing {
-            state: step.state,
-            unproven: step.unproven,
-            generation: before.generation + u32::from(step.next_generation),
-            cached_refusals: before.cached_refusals + u32::from(step.cached_refusal),
-            held,
-            price: before.price,
-            possibly_charged: step.possibly_charged,
-        };
+        self.standing = after;
         true
     }
 }

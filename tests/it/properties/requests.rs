@@ -1,11 +1,11 @@
 //! The state machine against a reference that knows the truth it cannot see: what the service really charged. The service
 //! keeps its promise, one charge a key, and any outcome may come at any time. Written without the machine's own table.
 
-use super::cases;
+use super::{cases, moved};
 use proptest::{collection::vec, prelude::*};
 use rescreen::model::{
     Credits, Mode,
-    state::{Event, Hold, KeyAge, Outcome, Standing, State, next},
+    state::{Event, KeyAge, Outcome, Standing, State, next},
 };
 
 const PRICE: u64 = 5;
@@ -115,12 +115,7 @@ impl Truth {
             }
             _ => {}
         }
-        let (held, charge) = match step.hold {
-            Hold::Keep => (before.held, 0),
-            Hold::Take => (before.price, 0),
-            Hold::Release => (Credits::ZERO, 0),
-            Hold::Charge(charge) => (Credits::ZERO, charge.0),
-        };
+        let (after, charge) = moved(&before, &step);
         self.charged += charge;
         if step.next_generation {
             let by_word = turn.event == Event::SendAgain;
@@ -131,15 +126,7 @@ impl Truth {
             self.sent_again += u64::from(by_word);
             self.charged_under_key = false;
         }
-        self.standing = Standing {
-            state: step.state,
-            unproven: step.unproven,
-            generation: before.generation + u32::from(step.next_generation),
-            cached_refusals: before.cached_refusals + u32::from(step.cached_refusal),
-            held,
-            price: before.price,
-            possibly_charged: step.possibly_charged,
-        };
+        self.standing = after;
         self.holds(&before, turn.event)
     }
 

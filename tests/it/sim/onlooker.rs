@@ -18,6 +18,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 #[derive(Clone)]
 pub struct Onlooker(Arc<Mutex<Seen>>);
@@ -153,7 +154,9 @@ impl Seen {
     }
 
     fn submitted(&mut self, key: &str, body: &[u8]) {
-        let Some(bytes) = key_bytes(key) else { return self.faults.push(format!("I4: `{key}` is no key")) };
+        let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
+            return self.faults.push(format!("I4: `{key}` is no key"));
+        };
         let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
             let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
                        WHERE coalesce(key, content) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
@@ -197,11 +200,4 @@ impl Seen {
         }
         self.parts.insert(file);
     }
-}
-
-/// The 16 bytes of a key in its hyphenated form.
-fn key_bytes(key: &str) -> Option<Vec<u8>> {
-    let digits: String = key.chars().filter(|digit| *digit != '-').collect();
-    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
-    (digits.len() == 32).then(|| (0..16).map(|at| pair(2 * at)).collect())?
 }
