@@ -143,11 +143,15 @@ impl Reading {
         after: RequestId,
         count: usize,
     ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT id, sold FROM request WHERE state = ?1 AND state <> 10 AND id > ?2 ORDER BY id LIMIT ?3",
-        )?;
-        let found = select
-            .query_map(params![state.code(), after.0, count as i64], |row| Ok((RequestId(row.get(0)?), row.get(1)?)))?;
+        // The state stands in the text: bound, SQLite would plan the statement anew for each state, to learn whether its
+        // partial index serves.
+        let state = state.code();
+        let sql = format!(
+            "SELECT id, sold FROM request WHERE state = {state} AND state <> 10 AND id > ?1 ORDER BY id LIMIT ?2"
+        );
+        let mut select = self.conn.prepare_cached(&sql)?;
+        let found =
+            select.query_map(params![after.0, count as i64], |row| Ok((RequestId(row.get(0)?), row.get(1)?)))?;
         Ok(found.collect::<Result<_, _>>()?)
     }
 

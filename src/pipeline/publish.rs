@@ -95,15 +95,14 @@ impl Publisher {
         // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
-        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest());
         let reading = Reading::open(self.ledger.path())?;
+        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
         for part in reading.parts()? {
             if part.written.is_none() || !self.out.join(&part.path).exists() {
                 self.write_part(&reading, &part)?;
             }
         }
-        drop(reading);
-        let manifest = early.unwrap_or_else(|| self.manifest())?;
+        let manifest = early.unwrap_or_else(|| self.manifest(&reading))?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
         Ok(manifest)
@@ -139,12 +138,11 @@ impl Publisher {
     }
 
     /// The manifest of one moment of the ledger, with its snapshots written.
-    fn manifest(&self) -> Result<Manifest, Error> {
-        let reading = Reading::open(self.ledger.path())?;
+    fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
         reading.hold_still()?;
         let mode = self.mode(reading.sums()?.simulated);
         let number = next_snapshot(&self.out)?;
-        let mut datasets = self.results(&reading)?;
+        let mut datasets = self.results(reading)?;
         datasets.push(self.snapshot(DatasetKind::Failures, number, |each| {
             reading.failed_asks(|ask| each(self.failure_row(mode, &ask)?))
         })?);
@@ -154,8 +152,8 @@ impl Publisher {
         datasets.push(self.snapshot(DatasetKind::Skipped, number, |each| {
             reading.skipped_asks(|ask| each(self.skipped_row(mode, &ask)?))
         })?);
-        let totals = self.totals(&reading)?;
-        let input = input(&reading)?;
+        let totals = self.totals(reading)?;
+        let input = input(reading)?;
         let complete = input.sources.iter().all(|source| source.complete)
             && !input.sources.is_empty()
             && totals.iter().all(|totals| totals.pending == 0 || planted(Bug::CompleteTooSoon));
