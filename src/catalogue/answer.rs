@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     fn column(kind: ColumnKind, pointer: &str) -> ColumnSpec {
-        ColumnSpec { name: "c".into(), pointers: vec![pointer.into()], kind, assumed: false }
+        ColumnSpec { name: "c".into(), pointers: vec![pointer.into()], kind, assumed: false, expect: None }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The declaration of a check: everything the project knows about one thing the service sells, as data. Mapping, client,
 //! sink, simulator and `rescreen checks` all read it, and a campaign file may hold whole declarations in the same format.
 
+use super::ExpectSpec;
 use crate::model::{
     Credits, Verdict,
     field::{FieldKind, LetterCase},
@@ -64,6 +65,13 @@ impl Routes {
             (Spelling::Alternate, Some(alternate)) => alternate,
             _ => &self.guide,
         }
+    }
+}
+
+impl Declaration {
+    /// The result columns that rows may expect something of.
+    pub fn expectations(&self) -> impl Iterator<Item = (&ColumnSpec, &ExpectSpec)> {
+        self.answer.columns.iter().filter_map(|column| Some((column, column.expect.as_ref()?)))
     }
 }
 
@@ -175,6 +183,9 @@ pub struct ColumnSpec {
     pub kind: ColumnKind,
     #[serde(default)]
     pub assumed: bool,
+    /// Where rows may say what they expect here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<ExpectSpec>,
 }
 
 /// The type of a result column.

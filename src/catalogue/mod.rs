@@ -3,12 +3,14 @@
 
 mod answer;
 mod declaration;
+mod expectation;
 
 pub use answer::ColumnValue;
 pub use declaration::{
     AnswerSpec, ColumnKind, ColumnSpec, Declaration, FieldRule, FieldSpec, Finding, Flow, Routes, Spelling,
     VerdictRule, VerdictSpec,
 };
+pub use expectation::{Compare, ExpectSpec};
 
 use crate::model::{Verdict, nearest::hint};
 use std::collections::BTreeMap;
@@ -97,12 +99,32 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     for column in &declaration.answer.columns {
         is_identifier(&column.name, '_').map_err(|fault| format!("column `{}`: {fault}", column.name))?;
     }
+    check_expectations(declaration)?;
     if declaration.verdict.otherwise.verdict == Verdict::Clear {
         return Err("verdict.otherwise: what no rule knows is never `clear`; `review` is usual".to_owned());
     }
     let findings = declaration.verdict.rules.iter().map(|rule| &rule.finding);
     for finding in findings.chain([&declaration.verdict.otherwise.finding]) {
         is_identifier(finding, '_').map_err(|fault| format!("finding `{finding}`: {fault}"))?;
+    }
+    Ok(())
+}
+
+/// What may be expected has a name of its own and a type whose values are the same or not.
+fn check_expectations(declaration: &Declaration) -> Result<(), String> {
+    let mut names: Vec<&str> = Vec::new();
+    for (column, expect) in declaration.expectations() {
+        let (name, column_name) = (&expect.name, &column.name);
+        is_identifier(name, '_').map_err(|fault| format!("column `{column_name}`, expect `{name}`: {fault}"))?;
+        if names.contains(&name.as_str()) {
+            return Err(format!("two columns are expected as `{name}`"));
+        }
+        if matches!(column.kind, ColumnKind::Number | ColumnKind::Count | ColumnKind::Json) {
+            return Err(format!(
+                "column `{column_name}`: expected a text, integer, boolean or date where one may be expected"
+            ));
+        }
+        names.push(name);
     }
     Ok(())
 }

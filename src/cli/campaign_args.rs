@@ -188,8 +188,7 @@ impl CampaignArgs {
 
 fn picked(known: &[CheckTable], name: &str) -> CheckTable {
     let is_called = |table: &&CheckTable| table.name.as_deref().unwrap_or(&table.check) == name;
-    let new = || CheckTable { check: name.to_owned(), name: None, when: None, fields: Default::default() };
-    known.iter().find(is_called).cloned().unwrap_or_else(new)
+    known.iter().find(is_called).cloned().unwrap_or_else(|| CheckTable::of(name))
 }
 
 /// Feeds `FIELD` of the one check, or `NAME.FIELD` of that check.

@@ -101,9 +101,11 @@ fn detail(declaration: &Declaration) -> String {
             format!("{}{}", field.doc, assumed(field.assumed)),
         ]);
     }
-    let mut columns = table(&["result column", "from"]);
+    let mut columns = table(&["result column", "from", "a row may expect it as"]);
     for column in &declaration.answer.columns {
-        columns.add_row([column.name.clone(), format!("{}{}", column.pointers.join(" or "), assumed(column.assumed))]);
+        let expect = column.expect.as_ref().map(|expect| format!("expect.{}", expect.name)).unwrap_or_default();
+        let from = format!("{}{}", column.pointers.join(" or "), assumed(column.assumed));
+        columns.add_row([column.name.clone(), from, expect]);
     }
     let mut verdicts = table(&["verdict", "finding"]);
     for rule in &declaration.verdict.rules {
@@ -111,6 +113,9 @@ fn detail(declaration: &Declaration) -> String {
     }
     let otherwise = &declaration.verdict.otherwise;
     verdicts.add_row([otherwise.verdict.as_str(), otherwise.finding.as_str()]);
+    for (_, expect) in declaration.expectations() {
+        verdicts.add_row(["review".to_owned(), format!("{0}_mismatch, {0}_not_stated", expect.name)]);
+    }
     format!(
         "{}: {}\nroute {} (alternate {alternate}) · {flow} · a key lives {} h · price {price}\n\n{fields}\n\n{columns}\n\n{verdicts}{}",
         declaration.name,

@@ -17,6 +17,8 @@ pub struct AskView<'a> {
     pub source: &'a str,
     pub row: &'a TakenRow,
     pub fate: AskFate,
+    /// What the row expects of the answer, JSON.
+    pub expected: Option<String>,
 }
 
 /// Where an ask has come to.
@@ -106,7 +108,7 @@ impl Reading {
                     ask.id = request.first_ask,
                     coalesce(answer.http_status, (SELECT http_status FROM attempt WHERE attempt.request = request.id
                                                   AND number = request.attempts)),
-                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id
+                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -144,7 +146,8 @@ fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [TakenRow]) -> Result
         (None, Some(reason)) => AskFate::Skipped(reason),
         (None, None) => AskFate::Request(Box::new(request_view(row)?)),
     };
-    Ok(AskView { id: row.get(24)?, check_use: row.get(2)?, source, row: taken.get(place).ok_or_else(missing)?, fate })
+    let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
+    Ok(AskView { id, check_use, source, row: taken.get(place).ok_or_else(missing)?, fate, expected })
 }
 
 fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {

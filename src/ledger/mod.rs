@@ -31,7 +31,7 @@ pub use writer::{Ledger, Seat};
 use std::path::PathBuf;
 
 /// The version of the schema. A ledger of another version is refused, never converted in passing.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// What stops a run at the ledger.
 #[derive(Debug, thiserror::Error)]

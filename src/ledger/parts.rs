@@ -2,7 +2,10 @@
 //! that it is whole is durable before the manifest names it.
 
 use super::{Ledger, LedgerError, store::Store};
-use crate::model::planted::{Bug, planted};
+use crate::model::{
+    Verdict,
+    planted::{Bug, planted},
+};
 use rusqlite::{OptionalExtension, params};
 use std::collections::BTreeMap;
 
@@ -38,11 +41,19 @@ impl Ledger {
         self.write_blocking(move |store| cut(store, &plan))
     }
 
-    /// Notes that a part's file is whole.
-    pub fn part_written(&self, part: i64, bytes: u64, sha256: String) -> Result<(), LedgerError> {
+    /// Notes that a part's file is whole, and its rows by verdict.
+    pub fn part_written(
+        &self,
+        part: i64,
+        bytes: u64,
+        sha256: String,
+        verdicts: &BTreeMap<Verdict, u64>,
+    ) -> Result<(), LedgerError> {
+        let words: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
+        let verdicts = serde_json::to_string(&words).expect("words and numbers");
         self.write_blocking(move |store| {
-            let sql = "UPDATE part SET bytes = ?2, sha256 = ?3 WHERE id = ?1";
-            store.conn.execute(sql, params![part, bytes as i64, sha256])?;
+            let sql = "UPDATE part SET bytes = ?2, sha256 = ?3, verdicts = ?4 WHERE id = ?1";
+            store.conn.execute(sql, params![part, bytes as i64, sha256, verdicts])?;
             Ok(())
         })
     }

@@ -199,23 +199,21 @@ impl Reading {
                          WHEN ask.skipped IS NOT NULL THEN 'skipped'
                          WHEN ask.part IS NOT NULL THEN 'results'
                          ELSE 'pending' END AS place,
-                    request.verdict, count(*)
-             FROM ask LEFT JOIN request ON request.id = ask.request GROUP BY 1, 2, 3",
+                    count(*)
+             FROM ask LEFT JOIN request ON request.id = ask.request GROUP BY 1, 2",
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let of_check = counts.entry(row.get(0)?).or_default();
-            let count = row.get::<_, i64>(3)?.unsigned_abs();
+            let count = row.get::<_, i64>(2)?.unsigned_abs();
             match row.get_ref(1)?.as_str().unwrap_or_default() {
                 "failures" => of_check.failures += count,
                 "skipped" => of_check.skipped += count,
                 "pending" => of_check.pending += count,
-                _ => {
-                    of_check.results += count;
-                    *of_check.by_verdict.entry(row.get(2)?).or_default() += count;
-                }
+                _ => of_check.results += count,
             }
         }
+        self.count_verdicts(&mut counts)?;
         let mut select = self.conn.prepare(
             "SELECT ask.check_use, sum(request.charged) FROM request
              JOIN ask ON ask.id = request.first_ask
@@ -226,6 +224,24 @@ impl Reading {
             counts.entry(row.get(0)?).or_default().credits = Credits(row.get::<_, i64>(1)?.unsigned_abs());
         }
         Ok(counts)
+    }
+}
+
+impl Reading {
+    /// Verdicts are those of the rows as they were written: what a row expected of its answer is part of them.
+    fn count_verdicts(&self, counts: &mut BTreeMap<Option<i64>, Counts>) -> Result<(), LedgerError> {
+        let mut select = self.conn.prepare("SELECT check_use, verdicts FROM part WHERE verdicts IS NOT NULL")?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let verdicts: BTreeMap<String, u64> = serde_json::from_str(row.get_ref(1)?.as_str().unwrap_or_default())
+                .map_err(|error| LedgerError::Damaged(format!("the verdicts of a part: {error}")))?;
+            let of_check = counts.entry(Some(row.get(0)?)).or_default();
+            for (verdict, count) in verdicts {
+                let sum = of_check.by_verdict.entry(verdict).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+        Ok(())
     }
 }
 

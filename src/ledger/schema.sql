@@ -1,4 +1,4 @@
--- The ledger, version 1. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger, version 2. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,
@@ -47,7 +47,8 @@ CREATE TABLE ask (
     request   INTEGER REFERENCES request (id),
     failure   TEXT,                -- JSON
     skipped   TEXT,
-    part      INTEGER              -- the result part that holds it
+    part      INTEGER,             -- the result part that holds it
+    expected  TEXT                 -- what the row expects of the answer, JSON
 ) STRICT;
 CREATE INDEX ask_of_request ON ask (request) WHERE request IS NOT NULL;
 CREATE INDEX ask_failed ON ask (id) WHERE failure IS NOT NULL;
@@ -115,7 +116,8 @@ CREATE TABLE part (
     rows      INTEGER NOT NULL,
     path      TEXT NOT NULL,
     bytes     INTEGER,                     -- NULL until the file is whole
-    sha256    TEXT
+    sha256    TEXT,
+    verdicts  TEXT                 -- JSON: rows by verdict, once the file is whole
 ) STRICT;
 
 -- Decisions of a person: who, when, why.

@@ -49,7 +49,14 @@ pub struct TakenRow {
 
 /// What became of an ask when its row was taken.
 pub enum Fate {
-    Request { key: IdempotencyKey, sold: String, fields: String, body: Vec<u8> },
+    Request {
+        key: IdempotencyKey,
+        sold: String,
+        fields: String,
+        body: Vec<u8>,
+        /// What the row expects of the answer, JSON; of the ask, not of the request.
+        expected: Option<String>,
+    },
     Failure(Failure),
     Skipped(String),
 }
@@ -232,7 +239,8 @@ fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerE
     store
         .conn
         .prepare_cached(
-            "INSERT INTO ask (id, split, place, check_use, request, failure, skipped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO ask (id, split, place, check_use, request, failure, skipped, expected)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             id,
@@ -241,7 +249,8 @@ fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerE
             ask.check_use,
             landed.request,
             landed.failure,
-            landed.skipped
+            landed.skipped,
+            landed.expected
         ])?;
     Ok(())
 }
@@ -251,13 +260,15 @@ struct Landed<'a> {
     request: Option<i64>,
     failure: Option<String>,
     skipped: Option<&'a str>,
+    expected: Option<&'a str>,
 }
 
 fn land<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<Landed<'a>, LedgerError> {
-    let nowhere = Landed { request: None, failure: None, skipped: None };
+    let nowhere = Landed { request: None, failure: None, skipped: None, expected: None };
     Ok(match fate {
-        Fate::Request { key, sold, fields, body } => {
-            Landed { request: Some(take_request(store, ask, key, sold, fields, body)?), ..nowhere }
+        Fate::Request { key, sold, fields, body, expected } => {
+            let request = Some(take_request(store, ask, key, sold, fields, body)?);
+            Landed { request, expected: expected.as_deref(), ..nowhere }
         }
         Fate::Failure(failure) => {
             Landed { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
@@ -275,8 +286,9 @@ fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
         store.sums.skipped += u64::from(landed.skipped.is_some());
         store.sums.completed_at_us = None;
     }
-    let sql = "UPDATE ask SET request = ?2, failure = ?3, skipped = ?4 WHERE id = ?1";
-    store.conn.prepare_cached(sql)?.execute(params![ask, landed.request, landed.failure, landed.skipped])?;
+    let sql = "UPDATE ask SET request = ?2, failure = ?3, skipped = ?4, expected = ?5 WHERE id = ?1";
+    let Landed { request, failure, skipped, expected } = landed;
+    store.conn.prepare_cached(sql)?.execute(params![ask, request, failure, skipped, expected])?;
     Ok(())
 }
 

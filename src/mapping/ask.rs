@@ -31,6 +31,8 @@ pub struct AskRequest {
     pub fields: Map<String, Value>,
     /// The check's place in the campaign, from 0.
     pub check_index: usize,
+    /// What the row expects of the answer: in neither body nor key.
+    pub expected: Map<String, Value>,
 }
 
 impl fmt::Debug for AskRequest {
@@ -52,7 +54,7 @@ impl AskRequest {
         let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
         let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
         let body = body(frame.mode, declaration, &fields);
-        AskRequest { key, body, fields, check_index }
+        AskRequest { key, body, fields, check_index, expected: Map::new() }
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) struct BoundCheck {
     pub when: Option<(Arc<Condition>, String)>,
     /// In the order of the declaration.
     pub fields: Vec<BoundField>,
+    pub expects: Vec<(Arc<FieldSpec>, BoundField)>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,7 +77,8 @@ impl Bound {
     pub fn feeds(&self) -> Vec<Feed> {
         let mut feeds = Vec::new();
         for check in &self.checks {
-            for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
+            let expected = check.expects.iter().map(|(spec, field)| (&**spec, field));
+            for (spec, field) in check.declaration.fields.iter().zip(&check.fields).chain(expected) {
                 let from = match (&field.feed, &spec.default) {
                     (BoundFeed::Column { name, .. }, _) => format!("column `{name}`"),
                     (BoundFeed::Template(_), _) => "template".to_owned(),
@@ -122,7 +124,12 @@ impl Binder<'_> {
         for (spec, source) in planned.declaration.fields.iter().zip(&planned.sources) {
             fields.push(self.field(&planned.name, spec, source.as_ref())?);
         }
+        let expects = planned.expects.iter().map(|(spec, source)| {
+            let field = self.field(&planned.name, spec, Some(source))?;
+            Ok((Arc::clone(spec), field))
+        });
         Ok(BoundCheck {
+            expects: expects.collect::<Result<_, MappingError>>()?,
             name: planned.name.clone(),
             declaration: planned.declaration.clone(),
             when: planned.when.clone(),

@@ -12,6 +12,8 @@ pub enum MappingError {
     DuplicateName { name: String },
     #[error("check `{check}` has no field `{field}`{hint}")]
     UnknownField { check: String, field: String, hint: String },
+    #[error("check `{check}` has nothing to expect called `{name}`{hint}")]
+    UnknownExpectation { check: String, name: String, hint: String },
     #[error("check `{check}`, {place}: {fault}")]
     Template { check: String, place: String, fault: TemplateError },
     #[error("check `{check}`, the constant of field `{field}`: {fault}")]

@@ -5,6 +5,7 @@ use super::{
     AskRequest, Bound, Mapped,
     bind::{BoundCheck, BoundFeed, BoundField},
     error::MappingError,
+    expect,
 };
 use crate::{
     catalogue::FieldSpec,
@@ -60,13 +61,16 @@ impl Filling<'_> {
                 Err(fault) => return self.outcome(self.fault(fault, check, "when")),
             }
         }
-        match self.fields(check) {
-            Ok(fields) => {
-                let declaration = &check.declaration;
-                Ok(Mapped::Ask(AskRequest::new(&self.bound.frame, declaration, fields, index)))
-            }
+        match self.request(index, check) {
+            Ok(request) => Ok(Mapped::Ask(request)),
             Err(unfilled) => self.outcome(unfilled),
         }
+    }
+
+    fn request(&self, index: usize, check: &BoundCheck) -> Result<AskRequest, Unfilled> {
+        let (fields, expected) = (self.fields(check)?, self.expected(check)?);
+        let request = AskRequest::new(&self.bound.frame, &check.declaration, fields, index);
+        Ok(AskRequest { expected, ..request })
     }
 
     fn outcome(&self, unfilled: Unfilled) -> Result<Mapped, MappingError> {
@@ -87,6 +91,17 @@ impl Filling<'_> {
             rule.check(&fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
         }
         Ok(fields)
+    }
+
+    /// What the row expects of the answer.
+    fn expected(&self, check: &BoundCheck) -> Result<Map<String, Value>, Unfilled> {
+        let mut expected = Map::new();
+        for (spec, field) in &check.expects {
+            if let Some(value) = self.field(check, spec, field)? {
+                expected.insert(expect::name_of(spec).to_owned(), value);
+            }
+        }
+        Ok(expected)
     }
 
     /// The value of a field as it will be sent; `None` leaves it out, or to the declaration's default.

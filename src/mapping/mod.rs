@@ -10,6 +10,7 @@
 mod ask;
 mod bind;
 mod error;
+mod expect;
 mod feed;
 mod fill;
 mod matching;
@@ -41,6 +42,8 @@ pub struct CheckUse {
     pub when: Option<String>,
     /// What feeds which field. Fields not named here are matched with columns by name and synonym.
     pub fields: BTreeMap<String, FieldSource>,
+    /// What rows expect of the answer, by the names the declaration gives its columns for that.
+    pub expect: BTreeMap<String, FieldSource>,
 }
 
 impl CheckUse {
@@ -101,6 +104,8 @@ struct PlannedCheck {
     when: Option<(Arc<Condition>, String)>,
     /// In the order of the declaration; `None` is to be matched by name.
     sources: Vec<Option<Source>>,
+    /// In the order of the declaration.
+    expects: Vec<(Arc<FieldSpec>, Source)>,
 }
 
 /// A field's source, compiled.
@@ -162,22 +167,27 @@ fn plan(catalogue: &Catalogue, check_use: &CheckUse, templates: &Templates) -> R
         let condition = templates.condition(text).map_err(misplaced("when".to_owned()))?;
         when = Some((Arc::new(condition), text.clone()));
     }
+    let source = |field: &FieldSpec, source: &FieldSource| match source {
+        FieldSource::Column(column) => Ok(Source::Column(column.clone())),
+        FieldSource::Template(text) => {
+            let template = templates.compile(text).map_err(misplaced(format!("field `{}`", field.name)))?;
+            Ok(Source::Template(Arc::new(template)))
+        }
+        FieldSource::Constant(value) => {
+            let refused = |fault| MappingError::Constant { check: name.clone(), field: field.name.clone(), fault };
+            constant(field, value).map(Source::Constant).map_err(refused)
+        }
+    };
     let mut sources = Vec::with_capacity(declaration.fields.len());
     for field in &declaration.fields {
-        sources.push(match check_use.fields.get(&field.name) {
-            None => None,
-            Some(FieldSource::Column(column)) => Some(Source::Column(column.clone())),
-            Some(FieldSource::Template(text)) => {
-                let template = templates.compile(text).map_err(misplaced(format!("field `{}`", field.name)))?;
-                Some(Source::Template(Arc::new(template)))
-            }
-            Some(FieldSource::Constant(value)) => {
-                let refused = |fault| MappingError::Constant { check: name.clone(), field: field.name.clone(), fault };
-                Some(Source::Constant(constant(field, value).map_err(refused)?))
-            }
-        });
+        sources.push(check_use.fields.get(&field.name).map(|given| source(field, given)).transpose()?);
     }
-    Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources })
+    let mut expects = Vec::with_capacity(check_use.expect.len());
+    for field in expect::fields(declaration, &name, &check_use.expect)? {
+        let given = &check_use.expect[expect::name_of(&field)];
+        expects.push((Arc::new(field.clone()), source(&field, given)?));
+    }
+    Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources, expects })
 }
 
 /// A constant as it will be sent, or what was expected.

@@ -329,7 +329,8 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
             check: table.check.clone(),
             name: table.name.clone(),
             when: table.when.clone(),
-            fields: table.fields.clone().into_iter().collect(),
+            fields: table.fields.clone(),
+            expect: table.expect.clone(),
         })
     };
     file.checks.iter().map(check_use).collect()

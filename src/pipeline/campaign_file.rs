@@ -147,6 +147,17 @@ pub struct CheckTable {
     pub when: Option<String>,
     #[serde(default)]
     pub fields: BTreeMap<String, FieldSource>,
+    /// What rows expect of the answer: compared here, free, and not in the key.
+    #[serde(default)]
+    pub expect: BTreeMap<String, FieldSource>,
+}
+
+impl CheckTable {
+    /// A check under its own name, on every row, its fields matched with columns by name.
+    pub fn of(check: &str) -> CheckTable {
+        let (fields, expect) = Default::default();
+        CheckTable { check: check.to_owned(), name: None, when: None, fields, expect }
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -339,6 +339,7 @@ pub fn fate(sold: &str, mapped: Mapped) -> Fate {
             sold: sold.to_owned(),
             fields: serde_json::Value::Object(ask.fields).to_string(),
             body: ask.body,
+            expected: (!ask.expected.is_empty()).then(|| serde_json::Value::Object(ask.expected).to_string()),
         },
     }
 }

@@ -14,6 +14,7 @@ mod judge;
 mod next_step;
 mod plan;
 mod prepare;
+mod project;
 mod publish;
 mod publishing;
 mod remap;

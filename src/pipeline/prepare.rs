@@ -6,7 +6,7 @@ use super::{
     flight::{Crew, Sold},
     intake::Intake,
     judge::Judge,
-    publish::Layout,
+    project::Layout,
     remap::remap,
     run::blocking,
 };
@@ -100,14 +100,17 @@ impl Prepared {
     /// The checks of the campaign as the ledger records them.
     pub(super) fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
         let row = |one: &crate::mapping::CheckUse| {
-            let answer = &self.campaign.catalogue.get(&one.check)?.answer;
+            let declaration = self.campaign.catalogue.get(&one.check)?;
+            let answer = &declaration.answer;
+            let expected = declaration.expectations().filter(|(_, expect)| one.expect.contains_key(&expect.name));
             let layout = Layout {
                 format: self.campaign.format,
                 carry: self.campaign.carry.clone(),
                 columns: answer.columns.clone(),
                 payload: answer.payload.clone(),
+                expects: expected.map(|(_, expect)| expect.name.clone()).collect(),
             };
-            crate::sink::results_schema(&layout.carry, &layout.columns)?;
+            layout.schema()?;
             let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
             Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
         };

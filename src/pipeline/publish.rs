@@ -1,25 +1,19 @@
 //! Publishing: settled asks → rows → parts → manifest. What a part holds is in the ledger before it is written, the
 //! manifest is written last, and everything here can be done again at any time with the same result.
 
-use super::campaign::Campaign;
+use super::{campaign::Campaign, project::Projector};
 use crate::{
-    catalogue::ColumnSpec,
     error::Error,
-    ledger::{AskFate, AskView, Ledger, Part as LedgerPart, PartPlan, Reading, RequestView},
+    ledger::{Ledger, Part as LedgerPart, PartPlan, Reading},
     model::{
-        Credits, Failure, FailureCode, Stage, Verdict,
+        Credits, Verdict,
         planted::{Bug, planted},
-        row::find_column,
-        state::State,
     },
     sink::{
-        self, AnswerSource, CheckTotals, Dataset, DatasetKind, FailureRow, Head, InputTotals, JsonlRows,
-        MANIFEST_VERSION, Manifest, OutputFormat, OutputMode, Part, PendingReason, PendingRow, ResultRow, Schema,
-        SkippedRow, SourceTotals, TableWriter,
+        self, CheckTotals, Dataset, DatasetKind, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest, OutputFormat,
+        OutputMode, Part, Schema, SourceTotals, TableWriter,
     },
 };
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::{
     collections::BTreeMap,
     io::Write,
@@ -30,34 +24,15 @@ use std::{
 /// Rows a result part holds at most.
 pub const PART_ROWS_MAX: u64 = 50_000;
 
-/// The shape of a check's results, fixed at its first use and kept in the ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
-    /// One campaign, one format: half of the parts in another would be missing from every glob.
-    pub format: OutputFormat,
-    pub carry: Vec<String>,
-    pub columns: Vec<ColumnSpec>,
-    /// JSON pointers to the part of an answer the columns read.
-    pub payload: Vec<String>,
-}
-
-/// A check of the campaign as publishing knows it.
-struct Published {
-    name: String,
-    layout: Layout,
-    key_life_hours: u32,
-}
-
 /// Publishes one ledger into one folder.
 pub struct Publisher {
     ledger: Arc<Ledger>,
     out: PathBuf,
     format: OutputFormat,
-    campaign: String,
+    projector: Projector,
     mode: crate::model::Mode,
     /// A rehearsal is one from its first output, also before the simulator was met.
     rehearsal: bool,
-    checks: BTreeMap<i64, Published>,
     tap: Mutex<Option<Tap>>,
 }
 
@@ -66,21 +41,14 @@ pub type Tap = Box<dyn Write + Send>;
 
 impl Publisher {
     pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, tap: Option<Tap>) -> Result<Publisher, Error> {
-        let uses = Reading::open(ledger.path())?.check_uses()?;
-        let checks = uses.into_iter().map(|(id, row)| {
-            let damaged = |error| crate::ledger::LedgerError::Damaged(format!("the layout of a check: {error}"));
-            let layout = serde_json::from_str(&row.layout).map_err(damaged)?;
-            let key_life_hours = campaign.catalogue.get(&row.sold).map_or(72, |declaration| declaration.key_life_hours);
-            Ok((id, Published { name: row.name, layout, key_life_hours }))
-        });
+        let projector = Projector::new(campaign, Reading::open(ledger.path())?.check_uses()?)?;
         Ok(Publisher {
             ledger,
             out: campaign.out.clone(),
             format: campaign.format,
-            campaign: campaign.name.clone(),
+            projector,
             mode: campaign.mode,
             rehearsal: campaign.service.simulate && !planted(Bug::RehearsalUnnamed),
-            checks: checks.collect::<Result<_, Error>>()?,
             tap: Mutex::new(tap),
         })
     }
@@ -90,7 +58,7 @@ impl Publisher {
         sink::create_folder(&self.out)?;
         sink::write_readme(&self.out)?;
         let extension = self.format.extension().to_owned();
-        let folders: BTreeMap<i64, String> = self.checks.iter().map(|(id, check)| (*id, check.name.clone())).collect();
+        let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
         // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
@@ -113,15 +81,18 @@ impl Publisher {
     }
 
     fn write_part(&self, reading: &Reading, part: &LedgerPart) -> Result<(), Error> {
-        let check = self.check(Some(part.check_use))?;
+        let check = self.projector.check(Some(part.check_use))?;
         let mode = self.mode(reading.sums()?.simulated);
-        let schema = sink::results_schema(&check.layout.carry, &check.layout.columns)?;
+        let schema = check.schema()?;
+        let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
         let path = self.out.join(&part.path);
         let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tapped = tap.as_mut().map(|tap| JsonlRows::new(tap, &schema));
         reading.part_asks(part, |ask| -> Result<(), Error> {
-            let cells = self.result_row(check, mode, &ask)?.into_cells();
+            let row = self.projector.result_row(check, mode, &ask)?;
+            *verdicts.entry(row.verdict).or_default() += 1;
+            let cells = row.into_cells();
             if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
                 // Whoever read it went away; the part has every row all the same.
                 tapped = None;
@@ -133,7 +104,7 @@ impl Publisher {
             let fault = format!("part {} has {} rows, the ledger says {}", part.path, written.rows, part.rows);
             return Err(Error::Internal(fault));
         }
-        self.ledger.part_written(part.id, written.bytes, written.sha256)?;
+        self.ledger.part_written(part.id, written.bytes, written.sha256, &verdicts)?;
         Ok(())
     }
 
@@ -144,13 +115,13 @@ impl Publisher {
         let number = next_snapshot(&self.out)?;
         let mut datasets = self.results(reading)?;
         datasets.push(self.snapshot(DatasetKind::Failures, number, |each| {
-            reading.failed_asks(|ask| each(self.failure_row(mode, &ask)?))
+            reading.failed_asks(|ask| each(self.projector.failure_row(mode, &ask)?))
         })?);
         datasets.push(self.snapshot(DatasetKind::Pending, number, |each| {
-            reading.pending_asks(|ask| each(self.pending_row(mode, &ask)?))
+            reading.pending_asks(|ask| each(self.projector.pending_row(mode, &ask)?))
         })?);
         datasets.push(self.snapshot(DatasetKind::Skipped, number, |each| {
-            reading.skipped_asks(|ask| each(self.skipped_row(mode, &ask)?))
+            reading.skipped_asks(|ask| each(self.projector.skipped_row(mode, &ask)?))
         })?);
         let totals = self.totals(reading)?;
         let input = input(reading)?;
@@ -160,7 +131,7 @@ impl Publisher {
         Ok(Manifest {
             manifest_version: MANIFEST_VERSION,
             program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
-            campaign: self.campaign.clone(),
+            campaign: self.projector.campaign().to_owned(),
             mode,
             complete,
             format: self.format,
@@ -172,10 +143,10 @@ impl Publisher {
 
     fn results(&self, reading: &Reading) -> Result<Vec<Dataset>, Error> {
         let mut datasets: BTreeMap<i64, Dataset> = BTreeMap::new();
-        for (id, check) in &self.checks {
-            let schema = sink::results_schema(&check.layout.carry, &check.layout.columns)?.column_types();
+        for (id, check) in self.projector.checks() {
+            let schema = check.schema()?.column_types();
             let kind = DatasetKind::Results;
-            datasets.insert(*id, Dataset { kind, check: Some(check.name.clone()), schema, parts: Vec::new() });
+            datasets.insert(id, Dataset { kind, check: Some(check.name.clone()), schema, parts: Vec::new() });
         }
         for part in reading.parts()? {
             if let (Some(dataset), Some((bytes, sha256))) = (datasets.get_mut(&part.check_use), part.written) {
@@ -210,8 +181,8 @@ impl Publisher {
 
     fn totals(&self, reading: &Reading) -> Result<Vec<CheckTotals>, Error> {
         let counts = reading.counts()?;
-        let totals = self.checks.iter().map(|(id, check)| {
-            let counts = counts.get(&Some(*id)).cloned().unwrap_or_default();
+        let totals = self.projector.checks().map(|(id, check)| {
+            let counts = counts.get(&Some(id)).cloned().unwrap_or_default();
             CheckTotals {
                 check: check.name.clone(),
                 asks: counts.results + counts.failures + counts.pending + counts.skipped,
@@ -224,106 +195,6 @@ impl Publisher {
             }
         });
         Ok(totals.collect())
-    }
-
-    fn check(&self, check_use: Option<i64>) -> Result<&Published, Error> {
-        check_use
-            .and_then(|id| self.checks.get(&id))
-            .ok_or_else(|| Error::Internal("an ask of a check the campaign does not have".to_owned()))
-    }
-
-    fn head<'a>(&'a self, mode: OutputMode, ask: &AskView<'a>) -> Head<'a> {
-        Head {
-            campaign: &self.campaign,
-            mode,
-            check_name: self.check(ask.check_use).ok().map(|check| check.name.as_str()),
-            subject: ask.row.subject.as_deref(),
-            source: ask.source,
-            row_number: ask.row.row_number,
-        }
-    }
-
-    fn result_row<'a>(
-        &'a self,
-        check: &Published,
-        mode: OutputMode,
-        ask: &'a AskView<'a>,
-    ) -> Result<ResultRow<'a>, Error> {
-        let defect = || Error::Internal("a result without an answer".to_owned());
-        let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
-        let answer = request.answer.as_ref().ok_or_else(defect)?;
-        let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-        let payload = check.layout.payload.iter().find_map(|at| json.pointer(at).filter(|found| !found.is_null()));
-        let columns = &check.layout.columns;
-        Ok(ResultRow {
-            head: self.head(mode, ask),
-            verdict: answer.verdict,
-            finding: &answer.finding,
-            carried: check.layout.carry.iter().map(|column| carried(&ask.row.input, column)).collect(),
-            columns: columns.iter().map(|column| column.read(payload.unwrap_or(&Value::Null))).collect(),
-            completed_at_us: answer.completed_at_us,
-            credits: request.credits,
-            answer_source: if request.first { AnswerSource::Sent } else { AnswerSource::Duplicate },
-            request_id: answer.request_id.as_deref(),
-            idempotency_key: request.key,
-            http_status: request.http_status,
-            attempts: request.attempts,
-            latency_ms: Some(answer.latency_ms),
-            requested_at_us: Some(answer.requested_at_us),
-            sent: &request.fields,
-            answer: &answer.body,
-        })
-    }
-
-    fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
-        let unexplained = Failure {
-            stage: Stage::Send,
-            code: FailureCode::Refused,
-            message: "the ledger keeps no reason".to_owned(),
-        };
-        let (failure, request): (&Failure, Option<&RequestView>) = match &ask.fate {
-            AskFate::Failure(failure) => (failure, None),
-            AskFate::Request(request) => (request.failure.as_ref().unwrap_or(&unexplained), Some(request)),
-            AskFate::Skipped(_) => return Err(Error::Internal("a skipped ask among the failures".to_owned())),
-        };
-        let possibly_charged = request.is_some_and(|request| request.possibly_charged);
-        let row = FailureRow {
-            head: self.head(mode, ask),
-            failure,
-            http_status: request.and_then(|request| request.http_status),
-            attempts: request.map_or(0, |request| request.attempts),
-            possibly_charged,
-            retryable: request.is_some() && !possibly_charged,
-            line: ask.row.line,
-            byte_offset: ask.row.byte_offset,
-            idempotency_key: request.map(|request| request.key),
-            input: &ask.row.input.to_string(),
-        };
-        Ok(row.into_cells())
-    }
-
-    fn pending_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
-        let AskFate::Request(request) = &ask.fate else {
-            return Err(Error::Internal("a pending ask without a request".to_owned()));
-        };
-        let reason = match request.state {
-            State::Planned => PendingReason::Unsent,
-            State::Armed | State::InDoubt => PendingReason::InDoubt,
-            State::Repeating => PendingReason::Repeating,
-            State::Quarantined => PendingReason::Quarantined,
-            State::Answered | State::Failed => PendingReason::Answered,
-        };
-        let life_us = i64::from(self.check(ask.check_use)?.key_life_hours) * 3_600 * 1_000_000;
-        let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
-        let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at + life_us);
-        Ok(PendingRow { head: self.head(mode, ask), reason, job_id: None, deadline_us }.into_cells())
-    }
-
-    fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
-        match &ask.fate {
-            AskFate::Skipped(reason) => Ok(SkippedRow { head: self.head(mode, ask), reason }.into_cells()),
-            _ => Err(Error::Internal("an ask among the skipped that was not".to_owned())),
-        }
     }
 }
 
@@ -340,17 +211,6 @@ fn input(reading: &Reading) -> Result<InputTotals, Error> {
         }
     });
     Ok(InputTotals { rows: sums.rows, unreadable_rows: sums.unreadable, sources: sources.collect() })
-}
-
-/// The value of a carried column as text; lists and objects as JSON.
-fn carried(input: &Value, column: &str) -> Option<String> {
-    let map = input.as_object()?;
-    let at = find_column(map.keys().map(String::as_str), column)?;
-    match map.values().nth(at)? {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
 }
 
 /// A part is written again in the format it was begun in.

@@ -80,11 +80,13 @@ pub enum AnswerSource {
 pub struct ResultRow<'a> {
     pub head: Head<'a>,
     pub verdict: Verdict,
-    pub finding: &'a str,
+    pub finding: String,
     /// One for each carried column.
     pub carried: Vec<Option<String>>,
     /// One for each typed column of the check.
     pub columns: Vec<ColumnValue>,
+    /// One for each thing that rows expect of the answer: whether it says so.
+    pub expected: Vec<Option<bool>>,
     /// Microseconds since 1970.
     pub completed_at_us: i64,
     /// 0 on a duplicate: the column sums to the charge.
@@ -108,9 +110,10 @@ impl ResultRow<'_> {
     /// The cells in the order of [`super::results_schema`].
     pub fn into_cells(self) -> Vec<Cell> {
         let mut cells = self.head.cells();
-        cells.extend([Cell::text(self.verdict.as_str()), Cell::text(self.finding)]);
+        cells.extend([Cell::text(self.verdict.as_str()), Cell::Text(self.finding)]);
         cells.extend(self.carried.into_iter().map(|text| Cell::or_null(text.map(Cell::Text))));
         cells.extend(self.columns.into_iter().map(Cell::from));
+        cells.extend(self.expected.into_iter().map(|meets| Cell::or_null(meets.map(Cell::Boolean))));
         cells.extend([
             Cell::Timestamp(self.completed_at_us),
             Cell::integer(self.credits.0),

@@ -63,8 +63,9 @@ fn columns(specs: &[(&str, Kind, bool)]) -> impl Iterator<Item = Column> {
     specs.iter().map(|(name, kind, nullable)| Column { name: (*name).to_owned(), kind: *kind, nullable: *nullable })
 }
 
-/// The columns of one check's results: `carry` are names of input columns, `answer` the check's typed columns.
-pub fn results_schema(carry: &[String], answer: &[ColumnSpec]) -> Result<Schema, SinkError> {
+/// The columns of one check's results: `carry` are names of input columns, `answer` the check's typed columns, `expects`
+/// the names of what rows expect of the answer.
+pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String]) -> Result<Schema, SinkError> {
     let named = |name: &str, kind| (name.to_owned(), Column { name: column_name(name), kind, nullable: NULL });
     let fixed = |column: Column| (column.name.clone(), column);
     let all: Vec<(String, Column)> = columns(&HEAD)
@@ -72,6 +73,7 @@ pub fn results_schema(carry: &[String], answer: &[ColumnSpec]) -> Result<Schema,
         .map(fixed)
         .chain(carry.iter().map(|name| named(name, Kind::Text)))
         .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind))))
+        .chain(expects.iter().map(|name| named(&format!("expected_{name}_match"), Kind::Boolean)))
         .chain(columns(&RECEIPT).map(fixed))
         .collect();
     for (at, (second, column)) in all.iter().enumerate() {
@@ -121,15 +123,23 @@ mod tests {
     }
 
     fn spec(name: &str) -> ColumnSpec {
-        ColumnSpec { name: name.into(), pointers: vec!["/x".into()], kind: ColumnKind::Count, assumed: false }
+        ColumnSpec {
+            name: name.into(),
+            pointers: vec!["/x".into()],
+            kind: ColumnKind::Count,
+            assumed: false,
+            expect: None,
+        }
     }
 
     #[test]
     fn the_columns_stand_in_the_documented_order() {
-        let schema = results_schema(&["Customer No".into(), "Order".into()], &[spec("matches")]).unwrap();
+        let schema =
+            results_schema(&["Customer No".into(), "Order".into()], &[spec("matches")], &["surname".into()]).unwrap();
         assert_eq!(
             names(&schema),
-            "result_id, campaign, mode, check_name, subject, verdict, finding, customer_no, order_, matches, completed_at, \
+            "result_id, campaign, mode, check_name, subject, verdict, finding, customer_no, order_, matches, \
+             expected_surname_match, completed_at, \
              credits, answer_source, request_id, idempotency_key, source, row_number, http_status, attempts, latency_ms, \
              requested_at, sent, answer"
         );
@@ -150,7 +160,7 @@ mod tests {
         let message = |carry: &[&str], answer: &[&str]| {
             let carry: Vec<String> = carry.iter().map(|name| (*name).to_owned()).collect();
             let answer: Vec<ColumnSpec> = answer.iter().map(|name| spec(name)).collect();
-            results_schema(&carry, &answer).unwrap_err().to_string()
+            results_schema(&carry, &answer, &[]).unwrap_err().to_string()
         };
         let expected = |first, second, name| {
             format!("output columns `{first}` and `{second}` would both be called `{name}`; rename or drop one of them")
@@ -164,7 +174,7 @@ mod tests {
     #[test]
     fn every_built_in_check_has_a_table() {
         for declaration in crate::catalogue::Catalogue::built_in().iter() {
-            results_schema(&[], &declaration.answer.columns).unwrap();
+            results_schema(&[], &declaration.answer.columns, &[]).unwrap();
         }
     }
 }

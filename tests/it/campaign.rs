@@ -4,6 +4,7 @@
 mod bad_rows;
 mod book;
 mod dialects;
+mod expectations;
 mod identity;
 mod input;
 mod later_runs;

@@ -10,14 +10,10 @@ use crate::support::{
 use rescreen::{model::ExitCode, pipeline::campaign_file::CheckTable};
 use std::{collections::BTreeSet, fs};
 
-fn bare(check: &str) -> CheckTable {
-    CheckTable { check: check.into(), name: None, when: None, fields: Default::default() }
-}
-
 #[tokio::test]
 async fn a_museums_14769_artists_are_14719_charges() {
     let Some(path) = shared("names/moma_artists.csv") else { return };
-    let mut check = bare(AML);
+    let mut check = CheckTable::of(AML);
     check.fields.insert("entity".into(), rescreen::mapping::FieldSource::Constant(0.into()));
     check.fields.insert("country".into(), rescreen::mapping::FieldSource::Constant("za".into()));
     let mut world = World::new().campaign(|file| {
@@ -93,7 +89,7 @@ async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
         file.input.paths = vec![path];
         file.input.id = None;
         file.mode = rescreen::model::Mode::Sandbox;
-        file.checks = vec![bare(SAID)];
+        file.checks = vec![CheckTable::of(SAID)];
         file.guards.max_errors = Some("100%".parse().unwrap());
     });
     let ran = world.run().await.exits(ExitCode::Failures).adds_up(true);

@@ -18,15 +18,14 @@ async fn a_ragged_row_is_one_failure_with_its_line_and_byte_for_all_checks() {
     let offset = good.len();
     let csv = good + "4,torn\n" + "5,\"P00005\nVexford\",active\n" + "6,one,two,three\n" + &people(7, 7);
     let second = CheckTable {
-        check: "aml-screening".into(),
         name: Some("company".into()),
-        when: None,
         fields: [
             ("name".to_owned(), FieldSource::from("name")),
             ("entity".to_owned(), FieldSource::Constant(1.into())),
             ("country".to_owned(), FieldSource::Constant("za".into())),
         ]
         .into(),
+        ..CheckTable::of("aml-screening")
     };
     let mut world = World::new().csv(&csv).campaign(|file| file.checks.push(second));
     let ran = world.run().await.exits(ExitCode::Failures).charged(10).counts(10, 2, 0, 0).adds_up(true);
@@ -96,7 +95,7 @@ async fn failures_that_were_accepted_beforehand_end_with_zero() {
 #[tokio::test]
 async fn a_refused_identity_number_is_never_sent() {
     let csv = "no,id_number\n1,8001015009087\n2,8001015009088\n3,80010150090\n4,8013015009087\n";
-    let said = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+    let said = CheckTable::of(SAID);
     let mut world = World::new().csv(csv).campaign(|file| file.checks = vec![said]);
     let ran = world.run().await.exits(ExitCode::Failures).charged(1).counts(1, 3, 0, 0);
     assert_eq!(ran.failure_codes(), [("invalid_value".into(), 3)].into());

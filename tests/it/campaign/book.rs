@@ -73,7 +73,7 @@ async fn two_checks_share_a_campaign_and_each_counts_for_itself() {
     for (number, id) in ["8001015009087", "9111060123086", "8001015009087", "8001015009088"].into_iter().enumerate() {
         text += &format!("{number},P{number} Vexford,{id},za\n");
     }
-    let said = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+    let said = CheckTable::of(SAID);
     let mut world = World::new().csv(&text).campaign(|file| file.checks.push(said));
     let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(7, 1, 0, 0).adds_up(true);
     let totals = &ran.manifest().totals;
@@ -87,14 +87,13 @@ async fn two_checks_share_a_campaign_and_each_counts_for_itself() {
 #[tokio::test]
 async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_the_same() {
     let named = |name: &str, entity: i64| CheckTable {
-        check: AML.into(),
         name: Some(name.into()),
-        when: None,
         fields: BTreeMap::from([
             ("name".into(), FieldSource::from("name")),
             ("entity".into(), FieldSource::Constant(json!(entity))),
             ("country".into(), FieldSource::Constant(json!("za"))),
         ]),
+        ..CheckTable::of(AML)
     };
     let checks = vec![named("person", 0), named("again", 0), named("company", 1)];
     let mut world = World::new().rows(3).campaign(|file| file.checks = checks);

@@ -36,7 +36,7 @@ async fn both_dialects_and_both_envelopes_give_the_same_verdicts() {
         (Dialect::Field, Envelope::Results),
         (Dialect::Field, Envelope::DataMeta),
     ] {
-        let said = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+        let said = CheckTable::of(SAID);
         let mut world = World::new().csv(&csv).campaign(|file| file.checks.push(said)).service(|settings| {
             settings.dialect = dialect;
             settings.envelope = envelope;

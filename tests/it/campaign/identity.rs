@@ -84,7 +84,7 @@ async fn a_second_run_on_a_ledger_in_use_is_refused_at_once() {
 
 #[tokio::test]
 async fn a_check_that_comes_too_late_is_refused_and_the_campaign_stays_whole() {
-    let late = CheckTable { check: SAID.into(), name: None, when: None, fields: Default::default() };
+    let late = CheckTable::of(SAID);
     let mut world = World::new().csv("no,name,id_number\n1,P00001 Vexford,8001015009087\n");
     world.run().await.exits(ExitCode::Complete).charged(1);
     world.append("book.csv", "2,P00002 Vexford,9111060123086\n");

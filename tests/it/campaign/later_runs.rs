@@ -66,7 +66,13 @@ async fn requests_in_doubt_of_another_api_key_stay_as_they_are_and_the_report_sa
 #[tokio::test]
 async fn the_checks_and_the_format_of_a_campaign_are_those_of_its_first_run() {
     let fields = [("idNumber".to_owned(), "no".into())].into();
-    let said = CheckTable { check: SAID.to_owned(), name: None, when: Some("false".to_owned()), fields };
+    let said = CheckTable {
+        check: SAID.to_owned(),
+        name: None,
+        when: Some("false".to_owned()),
+        fields,
+        expect: Default::default(),
+    };
     let mut world = World::new().rows(2).campaign(|file| file.checks.push(said));
     world.run().await.exits(ExitCode::Complete);
     let mut world = world.campaign(|file| {

@@ -132,7 +132,7 @@ fn a_row_that_does_not_fit_is_an_error_without_its_value() {
 fn a_row_of_each_dataset_fits_its_schema() {
     let catalogue = rescreen::catalogue::Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer.columns;
-    let results = results_schema(&["Branch".to_owned()], answer).unwrap();
+    let results = results_schema(&["Branch".to_owned()], answer, &["surname".to_owned()]).unwrap();
     let head = Head {
         campaign: "2026-11",
         mode: OutputMode::Sandbox,
@@ -145,9 +145,10 @@ fn a_row_of_each_dataset_fits_its_schema() {
     let result = ResultRow {
         head,
         verdict: Verdict::Review,
-        finding: "name_match",
+        finding: "name_match".to_owned(),
         carried: vec![None],
         columns: vec![ColumnValue::Null; answer.len()],
+        expected: vec![Some(false)],
         completed_at_us: 1,
         credits: Credits(2),
         answer_source: AnswerSource::Sent,

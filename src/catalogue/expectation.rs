@@ -1,0 +1,131 @@
+//! What a user expected of an answer, compared with what it says: local and free. It owns one decision: when two values say
+//! the same. What the answer does not state is neither the same nor different.
+
+use super::{ColumnValue, declaration::ColumnSpec};
+use icu_normalizer::DecomposingNormalizer;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A result column that may be expected: `expect.NAME` of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectSpec {
+    /// What users write.
+    pub name: String,
+    /// Texts only; any other type is compared by value.
+    #[serde(default)]
+    pub compare: Compare,
+}
+
+/// When two texts say the same. Case, accents and the kind of blank never make a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compare {
+    /// The same words in the same order; signs such as `-` and `'` part no words (`O'Neil` is `ONEIL`).
+    #[default]
+    Words,
+    /// Every expected word is one of the answer's: a register has all first names, a customer book the first.
+    Within,
+    /// The same letters and digits: number plates, VINs, registration numbers.
+    Identifier,
+}
+
+impl ColumnSpec {
+    /// Whether an answer's payload says what was expected; `None` where it says nothing.
+    pub fn meets(&self, expected: &Value, payload: &Value) -> Option<bool> {
+        let compare = self.expect.as_ref().map(|expect| expect.compare).unwrap_or_default();
+        match self.read(payload) {
+            ColumnValue::Null | ColumnValue::Number(_) => None,
+            ColumnValue::Text(found) => {
+                let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
+                same(compare, &expected, &found)
+            }
+            ColumnValue::Integer(found) => Some(expected.as_i64() == Some(found)),
+            ColumnValue::Boolean(found) => Some(expected.as_bool() == Some(found)),
+            ColumnValue::Date(found) => Some(expected.as_str() == Some(found.to_string().as_str())),
+        }
+    }
+}
+
+fn same(compare: Compare, expected: &str, found: &str) -> Option<bool> {
+    let (expected, found) = (words(expected), words(found));
+    if found.is_empty() {
+        return None;
+    }
+    Some(match compare {
+        Compare::Words => expected == found,
+        Compare::Within => !expected.is_empty() && expected.iter().all(|word| found.contains(word)),
+        Compare::Identifier => expected.concat() == found.concat(),
+    })
+}
+
+/// The words of a text as far as they matter: lower case, letters and digits alone, without accents.
+fn words(text: &str) -> Vec<String> {
+    let plain = DecomposingNormalizer::new_nfkd().normalize(text).to_lowercase();
+    let word = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    plain.split_whitespace().map(word).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::ColumnKind;
+    use serde_json::json;
+
+    fn column(kind: ColumnKind, compare: Compare) -> ColumnSpec {
+        let expect = Some(ExpectSpec { name: "x".into(), compare });
+        ColumnSpec { name: "x".into(), pointers: vec!["/x".into()], kind, assumed: false, expect }
+    }
+
+    fn text(compare: Compare, expected: &str, found: &str) -> Option<bool> {
+        column(ColumnKind::Text, compare).meets(&json!(expected), &json!({ "x": found }))
+    }
+
+    #[test]
+    fn case_accents_blanks_and_signs_make_no_difference_and_a_letter_does() {
+        for (expected, found) in [
+            ("van der Merwe", "VAN  DER MERWE"),
+            ("Zoë André", "ZOE ANDRE"),
+            ("O'Neil", "ONEIL"),
+            ("Smith-Jones", "SMITHJONES"),
+        ] {
+            assert_eq!(text(Compare::Words, expected, found), Some(true), "{expected} {found}");
+        }
+        for (expected, found) in [("Nkosi", "Nkosie"), ("der Merwe", "van der Merwe"), ("van Wyk", "Wyk van")] {
+            assert_eq!(text(Compare::Words, expected, found), Some(false), "{expected} {found}");
+        }
+    }
+
+    #[test]
+    fn one_of_several_first_names_is_enough_and_all_that_are_expected_are_needed() {
+        assert_eq!(text(Compare::Within, "Thandi", "THANDI GRACE"), Some(true));
+        assert_eq!(text(Compare::Within, "grace thandi", "Thandi Grace"), Some(true));
+        assert_eq!(text(Compare::Within, "Thandi Rose", "Thandi Grace"), Some(false));
+        assert_eq!(text(Compare::Within, "Than", "Thandi"), Some(false), "a part of a word is another word");
+        assert_eq!(text(Compare::Within, "--", "Thandi"), Some(false));
+    }
+
+    #[test]
+    fn an_identifier_is_its_letters_and_digits() {
+        assert_eq!(text(Compare::Identifier, "CA 123-456", "ca123456"), Some(true));
+        assert_eq!(text(Compare::Identifier, "CA 123-456", "CA 123 457"), Some(false));
+    }
+
+    #[test]
+    fn what_the_answer_does_not_state_is_neither_the_same_nor_different() {
+        assert_eq!(text(Compare::Words, "Nkosi", " "), None);
+        let date = column(ColumnKind::Date, Compare::Words);
+        assert_eq!(date.meets(&json!("1980-01-01"), &json!({})), None);
+        assert_eq!(date.meets(&json!("1980-01-01"), &json!({"x": null})), None);
+        assert_eq!(
+            date.meets(&json!("1980-01-01"), &json!({"x": "01/01/1980"})),
+            None,
+            "of another form than declared"
+        );
+        assert_eq!(date.meets(&json!("1980-01-01"), &json!({"x": "1980-01-01"})), Some(true));
+        assert_eq!(date.meets(&json!("1980-01-02"), &json!({"x": "1980-01-01"})), Some(false));
+        let year = column(ColumnKind::Integer, Compare::Words);
+        assert_eq!(year.meets(&json!(2019), &json!({"x": "2019"})), Some(true));
+        assert_eq!(year.meets(&json!(2018), &json!({"x": 2019})), Some(false));
+    }
+}

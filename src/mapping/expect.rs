@@ -1,0 +1,64 @@
+//! What rows expect of an answer, as fields of their own. It owns one decision: an expectation is filled like an optional
+//! field, so that one that cannot be read fails before anything is paid, and is no part of the request.
+
+use super::{FieldSource, MappingError};
+use crate::{
+    catalogue::{ColumnKind, Declaration, FieldSpec},
+    model::{
+        field::{FieldKind, LetterCase},
+        nearest::hint,
+    },
+};
+use std::collections::BTreeMap;
+
+const PREFIX: &str = "expect.";
+
+/// A field for each expectation that is given, in the order of the declaration.
+pub(super) fn fields(
+    declaration: &Declaration,
+    check: &str,
+    given: &BTreeMap<String, FieldSource>,
+) -> Result<Vec<FieldSpec>, MappingError> {
+    let known = || declaration.expectations().map(|(_, expect)| expect.name.as_str());
+    if let Some(unknown) = given.keys().find(|name| !known().any(|known| known == *name)) {
+        let near = hint(unknown, known());
+        let all = known().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let all = if all.is_empty() {
+            "; it states nothing to compare".to_owned()
+        } else {
+            format!("; there are {}", all.join(", "))
+        };
+        return Err(MappingError::UnknownExpectation {
+            check: check.to_owned(),
+            name: unknown.clone(),
+            hint: near + &all,
+        });
+    }
+    let wanted = declaration.expectations().filter(|(_, expect)| given.contains_key(&expect.name));
+    Ok(wanted.map(|(column, expect)| field(&expect.name, column.kind)).collect())
+}
+
+/// The name users write.
+pub(super) fn name_of(field: &FieldSpec) -> &str {
+    field.name.strip_prefix(PREFIX).unwrap_or(&field.name)
+}
+
+fn field(name: &str, kind: ColumnKind) -> FieldSpec {
+    FieldSpec {
+        name: format!("{PREFIX}{name}"),
+        kind: match kind {
+            ColumnKind::Date => FieldKind::Date,
+            ColumnKind::Integer => FieldKind::Integer,
+            ColumnKind::Boolean => FieldKind::Boolean,
+            ColumnKind::Text | ColumnKind::Number | ColumnKind::Count | ColumnKind::Json => FieldKind::Text,
+        },
+        required: false,
+        default: None,
+        allowed: Vec::new(),
+        letter_case: LetterCase::AsIs,
+        length_max: None,
+        synonyms: Vec::new(),
+        doc: String::new(),
+        assumed: false,
+    }
+}
