@@ -14,9 +14,16 @@ use crate::model::{Verdict, nearest::hint};
 use std::collections::BTreeMap;
 
 /// The declarations that come with the program, as text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 9] = [
+    ("adverse-media", include_str!("adverse-media.toml")),
     ("aml-screening", include_str!("aml-screening.toml")),
+    ("cipc-company", include_str!("cipc-company.toml")),
+    ("consumer-trace", include_str!("consumer-trace.toml")),
+    ("number-plate", include_str!("number-plate.toml")),
+    ("property-search", include_str!("property-search.toml")),
     ("said-verification", include_str!("said-verification.toml")),
+    ("vehicle-check", include_str!("vehicle-check.toml")),
+    ("vin-decode", include_str!("vin-decode.toml")),
 ];
 
 /// Fields that belong to the transport; no declaration may use them.

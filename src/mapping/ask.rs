@@ -4,7 +4,7 @@
 use super::Frame;
 use crate::{
     catalogue::Declaration,
-    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode},
+    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode, Note},
 };
 use serde_json::{Map, Value};
 use std::fmt;
@@ -31,6 +31,8 @@ pub struct AskRequest {
     pub fields: Map<String, Value>,
     /// The check's place in the campaign, from 0.
     pub check_index: usize,
+    /// What is to be said about its values; in no key and no body.
+    pub notes: Vec<Note>,
 }
 
 impl fmt::Debug for AskRequest {
@@ -46,13 +48,13 @@ impl AskRequest {
     pub(super) fn new(
         frame: &Frame,
         declaration: &Declaration,
-        fields: Map<String, Value>,
+        (fields, notes): (Map<String, Value>, Vec<Note>),
         check_index: usize,
     ) -> AskRequest {
         let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
         let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
         let body = body(frame.mode, declaration, &fields);
-        AskRequest { key, body, fields, check_index }
+        AskRequest { key, body, fields, check_index, notes }
     }
 }
 

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     catalogue::FieldSpec,
     model::{
-        Failure, FailureCode, Row,
+        Failure, FailureCode, Note, Row,
+        field::{Accepted, Refusal},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -61,9 +62,9 @@ impl Filling<'_> {
             }
         }
         match self.fields(check) {
-            Ok(fields) => {
+            Ok(filled) => {
                 let declaration = &check.declaration;
-                Ok(Mapped::Ask(AskRequest::new(&self.bound.frame, declaration, fields, index)))
+                Ok(Mapped::Ask(AskRequest::new(&self.bound.frame, declaration, filled, index)))
             }
             Err(unfilled) => self.outcome(unfilled),
         }
@@ -76,24 +77,27 @@ impl Filling<'_> {
         }
     }
 
-    fn fields(&self, check: &BoundCheck) -> Result<Map<String, Value>, Unfilled> {
+    /// The fields that are sent, and what is to be said about them.
+    fn fields(&self, check: &BoundCheck) -> Result<(Map<String, Value>, Vec<Note>), Unfilled> {
         let mut fields = Map::with_capacity(check.fields.len());
+        let mut notes = Vec::new();
         for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
-            if let Some(value) = self.field(check, spec, field)? {
+            if let Some(Accepted { value, note }) = self.field(check, spec, field)? {
                 fields.insert(spec.name.clone(), value);
+                notes.extend(note);
             }
         }
         for rule in &check.declaration.rules {
             rule.check(&fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
         }
-        Ok(fields)
+        Ok((fields, notes))
     }
 
     /// The value of a field as it will be sent; `None` leaves it out, or to the declaration's default.
-    fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Value>, Unfilled> {
+    fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Accepted>, Unfilled> {
         let text = match &field.feed {
             BoundFeed::Unmapped => return Ok(None),
-            BoundFeed::Constant(value) => return Ok(Some(value.clone())),
+            BoundFeed::Constant(value) => return Ok(Some(value.clone().into())),
             BoundFeed::Column { name, place, nulls } => self.cell(spec, field, name, *place, nulls)?,
             BoundFeed::Template(template) => match template.render(self.view()) {
                 Ok(text) if text.trim().is_empty() => None,
@@ -113,10 +117,8 @@ impl Filling<'_> {
             let message = format!("{}: expected at most 1 MiB, found {} bytes", label(spec, field), text.len());
             return Err(Failure::map(FailureCode::FieldTooLarge, message).into());
         }
-        let value = spec
-            .accept(&text)
-            .map_err(|fault| Failure::map(FailureCode::InvalidValue, format!("{}: {fault}", label(spec, field))))?;
-        Ok(Some(value))
+        let refused = |refusal: Refusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
+        Ok(Some(spec.accept(&text).map_err(refused)?))
     }
 
     /// The text of a column's cell; `None` is null.
