@@ -105,9 +105,10 @@ fn fault(text: &str, number: &str) -> String {
         (_, [4, 6]) => {
             format!("{EXPECTED}, found no suffix: the last two digits (such as 07 or 23) are missing; look them up")
         }
-        (_, [4, 6, 2]) if !is_year(number) => {
+        (_, [4, 6, 2]) if !is_year(parts[0]) => {
             format!("{EXPECTED}, found four first digits that are no year; look it up")
         }
+        (_, [4, 6, 2]) => format!("{EXPECTED}, found a slash or a blank too many; look the number up"),
         (_, [first, second, third]) => format!(
             "{EXPECTED}, found {first}, {second} and {third} digits: one is lost or too many; look the number up rather \
              than fill it with zeros"
@@ -176,7 +177,7 @@ mod tests {
             ("740605 5015 087", "without slashes"),
             ("2016 004 321 07", "without slashes"),
             ("2017/0043/21/07", "4 parts and 12 digits"),
-            ("/2016/004321/07", "look the number up"),
+            ("/2016/004321/07", "a slash or a blank too many"),
             ("٢٠١٦/004321/07", "letters"),
         ] {
             let message = message(text);
