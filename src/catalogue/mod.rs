@@ -11,7 +11,7 @@ pub use declaration::{
 };
 
 use crate::model::{Verdict, nearest::hint};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The declarations that come with the program, as text.
 const BUILT_IN: [(&str, &str); 9] = [
@@ -47,11 +47,14 @@ pub struct Catalogue {
 impl Catalogue {
     /// The checks that come with the program.
     pub fn built_in() -> Catalogue {
-        let declarations = BUILT_IN.map(|(name, text)| {
-            let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
-            (name.to_owned(), declaration)
+        static LOADED: LazyLock<BTreeMap<String, Declaration>> = LazyLock::new(|| {
+            let load = |(name, text): (&str, &str)| {
+                let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
+                (name.to_owned(), declaration)
+            };
+            BUILT_IN.map(load).into()
         });
-        Catalogue { declarations: declarations.into() }
+        Catalogue { declarations: LOADED.clone() }
     }
 
     /// The text of a built-in declaration, to be copied into a campaign file.
