@@ -27,7 +27,8 @@ pub fn damaged_sa_id(text: &str) -> Option<Refusal> {
     if is_e_notation(text) {
         return Some(rounded("an ID number of 13 digits"));
     }
-    let whole = text.split_once(['.', ',']).filter(|(_, zeros)| zeros.bytes().all(|zero| zero == b'0') && *zeros != "");
+    let whole =
+        text.split_once(['.', ',']).filter(|(_, zeros)| zeros.bytes().all(|zero| zero == b'0') && !zeros.is_empty());
     let digits = whole.map_or(text, |(whole, _)| whole);
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -105,6 +105,11 @@ impl Check {
         }
     }
 
+    /// Whether the service forgets its keys before others.
+    pub fn is_short_lived(&self) -> bool {
+        self.name == "adverse-media"
+    }
+
     /// How long the service remembers a key. Service-api, Limits: 72 hours, adverse media 48.
     pub fn key_life_hours(path: &str) -> i64 {
         if path == "/adverse-media" { 48 } else { 72 }

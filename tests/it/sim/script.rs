@@ -69,6 +69,11 @@ impl Script {
             written_off: dice.falls(50),
         };
         script.lives = lives(&mut dice, &script.books);
+        if script.pair.iter().any(|check| check.is_short_lived()) {
+            // Longer than a short life and shorter than a long one: it shows whose life a key is given.
+            let long = script.lives.iter_mut().filter(|life| life.rest > Duration::from_secs(24 * 3_600));
+            long.for_each(|life| life.rest = Duration::from_secs(50 * 3_600));
+        }
         script
     }
 
