@@ -4,7 +4,7 @@
 use super::ExpectSpec;
 use crate::model::{
     Credits, Verdict,
-    field::{FieldKind, LetterCase},
+    field::{Accepted, FieldKind, LetterCase, Refusal},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -116,18 +116,19 @@ pub struct FieldSpec {
 
 impl FieldSpec {
     /// The value as it will be sent, or what was expected instead. The message never repeats the value.
-    pub fn accept(&self, text: &str) -> Result<Value, String> {
-        let value = self.kind.accept(text, self.letter_case)?;
-        if let (Some(length_max), Some(text)) = (self.length_max, value.as_str())
+    pub fn accept(&self, text: &str) -> Result<Accepted, Refusal> {
+        let accepted = self.kind.accept(text, self.letter_case)?;
+        if let (Some(length_max), Some(text)) = (self.length_max, accepted.value.as_str())
             && text.chars().count() > length_max
         {
-            return Err(format!("expected at most {length_max} characters, found {}", text.chars().count()));
+            let length = text.chars().count();
+            return Err(Refusal::invalid(format!("expected at most {length_max} characters, found {length}")));
         }
-        if !self.allowed.is_empty() && !self.allowed.contains(&value) {
+        if !self.allowed.is_empty() && !self.allowed.contains(&accepted.value) {
             let allowed: Vec<String> = self.allowed.iter().map(Value::to_string).collect();
-            return Err(format!("expected one of {}", allowed.join(", ")));
+            return Err(Refusal::invalid(format!("expected one of {}", allowed.join(", "))));
         }
-        Ok(value)
+        Ok(accepted)
     }
 }
 

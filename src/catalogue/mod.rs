@@ -13,12 +13,19 @@ pub use declaration::{
 pub use expectation::{Compare, ExpectSpec};
 
 use crate::model::{Verdict, nearest::hint};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The declarations that come with the program, as text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 9] = [
+    ("adverse-media", include_str!("adverse-media.toml")),
     ("aml-screening", include_str!("aml-screening.toml")),
+    ("cipc-company", include_str!("cipc-company.toml")),
+    ("consumer-trace", include_str!("consumer-trace.toml")),
+    ("number-plate", include_str!("number-plate.toml")),
+    ("property-search", include_str!("property-search.toml")),
     ("said-verification", include_str!("said-verification.toml")),
+    ("vehicle-check", include_str!("vehicle-check.toml")),
+    ("vin-decode", include_str!("vin-decode.toml")),
 ];
 
 /// Fields that belong to the transport; no declaration may use them.
@@ -42,11 +49,14 @@ pub struct Catalogue {
 impl Catalogue {
     /// The checks that come with the program.
     pub fn built_in() -> Catalogue {
-        let declarations = BUILT_IN.map(|(name, text)| {
-            let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
-            (name.to_owned(), declaration)
+        static LOADED: LazyLock<BTreeMap<String, Declaration>> = LazyLock::new(|| {
+            let load = |(name, text): (&str, &str)| {
+                let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
+                (name.to_owned(), declaration)
+            };
+            BUILT_IN.map(load).into()
         });
-        Catalogue { declarations: declarations.into() }
+        Catalogue { declarations: LOADED.clone() }
     }
 
     /// The text of a built-in declaration, to be copied into a campaign file.

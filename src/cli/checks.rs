@@ -101,11 +101,13 @@ fn detail(declaration: &Declaration) -> String {
             format!("{}{}", field.doc, assumed(field.assumed)),
         ]);
     }
-    let mut columns = table(&["result column", "from", "a row may expect it as"]);
+    let mut columns = table(&["result column", "from"]);
     for column in &declaration.answer.columns {
-        let expect = column.expect.as_ref().map(|expect| format!("expect.{}", expect.name)).unwrap_or_default();
-        let from = format!("{}{}", column.pointers.join(" or "), assumed(column.assumed));
-        columns.add_row([column.name.clone(), from, expect]);
+        let expect = column.expect.as_ref().map(|expect| format!(" · expect.{}", expect.name)).unwrap_or_default();
+        columns.add_row([
+            column.name.clone(),
+            format!("{}{}{expect}", column.pointers.join(" or "), assumed(column.assumed)),
+        ]);
     }
     let mut verdicts = table(&["verdict", "finding"]);
     for rule in &declaration.verdict.rules {

@@ -71,7 +71,12 @@ fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
         format!("rejected        {:>12}   cost nothing, see failures/", grouped(plan.rejected.values().sum())),
     ];
     for (code, count) in &plan.rejected {
-        lines.push(format!("  {:<14}{:>12}", code.as_str(), grouped(*count)));
+        let (code, width) = (code.as_str(), 25 - code.as_str().len());
+        lines.push(format!("  {code} {:>width$}", grouped(*count)));
+    }
+    for (note, noted) in plan.notes.iter() {
+        let (count, row, source) = (grouped(noted.count), grouped(noted.row_number), &noted.source);
+        lines.push(format!("noted           {count:>12}   {note} (first in row {row} of {source})"));
     }
     lines.push(format!("already settled {:>12}", grouped(plan.requests - plan.to_send)));
     lines.push(format!("to send         {:>12}", grouped(plan.to_send)));
@@ -99,7 +104,7 @@ fn doubt(campaign: &Campaign, plan: &Plan) -> Option<String> {
     let known = plan.known.as_ref()?;
     let count = known.in_state(State::Armed) + known.in_state(State::InDoubt) + known.in_state(State::Repeating);
     let oldest = plan.oldest_doubt_us?;
-    let life_hours = campaign.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72);
+    let life_hours = campaign.key_life_hours();
     let until = oldest + i64::from(life_hours - 2) * 3_600 * 1_000_000;
     let late = if campaign.clock.now_us() > until { "too late: they will be quarantined" } else { "they go first" };
     Some(format!("in doubt        {:>12}   to be settled before {}: {late}", grouped(count), local_time(until)))

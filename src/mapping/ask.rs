@@ -4,7 +4,7 @@
 use super::Frame;
 use crate::{
     catalogue::Declaration,
-    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode},
+    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode, Note},
 };
 use serde_json::{Map, Value};
 use std::fmt;
@@ -33,6 +33,8 @@ pub struct AskRequest {
     pub check_index: usize,
     /// What the row expects of the answer: in neither body nor key.
     pub expected: Map<String, Value>,
+    /// What is to be said about its values; in no key and no body.
+    pub notes: Vec<Note>,
 }
 
 impl fmt::Debug for AskRequest {
@@ -48,13 +50,13 @@ impl AskRequest {
     pub(super) fn new(
         frame: &Frame,
         declaration: &Declaration,
-        fields: Map<String, Value>,
+        (fields, notes): (Map<String, Value>, Vec<Note>),
         check_index: usize,
     ) -> AskRequest {
         let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
         let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
         let body = body(frame.mode, declaration, &fields);
-        AskRequest { key, body, fields, check_index, expected: Map::new() }
+        AskRequest { key, body, fields, check_index, expected: Map::new(), notes }
     }
 }
 

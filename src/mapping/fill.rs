@@ -10,7 +10,8 @@ use super::{
 use crate::{
     catalogue::FieldSpec,
     model::{
-        Failure, FailureCode, Row,
+        Failure, FailureCode, Note, Row,
+        field::{Accepted, Refusal},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -68,8 +69,8 @@ impl Filling<'_> {
     }
 
     fn request(&self, index: usize, check: &BoundCheck) -> Result<AskRequest, Unfilled> {
-        let (fields, expected) = (self.fields(check)?, self.expected(check)?);
-        let request = AskRequest::new(&self.bound.frame, &check.declaration, fields, index);
+        let (filled, expected) = (self.fields(check)?, self.expected(check)?);
+        let request = AskRequest::new(&self.bound.frame, &check.declaration, filled, index);
         Ok(AskRequest { expected, ..request })
     }
 
@@ -80,24 +81,27 @@ impl Filling<'_> {
         }
     }
 
-    fn fields(&self, check: &BoundCheck) -> Result<Map<String, Value>, Unfilled> {
+    /// The fields that are sent, and what is to be said about them.
+    fn fields(&self, check: &BoundCheck) -> Result<(Map<String, Value>, Vec<Note>), Unfilled> {
         let mut fields = Map::with_capacity(check.fields.len());
+        let mut notes = Vec::new();
         for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
-            if let Some(value) = self.field(check, spec, field)? {
+            if let Some(Accepted { value, note }) = self.field(check, spec, field)? {
                 fields.insert(spec.name.clone(), value);
+                notes.extend(note);
             }
         }
         for rule in &check.declaration.rules {
             rule.check(&fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
         }
-        Ok(fields)
+        Ok((fields, notes))
     }
 
     /// What the row expects of the answer.
     fn expected(&self, check: &BoundCheck) -> Result<Map<String, Value>, Unfilled> {
         let mut expected = Map::new();
         for (spec, field) in &check.expects {
-            if let Some(value) = self.field(check, spec, field)? {
+            if let Some(Accepted { value, .. }) = self.field(check, spec, field)? {
                 expected.insert(expect::name_of(spec).to_owned(), value);
             }
         }
@@ -105,10 +109,10 @@ impl Filling<'_> {
     }
 
     /// The value of a field as it will be sent; `None` leaves it out, or to the declaration's default.
-    fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Value>, Unfilled> {
+    fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Accepted>, Unfilled> {
         let text = match &field.feed {
             BoundFeed::Unmapped => return Ok(None),
-            BoundFeed::Constant(value) => return Ok(Some(value.clone())),
+            BoundFeed::Constant(value) => return Ok(Some(value.clone().into())),
             BoundFeed::Column { name, place, nulls } => self.cell(spec, field, name, *place, nulls)?,
             BoundFeed::Template(template) => match template.render(self.view()) {
                 Ok(text) if text.trim().is_empty() => None,
@@ -128,10 +132,8 @@ impl Filling<'_> {
             let message = format!("{}: expected at most 1 MiB, found {} bytes", label(spec, field), text.len());
             return Err(Failure::map(FailureCode::FieldTooLarge, message).into());
         }
-        let value = spec
-            .accept(&text)
-            .map_err(|fault| Failure::map(FailureCode::InvalidValue, format!("{}: {fault}", label(spec, field))))?;
-        Ok(Some(value))
+        let refused = |refusal: Refusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
+        Ok(Some(spec.accept(&text).map_err(refused)?))
     }
 
     /// The text of a column's cell; `None` is null.

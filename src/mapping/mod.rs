@@ -196,5 +196,5 @@ fn constant(field: &FieldSpec, value: &Value) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("expected a value, found none".to_owned());
     }
-    field.accept(&text)
+    field.accept(&text).map(|accepted| accepted.value).map_err(|refusal| refusal.message)
 }

@@ -29,6 +29,8 @@ pub enum FailureCode {
     NotAnObject,
     MissingValue,
     InvalidValue,
+    /// A spreadsheet took an identifier for a number and lost digits of it.
+    SpreadsheetDamage,
     TemplateError,
     /// 400, 413, 415 or 422: the service says the request is wrong.
     Refused,
@@ -50,7 +52,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 13] = [
+    pub const ALL: [FailureCode; 14] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -60,6 +62,7 @@ impl FailureCode {
         FailureCode::NotAnObject,
         FailureCode::MissingValue,
         FailureCode::InvalidValue,
+        FailureCode::SpreadsheetDamage,
         FailureCode::TemplateError,
         FailureCode::Refused,
         FailureCode::AttemptsOver,
@@ -78,6 +81,7 @@ impl FailureCode {
             FailureCode::NotAnObject => "not_an_object",
             FailureCode::MissingValue => "missing_value",
             FailureCode::InvalidValue => "invalid_value",
+            FailureCode::SpreadsheetDamage => "spreadsheet_damage",
             FailureCode::TemplateError => "template_error",
             FailureCode::Refused => "refused",
             FailureCode::AttemptsOver => "attempts_over",

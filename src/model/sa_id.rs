@@ -15,11 +15,7 @@ impl std::fmt::Display for SaIdFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SaIdFault::NotThirteenDigits { length } => {
-                write!(f, "an ID number has 13 digits, this one has {length} characters")?;
-                if (10..13).contains(length) {
-                    write!(f, " (a spreadsheet may have dropped leading zeros: format the column as text)")?;
-                }
-                Ok(())
+                write!(f, "an ID number has 13 digits, this one has {length} characters")
             }
             SaIdFault::NotDigits => f.write_str("an ID number has digits only"),
             SaIdFault::Date => f.write_str("the first six digits of an ID number are a date, YYMMDD; these are not"),

@@ -182,6 +182,11 @@ impl Campaign {
         sold
     }
 
+    /// The shortest life among the keys of its checks, in hours.
+    pub fn key_life_hours(&self) -> u32 {
+        self.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
+    }
+
     /// The service as the ledger remembers it.
     pub fn origin(&self) -> String {
         match &self.service.url {

@@ -1,7 +1,7 @@
 //! Intake: source → split → asks and requests → ledger, at read speed, to the end of the input. Runs in a thread of its own
 //! beside the sending; one split at a time is in memory.
 
-use super::campaign::Campaign;
+use super::{campaign::Campaign, notes::Notes};
 use crate::{
     error::Error,
     ledger::{Fate, Ledger, LedgerError, SourceView, SplitEnd, TakenAsk, TakenRow, TakenSplit},
@@ -254,6 +254,7 @@ pub struct Taking {
     /// Only the first rows are read: no source is complete by that.
     pub limited: bool,
     pub progress: watch::Sender<IntakeProgress>,
+    pub notes: watch::Sender<Notes>,
     pub stop: Arc<AtomicBool>,
 }
 
@@ -306,6 +307,7 @@ impl Taking {
             }
             Step::Split { name, parts } => {
                 let rows = parts.rows.len() as u64;
+                self.notes.send_modify(|notes| notes.add(&name, &parts));
                 self.ledger.take(self.split(self.number(&name)?, parts), now_us)?;
                 self.progress.send_modify(|progress| progress.rows += rows);
             }

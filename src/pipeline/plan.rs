@@ -3,6 +3,7 @@
 use super::{
     campaign::Campaign,
     intake::{Intake, Step, TakenParts},
+    notes::Notes,
 };
 use crate::{
     error::Error,
@@ -28,6 +29,8 @@ pub struct Plan {
     pub skipped: u64,
     /// Rows and asks that fail before anything is sent, by reason.
     pub rejected: BTreeMap<FailureCode, u64>,
+    /// What is to be said about values that were accepted.
+    pub notes: Notes,
     /// Requests a run would still send, and what they cost at the table prices; the cost is open where a price is.
     pub to_send: u64,
     pub credits: Option<Credits>,
@@ -54,7 +57,8 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     let mut plan = Plan { feeds: intake.feeds(), ..Plan::default() };
     let mut counting = Counting { seen: HashSet::new(), unsent: BTreeMap::new(), show };
     while let Some(step) = intake.step()? {
-        if let Step::Split { parts, .. } = step {
+        if let Step::Split { name, parts } = step {
+            plan.notes.add(&name, &parts);
             counting.count(campaign, &mut plan, reading.as_ref(), parts)?;
         }
     }

@@ -3,6 +3,7 @@
 
 use super::{
     campaign::Campaign,
+    notes::Notes,
     publish::{by_verdict, credits},
 };
 use crate::{
@@ -31,6 +32,10 @@ pub struct RunReport {
     pub mode: Mode,
     /// When the first request in doubt was armed, microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
+    /// The shortest life among the keys of the campaign's checks.
+    pub key_life_hours: u32,
+    /// What is to be said about the values this run took in.
+    pub notes: Notes,
     /// Nothing was left to do when the run began.
     pub was_complete: bool,
 }
@@ -42,11 +47,12 @@ pub(super) struct Ending {
     pub withheld: u64,
     pub was_complete: bool,
     pub oldest_doubt_us: Option<i64>,
+    pub notes: Notes,
 }
 
 impl RunReport {
     pub(super) fn new(campaign: &Campaign, sums: Sums, ending: Ending, manifest: Manifest) -> RunReport {
-        let Ending { stops, answered, withheld, was_complete, oldest_doubt_us } = ending;
+        let Ending { stops, answered, withheld, was_complete, oldest_doubt_us, notes } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
             was_complete: was_complete && manifest.complete && answered == 0 && stops.is_empty(),
@@ -58,6 +64,8 @@ impl RunReport {
             out: campaign.out.clone(),
             mode: campaign.mode,
             oldest_doubt_us,
+            key_life_hours: campaign.key_life_hours(),
+            notes,
             limit_rows: campaign.source_options.limit_rows,
         };
         report.exit_code = report.judge(campaign);
@@ -76,6 +84,8 @@ impl RunReport {
             out: campaign.out.clone(),
             mode: campaign.mode,
             oldest_doubt_us: None,
+            key_life_hours: campaign.key_life_hours(),
+            notes: Notes::default(),
             was_complete: false,
         }
     }
@@ -114,6 +124,7 @@ impl RunReport {
         if let Some(manifest) = &self.manifest {
             lines.extend(self.totals(manifest));
         }
+        lines.extend(self.notes.lines());
         for stop in &self.stops {
             lines.push(format!("stopped: {stop}"));
         }
@@ -163,7 +174,9 @@ impl RunReport {
                 counted(self.withheld, "request in doubt", "requests in doubt")
             ));
         } else if self.in_doubt() > 0 {
-            let until = self.oldest_doubt_us.map(|at| local_time(at + 70 * 3_600 * 1_000_000));
+            // Nothing is sent again in the last two hours of a key.
+            let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
+            let until = self.oldest_doubt_us.map(|at| local_time(at + safe_us));
             lines.push(format!(
                 "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
                 counted(self.in_doubt(), "request", "requests"),

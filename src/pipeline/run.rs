@@ -7,6 +7,7 @@ use super::{
     feeder::Feeder,
     flight::{Crew, PUSH_BACK_MAX},
     intake::{IntakeProgress, Taking},
+    notes::Notes,
     prepare::Prepared,
     publish::{Publisher, Tap},
     publishing::Publishing,
@@ -79,6 +80,7 @@ impl Prepared {
         let feeder = Feeder::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
         let of_files = self.intake.is_of_files();
         let (taking, intake) = self.take_rows(check_uses).await?;
+        let notes = taking.notes.clone();
         let around = Surroundings {
             signals,
             progress,
@@ -113,7 +115,8 @@ impl Prepared {
         }
         let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
         let Dispatched { stops, answered, withheld, .. } = sent;
-        let ending = Ending { stops, answered, withheld, was_complete, oldest_doubt_us };
+        let notes = notes.borrow().clone();
+        let ending = Ending { stops, answered, withheld, was_complete, oldest_doubt_us, notes };
         Ok(RunReport::new(&campaign, ledger.sums(), ending, manifest))
     }
 
@@ -122,6 +125,7 @@ impl Prepared {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
         let (rows, progress) = watch::channel(IntakeProgress::default());
+        let (noting, notes) = watch::channel(Notes::default());
         let stop = Arc::new(AtomicBool::new(false));
         let taking = Taking {
             ledger: Arc::clone(&self.ledger),
@@ -130,13 +134,14 @@ impl Prepared {
             sold: self.campaign.uses.iter().map(|one| one.check.clone()).collect(),
             limited: self.campaign.source_options.limit_rows.is_some(),
             progress: rows,
+            notes: noting,
             stop: Arc::clone(&stop),
         };
         let task = match self.campaign.seat {
             Seat::Thread => tokio::task::spawn_blocking(move || taking.run(self.intake)),
             Seat::Inline => tokio::spawn(taking.run_inline(self.intake)),
         };
-        Ok((TakingTask { task, stop }, progress))
+        Ok((TakingTask { task, stop, notes }, progress))
     }
 }
 
@@ -144,6 +149,7 @@ impl Prepared {
 struct TakingTask {
     task: JoinHandle<Result<(), Error>>,
     stop: Arc<AtomicBool>,
+    notes: watch::Receiver<Notes>,
 }
 
 impl TakingTask {

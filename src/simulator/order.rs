@@ -146,6 +146,15 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::Country2 => text.is_some_and(|text| is_country(text, 2, field.letter_case)),
         FieldKind::Country3 => text.is_some_and(|text| is_country(text, 3, field.letter_case)),
         FieldKind::Date => text.is_some_and(|text| text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()),
+        FieldKind::RegistrationNumber => text.is_some_and(|text| has_form(text, "9999/999999/99")),
+        // the check digit is no duty in every market
+        FieldKind::Vin => {
+            text.is_some_and(|text| has_form(text, "AAAAAAAAAAAAAAAAA") && !text.contains(['I', 'O', 'Q']))
+        }
+        FieldKind::Plate => text.is_some_and(|text| {
+            let signs = text.bytes().filter(|byte| *byte != b' ' && *byte != b'-').count();
+            (1..=12).contains(&signs) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -".contains(&byte))
+        }),
     };
     let expected = match field.kind {
         FieldKind::Text => "text, as a JSON string",
@@ -155,8 +164,21 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::Country2 => "a two-letter country code, as a JSON string",
         FieldKind::Country3 => "a three-letter country code, as a JSON string",
         FieldKind::Date => "a date YYYY-MM-DD, as a JSON string",
+        FieldKind::RegistrationNumber => "a registration number YYYY/NNNNNN/NN, as a JSON string",
+        FieldKind::Vin => "17 capital letters and digits without I, O and Q, as a JSON string",
+        FieldKind::Plate => "letters and digits of a number plate, as a JSON string",
     };
     if fits { Ok(()) } else { Err(expected.to_owned()) }
+}
+
+/// Whether a text has the form of a pattern: `9` is a digit, `A` a digit or a capital letter, other signs are themselves.
+fn has_form(text: &str, pattern: &str) -> bool {
+    let fits = |(byte, sign): (u8, u8)| match sign {
+        b'9' => byte.is_ascii_digit(),
+        b'A' => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
+        _ => byte == sign,
+    };
+    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
 }
 
 fn is_country(text: &str, length: usize, letter_case: LetterCase) -> bool {

@@ -3,6 +3,7 @@
 
 mod bad_rows;
 mod book;
+mod checks;
 mod dialects;
 mod expectations;
 mod identity;

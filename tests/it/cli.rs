@@ -1,6 +1,7 @@
 //! The promise: standard output is data, standard error is talk, every stop has its exit code and prints the command that
 //! goes on, and no secret and no subject is ever said.
 
+mod checks;
 mod going_on;
 mod help;
 mod mistakes;

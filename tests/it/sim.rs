@@ -6,6 +6,7 @@
 
 mod audit;
 mod book;
+mod checks;
 mod hands;
 mod life;
 mod onlooker;

@@ -2,6 +2,7 @@
 //! where tokio's time is paused.
 
 mod answers;
+mod checks;
 mod faults;
 mod keys;
 mod limits;

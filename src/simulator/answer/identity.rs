@@ -10,9 +10,11 @@ use jiff::{
 };
 use serde_json::{Value, json};
 
-const FEMALE: [&str; 8] = ["Amarinda", "Bohlala", "Ceridwe", "Dinelza", "Elmarita", "Fundzile", "Ghislane", "Hestrie"];
-const MALE: [&str; 8] = ["Andruvan", "Bokamos", "Corvyn", "Dumelang", "Ezrandt", "Fhatuwa", "Gerhadus", "Hlompo"];
-const LAST: [&str; 10] = [
+pub(super) const FEMALE: [&str; 8] =
+    ["Amarinda", "Bohlala", "Ceridwe", "Dinelza", "Elmarita", "Fundzile", "Ghislane", "Hestrie"];
+pub(super) const MALE: [&str; 8] =
+    ["Andruvan", "Bokamos", "Corvyn", "Dumelang", "Ezrandt", "Fhatuwa", "Gerhadus", "Hlompo"];
+pub(super) const LAST: [&str; 10] = [
     "Aardvelt",
     "Bruinkloof",
     "Dlamzela",

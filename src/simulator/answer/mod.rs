@@ -2,8 +2,13 @@
 //! being kept. This file owns the two envelopes; what is inside is a file per check and a generic one.
 
 mod aml;
+mod company;
 mod generic;
 mod identity;
+mod media;
+mod property;
+mod trace;
+mod vehicle;
 
 use super::{Dialect, Envelope, dice::Dice, digest::digest_of_fields, keys::Receipt, order::Order};
 use crate::model::{Mode, key::hex};
@@ -24,6 +29,7 @@ struct Question<'a> {
     at: Timestamp,
     /// A sandbox input ending in 90: the path without a finding.
     negative: bool,
+    dialect: Dialect,
     dice: Dice,
 }
 
@@ -41,15 +47,45 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, manner: Manner) -> Value
     let latency_ms = 40 + dice.below(900);
     let at = Timestamp::from_microsecond(receipt.at_us).unwrap_or(Timestamp::UNIX_EPOCH);
     let negative = order.mode == Mode::Sandbox && order.ends_in("90");
-    let question = Question { order, at, negative, dice };
+    let question = Question { order, at, negative, dialect: manner.dialect, dice };
     let content = match order.check.name.as_str() {
+        "adverse-media" => media::content(question),
         "aml-screening" => aml::content(question),
+        "cipc-company" => company::content(question),
+        "consumer-trace" => trace::content(question),
+        "number-plate" => vehicle::of_plate(question),
+        "property-search" => property::content(question),
         "said-verification" => identity::content(question),
+        "vehicle-check" => vehicle::checked(question),
+        "vin-decode" => vehicle::decoded(question),
         _ => generic::content(question),
     };
+    // A pool of its own: where the content stands moves nothing else.
+    let mut places = Dice::of(!manner.seed, digest_of_fields(&subject));
     match manner.envelope {
-        Envelope::Results => results(order, receipt, manner.dialect, subject, content),
-        Envelope::DataMeta => data_meta(order, receipt, manner.dialect, latency_ms, content),
+        Envelope::Results => {
+            let place = place_of(order, "/results", manner.dialect, &mut places);
+            results(order, receipt, manner.dialect, subject, (place, content))
+        }
+        Envelope::DataMeta => {
+            let place = place_of(order, "/data", manner.dialect, &mut places);
+            data_meta(order, receipt, manner.dialect, latency_ms, (place, content))
+        }
+    }
+}
+
+/// Where the content stands: as described, keyed by the report type under `results` and bare under `data`; in the field
+/// dialect at any place of the declaration, since such services were seen to use several.
+fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, dice: &mut Dice) -> &'a str {
+    let pointers = &order.check.answer.payload;
+    let fitting: Vec<&String> = pointers.iter().filter(|pointer| pointer.starts_with(under)).collect();
+    let described = match under {
+        "/results" => fitting.first().copied(),
+        _ => fitting.iter().copied().min_by_key(|pointer| pointer.len()),
+    };
+    match dialect {
+        Dialect::Field if fitting.len() > 1 => fitting[dice.below(fitting.len() as u64) as usize],
+        _ => described.or(pointers.first()).map_or(under, String::as_str),
     }
 }
 
@@ -59,7 +95,13 @@ pub(super) fn request_id(order: &Order) -> String {
 }
 
 /// Service-api, "Verification response envelope".
-fn results(order: &Order, receipt: &Receipt, dialect: Dialect, input: Map<String, Value>, content: Value) -> Value {
+fn results(
+    order: &Order,
+    receipt: &Receipt,
+    dialect: Dialect,
+    input: Map<String, Value>,
+    (at, content): (&str, Value),
+) -> Value {
     let input: Map<String, Value> =
         input.into_iter().filter(|(name, _)| !order.check.fixed.contains_key(name)).collect();
     let report_type = match order.check.fixed.get("reportType") {
@@ -78,18 +120,20 @@ fn results(order: &Order, receipt: &Receipt, dialect: Dialect, input: Map<String
     if dialect == Dialect::Described {
         answer["creditsUsed"] = receipt.credits.into();
     }
-    let pointers = &order.check.answer.payload;
-    let pointer = pointers.iter().find(|pointer| pointer.starts_with("/results")).or(pointers.first());
-    place(&mut answer, pointer.map_or("/results", String::as_str), content);
+    place(&mut answer, at, content);
     answer
 }
 
 /// Service-api, the second envelope: a `data` object beside a `meta` object.
-fn data_meta(order: &Order, receipt: &Receipt, dialect: Dialect, latency_ms: u64, content: Value) -> Value {
+fn data_meta(
+    order: &Order,
+    receipt: &Receipt,
+    dialect: Dialect,
+    latency_ms: u64,
+    (at, content): (&str, Value),
+) -> Value {
     let mut answer = json!({});
-    let pointers = &order.check.answer.payload;
-    let shortest = pointers.iter().filter(|pointer| pointer.starts_with("/data")).min_by_key(|pointer| pointer.len());
-    place(&mut answer, shortest.or(pointers.first()).map_or("/data", String::as_str), content);
+    place(&mut answer, at, content);
     let mut meta = json!({"requestId": request_id(order)});
     if dialect == Dialect::Described {
         meta["creditsUsed"] = receipt.credits.into();

@@ -1,7 +1,7 @@
 //! A key's age is judged by two clocks, and the one that makes it older counts. Clocks that disagree are a reason to stop,
 //! never to send and never to give up a request.
 
-use super::{in_doubt, posts, quarantined};
+use super::{in_doubt, in_doubt_in, posts, quarantined};
 use crate::support::world::World;
 use rescreen::{
     model::{ExitCode, Stop, state::State},
@@ -145,4 +145,31 @@ async fn a_key_that_never_left_the_machine_has_no_age() {
     world.run().await.in_state(State::InDoubt, 1);
     world.paused().is_mended();
     world.run().await.exits(ExitCode::Complete).charged(1);
+}
+
+/// Adverse media answers are kept for 48 hours only.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_lives_48_hours_is_not_sent_again_in_its_last_two() {
+    let media = || {
+        World::new().campaign(|file| {
+            file.checks[0].check = "adverse-media".into();
+            file.checks[0].fields.remove("country");
+            file.budget.prices.insert("adverse-media".into(), rescreen::model::Credits(1));
+        })
+    };
+    let mut world = in_doubt_in(media(), 2).await;
+    world.paused().at(45, 50).await;
+    world.run().await.exits(ExitCode::Complete).charged(2);
+
+    let mut world = in_doubt_in(media(), 2).await;
+    world.paused().is_away();
+    let ran = world.run_for(Duration::from_secs(5)).await;
+    let lines = ran.report().lines().join("\n");
+    let (at, _) = ran.report().oldest_doubt_us.map(|at| (at + 46 * 3_600 * 1_000_000, ())).unwrap();
+    assert!(lines.contains(&rescreen::model::clock::local_time(at)), "settled at no cost until then: {lines}");
+    world.paused().is_mended();
+    world.paused().at(46, 10).await;
+    let posts = posts(&mut world);
+    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
+    assert_eq!(ran.posts(), posts, "the service has forgotten soon: it would be a second charge");
 }

@@ -136,11 +136,12 @@ impl Audit {
     }
 
     /// Requests answered at the first attempt and charged another price than these.
-    fn charged_otherwise(&self, [aml, said]: [u64; 2]) -> i64 {
+    fn charged_otherwise(&self, [first, second]: [u64; 2]) -> i64 {
         let sql = "SELECT count(*) FROM request WHERE state = 10 AND attempts = 1
-                   AND charged <> CASE sold WHEN 'aml-screening' THEN ?1 ELSE ?2 END";
+                   AND charged <> CASE sold WHEN ?3 THEN ?1 ELSE ?2 END";
         let ledger = self.ledger().expect("there is a ledger at the end");
-        ledger.query_row(sql, [aml as i64, said as i64], |row| row.get(0)).expect("a count")
+        let values = (first as i64, second as i64, self.script.pair[0].name);
+        ledger.query_row(sql, values, |row| row.get(0)).expect("a count")
     }
 
     /// Records of the books as they stand, headers aside.
@@ -194,7 +195,7 @@ impl Audit {
                     let lines = tables::read(&self.out.join(&file));
                     for line in &lines {
                         self.line(line);
-                        for fault in rows::wrong(line, &subjects) {
+                        for fault in rows::wrong(line, self.script.pair, &subjects) {
                             self.expect(fault, false, line);
                         }
                     }

@@ -17,7 +17,7 @@ pub fn books(dice: &mut Dice, rows: u64) -> Vec<Book> {
     let count = dice.pick(&[1, 1, 2, 3]);
     let part = |name: &'static str, dice: &mut Dice| {
         let rows = lines(dice, name, (rows / count).max(1));
-        let header = if is_csv(name) { "no,name,id_number,country,status,dataset\n" } else { "" };
+        let header = if is_csv(name) { "no,name,id_number,country,status,dataset,company,plate,vin\n" } else { "" };
         Book { name, text: format!("{header}{rows}") }
     };
     NAMES[..count as usize].iter().map(|name| part(name, dice)).collect()
@@ -37,19 +37,26 @@ pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
         // Said or left to the declaration's default, it is the same question.
         let dataset = dice.pick(&["", "", "", "all"]);
         let (id_number, name) = (said(person), format!("{} Vexford", name(person)));
+        let (company, plate, vin) = (company(person, number), plate(person, number), vin(person, number));
         let line = match (dice.from(0, 30), is_csv(book)) {
-            (0, true) => writeln!(text, "{number},,{id_number},{country},{status},{dataset}"),
             (1, true) => writeln!(text, "{number},ragged"),
-            (2, true) => writeln!(text, "{number},{name},123,{country},{status},{dataset}"),
-            (_, true) => writeln!(text, "{number},{name},{id_number},{country},{status},{dataset}"),
             (1, false) => writeln!(text, "{{\"no\": \"{number}\", \"name\""),
-            (odd, false) => {
+            (odd, is_csv) => {
                 let name = if odd == 0 { "" } else { &name };
                 let id_number = if odd == 2 { "123" } else { &id_number };
-                writeln!(
-                    text,
-                    r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}", "dataset": "{dataset}"}}"#
-                )
+                let company = if odd == 2 { "2016/0432/07" } else { &company };
+                let plate = if odd == 2 { "CA.1" } else { &plate };
+                let vin = if odd == 2 { "1M8" } else { &vin };
+                match is_csv {
+                    true => writeln!(
+                        text,
+                        "{number},{name},{id_number},{country},{status},{dataset},{company},{plate},{vin}"
+                    ),
+                    false => writeln!(
+                        text,
+                        r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}", "dataset": "{dataset}", "company": "{company}", "plate": "{plate}", "vin": "{vin}"}}"#
+                    ),
+                }
             }
         };
         line.expect("a string takes every text");
@@ -59,6 +66,35 @@ pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
 
 fn name(person: u64) -> String {
     format!("Q{}{}", char::from(b'a' + (person / 26) as u8), char::from(b'a' + (person % 26) as u8))
+}
+
+/// The registration number of a person's company, as people type it: the row's number decides in which way.
+fn company(person: u64, number: u64) -> String {
+    let (year, middle) = (1990 + person % 30, 4_000 + person);
+    match number % 4 {
+        0 => format!("CK No.: {year}/{middle:06}/07"),
+        1 => format!("{year} / {middle:06} / 07"),
+        2 => format!("{year}//{middle:06}/07"),
+        _ => format!("{year}/{middle:06}/07"),
+    }
+}
+
+/// The plate of a person's car, as people type it.
+fn plate(person: u64, number: u64) -> String {
+    match number % 3 {
+        0 => format!("CA {person:03}-118"),
+        1 => format!("ca{person:03}118"),
+        _ => format!("CA {person:03} 118"),
+    }
+}
+
+/// Its VIN; every fifth row has none.
+fn vin(person: u64, number: u64) -> String {
+    match number % 5 {
+        0 => String::new(),
+        1 => format!("  1m8gdm9axkp04{person:04}"),
+        _ => format!("1M8GDM9AXKP04{person:04}"),
+    }
 }
 
 /// An ID number of an invented person, with its checksum.

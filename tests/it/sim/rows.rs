@@ -1,13 +1,16 @@
 //! What a result row must say: it is this row's subject that was sent, it is its own answer that stands there, and the
 //! verdict is the answer's.
 
-use super::script::Script;
+use super::{
+    checks::{Cells, Check},
+    script::Script,
+};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;
 use std::{collections::HashMap, fs, path::Path};
 
-/// What each check sends of the books as they stand: the subject's name or ID number, by the result's id.
+/// What each check is to send of the books as they stand, by the result's id.
 pub fn subjects(folder: &Path, script: &Script) -> HashMap<String, String> {
     let mut subjects = HashMap::new();
     let campaign = format!("simulation-{}", script.seed);
@@ -16,51 +19,45 @@ pub fn subjects(folder: &Path, script: &Script) -> HashMap<String, String> {
         let is_csv = book.name.ends_with(".csv");
         for (line, number) in lines.lines().skip(usize::from(is_csv)).zip(1..) {
             let cells = if is_csv { of_csv(line) } else { of_json(line) };
-            for (check, cell) in ["aml-screening", "said-verification"].into_iter().zip(cells) {
-                let id = result_id(&campaign, OutputMode::Simulated, Some(check), book.name, number);
-                subjects.insert(id, cell);
+            for check in script.pair {
+                let id = result_id(&campaign, OutputMode::Simulated, Some(check.name), book.name, number);
+                subjects.insert(id, check.wanted(&cells));
             }
         }
     }
     subjects
 }
 
-fn of_csv(line: &str) -> [String; 2] {
-    let mut cells = line.split(',').skip(1).map(str::to_owned);
-    [cells.next().unwrap_or_default(), cells.next().unwrap_or_default()]
+fn of_csv(line: &str) -> Cells {
+    let cells: Vec<&str> = line.split(',').collect();
+    let cell = |at: usize| cells.get(at).copied().unwrap_or_default().to_owned();
+    Cells { name: cell(1), id_number: cell(2), company: cell(6), plate: cell(7), vin: cell(8) }
 }
 
-fn of_json(line: &str) -> [String; 2] {
+fn of_json(line: &str) -> Cells {
     let row: Value = serde_json::from_str(line).unwrap_or_default();
-    ["name", "id_number"].map(|name| row[name].as_str().unwrap_or_default().to_owned())
+    let cell = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let (company, plate, vin) = (cell("company"), cell("plate"), cell("vin"));
+    Cells { name: cell("name"), id_number: cell("id_number"), company, plate, vin }
 }
 
 /// What is wrong with a result.
-pub fn wrong(line: &Line, subjects: &HashMap<String, String>) -> Vec<&'static str> {
+pub fn wrong(line: &Line, pair: [&'static Check; 2], subjects: &HashMap<String, String>) -> Vec<&'static str> {
     let json = |column| serde_json::from_str::<Value>(text(line, column)).expect("a column of JSON");
     let (sent, answer) = (json("sent"), json("answer"));
-    let is_aml = text(line, "check_name") == "aml-screening";
-    let subject = sent[if is_aml { "name" } else { "idNumber" }].as_str().unwrap_or_default();
-    let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
-    let clear = match is_aml {
-        true => find(&answer, "match").and_then(Value::as_array).is_some_and(Vec::is_empty),
-        false => find(&answer, "realTimeResults").is_some_and(|found| found["Status"] == "ID Number Valid"),
+    let Some(check) = pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
+        return vec!["I14: a result of a check nobody asked for"];
     };
+    let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
     let mut wrong = Vec::new();
-    if subjects.get(text(line, "result_id")).is_none_or(|wanted| wanted.trim() != subject) {
+    if subjects.get(text(line, "result_id")) != Some(&check.sent(&sent)) {
         wrong.push("I14: the row's subject is sent for it");
     }
     if of != Some(text(line, "idempotency_key")) {
         wrong.push("I18: a row has the answer to its own request");
     }
-    if clear != (text(line, "verdict") == "clear") {
+    if check.is_clear(&answer) != (text(line, "verdict") == "clear") {
         wrong.push("I18: the verdict is the answer's");
     }
     wrong
-}
-
-/// The first value of this name, at any depth.
-fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    let object = value.as_object()?;
-    object.get(name).or_else(|| object.values().find_map(|inner| find(inner, name)))
 }

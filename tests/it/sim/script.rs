@@ -2,6 +2,7 @@
 
 use super::{
     book::{Book, books},
+    checks::{Check, pair},
     dice::Dice,
     life::{API_KEYS, Edit, Life},
 };
@@ -14,6 +15,8 @@ pub struct Script {
     pub seed: u64,
     pub production: bool,
     pub checks: usize,
+    /// The first, and the second where there are two.
+    pub pair: [&'static Check; 2],
     pub in_flight: u64,
     pub per_minute: u64,
     pub per_minute_max: u64,
@@ -43,6 +46,7 @@ impl Script {
             seed,
             production: dice.falls(80),
             checks: dice.pick(&[1, 1, 2]),
+            pair: pair(seed),
             in_flight: dice.from(1, 8),
             per_minute,
             per_minute_max: dice.pick(&[per_minute, per_minute + 3, per_minute * 2]),
@@ -65,6 +69,11 @@ impl Script {
             written_off: dice.falls(50),
         };
         script.lives = lives(&mut dice, &script.books);
+        if script.pair.iter().any(|check| check.is_short_lived()) {
+            // Longer than a short life and shorter than a long one: it shows whose life a key is given.
+            let long = script.lives.iter_mut().filter(|life| life.rest > Duration::from_secs(24 * 3_600));
+            long.for_each(|life| life.rest = Duration::from_secs(50 * 3_600));
+        }
         script
     }
 
@@ -96,12 +105,14 @@ impl Script {
     /// The campaign file of a life; `edit` where somebody changed it.
     pub fn campaign(&self, life: &Life, edit: Edit) -> String {
         let Script { in_flight, per_minute, per_minute_max, .. } = self;
-        let Life { table: [aml, said], max_credits, .. } = life;
+        let Life { table: [first_price, second_price], max_credits, .. } = life;
+        let [first, second] = self.pair;
         let mode = if self.production != (edit == Edit::Mode) { "production" } else { "sandbox" };
         let format = if self.parquet != (edit == Edit::Format) { "parquet" } else { "jsonl" };
         let carry = if self.carry { "\"country\"" } else { "" };
         let two = (self.checks == 2) != (edit == Edit::Checks);
-        let said_check = if two { "[[check]]\nuse = \"said-verification\"\n" } else { "" };
+        let first_check = first.table("when = \"status == 'active'\"\n");
+        let second_check = if two { second.table("") } else { String::new() };
         let paths: Vec<String> = self.books.iter().map(|book| format!("\"{}\"", book.name)).collect();
         format!(
             r#"
@@ -117,7 +128,7 @@ impl Script {
             id = "no"
             [budget]
             max_credits = {max_credits}
-            prices = {{ aml-screening = {aml}, said-verification = {said} }}
+            prices = {{ {} = {first_price}, {} = {second_price} }}
             [guards]
             max_errors = "100%"
             max_unrecognised = "100%"
@@ -125,14 +136,10 @@ impl Script {
             dir = "out"
             format = "{format}"
             carry = [{carry}]
-            [[check]]
-            use = "aml-screening"
-            when = "status == 'active'"
-            fields.name = "name"
-            fields.entity = {{ value = 0 }}
-            fields.country = "country"
-            fields.dataset = "dataset"
-            {said_check}"#,
+            {first_check}
+            {second_check}"#,
+            first.name,
+            second.name,
             seed = self.seed,
             paths = paths.join(", "),
         )

@@ -143,8 +143,8 @@ impl Stage {
         let number = self.number;
         self.number += 1;
         self.hands.set_apart(life.clock_apart);
-        for (check, price) in ["aml-screening", "said-verification"].into_iter().zip(life.prices) {
-            self.simulator.set_price(check, price);
+        for (check, price) in self.script.pair.into_iter().zip(life.prices) {
+            self.simulator.set_price(check.name, price);
         }
         if !life.appended.is_empty() {
             let book = self.folder.path().join(self.script.books.last().expect("there is a book").name);

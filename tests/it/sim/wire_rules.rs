@@ -1,6 +1,6 @@
 //! What must hold of the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
 
-use super::{script::Script, wire::Message};
+use super::{checks::Check, script::Script, wire::Message};
 use std::collections::HashMap;
 
 const MINUTE_US: u64 = 60_000_000;
@@ -9,8 +9,11 @@ const TOTAL_TIMEOUT_US: u64 = 120_000_000;
 /// How long a client leaves a service alone that does not say how long.
 const PUSH_BACK_UNSTATED_S: u64 = 5;
 const HOUR_US: i64 = 3_600_000_000;
+
 /// The life of a key less two hours, and what the clocks of two machines may differ by.
-const KEY_AGE_MAX_US: i64 = 70 * HOUR_US + HOUR_US / 4;
+fn key_age_max_us(path: &str) -> i64 {
+    (Check::key_life_hours(path) - 2) * HOUR_US + HOUR_US / 4
+}
 
 /// What the messages break.
 pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
@@ -38,7 +41,7 @@ fn keys(wire: &[Message], script: &Script) -> Vec<String> {
             faults.push(format!("I4: one key, one path and body: {one}"));
         }
         if let Some(doubt) = doubts.get(one.key.as_str()) {
-            if script.production && one.wall_us - doubt.wall_us > KEY_AGE_MAX_US {
+            if script.production && one.wall_us - doubt.wall_us > key_age_max_us(&one.path) {
                 faults.push(format!("I6: sent again {} h later: {one}", (one.wall_us - doubt.wall_us) / HOUR_US));
             }
             if one.api_key != doubt.api_key {

@@ -1,0 +1,63 @@
+//! South African number plates. It owns one decision: blanks and hyphens are no part of a plate. The provinces print them in
+//! different places (`CA 123-456`, `AB 12 CD GP`), people type them or do not, and the register has none; kept, one car
+//! would have several keys and be paid for as often. Otherwise it is lenient: personal and historic plates have any form.
+
+use super::{
+    field::Refusal,
+    spreadsheet::{is_e_notation, rounded},
+};
+
+/// The shortest personal plate has one sign and its province; the longest series have nine signs, and one is spare.
+const LENGTHS: std::ops::RangeInclusive<usize> = 2..=10;
+
+/// The plate as it is sent: letters in upper case and digits.
+pub fn read(text: &str) -> Result<String, Refusal> {
+    if is_e_notation(text) {
+        return Err(rounded("a number plate"));
+    }
+    let plate: String = text.chars().filter(|c| ![' ', '-'].contains(c)).map(|c| c.to_ascii_uppercase()).collect();
+    let length = plate.chars().count();
+    if !plate.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return Err(Refusal::invalid("a number plate has letters, digits, blanks and hyphens, found another sign"));
+    }
+    if !LENGTHS.contains(&length) {
+        let (least, most) = (LENGTHS.start(), LENGTHS.end());
+        return Err(Refusal::invalid(format!(
+            "a number plate has {least} to {most} letters and digits, this one has {length}; one plate in each cell"
+        )));
+    }
+    Ok(plate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FailureCode;
+
+    #[test]
+    fn one_plate_is_one_text_however_it_is_typed() {
+        for text in ["CA 123-456", "ca 123 456", "CA123456", "C A 1 2 3 4 5 6"] {
+            assert_eq!(read(text).unwrap(), "CA123456", "{text}");
+        }
+        for text in ["AB 12 CD GP", "FGT 123 L", "ZKBUFFALO", "1 GP", "123E45"] {
+            assert!(read(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plate_says_why() {
+        for (text, says) in [
+            ("-", "has 0"),
+            ("A", "has 1"),
+            ("CA 123-456 CA 123-457", "one plate in each cell"),
+            ("CA/123/456", "another sign"),
+            ("CA 123.456", "another sign"),
+            ("ÇA 123-456", "another sign"),
+        ] {
+            let refusal = read(text).unwrap_err();
+            assert!(refusal.message.contains(says) && !refusal.message.contains("CA"), "{text}: {}", refusal.message);
+            assert_eq!(refusal.code, FailureCode::InvalidValue);
+        }
+        assert_eq!(read("1.23E+05").unwrap_err().code, FailureCode::SpreadsheetDamage);
+    }
+}

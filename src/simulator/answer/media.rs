@@ -1,0 +1,46 @@
+//! The answer to an adverse media search. The service's description names `articles` and `screening`, the second "where
+//! available", and shows nothing inside them: what is there is invented. About one subject in fifteen has something.
+
+use super::Question;
+use serde_json::{Value, json};
+
+const PAPERS: [&str; 5] =
+    ["The Karoo Ledger", "Coastline Daily", "Highveld Business", "Court Roll Weekly", "Bushveld Post"];
+const MATTERS: [(&str, &str); 5] = [
+    ("fraud", "named in a fraud matter"),
+    ("corruption", "questioned over a tender"),
+    ("money-laundering", "accounts looked into by the unit for serious crime"),
+    ("tax", "in court over unpaid tax"),
+    ("regulatory", "fined by the regulator"),
+];
+
+pub(super) fn content(question: Question<'_>) -> Value {
+    let mut dice = question.dice.clone();
+    let articles = match dice.below(1_000) {
+        _ if question.negative => 0,
+        0..940 => 0,
+        940..985 => 1,
+        _ => 2 + dice.below(4),
+    };
+    let name = question.text("name");
+    let mut article = || {
+        let (category, matter) = *dice.pick(&MATTERS);
+        let (year, month, day) = (2012 + dice.below(14), 1 + dice.below(12), 1 + dice.below(28));
+        json!({
+            "title": format!("{name} {matter}"),
+            "url": format!("https://press.example/{year}/{:08x}", dice.below(1 << 32)),
+            "source": *dice.pick(&PAPERS),
+            "published_at": format!("{year}-{month:02}-{day:02}"),
+            "category": category,
+        })
+    };
+    let articles: Vec<Value> = (0..articles).map(|_| article()).collect();
+    let mut content = json!({ "articles": articles });
+    // Three accounts in four have the premium screening; it finds something where the press does not, now and then.
+    let is_found = !question.negative && dice.below(1_000) < if articles.is_empty() { 8 } else { 500 };
+    if dice.below(4) > 0 {
+        let finding = json!([{"list": "court-reports", "name": name, "score": (70 + dice.below(30)) as f64 / 100.0}]);
+        content["screening"] = if is_found { finding } else { json!([]) };
+    }
+    content
+}

@@ -1,0 +1,58 @@
+//! The answer to a consumer trace: the four groups of the description, or in the field dialect the flat form that such
+//! services were seen to answer. Everyone in it is invented.
+
+use super::{
+    Dialect, Question,
+    identity::{FEMALE, LAST, MALE},
+};
+use serde_json::{Value, json};
+
+const STREETS: [&str; 4] = ["Aloe Lane", "Baobab Road", "Cycad Street", "Protea Avenue"];
+const EMPLOYERS: [&str; 4] = ["Kestrel Motors", "Marula Mining", "Oryx Freight", "Exampleville Municipality"];
+
+pub(super) fn content(mut question: Question<'_>) -> Value {
+    let number = question.text("idNumber").to_owned();
+    let found = !question.negative && question.dice.below(100) >= 8;
+    let field = question.dialect == Dialect::Field;
+    let dice = &mut question.dice;
+    let count = |dice: &mut super::Dice, most: u64| if found { dice.below(most + 1) } else { 0 };
+    let addresses: Vec<Value> = (0..count(dice, 3) + u64::from(found))
+        .map(|at| {
+            let street = format!("{} {}", 1 + dice.below(200), dice.pick(&STREETS));
+            let kind = if at == 0 { "residential" } else { "postal" };
+            json!({"type": kind, "address_line_1": street, "postal_code": format!("{:04}", 1 + dice.below(9_999))})
+        })
+        .collect();
+    let contacts: Vec<Value> = (0..count(dice, 3))
+        .map(|at| {
+            let kind = if at == 0 { "cell" } else { "landline" };
+            json!({"type": kind, "number": format!("000 555 {:04}", dice.below(10_000))})
+        })
+        .collect();
+    let employers: Vec<Value> = (0..count(dice, 2)).map(|_| json!({"employer": *dice.pick(&EMPLOYERS)})).collect();
+    let male = number.get(6..7).is_some_and(|digit| digit >= "5");
+    let first = *dice.pick(if male { &MALE } else { &FEMALE });
+    let name = format!("{first} {}", dice.pick(&LAST));
+    match (field, found) {
+        (true, true) => json!({
+            "full_name": name,
+            "gender": if male { "Male" } else { "Female" },
+            "date_of_birth": born(&number),
+            "addresses": addresses,
+            "contact_numbers": contacts,
+        }),
+        (true, false) => json!({"addresses": addresses, "contact_numbers": contacts}),
+        (false, _) => json!({
+            "AddressData": addresses,
+            "EmploymentData": employers,
+            "ContactData": contacts,
+            "DefiniteMatchData": if found { json!([{"name": name, "idNumber": number}]) } else { json!([]) },
+        }),
+    }
+}
+
+/// The birth in the number; of the last century, which is good enough for somebody invented.
+fn born(number: &str) -> String {
+    let part = |from: usize| number.get(from..from + 2).unwrap_or("01");
+    format!("19{}-{}-{}", part(0), part(2), part(4))
+}

@@ -1,0 +1,85 @@
+//! The answers about vehicles: the comprehensive check, the decoding of a VIN and the look-up of a plate. The description
+//! shows `lookupType` and `vehicleMatched` and names the groups of the first; everything else is the catalogue's
+//! assumption. Makes and models are invented.
+
+use super::{Dialect, Question};
+use crate::simulator::dice::Dice;
+use serde_json::{Value, json};
+
+const MODELS: [(&str, &str); 6] = [
+    ("Kestrel", "Veld 1.4"),
+    ("Kestrel", "Karoo 2.0 TD"),
+    ("Marula", "City"),
+    ("Marula", "Bakkie 2.5"),
+    ("Oryx", "Tourer"),
+    ("Oryx", "Hauler 8t"),
+];
+const COLOURS: [&str; 6] = ["White", "Silver", "Grey", "Red", "Blue", "Black"];
+/// VINs never have I, O or Q.
+const SIGNS: &[u8; 33] = b"0123456789ABCDEFGHJKLMNPRSTUVWXYZ";
+
+/// A VIN decoded: one in fifty is not known.
+pub(super) fn decoded(mut question: Question<'_>) -> Value {
+    let vin = question.text("vin").to_owned();
+    match question.negative || question.dice.below(50) == 0 {
+        true => json!({"found": false}),
+        false => json!({"vehicle": vehicle(&mut question, vin)}),
+    }
+}
+
+/// The vehicle of a plate: one in twenty-five is not known.
+pub(super) fn of_plate(mut question: Question<'_>) -> Value {
+    let plate = question.text("registrationNumber").to_owned();
+    if question.negative || question.dice.below(25) == 0 {
+        return json!({"found": false});
+    }
+    let vin = invented_vin(&mut question.dice);
+    let mut vehicle = vehicle(&mut question, vin);
+    vehicle["registrationNumber"] = plate.into();
+    json!({ "vehicle": vehicle })
+}
+
+/// The comprehensive check. Service-api: with the plate alone `lookupType` is `registration` and `vehicleMatched` null.
+pub(super) fn checked(mut question: Question<'_>) -> Value {
+    let (plate, vin) = (question.text("registrationNumber").to_owned(), question.text("vin").to_owned());
+    let lookup_type = if vin.is_empty() { "registration" } else { "registration_vin" };
+    let known = !question.negative && question.dice.below(1_000) >= 30;
+    if !known {
+        return json!({"lookupType": lookup_type, "vehicleMatched": null, "found": false});
+    }
+    let matched = (!vin.is_empty()).then(|| question.dice.below(1_000) >= 40);
+    let vin = if matched == Some(true) { vin } else { invented_vin(&mut question.dice) };
+    let mut vehicle = vehicle(&mut question, vin);
+    vehicle["registrationNumber"] = plate.into();
+    let dice = &mut question.dice;
+    let expiry = format!("{}-{:02}-{:02}", 2026 + dice.below(2), 1 + dice.below(12), 1 + dice.below(28));
+    json!({
+        "lookupType": lookup_type,
+        "vehicleMatched": matched,
+        "vehicle": vehicle,
+        "licensing": {"expiryDate": expiry, "status": if dice.below(12) == 0 { "Expired" } else { "Licensed" }},
+        "technical": {"fuel": *dice.pick(&["Petrol", "Diesel"]), "tareKg": 800 + 10 * dice.below(300)},
+        "roadworthy": {"status": *dice.pick(&["Roadworthy", "Roadworthy", "Roadworthy", "Unknown"])},
+        "security": {"policeClearance": "None", "microdot": dice.below(2) == 0},
+        "supplementary": {},
+    })
+}
+
+fn vehicle(question: &mut Question<'_>, vin: String) -> Value {
+    let dice = &mut question.dice;
+    let (make, model) = *dice.pick(&MODELS);
+    let mut vehicle = json!({
+        "make": make,
+        "model": model,
+        "year": 1998 + dice.below(28),
+        "engineNumber": format!("EN{:07}", dice.below(10_000_000)),
+        "vin": vin,
+    });
+    let colour = if question.dialect == Dialect::Field { "color" } else { "colour" };
+    vehicle[colour] = (*question.dice.pick(&COLOURS)).into();
+    vehicle
+}
+
+fn invented_vin(dice: &mut Dice) -> String {
+    (0..17).map(|_| char::from(*dice.pick(SIGNS))).collect()
+}

@@ -1,0 +1,194 @@
+//! Each check of companies, vehicles, media, property and trace from a book to its rows, in both dialects and both envelopes:
+//! the verdicts are the same, every column has been filled by some answer, and nothing is charged twice.
+
+use crate::support::{
+    ran::Ran,
+    tables::{number, text},
+    world::World,
+};
+use rescreen::{
+    catalogue::{Catalogue, Spelling},
+    mapping::FieldSource,
+    model::{Credits, ExitCode, sa_id::compose},
+    pipeline::campaign_file::CheckTable,
+    simulator::{Dialect, Envelope},
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const ROWS: usize = 120;
+
+/// A row of a book of invented subjects. No identifier ends in a reserved number.
+fn row(number: usize) -> String {
+    let letters = |at: usize| char::from(b'A' + (at % 8) as u8);
+    let plate = format!("{}{} {:03}-8 GP", letters(number), letters(number / 8), number);
+    let vin = match number.is_multiple_of(3) {
+        true => String::new(),
+        false => format!("1M8GDM9A{}KP0{number:04}8", letters(number)),
+    };
+    let company = format!("2016/{:06}/07", 1_000 + number);
+    format!("{number},P{number:05} Vexford,{},{company},{plate},{vin}\n", compose(800_101, 5 + number as u32 * 9, 0))
+}
+
+fn book() -> String {
+    (1..=ROWS).fold("no,name,id_number,company,plate,vin\n".to_owned(), |text, number| text + &row(number))
+}
+
+fn world(check: &str, fields: &[(&str, FieldSource)]) -> World {
+    let fields = fields.iter().map(|(field, source)| ((*field).to_owned(), source.clone())).collect();
+    // Of the book's rows a third has no VIN.
+    let when = (check == "vin-decode").then(|| "vin".to_owned());
+    let table = CheckTable { when, fields, ..CheckTable::of(check) };
+    let check = check.to_owned();
+    World::new().csv(&book()).campaign(|file| {
+        file.checks = vec![table];
+        file.budget.prices.insert(check, Credits(3));
+    })
+}
+
+fn verdicts(ran: &Ran) -> BTreeSet<(i64, String, String)> {
+    let results = ran.results().iter();
+    results
+        .map(|line| (number(line, "row_number"), text(line, "verdict").to_owned(), text(line, "finding").to_owned()))
+        .collect()
+}
+
+/// The findings of a check, the same in all manners of speaking.
+async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<String, usize> {
+    let subjects = if check == "vin-decode" { ROWS - ROWS / 3 } else { ROWS };
+    let mut found = BTreeSet::new();
+    let mut filled = BTreeSet::new();
+    for (dialect, envelope, spelling) in [
+        (Dialect::Described, Envelope::Results, Spelling::Guide),
+        (Dialect::Described, Envelope::DataMeta, Spelling::Alternate),
+        (Dialect::Field, Envelope::Results, Spelling::Alternate),
+        (Dialect::Field, Envelope::DataMeta, Spelling::Guide),
+    ] {
+        let world = world(check, fields).campaign(|file| file.service.routes = spelling);
+        let mut world = world.service(|settings| {
+            settings.dialect = dialect;
+            settings.envelope = envelope;
+            settings.prices = [(check.to_owned(), 3)].into();
+        });
+        let ran = world.run().await.exits(ExitCode::Complete).charged(3 * subjects as u64);
+        let ran = ran.counts(subjects, 0, 0, ROWS - subjects).adds_up(true);
+        assert_eq!(ran.posts(), subjects as u64, "{dialect:?} {envelope:?}");
+        let path = Catalogue::built_in().get(check).unwrap().routes.path(spelling).to_owned();
+        assert_eq!(ran.stats.by_route[&format!("POST {path}")], subjects as u64);
+        let columns = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
+        let names = columns.into_iter().map(|column| column.name);
+        filled.extend(names.filter(|name| ran.results().iter().any(|line| !line[name].is_null())));
+        found.insert(verdicts(&ran));
+    }
+    assert_eq!(found.len(), 1, "one set of verdicts");
+    let declared = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
+    let empty: Vec<String> =
+        declared.into_iter().map(|column| column.name).filter(|name| !filled.contains(name)).collect();
+    assert_eq!(empty, Vec::<String>::new(), "columns that no answer filled");
+    let mut counts = BTreeMap::new();
+    for (_, verdict, finding) in found.into_iter().flatten() {
+        *counts.entry(format!("{verdict} {finding}")).or_default() += 1;
+    }
+    counts
+}
+
+#[track_caller]
+fn assert_has(counts: &BTreeMap<String, usize>, wanted: &[&str]) {
+    for finding in wanted {
+        assert!(counts.contains_key(*finding), "{finding} in {counts:?}");
+    }
+    let unclear = counts.keys().any(|finding| finding.starts_with("unrecognised") || finding.contains("unclear"));
+    assert!(!unclear, "the simulator's answers are understood: {counts:?}");
+}
+
+#[tokio::test]
+async fn adverse_media() {
+    let person = FieldSource::Constant(json!(0));
+    let counts = findings("adverse-media", &[("name", "name".into()), ("entity", person)]).await;
+    assert_has(&counts, &["clear no_adverse_media", "review adverse_media"]);
+    assert!(counts["clear no_adverse_media"] > 100, "{counts:?}");
+}
+
+#[tokio::test]
+async fn cipc_company() {
+    let counts = findings("cipc-company", &[("registration_number", "company".into())]).await;
+    assert!(counts["clear in_business"] > 90 && counts.len() >= 4, "{counts:?}");
+    assert_has(&counts, &["clear in_business", "adverse deregistered", "not_found no_company"]);
+}
+
+#[tokio::test]
+async fn vehicle_check() {
+    let counts = findings("vehicle-check", &[("registrationNumber", "plate".into())]).await;
+    assert_has(&counts, &["data plate_lookup", "data vin_matched", "review vin_mismatch"]);
+}
+
+#[tokio::test]
+async fn vin_decode() {
+    let counts = findings("vin-decode", &[]).await;
+    assert_has(&counts, &["data vehicle_found"]);
+}
+
+#[tokio::test]
+async fn number_plate() {
+    let counts = findings("number-plate", &[]).await;
+    assert_has(&counts, &["data vehicle_found", "not_found no_vehicle"]);
+}
+
+#[tokio::test]
+async fn property_search() {
+    let counts = findings("property-search", &[]).await;
+    assert_has(&counts, &["data property_found", "not_found no_property"]);
+}
+
+#[tokio::test]
+async fn consumer_trace() {
+    let counts = findings("consumer-trace", &[]).await;
+    assert_has(&counts, &["data traced", "not_found no_trace"]);
+}
+
+#[tokio::test]
+async fn a_property_that_is_not_found_is_charged() {
+    let mut world =
+        world("property-search", &[]).csv("no,id_number\n1,8001015009087\n2,9111060123086\n3,8001015009087\n");
+    let ran = world.run().await.exits(ExitCode::Complete).charged(2).counts(3, 0, 0, 0);
+    let not_found = ran.results().iter().filter(|line| text(line, "verdict") == "not_found");
+    assert!(not_found.clone().count() > 0 && not_found.clone().any(|line| line["credits"] == json!(1)));
+}
+
+#[tokio::test]
+async fn two_checks_on_one_route_are_two_requests_and_two_charges() {
+    let said = CheckTable::of("said-verification");
+    for spelling in [Spelling::Guide, Spelling::Alternate] {
+        let csv = "no,id_number\n1,8001015009087\n";
+        let world = world("consumer-trace", &[]).csv(csv).campaign(|file| {
+            file.checks.push(said.clone());
+            file.service.routes = spelling;
+        });
+        let mut world = world.service(|settings| {
+            settings.dialect = Dialect::Field;
+            settings.prices = [("consumer-trace".to_owned(), 3)].into();
+        });
+        let ran = world.run().await.exits(ExitCode::Complete).charged(4).counts(2, 0, 0, 0);
+        let answer = |check: &str| -> Value { serde_json::from_str(text(ran.results_of(check)[0], "answer")).unwrap() };
+        assert_eq!(answer("consumer-trace")["reportType"], "consumer_trace");
+        assert_eq!(answer("said-verification")["reportType"], "said_verification");
+    }
+}
+
+#[tokio::test]
+async fn one_company_and_one_plate_however_typed_are_paid_for_once() {
+    let csv = "no,company,plate\n1,2016/004321/07,CA 123-456\n2,\"CK No.:\n2016/004321/07\",ca123456\n3,2016//004321/07,CA 123 456\n";
+    let plate = CheckTable::of("number-plate");
+    let world = world("cipc-company", &[("registration_number", "company".into())]).csv(csv);
+    let mut world = world.campaign(|file| {
+        file.checks.push(plate);
+        file.budget.prices.insert("number-plate".into(), Credits(1));
+    });
+    let ran = world.run().await.exits(ExitCode::Complete).counts(6, 0, 0, 0);
+    assert_eq!((ran.stats.charges, ran.stats.double_charges), (2, 0));
+    let lines = ran.report().lines().join("\n");
+    assert!(
+        lines.contains("2 values with a note, the first in row 2 of book.csv: registration number typed"),
+        "{lines}"
+    );
+}

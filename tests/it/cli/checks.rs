@@ -1,0 +1,86 @@
+//! What the catalogue says of itself, and what is said about identifiers that were accepted with a doubt.
+
+use super::{Desk, Said};
+use crate::support::program::rescreen;
+
+#[test]
+fn the_overview_names_every_check_with_its_route_and_fields() {
+    let said = Desk::new(0).say(&["checks"]).exits(0);
+    let lines: Vec<String> =
+        said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in [
+        "adverse-media /adverse-media name, entity adverse media search on a person or a company",
+        "cipc-company /cipc registration_number company by its registration number in the register of companies (CIPC)",
+        "consumer-trace /verify idNumber addresses, contacts and employment of a South African ID number",
+        "number-plate /number-plate registrationNumber the vehicle of a number plate",
+        "property-search /property-search idNumber properties registered to a South African ID number",
+        "vin-decode /vin-decode vin what a 17-character VIN says of its vehicle",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "expected `{line}` in:\n{}", said.stdout);
+    }
+    assert!(lines.iter().any(|line| line.starts_with("vehicle-check /vehicle-check registrationNumber, [vin]")));
+}
+
+#[test]
+fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
+    let said = Desk::new(0).say(&["checks", "adverse-media"]).exits(0);
+    insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
+    adverse-media: adverse media search on a person or a company
+    route /adverse-media (alternate none) · one POST is answered, or repeated with its key until it is · a key lives 48 h · price not documented: --price
+
+     field   kind     needed  default  meaning
+     name    text     yes              the subject's name
+     entity  integer  yes              0 = person, 1 = company
+
+     result column            from
+     article_count            /articles
+     first_article_title      /articles/0/title or /articles/0/headline (assumed)
+     first_article_url        /articles/0/url or /articles/0/link (assumed)
+     first_article_published  /articles/0/published_at or /articles/0/publishedAt or /articles/0/date (assumed)
+     screening_findings       /screening
+
+     verdict  finding
+     review   adverse_media
+     review   screening_match
+     clear    no_adverse_media
+     review   unclear_answer
+    (the rules of the verdict are assumed: the service's description does not show these fields)
+    ");
+}
+
+const BOOK: &str = "no,reg_no,vin\n1,2016/004321/07,1M8GDM9AXKP042788\n2,CK2016/004321/07,1M8GDM9A0KP042788\n\
+                    3,2016//004321/07,1M8GDM9A1KP042788\n4,8.61E+12,\n5,IT 353/2013,1M8\n";
+
+#[test]
+fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
+    let desk = Desk::new(0);
+    desk.write("book.csv", BOOK);
+    let said = |command: &str| {
+        let words = "book.csv --check cipc-company --check vin-decode --campaign 2026-11 --max-errors 100% --simulate";
+        let words: Vec<&str> = [command].into_iter().chain(words.split_whitespace()).collect();
+        Said::of(&mut rescreen(desk.path(), &words))
+    };
+    let plan = said("plan").exits(0).stdout;
+    for line in [
+        "noted                      2   registration number typed in another form",
+        "noted                      2   VIN whose check digit does not fit",
+        "(first in row 2 of book.csv)",
+        "  spreadsheet_damage       1",
+        "  invalid_value            2",
+        "  missing_value            1",
+    ] {
+        assert!(plan.contains(line), "expected `{line}` in:\n{plan}");
+    }
+    let run = said("run").exits(3).stderr;
+    for line in [
+        "2 values with a note, the first in row 2 of book.csv: registration number typed in another form",
+        "2 values with a note, the first in row 2 of book.csv: VIN whose check digit does not fit",
+    ] {
+        assert!(run.contains(line), "expected `{line}` in:\n{run}");
+    }
+    let again = said("run").exits(3).stderr;
+    assert!(!again.contains("with a note"), "this run took nothing in:\n{again}");
+    for text in [plan, run, again] {
+        assert!(!text.contains("4321") && !text.contains("1M8") && !text.contains("8.61"), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The checks a campaign asks for: two of them, drawn for each seed; what a row of a book asks of each, and which answer is
+//! clear, by the service's description and the field notes and not by the declarations.
+
+use super::dice::Dice;
+use serde_json::Value;
+
+/// One check as a campaign of the simulation uses it.
+#[derive(Debug)]
+pub struct Check {
+    pub name: &'static str,
+    /// What feeds its fields, as lines of the campaign file.
+    fields: &'static str,
+}
+
+const PERSON: &str = "fields.name = \"name\"\nfields.entity = { value = 0 }\n";
+const AML: &Check = &CHECKS[0];
+const SAID: &Check = &CHECKS[1];
+const CHECKS: [Check; 9] = [
+    Check {
+        name: "aml-screening",
+        fields: "fields.name = \"name\"\nfields.entity = { value = 0 }\nfields.country = \"country\"\nfields.dataset = \"dataset\"\n",
+    },
+    Check { name: "said-verification", fields: "" },
+    Check { name: "adverse-media", fields: PERSON },
+    Check { name: "cipc-company", fields: "fields.registration_number = \"company\"\n" },
+    Check { name: "vehicle-check", fields: "fields.registrationNumber = \"plate\"\nfields.vin = \"vin\"\n" },
+    Check { name: "vin-decode", fields: "" },
+    Check { name: "number-plate", fields: "" },
+    Check { name: "property-search", fields: "" },
+    Check { name: "consumer-trace", fields: "" },
+];
+
+/// The checks of a seed. Half of the seeds have the two that were there first; dice of their own leave the rest of a script
+/// as it was before there were others.
+pub fn pair(seed: u64) -> [&'static Check; 2] {
+    let mut dice = Dice::new(seed.rotate_left(23) ^ 0x5eed);
+    if dice.falls(50) {
+        return [AML, SAID];
+    }
+    let first = dice.below(CHECKS.len());
+    let second = (first + 1 + dice.below(CHECKS.len() - 1)) % CHECKS.len();
+    [&CHECKS[first], &CHECKS[second]]
+}
+
+/// What a row of a book has to ask about.
+#[derive(Debug, Default)]
+pub struct Cells {
+    pub name: String,
+    pub id_number: String,
+    pub company: String,
+    pub plate: String,
+    pub vin: String,
+}
+
+impl Check {
+    /// The check in a campaign file; `when` is a line of its own or nothing.
+    pub fn table(&self, when: &str) -> String {
+        format!("[[check]]\nuse = \"{}\"\n{when}{}", self.name, self.fields)
+    }
+
+    /// The subject that is to be sent for a row, however it is typed.
+    pub fn wanted(&self, cells: &Cells) -> String {
+        let signs = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_uppercase();
+        match self.name {
+            "aml-screening" | "adverse-media" => cells.name.trim().to_owned(),
+            "cipc-company" => {
+                let digits: String = cells.company.chars().filter(char::is_ascii_digit).collect();
+                let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+                format!("{}/{}/{}", part(0, 4), part(4, 10), part(10, digits.len()))
+            }
+            "vehicle-check" => format!("{} {}", signs(&cells.plate), signs(&cells.vin)),
+            "vin-decode" => signs(&cells.vin),
+            "number-plate" => signs(&cells.plate),
+            _ => cells.id_number.trim().to_owned(),
+        }
+    }
+
+    /// The subject that was sent.
+    pub fn sent(&self, sent: &Value) -> String {
+        let text = |name: &str| sent[name].as_str().unwrap_or_default().to_owned();
+        match self.name {
+            "aml-screening" | "adverse-media" => text("name"),
+            "cipc-company" => text("registration_number"),
+            "vehicle-check" => format!("{} {}", text("registrationNumber"), text("vin")),
+            "vin-decode" => text("vin"),
+            "number-plate" => text("registrationNumber"),
+            _ => text("idNumber"),
+        }
+    }
+
+    /// Whether an answer is favourable. A look-up never is.
+    pub fn is_clear(&self, answer: &Value) -> bool {
+        let empty = |name: &str| find(answer, name).and_then(Value::as_array).is_some_and(Vec::is_empty);
+        match self.name {
+            "aml-screening" => empty("match"),
+            "adverse-media" => empty("articles") && (find(answer, "screening").is_none() || empty("screening")),
+            "said-verification" => {
+                find(answer, "realTimeResults").is_some_and(|found| found["Status"] == "ID Number Valid")
+            }
+            "cipc-company" => {
+                let status = find(answer, "company_status").or_else(|| find(answer, "status"));
+                status.is_some_and(|status| status == "In Business")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the service forgets its keys before others.
+    pub fn is_short_lived(&self) -> bool {
+        self.name == "adverse-media"
+    }
+
+    /// How long the service remembers a key. Service-api, Limits: 72 hours, adverse media 48.
+    pub fn key_life_hours(path: &str) -> i64 {
+        if path == "/adverse-media" { 48 } else { 72 }
+    }
+}
+
+/// The first value of this name, at any depth.
+fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let object = value.as_object()?;
+    object.get(name).or_else(|| object.values().find_map(|inner| find(inner, name)))
+}
+
+#[test]
+fn half_of_the_seeds_have_the_first_two_checks_and_the_others_every_one_in_both_places() {
+    let pairs: Vec<[&str; 2]> = (1..=1_000).map(|seed| pair(seed).map(|check| check.name)).collect();
+    let first_two = pairs.iter().filter(|pair| **pair == ["aml-screening", "said-verification"]).count();
+    assert!((450..580).contains(&first_two), "{first_two}");
+    assert!(pairs.iter().all(|pair| pair[0] != pair[1]));
+    for check in &CHECKS {
+        for place in 0..2 {
+            let count = pairs.iter().filter(|pair| pair[place] == check.name).count();
+            assert!(count >= 30, "{} in place {place}: {count}", check.name);
+        }
+    }
+}
