@@ -120,6 +120,8 @@ bugs! {
     PendingAnswered,
     /// A 200 is an answer, whatever its body.
     StatusAlone,
+    /// A difference from what a row expected is shown and leaves the verdict as it is.
+    MismatchClear,
 }
 
 /// Whether this bug is planted.

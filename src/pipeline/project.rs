@@ -6,7 +6,12 @@ use crate::{
     catalogue::ColumnSpec,
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, RequestView},
-    model::{Failure, FailureCode, Judgement, Stage, Verdict, row::find_column, state::State},
+    model::{
+        Failure, FailureCode, Judgement, Stage, Verdict,
+        planted::{Bug, planted},
+        row::find_column,
+        state::State,
+    },
     sink::{
         self, AnswerSource, FailureRow, Head, OutputFormat, OutputMode, PendingReason, PendingRow, ResultRow, Schema,
         SkippedRow,
@@ -221,7 +226,7 @@ fn met<'a>(layout: &'a Layout, expected: Option<&str>, payload: &Value) -> Resul
 /// The verdict of a row. An answer that pleases is for a person where it differs from what the row expected, or does not
 /// say; one that was for a person, or worse, stays what it is.
 fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
-    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) {
+    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
         return judged;
     }
     let of = |wanted: Option<bool>| met.iter().flatten().find(|(_, meets)| *meets == wanted);

@@ -195,7 +195,7 @@ impl Audit {
                     let lines = tables::read(&self.out.join(&file));
                     for line in &lines {
                         self.line(line);
-                        for fault in rows::wrong(line, self.script.pair, &subjects) {
+                        for fault in rows::wrong(line, &self.script, &subjects) {
                             self.expect(fault, false, line);
                         }
                     }

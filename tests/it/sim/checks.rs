@@ -42,6 +42,11 @@ pub fn pair(seed: u64) -> [&'static Check; 2] {
     [&CHECKS[first], &CHECKS[second]]
 }
 
+/// Whether the rows of a seed expect something of an answer.
+pub fn expects(seed: u64) -> bool {
+    Dice::new(seed.rotate_left(41) ^ 0x0e15).falls(50)
+}
+
 /// What a row of a book has to ask about.
 #[derive(Debug, Default)]
 pub struct Cells {
@@ -52,10 +57,23 @@ pub struct Cells {
     pub vin: String,
 }
 
+/// What half of the campaigns expect of a person's ID number, without a look at the row.
+const EXPECTED_GENDER: &str = "MALE";
+
 impl Check {
     /// The check in a campaign file; `when` is a line of its own or nothing.
-    pub fn table(&self, when: &str) -> String {
-        format!("[[check]]\nuse = \"{}\"\n{when}{}", self.name, self.fields)
+    pub fn table(&self, when: &str, expects: bool) -> String {
+        let expect = match self.name {
+            "said-verification" if expects => format!("expect.gender = {{ value = \"{EXPECTED_GENDER}\" }}\n"),
+            _ => String::new(),
+        };
+        format!("[[check]]\nuse = \"{}\"\n{when}{}{expect}", self.name, self.fields)
+    }
+
+    /// Whether an answer says what was expected; `None` where it does not say, or nothing was.
+    pub fn meets(&self, answer: &Value) -> Option<bool> {
+        let gender = find(answer, "Gender").filter(|_| self.name == "said-verification")?;
+        gender.as_str().map(|gender| gender.eq_ignore_ascii_case(EXPECTED_GENDER))
     }
 
     /// The subject that is to be sent for a row, however it is typed.

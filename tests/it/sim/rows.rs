@@ -1,10 +1,7 @@
 //! What a result row must say: it is this row's subject that was sent, it is its own answer that stands there, and the
 //! verdict is the answer's.
 
-use super::{
-    checks::{Cells, Check},
-    script::Script,
-};
+use super::{checks::Cells, script::Script};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;
@@ -42,10 +39,10 @@ fn of_json(line: &str) -> Cells {
 }
 
 /// What is wrong with a result.
-pub fn wrong(line: &Line, pair: [&'static Check; 2], subjects: &HashMap<String, String>) -> Vec<&'static str> {
+pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -> Vec<&'static str> {
     let json = |column| serde_json::from_str::<Value>(text(line, column)).expect("a column of JSON");
     let (sent, answer) = (json("sent"), json("answer"));
-    let Some(check) = pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
+    let Some(check) = script.pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
         return vec!["I14: a result of a check nobody asked for"];
     };
     let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
@@ -56,8 +53,14 @@ pub fn wrong(line: &Line, pair: [&'static Check; 2], subjects: &HashMap<String, 
     if of != Some(text(line, "idempotency_key")) {
         wrong.push("I18: a row has the answer to its own request");
     }
-    if check.is_clear(&answer) != (text(line, "verdict") == "clear") {
-        wrong.push("I18: the verdict is the answer's");
+    let meets = check.meets(&answer);
+    let expected = script.expects && check.name == "said-verification";
+    let clear = check.is_clear(&answer) && (!expected || meets == Some(true));
+    if clear != (text(line, "verdict") == "clear") {
+        wrong.push("I18: the verdict is the answer's, unless the row expected another");
+    }
+    if expected && line["expected_gender_match"].as_bool() != meets {
+        wrong.push("I18: a row says whether its answer is what it expected");
     }
     wrong
 }

@@ -2,7 +2,7 @@
 
 use super::{
     book::{Book, books},
-    checks::{Check, pair},
+    checks::{Check, expects, pair},
     dice::Dice,
     life::{API_KEYS, Edit, Life},
 };
@@ -17,6 +17,8 @@ pub struct Script {
     pub checks: usize,
     /// The first, and the second where there are two.
     pub pair: [&'static Check; 2],
+    /// Rows expect something of an answer.
+    pub expects: bool,
     pub in_flight: u64,
     pub per_minute: u64,
     pub per_minute_max: u64,
@@ -47,6 +49,7 @@ impl Script {
             production: dice.falls(80),
             checks: dice.pick(&[1, 1, 2]),
             pair: pair(seed),
+            expects: expects(seed),
             in_flight: dice.from(1, 8),
             per_minute,
             per_minute_max: dice.pick(&[per_minute, per_minute + 3, per_minute * 2]),
@@ -111,8 +114,8 @@ impl Script {
         let format = if self.parquet != (edit == Edit::Format) { "parquet" } else { "jsonl" };
         let carry = if self.carry { "\"country\"" } else { "" };
         let two = (self.checks == 2) != (edit == Edit::Checks);
-        let first_check = first.table("when = \"status == 'active'\"\n");
-        let second_check = if two { second.table("") } else { String::new() };
+        let first_check = first.table("when = \"status == 'active'\"\n", self.expects);
+        let second_check = if two { second.table("", self.expects) } else { String::new() };
         let paths: Vec<String> = self.books.iter().map(|book| format!("\"{}\"", book.name)).collect();
         format!(
             r#"
