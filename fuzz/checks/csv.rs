@@ -4,7 +4,7 @@ use super::records;
 use rescreen::source::Format;
 
 pub fn check(data: &[u8]) {
-    let Some(taken) = records::check(data, Format::Csv) else { return };
+    let Some(taken) = records::check(data, &records::options(Format::Csv)) else { return };
     let mut columns = None;
     for record in taken.records.iter().filter(|record| record.is_row) {
         let row: serde_json::Value = serde_json::from_str(&record.text).expect("a row is JSON");

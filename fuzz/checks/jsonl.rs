@@ -5,13 +5,14 @@ use super::records;
 use rescreen::source::Format;
 
 pub fn check(data: &[u8]) {
-    let Some(taken) = records::check(data, Format::Jsonl) else { return };
+    let options = records::options(Format::Jsonl);
+    let Some(taken) = records::check(data, &options) else { return };
     let rows: Vec<&str> = taken.records.iter().filter(|row| row.is_row).map(|row| row.text.as_str()).collect();
     for row in &rows {
         let read: serde_json::Value = serde_json::from_str(row).expect("a row is JSON");
         assert_eq!(read.to_string(), **row, "a row is read back as it was taken");
     }
-    let again = records::take(rows.join("\n").as_bytes(), Format::Jsonl, usize::MAX).expect("rows are JSON lines");
+    let again = records::take(rows.join("\n").as_bytes(), &options, usize::MAX).expect("rows are JSON lines");
     let again: Vec<&str> = again.records.iter().map(|row| row.text.as_str()).collect();
     assert_eq!(again, rows, "a row is the same when it is written and read again");
 }

@@ -3,22 +3,26 @@
 
 pub mod campaign_file;
 pub mod csv;
+pub mod encoded;
 pub mod folder;
 pub mod jsonl;
 pub mod ledger_open;
 pub mod manifest;
+pub mod packed;
 mod records;
 pub mod reply;
 pub mod retry_after;
 pub mod screening;
+pub mod sheet;
 mod stage;
 pub mod template;
+pub mod xlsx;
 
 /// A check by the name of its target.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// Every check there is.
-pub const CHECKS: [Check; 9] = [
+pub const CHECKS: [Check; 12] = [
     ("csv", csv::check),
     ("jsonl", jsonl::check),
     ("campaign_file", campaign_file::check),
@@ -28,4 +32,7 @@ pub const CHECKS: [Check; 9] = [
     ("screening", screening::check),
     ("manifest", manifest::check),
     ("ledger_open", ledger_open::check),
+    ("packed", packed::check),
+    ("encoded", encoded::check),
+    ("sheet", sheet::check),
 ];

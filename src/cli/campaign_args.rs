@@ -12,6 +12,7 @@ use rescreen::{
         read_file,
     },
     sink::OutputFormat,
+    source::Encoding,
 };
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ const CAMPAIGN_FILE: &str = "rescreen.toml";
 
 #[derive(Args, Debug, Clone, Default)]
 pub struct CampaignArgs {
-    /// Input files (CSV or JSON lines); `-` is standard input
+    /// Input files (CSV, JSON lines or .xlsx; also .gz, .zst); `-` is standard input
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// The campaign file; `rescreen.toml` in the working folder is found by itself
@@ -89,6 +90,18 @@ pub struct CampaignArgs {
     /// The sign between the cells of a CSV [default: found by itself]
     #[arg(long, value_name = "SIGN")]
     pub delimiter: Option<char>,
+    /// How the input is written: utf-8, utf-16 or windows-1252 [default: utf-8, utf-16 by its mark]
+    #[arg(long)]
+    pub encoding: Option<Encoding>,
+    /// The first line of the input is a row, not a header
+    #[arg(long)]
+    pub no_header: bool,
+    /// The names of the columns where there is no header, parted by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// The sheet of a spreadsheet [default: the one with data]
+    #[arg(long, value_name = "NAME")]
+    pub sheet: Option<String>,
     /// The service's base URL
     #[arg(long, value_name = "URL")]
     pub service: Option<String>,
@@ -156,6 +169,12 @@ impl CampaignArgs {
         over_option(&mut file.service.url, &self.service);
         over_option(&mut file.input.id, &self.id);
         over_option(&mut file.input.delimiter, &self.delimiter);
+        over_option(&mut file.input.encoding, &self.encoding);
+        over_option(&mut file.input.header, &self.no_header.then_some(false));
+        over_option(&mut file.input.sheet, &self.sheet);
+        if !self.columns.is_empty() {
+            file.input.columns = Some(self.columns.clone());
+        }
         over_option(&mut file.guards.max_errors, &self.max_errors);
         over_option(&mut file.guards.max_unrecognised, &self.max_unrecognised);
         over_option(&mut file.guards.accept_failures, &self.accept_failures);

@@ -3,7 +3,8 @@
 
 use super::{
     campaign_file::{CampaignFile, CheckTable, SecretSource, Share, parse},
-    secret,
+    campaign_input::{self, Input},
+    secret, table_file,
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling, is_identifier},
@@ -57,15 +58,6 @@ pub struct Campaign {
     tables: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// One input of a campaign.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
-    /// As the user named it.
-    pub name: String,
-    /// `None` is standard input.
-    pub path: Option<PathBuf>,
-}
-
 /// How the service is reached; the API key is found only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -114,13 +106,8 @@ impl Campaign {
         let out = output_folder(&file, &name, base);
         let campaign = Campaign {
             uses: check_uses(&file, &catalogue)?,
-            inputs: inputs(&file, base)?,
-            source_options: SourceOptions {
-                format: file.input.format,
-                delimiter: delimiter(file.input.delimiter)?,
-                limit_rows: file.limit_rows,
-                split_rows: None,
-            },
+            inputs: campaign_input::inputs(&file, base)?,
+            source_options: campaign_input::source_options(&file)?,
             expect_rows: file.expect_rows,
             id: file.input.id.clone(),
             carry: file.output.carry.clone(),
@@ -136,7 +123,7 @@ impl Campaign {
             seat: Seat::default(),
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
-            tables: file.tables.clone(),
+            tables: table_file::read_all(&file.tables, base)?,
             mode: file.mode,
             name,
             catalogue,
@@ -339,29 +326,6 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
         })
     };
     file.checks.iter().map(check_use).collect()
-}
-
-fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
-    let paths = &file.input.paths;
-    let whole = |path: &PathBuf| base.join(path).canonicalize().unwrap_or_else(|_| path.clone());
-    let known: Vec<PathBuf> = paths.iter().map(whole).collect();
-    if let Some((_, twice)) = paths.iter().enumerate().find(|(at, _)| known[..*at].contains(&known[*at])) {
-        return Err(Error::Config(format!("input {} is named twice", twice.display())));
-    }
-    let input = |path: &PathBuf| Input {
-        name: path.display().to_string(),
-        path: (path.as_os_str() != "-").then(|| base.join(path)),
-    };
-    Ok(paths.iter().map(input).collect())
-}
-
-fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {
-    delimiter
-        .map(|c| match u8::try_from(c) {
-            Ok(byte) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(c, '"' | '\n' | '\r') => Ok(byte),
-            _ => Err(Error::Config(format!("[input] delimiter: expected one sign like `;`, found `{c}`"))),
-        })
-        .transpose()
 }
 
 fn prices(file: &CampaignFile, catalogue: &Catalogue) -> Result<BTreeMap<String, Credits>, Error> {

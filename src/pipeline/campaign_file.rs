@@ -1,13 +1,14 @@
 //! The campaign file: TOML as the user writes it, and nothing decided yet. Command-line flags are folded into the same
 //! structure, so that there is one way from words to a campaign. No secret is ever in it, only where one is found.
 
+use super::table_file::TableSource;
 use crate::{
     catalogue::{Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint},
     sink::OutputFormat,
-    source::Format,
+    source::{Encoding, Format},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -31,8 +32,8 @@ pub struct CampaignFile {
     pub keys: KeysTable,
     pub ledger: LedgerTable,
     pub guards: GuardsTable,
-    /// For the filter `table("name")`.
-    pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// For the filter `table("name")`: entries, or the path of a file with them.
+    pub tables: BTreeMap<String, TableSource>,
     /// Whole declarations of checks: new ones, or instead of those of the same name.
     #[serde(rename = "declaration")]
     pub declarations: Vec<Declaration>,
@@ -122,10 +123,21 @@ pub struct InputTable {
     pub paths: Vec<PathBuf>,
     /// The column that fills `subject`.
     pub id: Option<String>,
+    /// The texts that stand for null. Blanks around a value do not count in the comparison; those of a word do, so a word
+    /// is written without them.
     pub null: Option<Vec<String>>,
+    /// The same for single columns, in place of `null`.
     pub null_in: BTreeMap<String, Vec<String>>,
     pub format: Option<Format>,
     pub delimiter: Option<char>,
+    /// How text is written, where it is neither UTF-8 nor UTF-16 with its mark.
+    pub encoding: Option<Encoding>,
+    /// `false`: the first line is a row.
+    pub header: Option<bool>,
+    /// The names of the columns where there is no header.
+    pub columns: Option<Vec<String>>,
+    /// The sheet of a spreadsheet.
+    pub sheet: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -4,6 +4,7 @@
 mod account;
 mod campaign;
 pub mod campaign_file;
+mod campaign_input;
 mod dispatch;
 mod feeder;
 mod flight;
@@ -25,9 +26,11 @@ mod retry;
 mod run;
 mod secret;
 mod status;
+mod table_file;
 
 pub use account::balance_alone;
-pub use campaign::{Campaign, Guards, Input, Service, read_file};
+pub use campaign::{Campaign, Guards, Service, read_file};
+pub use campaign_input::Input;
 pub use dispatch::{Progress, Signal};
 pub use intake::IntakeProgress;
 pub use notes::{Noted, Notes};

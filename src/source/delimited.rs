@@ -5,8 +5,10 @@
 //! exactly, and a record beyond the limit (a quote that swallows the file) is parsed on to its end without being kept.
 
 use super::{
-    COLUMNS_MAX, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, Step, damage, header,
+    COLUMNS_MAX, END_MARK, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, Step, damage,
+    header::{self, HeaderLine},
     input::{Filled, Input},
+    letters::Letters,
 };
 use crate::model::{Failure, FailureCode, Position, Record, Row, row::Values};
 use csv_core::ReadRecordResult;
@@ -27,6 +29,7 @@ enum Parsed {
 /// Reads records of cells.
 pub(super) struct Delimited {
     source_name: Arc<str>,
+    letters: Letters,
     header: Arc<Vec<String>>,
     core: csv_core::Reader,
     /// The unquoted text of the record under way, cell after cell, and where each cell ends.
@@ -43,33 +46,62 @@ pub(super) struct Delimited {
     after_cr: bool,
     /// The input ended inside quotes.
     quote_open: bool,
+    /// The first record was parsed for its number of cells, and is a row.
+    is_held: bool,
 }
 
 impl Delimited {
-    /// A reader that begins with the header.
-    pub(super) fn open(source_name: Arc<str>, delimiter: u8, input: &mut Input) -> Result<Delimited, SourceError> {
-        let mut delimited = Delimited::resume(source_name.clone(), delimiter, Vec::new(), input);
-        if delimited.parse(input, None)? != Parsed::Cells {
-            return Err(SourceError::NoHeader { source_name });
+    /// A reader that begins with the header, where the input has one.
+    pub(super) fn open(
+        source_name: Arc<str>,
+        letters: Letters,
+        delimiter: u8,
+        header: &HeaderLine,
+        input: &mut Input,
+    ) -> Result<Delimited, SourceError> {
+        let named = header.columns().map(<[String]>::to_vec).unwrap_or_default();
+        let mut delimited = Delimited::resume(source_name.clone(), letters, delimiter, named, input);
+        match header {
+            HeaderLine::First => delimited.header = Arc::new(delimited.header_line(input)?),
+            HeaderLine::Missing => {
+                delimited.is_held = delimited.parse(input, None)? == Parsed::Cells;
+                let count = if delimited.is_held { delimited.cells } else { 0 };
+                delimited.header = Arc::new(header::numbered(&source_name, count)?);
+            }
+            HeaderLine::Named(_) => {}
         }
-        if delimited.raw_bytes > ROW_BYTES_MAX {
-            return Err(SourceError::HeaderUnended { source_name, expected: "at most 16 MiB" });
-        }
-        if delimited.quote_open {
-            return Err(SourceError::HeaderUnended { source_name, expected: "its end before the end of the input" });
-        }
-        delimited.began = None;
-        delimited.header = Arc::new(header::names(&source_name, delimited.cells, delimited.kept_cells())?);
         Ok(delimited)
     }
 
+    fn header_line(&mut self, input: &mut Input) -> Result<Vec<String>, SourceError> {
+        let source_name = self.source_name.clone();
+        if self.parse(input, None)? != Parsed::Cells {
+            return Err(SourceError::NoHeader { source_name });
+        }
+        if self.raw_bytes > ROW_BYTES_MAX {
+            return Err(SourceError::HeaderUnended { source_name, expected: "at most 16 MiB" });
+        }
+        if self.quote_open {
+            return Err(SourceError::HeaderUnended { source_name, expected: "its end before the end of the input" });
+        }
+        self.began = None;
+        header::names(&source_name, self.letters, self.cells, self.kept_cells())
+    }
+
     /// A reader that goes on between two records.
-    pub(super) fn resume(source_name: Arc<str>, delimiter: u8, header: Vec<String>, input: &Input) -> Delimited {
+    pub(super) fn resume(
+        source_name: Arc<str>,
+        letters: Letters,
+        delimiter: u8,
+        header: Vec<String>,
+        input: &Input,
+    ) -> Delimited {
         let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
         // A fresh parser swallows a byte order mark, wherever it begins; ours was skipped at byte 0 and nowhere else.
         core.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
         Delimited {
             source_name,
+            letters,
             header: Arc::new(header),
             core,
             output: vec![0; OUTPUT_BYTES_MIN],
@@ -80,6 +112,7 @@ impl Delimited {
             raw_bytes: 0,
             after_cr: input.last() == Some(b'\r'),
             quote_open: false,
+            is_held: false,
         }
     }
 
@@ -94,7 +127,8 @@ impl Delimited {
         row_number: u64,
         deadline: Option<Instant>,
     ) -> Result<Step, SourceError> {
-        let (byte_offset, line) = match self.parse(input, deadline)? {
+        let parsed = if std::mem::take(&mut self.is_held) { Parsed::Cells } else { self.parse(input, deadline)? };
+        let (byte_offset, line) = match parsed {
             Parsed::Stalled => return Ok(Step::Stalled),
             Parsed::Ended => return Ok(Step::Ended),
             Parsed::Cells => self.began.take().expect("a record that ended has begun"),
@@ -102,7 +136,10 @@ impl Delimited {
         let position = Position { source: self.source_name.clone(), row_number, line, byte_offset };
         let record = match self.values() {
             Ok(values) => Record::Row(Row { position, values }),
-            Err(failure) => damage::cells(position, failure, &self.header, self.kept_cells()),
+            Err(failure) => {
+                let shown = self.kept_cells().map(|cell| self.letters.shown(cell));
+                damage::cells(position, failure, &self.header, shown)
+            }
         };
         if self.output.len() > FIELD_BYTES_MAX {
             self.output = vec![0; OUTPUT_BYTES_MIN];
@@ -147,7 +184,8 @@ impl Delimited {
                 return fail(FailureCode::FieldTooLarge, message);
             }
             let Ok(text) = std::str::from_utf8(cell) else {
-                return fail(FailureCode::InvalidUtf8, format!("{}: expected UTF-8, found other bytes", name(at)));
+                let (code, message) = self.letters.failure(cell);
+                return fail(code, format!("{}: {message}", name(at)));
             };
             if text.contains('\0') {
                 return fail(FailureCode::NulByte, format!("{}: expected text, found a NUL byte", name(at)));
@@ -161,6 +199,11 @@ impl Delimited {
     fn parse(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Parsed, SourceError> {
         if self.began.is_none() {
             match self.skip_line_ends(input, deadline)? {
+                Filled::Stalled => return Ok(Parsed::Stalled),
+                Filled::Ended => return Ok(Parsed::Ended),
+                Filled::Bytes => {}
+            }
+            match self.at_end_mark(input, deadline)? {
                 Filled::Stalled => return Ok(Parsed::Stalled),
                 Filled::Ended => return Ok(Parsed::Ended),
                 Filled::Bytes => {}
@@ -188,7 +231,10 @@ impl Delimited {
                 self.core.set_line(input.line);
                 let (result, taken, put, ended) = self.core.read_record(input.available(), output, ends);
                 input.consume(taken);
-                input.line = self.core.line();
+                // A line end inside a cell of a sheet begins no row of the sheet.
+                if !self.letters.is_sheet() {
+                    input.line = self.core.line();
+                }
                 self.output_len += put;
                 (result, ended)
             };
@@ -211,6 +257,7 @@ impl Delimited {
     fn end_record(&mut self, input: &mut Input, filled: Filled) {
         if filled == Filled::Bytes {
             self.raw_bytes -= 1;
+            input.line += u64::from(self.letters.is_sheet());
             if input.last() == Some(b'\r') {
                 input.line += 1;
                 self.after_cr = true;
@@ -221,6 +268,17 @@ impl Delimited {
             }
         }
         input.set_boundary();
+    }
+
+    /// `Ended` where nothing follows but a lone Ctrl-Z, with which DOS ends a text.
+    fn at_end_mark(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+        while input.available() == [END_MARK] {
+            match input.extend(deadline)? {
+                Filled::Bytes => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Filled::Bytes)
     }
 
     /// Skips what is left of a line end, and blank lines.

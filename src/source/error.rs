@@ -1,5 +1,6 @@
 //! What stops the reading of a source. A record that cannot be read is no error: it is data, see `damage`.
 
+use super::{encoding::Encoding, workbook::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
 /// Why a source cannot be read, or not any further.
@@ -11,18 +12,40 @@ pub enum SourceError {
     Read { source_name: Arc<str>, offset: u64, fault: io::Error },
     #[error("{source_name}: expected a file, found a folder; name the files in it")]
     Folder { source_name: Arc<str> },
-    #[error("{source_name}: {what} is not read by this version, unpack it first (to CSV or JSON lines)")]
-    Packed { source_name: Arc<str>, what: &'static str },
-    #[error("{source_name}: expected UTF-8, found UTF-16; save the file as UTF-8 (`CSV UTF-8` in a spreadsheet)")]
-    Utf16 { source_name: Arc<str> },
+    #[error("{source_name}: {what} is not read by this version, {advice}")]
+    Refused { source_name: Arc<str>, what: &'static str, advice: &'static str },
+    #[error("{source_name}: expected {expected} text, found {found}; `encoding` says how the file is written")]
+    OtherEncoding { source_name: Arc<str>, expected: Encoding, found: &'static str },
+    #[error("{source_name}: {fault}")]
+    Sheet { source_name: Arc<str>, fault: SheetFault },
+    #[error(
+        "{source_name}: expected a spreadsheet with the sheet `{wanted}`, found a file without sheets; leave `sheet` out"
+    )]
+    NoSheets { source_name: Arc<str>, wanted: String },
+    #[error(
+        "{source_name}: expected CSV or a spreadsheet, found JSON lines, whose columns have their names on each line; \
+         leave `header` and `columns` out"
+    )]
+    HeaderOfJson { source_name: Arc<str> },
+    #[error(
+        "{source_name}: expected the columns this input was begun with ({}), found others ({}); bring them back, or begin \
+         a new campaign", .known.join(", "), .found.join(", ")
+    )]
+    ColumnsChanged { source_name: Arc<str>, known: Vec<String>, found: Vec<String> },
     #[error(
         "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` makes lines out of it"
     )]
     JsonList { source_name: Arc<str> },
     #[error("{source_name}: expected a header line with the names of the columns, found an empty input")]
     NoHeader { source_name: Arc<str> },
-    #[error("{source_name}: the header: expected UTF-8 text, found {found} in column {column}")]
-    HeaderNotText { source_name: Arc<str>, column: usize, found: &'static str },
+    #[error("{source_name}: the header: expected {expected}, found {found} in column {column}{advice}")]
+    HeaderNotText {
+        source_name: Arc<str>,
+        column: usize,
+        expected: &'static str,
+        found: &'static str,
+        advice: &'static str,
+    },
     #[error("{source_name}: the header: expected {expected}; is a quote left open in it?")]
     HeaderUnended { source_name: Arc<str>, expected: &'static str },
     #[error("{source_name}: the header: columns {first} and {second} are both called `{name}`; rename one of them")]

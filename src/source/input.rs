@@ -1,13 +1,12 @@
 //! The raw bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. It decides
 //! what a checkpoint covers: exactly the bytes up to the last boundary, however far the reading is ahead of it.
 //!
-//! A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
+//! The bytes are those that came through the door: unpacked, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
 //! can wait for bytes no longer than it likes.
 
-use super::{SourceError, known::Checkpoint};
+use super::{SourceError, door::Bytes, known::Checkpoint};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::File,
     io::{self, Read},
     sync::{
         Arc,
@@ -23,13 +22,14 @@ const STREAM_CHUNKS: usize = 16;
 
 /// Where bytes come from.
 pub(super) enum Feed {
-    File(File),
+    /// Read where it is needed.
+    Here(Bytes),
     Stream(Receiver<io::Result<Vec<u8>>>),
 }
 
 impl Feed {
     /// Reads a stream in a thread of its own, which ends with the stream or when nobody listens any more.
-    pub(super) fn stream(mut reader: Box<dyn Read + Send>) -> io::Result<Feed> {
+    pub(super) fn stream(mut reader: Bytes) -> io::Result<Feed> {
         let (sender, receiver) = sync_channel(STREAM_CHUNKS);
         std::thread::Builder::new().name("source".to_owned()).spawn(move || {
             loop {
@@ -82,6 +82,8 @@ pub(super) struct Input {
     pub(super) line: u64,
     last: Option<u8>,
     ended: bool,
+    /// A fault that came after bytes that were read with it: they go first.
+    fault: Option<io::Error>,
 }
 
 impl Input {
@@ -101,6 +103,7 @@ impl Input {
             line: 1,
             last: None,
             ended: false,
+            fault: None,
         }
     }
 
@@ -135,7 +138,8 @@ impl Input {
         }
         let before = self.buffer.len();
         let read = match &mut self.feed {
-            Feed::File(file) => file.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
+            _ if self.fault.is_some() => self.fault.take().map_or(Ok(()), Err),
+            Feed::Here(bytes) => bytes.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
             Feed::Stream(receiver) => {
                 let chunk = match deadline {
                     None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -148,11 +152,14 @@ impl Input {
                 }
             }
         };
-        read.map_err(|fault| SourceError::Read {
-            source_name: self.source_name.clone(),
-            offset: self.offset + (self.buffer.len() - self.at) as u64,
-            fault,
-        })?;
+        if let Err(fault) = read {
+            if self.buffer.len() > before {
+                self.fault = Some(fault);
+                return Ok(Filled::Bytes);
+            }
+            let offset = self.offset + (self.buffer.len() - self.at) as u64;
+            return Err(SourceError::Read { source_name: self.source_name.clone(), offset, fault });
+        }
         self.ended = self.buffer.len() == before;
         Ok(if self.ended { Filled::Ended } else { Filled::Bytes })
     }
@@ -223,7 +230,7 @@ mod tests {
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), &bytes).unwrap();
         for boundary in [0usize, 1, 262_143, 262_144, 262_145, 500_000, 700_000] {
-            let mut input = Input::new("x".into(), Feed::File(File::open(path.path()).unwrap()));
+            let mut input = Input::new("x".into(), Feed::Here(Box::new(std::fs::File::open(path.path()).unwrap())));
             let mut set = boundary == 0;
             while input.fill(None).unwrap() == Filled::Bytes {
                 let left = boundary.saturating_sub(input.offset() as usize);

@@ -1,8 +1,9 @@
 //! How a source is laid out: its format and delimiter, by what the user said, else by the file's name, else by its first
-//! bytes. What this version cannot read is refused here, before any row is taken.
+//! bytes.
 
 use super::{
     SourceError,
+    door::ending,
     input::{Filled, Input},
 };
 use serde::{Deserialize, Serialize};
@@ -37,63 +38,19 @@ impl FromStr for Format {
     }
 }
 
-/// Packed formats by the end of the name.
-const PACKED_ENDINGS: [(&str, &str); 9] = [
-    ("gz", "a gzip file"),
-    ("zst", "a zstd file"),
-    ("zip", "a zip archive"),
-    ("bz2", "a bzip2 file"),
-    ("xz", "an xz file"),
-    ("xlsx", "a spreadsheet"),
-    ("xls", "a spreadsheet"),
-    ("ods", "a spreadsheet"),
-    ("parquet", "a Parquet file"),
-];
-
-/// Packed formats by their first bytes.
-const PACKED_MAGIC: [(&[u8], &str); 7] = [
-    (b"\x1f\x8b", "a gzip file"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file"),
-    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
-    (b"BZh", "a bzip2 file"),
-    (b"\xfd7zX", "an xz file"),
-    (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
-    (b"PAR1", "a Parquet file"),
-];
-
 const BOM: &[u8] = b"\xef\xbb\xbf";
 /// How far a header is searched for its delimiter.
 const SNIFF_BYTES_MAX: usize = 64 << 10;
 
-fn ending(path: &Path) -> String {
-    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
-}
-
-/// Refuses a file by its name.
-pub(super) fn refuse_packed_name(path: &Path, source_name: &Arc<str>) -> Result<(), SourceError> {
-    let ending = ending(path);
-    match PACKED_ENDINGS.iter().find(|(known, _)| *known == ending) {
-        Some((_, what)) => Err(SourceError::Packed { source_name: source_name.clone(), what }),
-        None => Ok(()),
-    }
-}
-
-/// Looks at the first bytes: refuses what is not text, skips a byte order mark, and finds the format.
+/// Looks at the first bytes: skips a byte order mark, and finds the format.
 pub(super) fn enter(
     input: &mut Input,
     source_name: &Arc<str>,
     path: Option<&Path>,
     wanted: Option<Format>,
 ) -> Result<Format, SourceError> {
-    while input.available().len() < 4 && input.extend(None)? == Filled::Bytes {}
-    let start = input.available();
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Err(SourceError::Utf16 { source_name: source_name.clone() });
-    }
-    if let Some((_, what)) = PACKED_MAGIC.iter().find(|(magic, _)| start.starts_with(magic)) {
-        return Err(SourceError::Packed { source_name: source_name.clone(), what });
-    }
-    if start.starts_with(BOM) {
+    while input.available().len() < BOM.len() && input.extend(None)? == Filled::Bytes {}
+    if input.available().starts_with(BOM) {
         input.consume(BOM.len());
     }
     if let Some(format) = wanted {
@@ -125,25 +82,63 @@ fn first_byte(input: &mut Input) -> Result<Option<u8>, SourceError> {
     }
 }
 
-/// The delimiter: as said, tab for `.tsv`, else the most frequent candidate of the header line.
-pub(super) fn delimiter(input: &mut Input, path: Option<&Path>, wanted: Option<u8>) -> Result<u8, SourceError> {
-    if let Some(delimiter) = wanted {
+/// The delimiter: as said, as the line `sep=` of a spreadsheet says, tab for `.tsv`, else what the first line tells. The
+/// line `sep=` is skipped. `columns` is how many columns there are, where the user named them.
+pub(super) fn delimiter(
+    input: &mut Input,
+    path: Option<&Path>,
+    wanted: Option<u8>,
+    columns: Option<usize>,
+) -> Result<u8, SourceError> {
+    let by_line = loop {
+        let (read, whole) = separator_line(input.available());
+        if whole || input.extend(None)? != Filled::Bytes {
+            break read.filter(|_| whole);
+        }
+    };
+    if let Some((_, bytes)) = by_line {
+        input.consume(bytes);
+        input.line += 1;
+    }
+    if let Some(delimiter) = wanted.or(by_line.map(|(delimiter, _)| delimiter)) {
         return Ok(delimiter);
     }
     if path.map(ending).as_deref() == Some("tsv") {
         return Ok(b'\t');
     }
     loop {
-        let (delimiter, whole) = sniff(input.available());
+        let (delimiter, whole) = sniff(input.available(), columns);
         if whole || input.available().len() > SNIFF_BYTES_MAX || input.extend(None)? != Filled::Bytes {
             return Ok(delimiter);
         }
     }
 }
 
-/// The most frequent delimiter of the first line that is not blank, quoted text left out; comma on a tie. Also whether
-/// the end of the line was seen.
-fn sniff(start: &[u8]) -> (u8, bool) {
+/// The delimiter that a first line `sep=;` or `"sep=;"` names and the bytes of that line, a line end of one sign counted.
+/// Also whether enough was seen to know.
+fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
+    const WORD: &[u8] = b"sep=";
+    let quote = usize::from(start.first() == Some(&b'"'));
+    let word = start[quote..].iter().zip(WORD).take_while(|(byte, letter)| byte.eq_ignore_ascii_case(letter)).count();
+    if word < WORD.len() {
+        return (None, word < start.len() - quote);
+    }
+    let rest = &start[quote + WORD.len()..];
+    let Some(delimiter) = rest.first().copied() else { return (None, false) };
+    if !delimiter.is_ascii() || delimiter.is_ascii_alphanumeric() || matches!(delimiter, b'"' | b'\n' | b'\r') {
+        return (None, true);
+    }
+    let closed = if quote == 1 { rest.get(1) == Some(&b'"') } else { true };
+    match rest.get(1 + quote) {
+        Some(b'\n' | b'\r') if closed => (Some((delimiter, quote + WORD.len() + 2 + quote)), true),
+        Some(_) => (None, true),
+        None => (None, false),
+    }
+}
+
+/// The delimiter by the first line that is not blank, quoted text left out: one that parts it into as many columns as there
+/// are, else the most frequent one; comma on a tie. Also whether the end of the line was seen.
+fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
     const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
     let mut counts = [0usize; 4];
     let (mut quoted, mut begun, mut whole) = (false, false, false);
@@ -163,8 +158,9 @@ fn sniff(start: &[u8]) -> (u8, bool) {
         }
         begun |= !matches!(byte, b'\n' | b'\r');
     }
-    let best = (0..4).rev().max_by_key(|at| counts[*at]).expect("four candidates");
-    (CANDIDATES[best], whole)
+    let fits = |at: &usize| columns.is_some_and(|columns| columns > 1 && counts[*at] + 1 == columns);
+    let most = (0..4).rev().max_by_key(|at| counts[*at]).expect("four candidates");
+    (CANDIDATES[(0..4).find(fits).unwrap_or(most)], whole)
 }
 
 #[cfg(test)]
@@ -183,7 +179,34 @@ mod tests {
             ("alone\n", b','),
             ("", b','),
         ] {
-            assert_eq!(sniff(header.as_bytes()).0, delimiter, "{header:?}");
+            assert_eq!(sniff(header.as_bytes(), None).0, delimiter, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_columns_tells_a_delimiter_from_decimal_commas() {
+        assert_eq!(sniff(b"1,5;2,5\n", Some(2)).0, b';');
+        assert_eq!(sniff(b"1,5;2,5\n", None).0, b',');
+        assert_eq!(sniff(b"1;2\n", Some(7)).0, b';', "none fits");
+    }
+
+    #[test]
+    fn a_line_sep_is_known_with_and_without_quotes() {
+        for (start, found) in [
+            (&b"sep=;\r\nid"[..], (Some((b';', 6)), true)),
+            (b"SEP=\t\nid", (Some((b'\t', 6)), true)),
+            (b"\"sep=|\"\nid", (Some((b'|', 8)), true)),
+            (b"sep=;x\n", (None, true)),
+            (b"\"sep=;x\"\n", (None, true)),
+            (b"sep=a\n", (None, true)),
+            (b"sep=\n", (None, true)),
+            (b"separator;id\n", (None, true)),
+            (b"id\n", (None, true)),
+            (b"se", (None, false)),
+            (b"sep=;", (None, false)),
+            (b"", (None, false)),
+        ] {
+            assert_eq!(separator_line(start), found, "{start:?}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Records of JSON lines. It decides where a record ends: at `\n`, whatever stands on the line. Blank lines are no
-//! records; a line beyond the limit is skipped to its end without being kept.
+//! records; a line beyond the limit is skipped to its end without being kept. A lone Ctrl-Z that ends the input is none.
 
 use super::{
-    ROW_BYTES_MAX, SourceError, Step, damage, exact_json,
+    END_MARK, ROW_BYTES_MAX, SourceError, Step, damage, exact_json,
     input::{Filled, Input},
+    letters::Letters,
 };
 use crate::model::{Failure, FailureCode, Position, Record, Row, row::Values};
 use std::{sync::Arc, time::Instant};
@@ -11,6 +12,7 @@ use std::{sync::Arc, time::Instant};
 /// Reads records of JSON.
 pub(super) struct Lines {
     source_name: Arc<str>,
+    letters: Letters,
     /// The line under way, cut at the limit, and its whole length in bytes.
     line: Vec<u8>,
     line_bytes: u64,
@@ -21,8 +23,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(source_name: Arc<str>) -> Lines {
-        Lines { source_name, line: Vec::new(), line_bytes: 0, last: None, began: None }
+    pub(super) fn new(source_name: Arc<str>, letters: Letters) -> Lines {
+        Lines { source_name, letters, line: Vec::new(), line_bytes: 0, last: None, began: None }
     }
 
     /// The next record.
@@ -43,6 +45,9 @@ impl Lines {
                 continue;
             }
             self.began = None;
+            if filled == Filled::Ended && self.line == [END_MARK] {
+                self.line.clear();
+            }
             let record = self.record(Position { source: self.source_name.clone(), row_number, line, byte_offset });
             self.line.clear();
             self.line.shrink_to(1 << 20);
@@ -92,10 +97,8 @@ impl Lines {
             return Err(Failure::read(FailureCode::RowTooLarge, message));
         }
         let text = std::str::from_utf8(&self.line).map_err(|fault| {
-            let message = format!(
-                "line {line_number}, column {}: expected UTF-8, found other bytes; save the file as UTF-8",
-                fault.valid_up_to() + 1
-            );
+            let (_, message) = self.letters.failure(&self.line);
+            let message = format!("line {line_number}, column {}: {message}", fault.valid_up_to() + 1);
             Failure::read(FailureCode::InvalidUtf8, message)
         })?;
         exact_json::parse(text, line_number).map(Values::Nested)

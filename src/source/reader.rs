@@ -4,27 +4,31 @@
 use super::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_WAIT, SourceError, Step,
     delimited::Delimited,
-    input::{Feed, Input},
+    door::{self, Entrance},
+    encoding::Encoding,
+    header::HeaderLine,
+    input::Input,
     known::{self, Checkpoint, Known},
     layout::{self, Format},
     lines::Lines,
 };
 use crate::model::Record;
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
-};
+use std::{io::Read, path::PathBuf, sync::Arc, time::Instant};
 
 /// What the user says about a source.
 #[derive(Debug, Clone, Default)]
 pub struct SourceOptions {
     /// `None`: by the file's extension, else by the first byte that is not blank: `{` is JSON lines.
     pub format: Option<Format>,
-    /// CSV only. `None`: tab for `.tsv`, else the most frequent of `,` `;` tab `|` in the header; comma on a tie.
+    /// CSV only. `None`: what a first line `sep=;` says, tab for `.tsv`, else the most frequent of `,` `;` tab `|` in the
+    /// first line; comma on a tie.
     pub delimiter: Option<u8>,
+    /// `None`: UTF-16 where its mark (BOM) stands, else UTF-8.
+    pub encoding: Option<Encoding>,
+    /// Where the names of the columns come from; JSON lines have their own.
+    pub header: HeaderLine,
+    /// Spreadsheets only. `None`: the one sheet with data.
+    pub sheet: Option<String>,
     /// Rows of this source, at most, over all runs.
     pub limit_rows: Option<u64>,
     /// Records of a split, at most. `None`: [`SPLIT_ROWS_MAX`].
@@ -66,6 +70,8 @@ pub struct SourceReader {
     row_number_max: u64,
     split_rows: usize,
     ended: bool,
+    /// What stopped the reading after the last split: its rows go first.
+    fault: Option<SourceError>,
 }
 
 impl SourceReader {
@@ -77,36 +83,64 @@ impl SourceReader {
         options: &SourceOptions,
         known: Option<&Known>,
     ) -> Result<SourceReader, SourceError> {
-        let (feed, path) = feed(origin, &name)?;
-        let from_stream = matches!(feed, Feed::Stream(_));
-        let mut input = Input::new(name.clone(), feed);
+        let Entrance { mut input, path, letters, is_stream } = door::open(&name, origin, options)?;
         let known = known.filter(|known| !known.checkpoints.is_empty());
-        let (format, delimiter, records, next_row_number) = match known {
-            Some(known) => {
-                let next_row_number = known::verify(&mut input, &name, known, from_stream)?;
-                let records = match known.format {
-                    Format::Jsonl => Records::Lines(Lines::new(name.clone())),
+        let format = match known {
+            Some(known) => known.format,
+            None if letters.is_sheet() => Format::Csv,
+            None => layout::enter(&mut input, &name, path.as_deref(), options.format)?,
+        };
+        let columns = options.header.columns();
+        if format == Format::Jsonl && options.header != HeaderLine::First {
+            return Err(SourceError::HeaderOfJson { source_name: name });
+        }
+        let (delimiter, records, next_row_number) = match (known, format) {
+            (Some(known), format) => {
+                if let (Some(header), Some(columns)) = (&known.header, columns)
+                    && header != columns
+                {
+                    let (known, found) = (header.clone(), columns.to_vec());
+                    return Err(SourceError::ColumnsChanged { source_name: name, known, found });
+                }
+                let next_row_number = known::verify(&mut input, &name, known, is_stream)?;
+                let records = match format {
+                    Format::Jsonl => Records::Lines(Lines::new(name.clone(), letters)),
                     Format::Csv => {
                         let header = known.header.clone().unwrap_or_default();
                         let delimiter = known.delimiter.unwrap_or(b',');
-                        Records::Delimited(Box::new(Delimited::resume(name.clone(), delimiter, header, &input)))
+                        let delimited = Delimited::resume(name.clone(), letters, delimiter, header, &input);
+                        Records::Delimited(Box::new(delimited))
                     }
                 };
-                (known.format, known.delimiter, records, next_row_number)
+                (known.delimiter, records, next_row_number)
             }
-            None => match layout::enter(&mut input, &name, path.as_deref(), options.format)? {
-                Format::Jsonl => (Format::Jsonl, None, Records::Lines(Lines::new(name.clone())), 1),
-                Format::Csv => {
-                    let delimiter = layout::delimiter(&mut input, path.as_deref(), options.delimiter)?;
-                    let delimited = Delimited::open(name.clone(), delimiter, &mut input)?;
-                    (Format::Csv, Some(delimiter), Records::Delimited(Box::new(delimited)), 1)
-                }
-            },
+            (None, Format::Jsonl) => (None, Records::Lines(Lines::new(name.clone(), letters)), 1),
+            (None, Format::Csv) => {
+                let delimiter = match letters.is_sheet() {
+                    true => b',',
+                    false => {
+                        let columns = columns.map(<[String]>::len);
+                        layout::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
+                    }
+                };
+                let delimited = Delimited::open(name.clone(), letters, delimiter, &options.header, &mut input)?;
+                (Some(delimiter), Records::Delimited(Box::new(delimited)), 1)
+            }
         };
         let row_number_max = options.limit_rows.unwrap_or(u64::MAX);
         let split_rows = options.split_rows.unwrap_or(SPLIT_ROWS_MAX);
-        let ended = false;
-        Ok(SourceReader { name, input, format, delimiter, records, next_row_number, row_number_max, split_rows, ended })
+        Ok(SourceReader {
+            name,
+            input,
+            format,
+            delimiter,
+            records,
+            next_row_number,
+            row_number_max,
+            split_rows,
+            ended: false,
+            fault: None,
+        })
     }
 
     /// Format, delimiter and header: what is to be remembered as [`Known`].
@@ -118,8 +152,12 @@ impl SourceReader {
         (self.format, self.delimiter, header)
     }
 
-    /// The next split; `None` at the end of the input or of the rows wanted.
+    /// The next split; `None` at the end of the input or of the rows wanted. The rows before a fault are given before it.
     pub fn next_split(&mut self) -> Result<Option<Split>, SourceError> {
+        if let Some(fault) = self.fault.take() {
+            self.ended = true;
+            return Err(fault);
+        }
         let begin = self.input.boundary_offset();
         let mut records = Vec::new();
         let mut deadline = None;
@@ -129,8 +167,15 @@ impl SourceReader {
                 break;
             }
             let step = match &mut self.records {
-                Records::Delimited(delimited) => delimited.next(&mut self.input, self.next_row_number, deadline)?,
-                Records::Lines(lines) => lines.next(&mut self.input, self.next_row_number, deadline)?,
+                Records::Delimited(delimited) => delimited.next(&mut self.input, self.next_row_number, deadline),
+                Records::Lines(lines) => lines.next(&mut self.input, self.next_row_number, deadline),
+            };
+            let step = match step {
+                Err(fault) if !records.is_empty() => {
+                    self.fault = Some(fault);
+                    break;
+                }
+                step => step?,
             };
             match step {
                 Step::Record(record) => records.push(record),
@@ -149,24 +194,4 @@ impl SourceReader {
         let checkpoint = self.input.checkpoint(self.next_row_number);
         Ok(Some(Split { source: self.name.clone(), records, checkpoint }))
     }
-}
-
-fn feed(origin: Origin, name: &Arc<str>) -> Result<(Feed, Option<PathBuf>), SourceError> {
-    let failed = |fault| SourceError::Open { source_name: name.clone(), fault };
-    match origin {
-        Origin::Stdin => Ok((Feed::stream(Box::new(io::stdin())).map_err(failed)?, None)),
-        Origin::Reader(reader) => Ok((Feed::stream(reader).map_err(failed)?, None)),
-        Origin::File(path) => Ok((file_feed(&path, name)?, Some(path))),
-    }
-}
-
-fn file_feed(path: &Path, name: &Arc<str>) -> Result<Feed, SourceError> {
-    let failed = |fault| SourceError::Open { source_name: name.clone(), fault };
-    layout::refuse_packed_name(path, name)?;
-    let file = File::open(path).map_err(failed)?;
-    let file_type = file.metadata().map_err(failed)?.file_type();
-    if file_type.is_dir() {
-        return Err(SourceError::Folder { source_name: name.clone() });
-    }
-    if file_type.is_file() { Ok(Feed::File(file)) } else { Feed::stream(Box::new(file)).map_err(failed) }
 }

@@ -251,9 +251,18 @@ fn format(state: &State, pattern: &Value, values: Rest<Value>) -> Result<Value, 
     filters::format(state, pattern, values)
 }
 
-fn date(value: &Value, form: &str) -> Result<String, Error> {
+/// A date in the form that is given. None is guessed: 03/04/2026 is a day in April here and in March there.
+fn date(value: &Value, form: Option<&str>) -> Result<String, Error> {
+    let Some(form) = form else {
+        return Err(refuse(
+            "`date` needs the form that the dates have, and guesses none: `| date(\"%d/%m/%Y\")` reads the day first, \
+             `| date(\"%m/%d/%Y\")` the month",
+        ));
+    };
     let date = jiff::civil::Date::strptime(form, text(value)?.trim());
-    date.map(|date| date.to_string()).map_err(|_| refuse(format!("expected a date of the form `{form}`")))
+    date.map(|date| date.to_string()).map_err(|_| {
+        refuse(format!("expected a date of the form `{form}`, as in `| date(\"%d/%m/%Y\")` for the day first"))
+    })
 }
 
 fn country_code(value: &Value) -> Result<&'static str, Error> {

@@ -273,6 +273,8 @@ fn filters_read_dates_digits_and_countries() {
     let row =
         flat(&[("dob", "12/11/1978"), ("id", " 8001 015009-087 "), ("land", "South Africa"), ("odd", "Ruritania")]);
     assert_eq!(render("{{ dob | date('%d/%m/%Y') }}", &row).unwrap(), "1978-11-12");
+    let Err(RenderFault::Error { message }) = render("{{ dob | date }}", &row) else { panic!("a form was guessed") };
+    assert!(message.contains("guesses none") && message.contains(r#"`| date("%d/%m/%Y")`"#), "{message}");
     assert_eq!(render("{{ id | digits }}", &row).unwrap(), "8001015009087");
     assert_eq!(render("{{ land | country }}", &row).unwrap(), "za");
     for source in ["{{ land | date('%d/%m/%Y') }}", "{{ odd | country }}", "{{ odd | int }}", "{{ odd + 1 }}"] {

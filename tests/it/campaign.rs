@@ -10,6 +10,7 @@ mod identity;
 mod input;
 mod later_runs;
 mod outputs;
+mod packed_input;
 mod push_back;
 mod refusals;
 mod replies;

@@ -150,3 +150,18 @@ fn manifests() {
 fn ledgers() {
     hold("ledger_open", 12);
 }
+
+#[test]
+fn packed() {
+    hold("packed", 150);
+}
+
+#[test]
+fn encoded() {
+    hold("encoded", 200);
+}
+
+#[test]
+fn sheets() {
+    hold("sheet", 200);
+}

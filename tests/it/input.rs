@@ -2,8 +2,12 @@
 //! what was read once is recognised again.
 
 mod csv_records;
+mod encodings;
+mod headers;
 mod json_lines;
+mod packed;
 mod resume;
+mod sheets;
 mod splits;
 mod torture;
 
@@ -29,6 +33,11 @@ fn jsonl(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Source<'_> {
 }
 
 impl Source<'_> {
+    fn said(mut self, say: impl FnOnce(&mut SourceOptions)) -> Self {
+        say(&mut self.options);
+        self
+    }
+
     fn limit(mut self, rows: u64) -> Self {
         self.options.limit_rows = Some(rows);
         self

@@ -45,7 +45,7 @@ fn the_help_of_run() {
     Usage: rescreen run [OPTIONS] [INPUT]...
 
     Arguments:
-      [INPUT]...  Input files (CSV or JSON lines); `-` is standard input
+      [INPUT]...  Input files (CSV, JSON lines or .xlsx; also .gz, .zst); `-` is standard input
 
     Options:
       -c, --config <FILE>                The campaign file; `rescreen.toml` in the working folder is
@@ -74,6 +74,12 @@ fn the_help_of_run() {
           --out <DIR>                    The output folder [default: out/<campaign>]
           --format <FORMAT>              `parquet` or `jsonl`
           --delimiter <SIGN>             The sign between the cells of a CSV [default: found by itself]
+          --encoding <ENCODING>          How the input is written: utf-8, utf-16 or windows-1252
+                                         [default: utf-8, utf-16 by its mark]
+          --no-header                    The first line of the input is a row, not a header
+          --columns <NAMES>              The names of the columns where there is no header, parted by
+                                         commas
+          --sheet <NAME>                 The sheet of a spreadsheet [default: the one with data]
           --service <URL>                The service's base URL
           --simulate                     Rehearse: the built-in simulator takes the place of the service
           --retry [<CODE>]               Ask again for failures that are proven uncharged: all, or those

@@ -101,7 +101,7 @@ fn a_stream_in_single_bytes_reads_like_one_in_one_piece() {
 }
 
 #[test]
-fn a_read_error_stops_and_names_the_byte() {
+fn a_read_error_stops_after_the_rows_before_it_and_names_the_byte() {
     struct Broken(bool);
     impl Read for Broken {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -114,6 +114,7 @@ fn a_read_error_stops_and_names_the_byte() {
     }
     let origin = Origin::Reader(Box::new(Broken(false)));
     let mut reader = SourceReader::open("-".into(), origin, &SourceOptions::default(), None).unwrap();
+    assert_eq!(reader.next_split().unwrap().unwrap().records.len(), 1, "what came before is kept");
     let message = reader.next_split().unwrap_err().to_string();
     assert!(message.starts_with("-: reading failed after byte 8: the disk is gone"), "{message}");
 }
@@ -136,8 +137,12 @@ fn the_name_of_a_file_tells_its_format() {
     assert_eq!(open("a.dat", "\n {}\n"), Ok((Format::Jsonl, None)));
     assert_eq!(open("a.dat", "a,b\n"), Ok((Format::Csv, Some(b','))));
     assert!(open("a.json", "\n[{}]").unwrap_err().contains("found a JSON list; `jq -c '.[]'`"));
-    assert!(open("a.csv.gz", "").unwrap_err().contains("a gzip file is not read by this version, unpack it first"));
-    assert!(open("a.xlsx", "").unwrap_err().contains("a spreadsheet is not read"));
+    for (name, advice) in
+        [("a.zip", "unpack it first"), ("a.xls", "save it as .xlsx or as CSV"), ("a.ods.gz", "save it")]
+    {
+        let message = open(name, "").unwrap_err();
+        assert!(message.contains("is not read by this version") && message.contains(advice), "{message}");
+    }
     let reader = SourceReader::open("d".into(), Origin::File(folder.path().into()), &SourceOptions::default(), None);
     assert!(reader.err().unwrap().to_string().contains("found a folder"));
 }

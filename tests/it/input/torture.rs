@@ -3,7 +3,7 @@
 use super::{known_of, place, shown, splits_of};
 use crate::support::data::shared;
 use rescreen::model::{Record, Row};
-use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
+use rescreen::source::{Encoding, Format, HeaderLine, Origin, SourceOptions, SourceReader};
 use serde_json::Value;
 use std::{
     io::{self, Read},
@@ -22,8 +22,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Reads a file whole and, where it can be opened, once more as a known one. Returns rows and failures.
 fn survive(path: &Path, format: Option<Format>) -> Option<(usize, usize)> {
-    let options = SourceOptions { format, ..SourceOptions::default() };
-    let open = |known| SourceReader::open("torture".into(), Origin::File(path.into()), &options, known);
+    survive_as(path, &SourceOptions { format, ..SourceOptions::default() })
+}
+
+fn survive_as(path: &Path, options: &SourceOptions) -> Option<(usize, usize)> {
+    let open = |known| SourceReader::open("torture".into(), Origin::File(path.into()), options, known);
     let reader = match open(None) {
         Ok(reader) => reader,
         Err(error) => {
@@ -55,6 +58,36 @@ fn no_csv_file_breaks_the_reader() {
     for path in files {
         survive(&path, None);
     }
+}
+
+/// In what a file is written, by its name.
+fn declared(path: &Path) -> Option<Encoding> {
+    let name = path.file_name().unwrap().to_string_lossy().to_lowercase();
+    (name.contains("latin1") || name.contains("latin-1")).then_some(Encoding::Windows1252)
+}
+
+#[test]
+fn every_csv_file_is_rows_and_failures_in_its_encoding_and_without_a_header() {
+    let Some(folder) = shared("torture_csv") else { return };
+    let (mut in_windows_1252, mut in_utf16) = (0, 0);
+    for path in files(&folder) {
+        let encoding = declared(&path);
+        let options = SourceOptions { format: Some(Format::Csv), encoding, ..SourceOptions::default() };
+        let survived = survive_as(&path, &options);
+        if let (Some(_), Some((rows, failures))) = (encoding, survived) {
+            let name = path.display();
+            assert!(
+                rows + failures > 0 || name.to_string().contains("only_"),
+                "{name}: {rows} rows, {failures} failures"
+            );
+            in_windows_1252 += 1;
+        }
+        in_utf16 += usize::from(path.to_string_lossy().contains("utf16") && survived.is_some());
+        survive_as(&path, &SourceOptions { header: HeaderLine::Missing, ..options.clone() });
+        // In the wrong encoding nothing may break, either.
+        survive_as(&path, &SourceOptions { encoding: Some(Encoding::Windows1252), ..options });
+    }
+    assert!(in_windows_1252 >= 4 && in_utf16 >= 3, "{in_windows_1252} and {in_utf16}");
 }
 
 #[test]

@@ -1,0 +1,325 @@
+//! A spreadsheet (.xlsx), opened: which of its sheets is read, and whether it can be. It decides that nothing is guessed:
+//! one sheet with data or the one that is named, no merged cells in the data, no file that unpacks beyond measure.
+//!
+//! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts, at
+//! most [`TEXTS_BYTES_MAX`]. A thread also contains a defect of the library: it ends without its last word, which is a
+//! fault and never the end of the sheet.
+
+use super::{
+    RATIO_MAX,
+    door::Bytes,
+    packing::is_too_dense,
+    sheet::{SheetText, is_empty},
+};
+use crate::model::nearest::hint;
+use calamine::{Dimensions, Reader, SheetType, Xlsx, XlsxError};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek},
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+};
+use zip::{ZipArchive, result::ZipError};
+
+const CHUNK_BYTES: usize = 64 << 10;
+const CHUNKS: usize = 4;
+/// Unpacked bytes of a workbook's table of texts, at most: it is held in memory.
+const TEXTS_BYTES_MAX: u64 = 256 << 20;
+/// What a text takes at least in that table: `<si/>`.
+const TEXT_BYTES_MIN: u64 = 5;
+
+/// Why a spreadsheet cannot be read, or not any further.
+#[derive(Debug, thiserror::Error)]
+pub enum SheetFault {
+    #[error("expected a spreadsheet without a password, found one with it; save a copy without")]
+    Password,
+    #[error("expected a spreadsheet (.xlsx), found a zip archive of another kind; {}", "save it as .xlsx or as CSV")]
+    OtherArchive,
+    #[error(
+        "expected a whole spreadsheet (.xlsx), found one whose {what} is damaged; open it in a spreadsheet and save it anew"
+    )]
+    Damaged { what: &'static str },
+    #[error("row {row} of the sheet: expected cells in their order, found one before it; save the spreadsheet anew")]
+    OutOfOrder { row: u32 },
+    #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
+    TooDense,
+    #[error("expected at most {TEXTS_BYTES_MAX} bytes of distinct texts in a spreadsheet, found more; save it as CSV")]
+    TooManyTexts,
+    #[error("expected a sheet with data, found none")]
+    NoData,
+    #[error("expected one sheet with data, found {} ({}); name one: --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]
+    ManySheets { names: Vec<String> },
+    #[error("expected the sheet `{wanted}`, found {}{}", .names.join(", "), hint(.wanted, .names.iter().map(String::as_str)))]
+    UnknownSheet { wanted: String, names: Vec<String> },
+    #[error(
+        "sheet `{sheet}`: expected no merged cells in the data, found {range} merged; part them and fill each cell"
+    )]
+    Merged { sheet: String, range: String },
+    #[error("reading the spreadsheet failed: {0}")]
+    Io(io::Error),
+    #[error("reading the spreadsheet broke off; save it as CSV, and report it: this is a defect of the program")]
+    BrokeOff,
+}
+
+impl From<XlsxError> for SheetFault {
+    /// What the library says may repeat a value, so only the kind is taken.
+    fn from(fault: XlsxError) -> SheetFault {
+        match fault {
+            XlsxError::Io(fault) | XlsxError::Zip(ZipError::Io(fault)) => SheetFault::Io(fault),
+            XlsxError::Password => SheetFault::Password,
+            XlsxError::Zip(_) => SheetFault::Damaged { what: "archive" },
+            XlsxError::FileNotFound(_) | XlsxError::RelationshipNotFound => SheetFault::OtherArchive,
+            _ => SheetFault::Damaged { what: "content" },
+        }
+    }
+}
+
+impl From<ZipError> for SheetFault {
+    fn from(fault: ZipError) -> SheetFault {
+        XlsxError::Zip(fault).into()
+    }
+}
+
+/// What comes out of the thread.
+enum Piece {
+    /// The sheet was found, and can be read.
+    Begun,
+    Bytes(Vec<u8>),
+    Fault(SheetFault),
+    End,
+}
+
+type Book = Xlsx<BufReader<File>>;
+
+/// The rows of a sheet as CSV. `columns` is how many columns there are, where the user named them.
+pub(super) fn open(file: File, wanted: Option<String>, columns: Option<usize>) -> Result<Bytes, SheetFault> {
+    let (sender, receiver) = sync_channel(CHUNKS);
+    let read = move || {
+        let last = match read(file, wanted.as_deref(), columns, &sender) {
+            Ok(()) => Piece::End,
+            Err(fault) => Piece::Fault(fault),
+        };
+        // An error says that nobody listens any more.
+        _ = sender.send(last);
+    };
+    std::thread::Builder::new().name("sheet".to_owned()).spawn(read).map_err(SheetFault::Io)?;
+    match receiver.recv() {
+        Ok(Piece::Begun) => Ok(Box::new(Rows { receiver, chunk: Vec::new(), at: 0, ended: false })),
+        Ok(Piece::Fault(fault)) => Err(fault),
+        _ => Err(SheetFault::BrokeOff),
+    }
+}
+
+fn read(
+    mut file: File,
+    wanted: Option<&str>,
+    columns: Option<usize>,
+    sender: &SyncSender<Piece>,
+) -> Result<(), SheetFault> {
+    check_size(&mut file)?;
+    let mut book = Xlsx::new(BufReader::new(file))?;
+    let (name, extent) = chosen(&mut book, wanted)?;
+    let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
+    let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
+    if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
+        let range = format!("{}:{}", reference(merged.start), reference(merged.end));
+        return Err(SheetFault::Merged { sheet: name, range });
+    }
+    let is_heard = |sent: Result<(), _>| sent.is_ok();
+    if !is_heard(sender.send(Piece::Begun)) {
+        return Ok(());
+    }
+    let is_1904 = book.has_1904_epoch();
+    let mut cells = book.worksheet_cells_reader(&name)?;
+    let mut text = SheetText::new(width);
+    while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        if is_empty(&cell.value, cell.formula.is_some()) {
+            continue;
+        }
+        if !text.cell(cell.pos, &cell.value, is_1904) {
+            return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
+        }
+        if text.bytes.len() >= CHUNK_BYTES && !is_heard(sender.send(Piece::Bytes(std::mem::take(&mut text.bytes)))) {
+            return Ok(());
+        }
+    }
+    text.end_row();
+    _ = sender.send(Piece::Bytes(text.bytes));
+    Ok(())
+}
+
+/// The first row with data: from 0, and its cells up to the last with data.
+struct Extent {
+    row: u32,
+    width: u32,
+}
+
+/// The sheet that is read, and where its data begin.
+fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), SheetFault> {
+    let is_sheet = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet;
+    let names: Vec<String> = book.sheets_metadata().iter().filter(is_sheet).map(|sheet| sheet.name.clone()).collect();
+    if let Some(wanted) = wanted {
+        let fold = |name: &str| name.trim().to_lowercase();
+        let exact = names.iter().find(|name| *name == wanted);
+        let Some(name) = exact.or_else(|| names.iter().find(|name| fold(name) == fold(wanted))).cloned() else {
+            return Err(SheetFault::UnknownSheet { wanted: wanted.to_owned(), names });
+        };
+        return extent(book, &name)?.map(|extent| (name, extent)).ok_or(SheetFault::NoData);
+    }
+    let mut filled = Vec::new();
+    for name in names {
+        if let Some(extent) = extent(book, &name)? {
+            filled.push((name, extent));
+        }
+    }
+    match filled.pop() {
+        None => Err(SheetFault::NoData),
+        Some(only) if filled.is_empty() => Ok(only),
+        Some(last) => {
+            let names = filled.into_iter().chain([last]).map(|(name, _)| name).collect();
+            Err(SheetFault::ManySheets { names })
+        }
+    }
+}
+
+fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
+    let mut cells = book.worksheet_cells_reader(name)?;
+    let mut found: Option<Extent> = None;
+    while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        let (row, column) = cell.pos;
+        if found.as_ref().is_some_and(|found| found.row != row) {
+            break;
+        }
+        if !is_empty(&cell.value, cell.formula.is_some()) {
+            found = Some(Extent { row, width: column + 1 });
+        }
+    }
+    Ok(found)
+}
+
+/// `C7`, from row and column counted from 0.
+fn reference((row, column): (u32, u32)) -> String {
+    let (mut letters, mut rest) = (Vec::new(), column + 1);
+    while rest > 0 {
+        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
+        rest = (rest - 1) / 26;
+    }
+    format!("{}{}", letters.iter().rev().collect::<String>(), row + 1)
+}
+
+/// Unpacks every part once for its size alone: what an archive says of itself may be wrong, and the library believes it.
+fn check_size(file: &mut File) -> Result<(), SheetFault> {
+    let packed_bytes = file.metadata().map_err(SheetFault::Io)?.len();
+    let mut archive = ZipArchive::new(BufReader::new(&mut *file))?;
+    let (mut bytes, mut chunk) = (0, vec![0; CHUNK_BYTES]);
+    for at in 0..archive.len() {
+        let mut part = archive.by_index(at)?;
+        let name = part.name()?.to_lowercase();
+        if !name.ends_with(".xml") && !name.ends_with(".rels") {
+            continue;
+        }
+        let (before, is_texts) = (bytes, name.ends_with("sharedstrings.xml"));
+        let mut claim = Claim::default();
+        loop {
+            let count = match part.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Err(SheetFault::Damaged { what: "archive" }),
+            };
+            bytes += count as u64;
+            if is_too_dense(bytes, packed_bytes) {
+                return Err(SheetFault::TooDense);
+            }
+            if is_texts && bytes - before > TEXTS_BYTES_MAX {
+                return Err(SheetFault::TooManyTexts);
+            }
+            if is_texts {
+                claim.look_at(&chunk[..count]);
+            }
+        }
+        if claim.texts > (bytes - before) / TEXT_BYTES_MIN {
+            return Err(SheetFault::Damaged { what: "table of texts" });
+        }
+    }
+    drop(archive);
+    file.rewind().map_err(SheetFault::Io)
+}
+
+/// How many texts a table of texts says it has: the library makes room for them before it has seen one.
+#[derive(Default)]
+struct Claim {
+    /// The end of what was seen, where the word may have begun.
+    tail: Vec<u8>,
+    texts: u64,
+}
+
+impl Claim {
+    fn look_at(&mut self, chunk: &[u8]) {
+        const WORD: &[u8] = b"uniqueCount";
+        const TAIL_BYTES: usize = 128;
+        self.tail.extend_from_slice(chunk);
+        for (at, _) in self.tail.windows(WORD.len()).enumerate().filter(|(_, window)| *window == WORD) {
+            let after = self.tail[at + WORD.len()..].iter().take(TAIL_BYTES / 2);
+            let number = after.skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
+            let texts = number.fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+            self.texts = self.texts.max(texts);
+        }
+        let from = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..from);
+    }
+}
+
+/// The pieces as one stream of bytes.
+struct Rows {
+    receiver: Receiver<Piece>,
+    chunk: Vec<u8>,
+    at: usize,
+    ended: bool,
+}
+
+impl Read for Rows {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.chunk.len() && !self.ended {
+            match self.receiver.recv() {
+                Ok(Piece::Bytes(chunk)) => (self.chunk, self.at) = (chunk, 0),
+                Ok(Piece::Begun) => {}
+                Ok(Piece::End) => self.ended = true,
+                Ok(Piece::Fault(fault)) => return Err(io::Error::other(fault)),
+                Err(_) => return Err(io::Error::other(SheetFault::BrokeOff)),
+            }
+        }
+        let count = buffer.len().min(self.chunk.len() - self.at);
+        buffer[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_letters_and_a_row_from_1() {
+        for (place, name) in [((0, 0), "A1"), ((6, 25), "Z7"), ((0, 26), "AA1"), ((1_048_575, 16_383), "XFD1048576")] {
+            assert_eq!(reference(place), name);
+        }
+    }
+
+    #[test]
+    fn a_claim_is_found_wherever_the_pieces_part() {
+        let text = b"<sst count=\"9\" uniqueCount = '99999999999999999999'><si/>";
+        for at in 0..text.len() {
+            let mut claim = Claim::default();
+            claim.look_at(&text[..at]);
+            claim.look_at(&text[at..]);
+            assert_eq!(claim.texts, u64::MAX, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_the_library_repeats_no_value() {
+        let fault = XlsxError::Unrecognized { typ: "boolean cell value", val: "Thandi".to_owned() };
+        assert!(!SheetFault::from(fault).to_string().contains("Thandi"));
+    }
+}

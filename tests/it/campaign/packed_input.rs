@@ -1,0 +1,133 @@
+//! Books as people have them: packed, in another encoding, without a header, as a spreadsheet. A run goes on in the middle of
+//! each, nothing is paid twice, and an edited one is refused.
+
+use crate::{
+    fuzzed::checks::xlsx::{Workbook, rows, text},
+    support::world::{World, book, people},
+};
+use flate2::{Compression, write::GzEncoder};
+use rescreen::model::ExitCode;
+use std::io::Write;
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+fn spreadsheet(text_of_a_book: &str) -> Vec<u8> {
+    let cells: Vec<Vec<String>> = text_of_a_book.lines().map(|line| line.split(',').map(text).collect()).collect();
+    let cells: Vec<Vec<&str>> = cells.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+    let cells: Vec<&[&str]> = cells.iter().map(Vec::as_slice).collect();
+    Workbook::new().sheet("Customers", &rows(&cells)).packed().bytes()
+}
+
+type Form = (&'static str, fn(&str) -> Vec<u8>);
+
+const FORMS: [Form; 4] = [
+    ("book.csv.gz", gzip),
+    ("book.csv.zst", |text| zstd::encode_all(text.as_bytes(), 3).unwrap()),
+    ("book.xlsx", spreadsheet),
+    ("book.csv", |text| format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()),
+];
+
+fn world(name: &str, bytes: &[u8]) -> World {
+    let world = World::new().campaign(|file| file.input.paths = vec![name.into()]);
+    std::fs::write(world.path(name), bytes).unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
+    for (name, form) in FORMS {
+        // The third message is lost on its way back, and the run is interrupted while rows wait.
+        let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
+        let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
+        assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
+        world.run().await.exits(ExitCode::Complete).charged(1_500).counts(1_500, 0, 0, 0).adds_up(true);
+        // Appended: a new member, or a longer sheet.
+        let longer = match name {
+            "book.csv.gz" => [gzip(&book(1, 1_500)), gzip(&people(1_501, 1_503))].concat(),
+            _ => form(&(book(1, 1_500) + &people(1_501, 1_503))),
+        };
+        std::fs::write(world.path(name), longer).unwrap();
+        let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(1_503, 0, 0, 0).adds_up(true);
+        assert_eq!(ran.stats.double_charges, 0);
+        // Edited: refused with its rows, before anything is sent.
+        std::fs::write(world.path(name), form(&book(1, 1_503).replace("P01200", "P91200"))).unwrap();
+        let again = world.run().await.exits(ExitCode::Usage);
+        assert_eq!(again.stats.credits_charged, 1_503);
+        let message = again.error();
+        assert!(message.contains(name) && message.contains("rows 1001 to 1500"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_the_rest() {
+    let text = book(1, 3_000);
+    let packed = gzip(&text);
+    let mut world = world("book.csv.gz", &packed[..packed.len() * 2 / 3]);
+    let message = world.run().await.exits(ExitCode::Usage).error();
+    assert!(message.contains("the gzip file is damaged or cut off") && message.contains("run again"), "{message}");
+    std::fs::write(world.path("book.csv.gz"), &packed).unwrap();
+    world.run().await.exits(ExitCode::Complete).charged(3_000).counts(3_000, 0, 0, 0).adds_up(true);
+}
+
+#[tokio::test]
+async fn a_book_without_a_header_is_screened_by_the_names_of_the_campaign() {
+    let mut world = World::new().csv(&people(1, 5)).campaign(|file| {
+        file.input.header = Some(false);
+        file.input.columns = Some(["no", "name", "status"].map(str::to_owned).to_vec());
+    });
+    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(5, 0, 0, 0);
+    assert!(ran.result_of(1)["sent"].as_str().unwrap().contains("P00001 Vexford"));
+}
+
+#[tokio::test]
+async fn words_about_an_input_that_do_not_go_together_are_refused() {
+    for (header, columns, fault) in [
+        (None, &["a"][..], "columns: expected header = false (--no-header) beside it"),
+        (Some(true), &["a"], "columns: expected header = false (--no-header) beside it"),
+        (Some(false), &["a", "a"], "columns 1 and 2 are both called `a`"),
+        (Some(false), &["a", ""], "expected a name for column 2"),
+        (Some(false), &[], "expected 1 to 1024 columns, found 0"),
+    ] {
+        let mut world = World::new().rows(1).campaign(|file| {
+            file.input.header = header;
+            file.input.columns = Some(columns.iter().map(|name| (*name).to_owned()).collect());
+        });
+        let message = world.run().await.exits(ExitCode::Usage).error();
+        assert!(message.starts_with("[input] ") && message.contains(fault), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_null_word_is_compared_without_the_blanks_around_the_value_and_by_column() {
+    let text = "no,name,status\n1,-0- ,x\n2, n/a,x\n3,-0-,x\n4,P00004 Vexford,x\n";
+    let run = async |null_in: &[(&str, &str)]| {
+        let mut world = World::new().csv(text).campaign(|file| {
+            file.input.null = Some(vec!["-0-".to_owned()]);
+            file.input.null_in =
+                null_in.iter().map(|(column, word)| ((*column).to_owned(), vec![(*word).to_owned()])).collect();
+            file.guards.max_errors = Some("100%".parse().unwrap());
+        });
+        world.run().await.failure_codes().get("missing_value").copied().unwrap_or(0)
+    };
+    assert_eq!(run(&[]).await, 2);
+    assert_eq!(run(&[("NAME", "n/a")]).await, 1, "the list of a column stands in place of the other");
+    assert_eq!(run(&[("status", "n/a")]).await, 2, "and says nothing of other columns");
+}
+
+#[tokio::test]
+async fn a_table_of_a_file_translates() {
+    let mut world =
+        World::new().csv("no,name,status\n1,P00001 Vexford,Dutch\n2,P00002 Vexford,Martian\n").campaign(|file| {
+            file.tables = toml::from_str("nationality = \"demonyms.csv\"").unwrap();
+            file.checks[0].fields.insert("country".into(), "{{ status | table('nationality') }}".into());
+            file.guards.max_errors = Some("100%".parse().unwrap());
+        });
+    world.write("demonyms.csv", "demonym;code\nDutch;nl\n");
+    let ran = world.run().await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    assert!(ran.result_of(1)["sent"].as_str().unwrap().contains(r#""country":"nl""#));
+    assert_eq!(ran.failure_codes().get("missing_value"), Some(&1));
+}
