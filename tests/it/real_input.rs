@@ -1,6 +1,10 @@
 //! Real public books, as they are found: real names, real byte order marks, real duplicates. Skipped with a notice where
 //! the data is not here.
 
+mod companies;
+mod names;
+mod vehicles;
+
 use crate::support::{
     data::shared,
     ran::Ran,
@@ -31,8 +35,11 @@ async fn a_museums_14769_artists_are_14719_charges() {
         .map(|line| text(line, "displayname").split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     assert_eq!(names.len(), 14_719);
-    assert!(ran.elapsed.as_secs() < 60, "{:?}", ran.elapsed);
-    println!("{} rows in {:?}", ran.results().len(), ran.elapsed);
+}
+
+/// Different values of a column of the results.
+fn distinct(ran: &Ran, column: &str) -> usize {
+    ran.results().iter().map(|line| text(line, column)).collect::<BTreeSet<_>>().len()
 }
 
 fn keys(ran: &Ran) -> BTreeSet<String> {
@@ -94,7 +101,11 @@ async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
     });
     let ran = world.run().await.exits(ExitCode::Failures).adds_up(true);
     let ran = ran.counts(good_rows, numbers.len() - good_rows, 0, 0);
-    assert!(ran.failures().iter().all(|line| ["invalid_value", "missing_value"].contains(&text(line, "code"))));
+    assert!(
+        ran.failures()
+            .iter()
+            .all(|line| ["invalid_value", "missing_value", "spreadsheet_damage"].contains(&text(line, "code")))
+    );
     assert_eq!(ran.stats.distinct_keys, good.len() as u64);
     let shown = fs::read_to_string(ran.out.join("manifest.json")).unwrap();
     assert!(numbers.iter().filter(|number| number.len() == 13).all(|number| !shown.contains(number.as_str())));

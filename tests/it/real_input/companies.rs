@@ -94,6 +94,9 @@ async fn a_province_of_1224_rows_has_543_numbers() {
     let ran = ran.exits(ExitCode::Failures);
     assert_eq!(ran.results().len() + ran.failures().len(), 1_224);
     assert_eq!(ran.report().sums.account.charged.0 as usize, distinct(&ran, "sent"));
-    assert_eq!(ran.failure_codes().get("spreadsheet_damage"), Some(&1));
+    let text = std::fs::read_to_string(shared(name).unwrap()).unwrap();
+    let rounded = text.matches("E+").count();
+    assert!(rounded > 0, "not what it was");
+    assert_eq!(ran.failure_codes().get("spreadsheet_damage"), Some(&rounded));
     assert_eq!(distinct(&ran, "sent"), 543);
 }

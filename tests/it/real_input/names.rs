@@ -3,19 +3,15 @@
 use super::distinct;
 use crate::support::{
     data::shared,
-    ran::Ran,
     tables::{number, text},
     world::{AML, World},
 };
 use rescreen::{
     mapping::FieldSource,
     model::{ExitCode, Record},
-    pipeline::{
-        campaign_file::CheckTable,
-        table_file::TableSource,
-    },
+    pipeline::{TableSource, campaign_file::CheckTable},
     sink::DatasetKind,
-    source::{Origin, SourceOptions, SourceReader},
+    source::{HeaderLine, Origin, SourceOptions, SourceReader},
 };
 use serde_json::json;
 use std::{
@@ -64,8 +60,18 @@ async fn a_museums_nationalities_become_countries_and_what_no_table_knows_is_cou
 }
 
 const SDN_COLUMNS: [&str; 12] = [
-    "number", "name", "kind", "programme", "title", "call_sign", "vessel_kind", "tonnage", "gross_tonnage", "flag",
-    "owner", "remarks",
+    "number",
+    "name",
+    "kind",
+    "programme",
+    "title",
+    "call_sign",
+    "vessel_kind",
+    "tonnage",
+    "gross_tonnage",
+    "flag",
+    "owner",
+    "remarks",
 ];
 
 #[tokio::test]
@@ -73,7 +79,8 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
     let Some(path) = shared("names/ofac_sdn.csv") else { return };
     let bytes = std::fs::read(&path).unwrap();
     let rows = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]).into_byte_records();
-    let rows: Vec<(Vec<u8>, Vec<u8>)> = rows.map(|row| row.map(|row| (row[1].to_vec(), row[2].to_vec())).unwrap()).collect();
+    let rows: Vec<(Vec<u8>, Vec<u8>)> =
+        rows.map(|row| row.map(|row| (row[1].to_vec(), row[2].to_vec())).unwrap()).collect();
     let of = |kind: &[u8]| rows.iter().filter(|(_, found)| found.as_slice() == kind).count();
     let (persons, organisations) = (of(b"individual"), of(b"-0- "));
     assert_eq!((rows.len(), persons, organisations), (7_379, 3_845, 2_994));
@@ -95,10 +102,8 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
         file.input.header = Some(false);
         file.input.columns = Some(SDN_COLUMNS.map(str::to_owned).into());
         file.input.null = Some(vec![String::new(), "-0-".into()]);
-        file.checks = vec![
-            screened("person", "kind == 'individual'", 0),
-            screened("organisation", "kind is undefined", 1),
-        ];
+        file.checks =
+            vec![screened("person", "kind == 'individual'", 0), screened("organisation", "kind is undefined", 1)];
     });
     let ran = world.run().await.exits(ExitCode::Complete).adds_up(true);
     let skipped = 2 * rows.len() - persons - organisations;
@@ -120,7 +125,7 @@ fn the_end_mark_of_an_old_system_is_no_row() {
         assert_eq!(bytes.last(), Some(&0x1a), "{name} is not what it was");
         let records = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&bytes[..]);
         let all = records.into_byte_records().count();
-        let options = SourceOptions { header: false, ..SourceOptions::default() };
+        let options = SourceOptions { header: HeaderLine::Missing, ..SourceOptions::default() };
         let mut reader = SourceReader::open(name.into(), Origin::File(path), &options, None).unwrap();
         let (mut rows, mut damaged) = (0, 0);
         while let Some(split) = reader.next_split().unwrap() {
@@ -134,6 +139,3 @@ fn the_end_mark_of_an_old_system_is_no_row() {
         assert_eq!((rows, damaged), (all - 1, 0), "{name}: all but the mark");
     }
 }
-
-#[allow(dead_code)]
-fn _ran(_: &Ran) {}
