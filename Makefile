@@ -21,6 +21,8 @@ test: ## All tests and the examples (cargo-nextest where it is present)
 	fi
 	$(CARGO) test --doc
 	$(CARGO) run --quiet --example monthly_aml_book
+	$(CARGO) run --quiet --example vehicle_fleet
+	$(CARGO) run --quiet --example check_of_your_own
 
 check: deny ## Form, lints, documentation, licences: all must be clean
 	$(CARGO) fmt --check

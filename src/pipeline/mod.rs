@@ -42,3 +42,4 @@ pub use resolve::{Resolution, decide, quarantined};
 pub use run::Orders;
 pub use secret::read as read_secret;
 pub use status::{Status, ledger_in, status};
+pub use table_file::TableSource;
