@@ -15,7 +15,9 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
 }
 
-const PACKINGS: [(&str, fn(&[u8]) -> Vec<u8>); 2] = [("gz", gzip), ("zst", zstd)];
+type Packing = (&'static str, fn(&[u8]) -> Vec<u8>);
+
+const PACKINGS: [Packing; 2] = [("gz", gzip), ("zst", zstd)];
 
 fn open(path: &Path, known: Option<&Known>) -> Result<SourceReader, SourceError> {
     SourceReader::open("book".into(), Origin::File(path.into()), &SourceOptions::default(), known)
