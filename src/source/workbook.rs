@@ -2,7 +2,7 @@
 //! one sheet with data or the one that is named, no merged cells in the data, no file that unpacks beyond measure.
 //!
 //! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts, at
-//! most [`TEXTS_BYTES_MAX`]. A thread also contains a defect of the library: it ends without its last word, which is a
+//! most [`HELD_BYTES_MAX`]. A thread also contains a defect of the library: it ends without its last word, which is a
 //! fault and never the end of the sheet.
 
 use super::{
@@ -22,8 +22,11 @@ use zip::{ZipArchive, result::ZipError};
 
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
-/// Unpacked bytes of a workbook's table of texts, at most: it is held in memory.
-const TEXTS_BYTES_MAX: u64 = 256 << 20;
+/// Unpacked bytes of a part that is held in memory, at most: above all the table of texts.
+const HELD_BYTES_MAX: u64 = 256 << 20;
+/// Rows and columns of a sheet, by the format.
+const SHEET_ROWS_MAX: u32 = 1 << 20;
+const SHEET_COLUMNS_MAX: u32 = 1 << 14;
 /// What a text takes at least in that table: `<si/>`.
 const TEXT_BYTES_MIN: u64 = 5;
 
@@ -42,7 +45,9 @@ pub enum SheetFault {
     OutOfOrder { row: u32 },
     #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
     TooDense,
-    #[error("expected at most {TEXTS_BYTES_MAX} bytes of distinct texts in a spreadsheet, found more; save it as CSV")]
+    #[error(
+        "expected at most {HELD_BYTES_MAX} bytes of distinct texts or styles in a spreadsheet, found more; save it as CSV"
+    )]
     TooManyTexts,
     #[error("expected a sheet with data, found none")]
     NoData,
@@ -119,7 +124,10 @@ fn read(
     let mut book = Xlsx::new(BufReader::new(file))?;
     let (name, extent) = chosen(&mut book, wanted)?;
     let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
-    let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
+    let inside = |merged: &&Dimensions| {
+        // A range may be written from any of its corners.
+        merged.start.0.max(merged.end.0) >= extent.row && merged.start.1.min(merged.end.1) < width
+    };
     if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
         let range = format!("{}:{}", reference(merged.start), reference(merged.end));
         return Err(SheetFault::Merged { sheet: name, range });
@@ -135,6 +143,7 @@ fn read(
         if is_empty(&cell.value, cell.formula.is_some()) {
             continue;
         }
+        check_place(cell.pos)?;
         if !text.cell(cell.pos, &cell.value, is_1904) {
             return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
         }
@@ -185,6 +194,7 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
     let mut cells = book.worksheet_cells_reader(name)?;
     let mut found: Option<Extent> = None;
     while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        check_place(cell.pos)?;
         let (row, column) = cell.pos;
         if found.as_ref().is_some_and(|found| found.row != row) {
             break;
@@ -194,6 +204,12 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
         }
     }
     Ok(found)
+}
+
+/// The library takes any number for a row; each empty row before it is a line of ours.
+fn check_place((row, column): (u32, u32)) -> Result<(), SheetFault> {
+    let is_one = row < SHEET_ROWS_MAX && column < SHEET_COLUMNS_MAX;
+    is_one.then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
 }
 
 /// `C7`, from row and column counted from 0.
@@ -218,6 +234,8 @@ fn check_size(file: &mut File) -> Result<(), SheetFault> {
             continue;
         }
         let (before, is_texts) = (bytes, name.ends_with("sharedstrings.xml"));
+        // Only sheets are read cell by cell.
+        let is_held = !name.contains("worksheets/");
         let mut claim = Claim::default();
         loop {
             let count = match part.read(&mut chunk) {
@@ -230,7 +248,7 @@ fn check_size(file: &mut File) -> Result<(), SheetFault> {
             if is_too_dense(bytes, packed_bytes) {
                 return Err(SheetFault::TooDense);
             }
-            if is_texts && bytes - before > TEXTS_BYTES_MAX {
+            if is_held && bytes - before > HELD_BYTES_MAX {
                 return Err(SheetFault::TooManyTexts);
             }
             if is_texts {

@@ -15,7 +15,6 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
 }
 
-/// An ending, and how it is packed.
 type Packing = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 const PACKINGS: [Packing; 2] = [("gz", gzip), ("zst", zstd)];

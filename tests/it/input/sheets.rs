@@ -258,6 +258,19 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
 }
 
 #[test]
+fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
+    let merged =
+        format!("{}<mergeCells><mergeCell ref=\"B9:A2\"/></mergeCells>", rows(&[&[ID, NAME], &[&number("1"), NAME]]));
+    let backwards = Sheet::of(&Workbook::new().shared(&["id", "name"]).sheet("Customers", &merged));
+    assert!(backwards.refused().starts_with("book: "), "in the library or here, it is no end of the sheet");
+    for place in ["A1048577", "A4294967295", "XFE2", "ZZZZZZ2"] {
+        let cell = format!("<sheetData><row><c r=\"A1\"><v>1</v></c><c r=\"{place}\"><v>2</v></c></row></sheetData>");
+        let message = Sheet::of(&Workbook::new().sheet("Customers", &cell)).refused();
+        assert!(message.contains("is damaged"), "{place}: {message}");
+    }
+}
+
+#[test]
 fn a_spreadsheet_that_unpacks_beyond_measure_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
@@ -282,4 +295,26 @@ fn the_limits_of_fields_and_columns_hold_in_a_sheet() {
     };
     assert!(wide(1_024).rows().is_empty());
     assert!(wide(1_025).refused().contains("expected at most 1024 columns, found 1025"));
+}
+
+#[test]
+fn a_row_of_16_mebibytes_is_read_from_a_sheet_and_one_byte_more_is_not() {
+    // As CSV: two quotes for each cell, and a comma between two.
+    let of = |last: usize| {
+        let (whole, last) = (text(&"x".repeat(1 << 20)), text(&"x".repeat(last)));
+        let head: Vec<String> = (0..16).map(|n| text(&format!("c{n}"))).collect();
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let mut cells = vec![whole.as_str(); 15];
+        cells.push(&last);
+        Sheet::of(&Workbook::new().sheet("Wide", &rows(&[&head, &cells, &["<c><v>1</v></c>"]])))
+    };
+    let last = (1 << 20) - 15 * 2 - 15 - 2;
+    assert!(of(last).rows()[0].starts_with("{\"c0\""));
+    let rows = of(last + 1).rows();
+    assert!(
+        rows[0].starts_with("row_too_large: expected a row of at most 16 MiB, found 16777217 bytes"),
+        "{}",
+        &rows[0][..80]
+    );
+    assert!(rows[1].starts_with("{\"c0\":\"1\""));
 }
