@@ -5,6 +5,7 @@ mod account;
 mod campaign;
 pub mod campaign_file;
 mod dispatch;
+mod distinct;
 mod feeder;
 mod flight;
 mod guards;
@@ -23,6 +24,7 @@ mod retry;
 mod run;
 mod secret;
 mod status;
+mod taking;
 
 pub use account::balance_alone;
 pub use campaign::{Campaign, Guards, Input, Service, read_file};
