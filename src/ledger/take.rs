@@ -2,7 +2,7 @@
 //! read, in one transaction. Nothing is mapped again after this.
 
 use super::{
-    Ledger, LedgerError,
+    Committing, Ledger, LedgerError,
     arm::digest,
     pack::{Level, pack, unpack},
     reading::check_use_rows,
@@ -142,14 +142,22 @@ impl Ledger {
 
     /// Takes a split, durably.
     pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
+        self.await_commit(self.take_later(split, now_us)?)
+    }
+
+    /// Hands a split to the writer, which takes splits in the order in which they were handed over. Its rows are packed here,
+    /// in the caller's thread.
+    pub fn take_later(&self, mut split: TakenSplit, now_us: i64) -> Result<Committing<()>, LedgerError> {
+        let records = pack_rows(&split.rows);
+        let rows = std::mem::take(&mut split.rows).len();
         if planted(Bug::AsksAfterSplit) {
             let split = std::sync::Arc::new(split);
             let of_split = std::sync::Arc::clone(&split);
-            let id = self.write_blocking(move |store| take_rows(store, &split, now_us))?;
-            return self.write_blocking(move |store| take_asks(store, id, &of_split));
+            let id = self.write_blocking(move |store| take_rows(store, &split, rows, &records, now_us))?;
+            return self.write_later(move |store| take_asks(store, id, &of_split));
         }
-        self.write_blocking(move |store| {
-            let id = take_rows(store, &split, now_us)?;
+        self.write_later(move |store| {
+            let id = take_rows(store, &split, rows, &records, now_us)?;
             take_asks(store, id, &split)
         })
     }
@@ -187,8 +195,14 @@ fn compare_check_uses(
     }
 }
 
-/// Records the rows of a split and how far its source is read; the split's number.
-fn take_rows(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<i64, LedgerError> {
+/// Records the packed rows of a split and how far its source is read; the split's number.
+fn take_rows(
+    store: &mut Store,
+    split: &TakenSplit,
+    rows: usize,
+    records: &[u8],
+    now_us: i64,
+) -> Result<i64, LedgerError> {
     store
         .conn
         .prepare_cached(
@@ -197,15 +211,15 @@ fn take_rows(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<i64, 
         )?
         .execute(params![
             split.source,
-            split.rows.len() as i64,
+            rows as i64,
             split.end.end_offset as i64,
             split.end.end_line as i64,
             split.end.next_row_number as i64,
             split.end.sha256,
-            pack_rows(&split.rows),
+            records,
             now_us
         ])?;
-    store.sums.rows += split.rows.len() as u64;
+    store.sums.rows += rows as u64;
     Ok(store.conn.last_insert_rowid())
 }
 

@@ -1,17 +1,41 @@
 //! Taking: what intake finds goes into the ledger, at read speed, to the end of the input. Runs in a thread of its own beside
-//! the sending.
+//! the sending. It decides how far reading is ahead of the commits: far enough that one commit takes many splits.
 
 use super::intake::{Intake, IntakeProgress, Step, TakenParts};
 use crate::{
     error::Error,
-    ledger::{Fate, Ledger, TakenAsk, TakenSplit},
+    ledger::{Committing, Fate, Ledger, TakenAsk, TakenSplit},
     mapping::Mapped,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::watch;
+
+/// Requests handed to the writer whose commit was not waited for, at most, in bytes: some 16 splits of ordinary rows. More
+/// rows in a commit write fewer pages of the ledger, and more of them would only be memory.
+const AHEAD_BYTES_MAX: usize = 6 << 20;
+
+/// Splits that were handed to the writer, each with its rows and its weight.
+#[derive(Default)]
+struct Ahead {
+    splits: VecDeque<(u64, usize, Committing<()>)>,
+    bytes: usize,
+}
+
+/// What a split takes of memory while it waits, about; never nothing.
+fn weight(split: &TakenSplit) -> usize {
+    let of_ask = |ask: &TakenAsk| match &ask.fate {
+        Fate::Request { fields, body, .. } => fields.len() + body.len(),
+        Fate::Failure(failure) => failure.message.len(),
+        Fate::Skipped(reason) => reason.len(),
+    };
+    split.asks.iter().map(|ask| 256 + of_ask(ask)).sum::<usize>() + 1
+}
 
 /// Takes every split into the ledger.
 pub struct Taking {
@@ -30,7 +54,9 @@ pub struct Taking {
 impl Taking {
     /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
     pub fn run(self, mut intake: Intake) -> Result<(), Error> {
-        let result = self.take_all(&mut intake);
+        let mut ahead = Ahead::default();
+        let result = self.take_all(&mut intake, &mut ahead);
+        let result = result.and(self.wait_until(&mut ahead, 0));
         self.end(&result);
         result
     }
@@ -41,7 +67,9 @@ impl Taking {
             while !self.stop.load(Ordering::Relaxed)
                 && let Some(step) = intake.step()?
             {
-                self.take(step, intake.clock.now_us())?;
+                let mut ahead = Ahead::default();
+                self.take(step, intake.clock.now_us(), &mut ahead)?;
+                self.wait_until(&mut ahead, 0)?;
                 tokio::task::yield_now().await;
             }
             Ok(())
@@ -58,16 +86,16 @@ impl Taking {
         });
     }
 
-    fn take_all(&self, intake: &mut Intake) -> Result<(), Error> {
+    fn take_all(&self, intake: &mut Intake, ahead: &mut Ahead) -> Result<(), Error> {
         while !self.stop.load(Ordering::Relaxed)
             && let Some(step) = intake.step()?
         {
-            self.take(step, intake.clock.now_us())?;
+            self.take(step, intake.clock.now_us(), ahead)?;
         }
         Ok(())
     }
 
-    fn take(&self, step: Step, now_us: i64) -> Result<(), Error> {
+    fn take(&self, step: Step, now_us: i64, ahead: &mut Ahead) -> Result<(), Error> {
         match step {
             Step::Begin { name, layout } => {
                 let source = self.number(&name)?;
@@ -75,11 +103,25 @@ impl Taking {
                 layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout))?;
             }
             Step::Split { name, parts } => {
-                let rows = parts.rows.len() as u64;
-                self.ledger.take(self.split(self.number(&name)?, parts), now_us)?;
-                self.progress.send_modify(|progress| progress.rows += rows);
+                let (rows, split) = (parts.rows.len() as u64, self.split(self.number(&name)?, parts));
+                let bytes = weight(&split);
+                ahead.bytes += bytes;
+                ahead.splits.push_back((rows, bytes, self.ledger.take_later(split, now_us)?));
+                self.wait_until(ahead, AHEAD_BYTES_MAX)?;
             }
             Step::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
+        }
+        Ok(())
+    }
+
+    /// Waits for commits until what is ahead of them weighs at most so much.
+    fn wait_until(&self, ahead: &mut Ahead, bytes_max: usize) -> Result<(), Error> {
+        while ahead.bytes > bytes_max
+            && let Some((rows, bytes, committing)) = ahead.splits.pop_front()
+        {
+            ahead.bytes -= bytes;
+            self.ledger.await_commit(committing)?;
+            self.progress.send_modify(|progress| progress.rows += rows);
         }
         Ok(())
     }
