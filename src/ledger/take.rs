@@ -14,7 +14,7 @@ use crate::model::{
     state::State,
 };
 use rusqlite::{OptionalExtension, params};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -346,11 +346,36 @@ fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
 
 /// The rows of a packed block.
 pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |row: TakenRow| row)
+}
+
+/// The rows of a packed block by position and subject; their values are passed over.
+pub(super) fn unpack_heads(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |head: RowHead| {
+        let RowHead { row_number, line, byte_offset, subject } = head;
+        TakenRow { row_number, line, byte_offset, subject, input: Value::Null }
+    })
+}
+
+/// A [`TakenRow`] as far as most outputs need it.
+#[derive(Deserialize)]
+struct RowHead {
+    #[serde(rename = "n")]
+    row_number: u64,
+    #[serde(rename = "l")]
+    line: u64,
+    #[serde(rename = "b")]
+    byte_offset: u64,
+    #[serde(rename = "s", default)]
+    subject: Option<String>,
+}
+
+fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
     let lines = unpack(block).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).map_err(|error| damaged(&error)))
+        .map(|line| serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)))
         .collect()
 }
