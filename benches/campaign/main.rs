@@ -23,8 +23,11 @@ mod watched;
 use parameters::Parameters;
 use table::Line;
 
+/// A part: what it measured, line by line.
+type Measure = fn(&Parameters) -> Vec<Line>;
+
 /// The parts by name, in the order of the goals.
-const PARTS: [(&str, fn(&Parameters) -> Vec<Line>); 6] = [
+const PARTS: [(&str, Measure); 6] = [
     ("pairs", pairs::measure),
     ("schedule", schedule::measure),
     ("growth", growth::measure),
