@@ -68,5 +68,5 @@ fuzz: ## Each fuzz target so many seconds (FUZZ_SECONDS), with cargo-fuzz and a 
 slow: ## The other tests that take real time: less than a minute
 	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip properties:: --skip rate:: --skip sim::
 
-bench: ## Memory, intake and ledger size at 100,000 and 1,000,000 rows (release build; minutes)
+bench: ## Speed, memory and size against the goals, beside a bare client (minutes; BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE=1)
 	$(CARGO) bench --bench campaign

@@ -1,7 +1,11 @@
 //! The asks of a ledger as outputs show them: each with its row, and with request and answer where it has them, in input
 //! order. The rows of one split at a time are in memory.
 
-use super::{LedgerError, Part, Reading, TakenRow, pack::unpack, take::unpack_rows};
+use super::{
+    LedgerError, Part, Reading, TakenRow,
+    pack::unpack,
+    take::{unpack_heads, unpack_rows},
+};
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,
     planted::{Bug, planted},
@@ -67,7 +71,7 @@ impl Reading {
         each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
-        self.asks(&range, each)
+        self.asks(&range, unpack_rows, each)
     }
 
     /// The asks that failed, in input order.
@@ -75,11 +79,12 @@ impl Reading {
         self.asks(
             "ask.id IN (SELECT id FROM ask WHERE failure IS NOT NULL UNION ALL
                         SELECT ask.id FROM request JOIN ask ON ask.request = request.id WHERE request.state = 11)",
+            unpack_rows,
             each,
         )
     }
 
-    /// The asks that are neither results, failures nor skipped, in input order.
+    /// The asks that are neither results, failures nor skipped, in input order, without the values of their rows.
     pub fn pending_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
         let states = if planted(Bug::AnsweredPending) { "0, 1, 2, 3, 10, 12" } else { "0, 1, 2, 3, 12" };
         let which = format!(
@@ -87,17 +92,18 @@ impl Reading {
                         WHERE request.state IN ({states}) UNION ALL
                         SELECT ask.id FROM unpublished JOIN ask USING (request) WHERE ask.part IS NULL)"
         );
-        self.asks(&which, each)
+        self.asks(&which, unpack_heads, each)
     }
 
-    /// The asks that were skipped, in input order.
+    /// The asks that were skipped, in input order, without the values of their rows.
     pub fn skipped_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", each)
+        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", unpack_heads, each)
     }
 
     fn asks<E: From<LedgerError>>(
         &self,
         which: &str,
+        rows_of: fn(&[u8]) -> Result<Vec<TakenRow>, LedgerError>,
         mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
@@ -120,7 +126,7 @@ impl Reading {
             let (source, taken) = match &split {
                 Some((id, source, taken)) if *id == wanted => (source, taken),
                 _ => {
-                    let (source, taken) = self.split(wanted)?;
+                    let (source, taken) = self.split(wanted, rows_of)?;
                     let (_, source, taken) = split.insert((wanted, source, taken));
                     (&*source, &*taken)
                 }
@@ -130,11 +136,15 @@ impl Reading {
         Ok(())
     }
 
-    fn split(&self, split: i64) -> Result<(String, Vec<TakenRow>), LedgerError> {
+    fn split(
+        &self,
+        split: i64,
+        rows_of: fn(&[u8]) -> Result<Vec<TakenRow>, LedgerError>,
+    ) -> Result<(String, Vec<TakenRow>), LedgerError> {
         let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
         let (source, block): (String, Vec<u8>) =
             self.conn.prepare_cached(sql)?.query_row([split], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((source, unpack_rows(&block)?))
+        Ok((source, rows_of(&block)?))
     }
 }
 

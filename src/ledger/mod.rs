@@ -26,7 +26,7 @@ pub use resolve::{Decision, Quarantined};
 pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::Sums;
 pub use take::{CheckUseRow, Fate, SplitEnd, TakenAsk, TakenRow, TakenSplit};
-pub use writer::{Ledger, Seat};
+pub use writer::{Committing, Ledger, Seat};
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! read, in one transaction. Nothing is mapped again after this.
 
 use super::{
-    Ledger, LedgerError,
+    Committing, Ledger, LedgerError,
     arm::digest,
     pack::{Level, pack, unpack},
     reading::check_use_rows,
@@ -14,7 +14,7 @@ use crate::model::{
     state::State,
 };
 use rusqlite::{OptionalExtension, params};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -149,14 +149,22 @@ impl Ledger {
 
     /// Takes a split, durably.
     pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
+        self.await_commit(self.take_later(split, now_us)?)
+    }
+
+    /// Hands a split to the writer, which takes splits in the order in which they were handed over. Its rows are packed here,
+    /// in the caller's thread.
+    pub fn take_later(&self, mut split: TakenSplit, now_us: i64) -> Result<Committing<()>, LedgerError> {
+        let records = pack_rows(&split.rows);
+        let rows = std::mem::take(&mut split.rows).len();
         if planted(Bug::AsksAfterSplit) {
             let split = std::sync::Arc::new(split);
             let of_split = std::sync::Arc::clone(&split);
-            let id = self.write_blocking(move |store| take_rows(store, &split, now_us))?;
-            return self.write_blocking(move |store| take_asks(store, id, &of_split));
+            let id = self.write_blocking(move |store| take_rows(store, &split, rows, &records, now_us))?;
+            return self.write_later(move |store| take_asks(store, id, &of_split));
         }
-        self.write_blocking(move |store| {
-            let id = take_rows(store, &split, now_us)?;
+        self.write_later(move |store| {
+            let id = take_rows(store, &split, rows, &records, now_us)?;
             take_asks(store, id, &split)
         })
     }
@@ -194,8 +202,14 @@ fn compare_check_uses(
     }
 }
 
-/// Records the rows of a split and how far its source is read; the split's number.
-fn take_rows(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<i64, LedgerError> {
+/// Records the packed rows of a split and how far its source is read; the split's number.
+fn take_rows(
+    store: &mut Store,
+    split: &TakenSplit,
+    rows: usize,
+    records: &[u8],
+    now_us: i64,
+) -> Result<i64, LedgerError> {
     store
         .conn
         .prepare_cached(
@@ -204,15 +218,15 @@ fn take_rows(store: &mut Store, split: &TakenSplit, now_us: i64) -> Result<i64, 
         )?
         .execute(params![
             split.source,
-            split.rows.len() as i64,
+            rows as i64,
             split.end.end_offset as i64,
             split.end.end_line as i64,
             split.end.next_row_number as i64,
             split.end.sha256,
-            pack_rows(&split.rows),
+            records,
             now_us
         ])?;
-    store.sums.rows += split.rows.len() as u64;
+    store.sums.rows += rows as u64;
     Ok(store.conn.last_insert_rowid())
 }
 
@@ -344,11 +358,36 @@ fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
 
 /// The rows of a packed block.
 pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |row: TakenRow| row)
+}
+
+/// The rows of a packed block by position and subject; their values are passed over.
+pub(super) fn unpack_heads(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |head: RowHead| {
+        let RowHead { row_number, line, byte_offset, subject } = head;
+        TakenRow { row_number, line, byte_offset, subject, input: Value::Null }
+    })
+}
+
+/// A [`TakenRow`] as far as most outputs need it.
+#[derive(Deserialize)]
+struct RowHead {
+    #[serde(rename = "n")]
+    row_number: u64,
+    #[serde(rename = "l")]
+    line: u64,
+    #[serde(rename = "b")]
+    byte_offset: u64,
+    #[serde(rename = "s", default)]
+    subject: Option<String>,
+}
+
+fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
     let lines = unpack(block).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).map_err(|error| damaged(&error)))
+        .map(|line| serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)))
         .collect()
 }

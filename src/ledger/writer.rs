@@ -38,6 +38,13 @@ pub struct Ledger {
     created: bool,
 }
 
+/// What was handed to the writer and may not be durable yet.
+#[must_use = "nothing is durable before it was waited for"]
+pub enum Committing<T> {
+    Durable(T),
+    Waiting(oneshot::Receiver<T>),
+}
+
 /// A seat that is taken.
 enum Taken {
     /// Both are `Some` until the handle is dropped.
@@ -113,6 +120,26 @@ impl Ledger {
         match &self.seat {
             Taken::Inline(store) => self.write_here(store, work),
             Taken::Thread { works, .. } => self.hand_over(works, work)?.blocking_recv().map_err(|_| self.stopped()),
+        }
+    }
+
+    /// Runs `work` in the writer's next transaction and does not wait for it: [`Ledger::await_commit`] does.
+    pub(super) fn write_later<T, F>(&self, work: F) -> Result<Committing<T>, LedgerError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
+    {
+        match &self.seat {
+            Taken::Inline(store) => self.write_here(store, work).map(Committing::Durable),
+            Taken::Thread { works, .. } => self.hand_over(works, work).map(Committing::Waiting),
+        }
+    }
+
+    /// Waits until what was handed over is durable. Blocks.
+    pub fn await_commit<T>(&self, committing: Committing<T>) -> Result<T, LedgerError> {
+        match committing {
+            Committing::Durable(result) => Ok(result),
+            Committing::Waiting(waiting) => waiting.blocking_recv().map_err(|_| self.stopped()),
         }
     }
 

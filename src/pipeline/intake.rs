@@ -1,23 +1,16 @@
-//! Intake: source → split → asks and requests → ledger, at read speed, to the end of the input. Runs in a thread of its own
-//! beside the sending; one split at a time is in memory.
+//! Intake: source → split → asks and requests, input after input. It decides whether the inputs are those the ledger knows,
+//! and binds the mapping to their columns; what is found is taken into the ledger, or only counted, elsewhere.
 
-use super::{campaign::Campaign, notes::Notes};
+use super::campaign::Campaign;
 use crate::{
     error::Error,
-    ledger::{Fate, Ledger, LedgerError, SourceView, SplitEnd, TakenAsk, TakenRow, TakenSplit},
+    ledger::{LedgerError, SourceView, SplitEnd, TakenRow},
     mapping::{Bound, Feed, Mapped, Mapping},
     model::{Clock, Record, Row, nearest::hint, row::find_column},
     source::{Checkpoint, Format, Known, Origin, SourceError, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
-use tokio::sync::watch;
+use std::{collections::VecDeque, sync::Arc};
 
 /// How a source is laid out, as the ledger remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,14 +38,14 @@ pub struct Intake {
     mapping: Arc<Mapping>,
     id: Option<String>,
     carry: Vec<String>,
-    clock: Clock,
+    pub(super) clock: Clock,
     of_files: bool,
 }
 
 struct Opened {
     reader: SourceReader,
     name: String,
-    bound: Option<Bound>,
+    bound: Option<Arc<Bound>>,
     /// Read already, to learn the keys of a JSONL.
     first: Option<Split>,
     layout_known: bool,
@@ -123,8 +116,8 @@ impl Intake {
         }
         let bound = match (&columns, format) {
             (None, _) => None,
-            (Some(columns), Format::Csv) => Some(self.mapping.bind(columns)?),
-            (Some(columns), Format::Jsonl) => Some(self.mapping.bind_nested(columns)?),
+            (Some(columns), Format::Csv) => Some(Arc::new(self.mapping.bind(columns)?)),
+            (Some(columns), Format::Jsonl) => Some(Arc::new(self.mapping.bind_nested(columns)?)),
         };
         let layout_known = remembered.is_some();
         self.opened.push_back(Opened { reader, name, bound, first, layout_known, begun: false });
@@ -146,7 +139,7 @@ impl Intake {
 
     /// Which column, template or constant feeds which field; by the first input.
     pub fn feeds(&self) -> Vec<Feed> {
-        self.opened.iter().find_map(|source| source.bound.as_ref()).map(Bound::feeds).unwrap_or_default()
+        self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
     }
 
     pub fn mapping(&self) -> Arc<Mapping> {
@@ -158,25 +151,37 @@ impl Intake {
         self.of_files
     }
 
-    /// The next thing that intake finds, in the order of the inputs; `None` at the end of all of them.
+    /// The next thing that intake finds, mapped; `None` at the end of all inputs.
     pub fn step(&mut self) -> Result<Option<Step>, Error> {
+        Ok(match self.find()? {
+            None => None,
+            Some(Found::Begin { name, layout }) => Some(Step::Begin { name, layout }),
+            Some(Found::Split { name, split, bound }) => {
+                Some(Step::Split { name, parts: self.map(bound.as_deref(), split)? })
+            }
+            Some(Found::End { name }) => Some(Step::End { name }),
+        })
+    }
+
+    /// The next thing in the order of the inputs, as it was read; `None` at the end of all of them.
+    pub fn find(&mut self) -> Result<Option<Found>, Error> {
         let Some(mut source) = self.opened.pop_front() else { return Ok(None) };
         let name = source.name.clone();
         if !source.begun {
             source.begun = true;
             let layout = source.new_layout()?;
             self.opened.push_front(source);
-            return Ok(Some(Step::Begin { name, layout }));
+            return Ok(Some(Found::Begin { name, layout }));
         }
-        let Some(split) = next_split(&mut source)? else { return Ok(Some(Step::End { name })) };
+        let Some(split) = next_split(&mut source)? else { return Ok(Some(Found::End { name })) };
         if source.bound.is_none()
             && let Some(keys) = first_keys(&split)
         {
-            source.bound = Some(self.mapping.bind_nested(&keys)?);
+            source.bound = Some(Arc::new(self.mapping.bind_nested(&keys)?));
         }
-        let parts = self.map(source.bound.as_ref(), split)?;
+        let bound = source.bound.clone();
         self.opened.push_front(source);
-        Ok(Some(Step::Split { name, parts }))
+        Ok(Some(Found::Split { name, split, bound }))
     }
 
     /// Maps the records of a split.
@@ -190,8 +195,7 @@ impl Intake {
                     parts.asks.push((place, None, Mapped::Failed(failure)));
                 }
                 Record::Row(row) => {
-                    let bound = bound.ok_or_else(|| Error::Internal("a row came before its columns".to_owned()))?;
-                    let mapped = bound.map(&row)?;
+                    let mapped = bound.ok_or_else(unbound)?.map(&row)?;
                     parts.rows.push(taken(&row.position, self.subject(&row), row.to_json().into()));
                     parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
                 }
@@ -206,19 +210,33 @@ impl Intake {
 }
 
 /// What intake finds.
-pub enum Step {
+pub enum Found {
     /// An input, and how it is laid out where that is news.
     Begin {
         name: String,
         layout: Option<String>,
     },
+    /// `bound` is `None` as long as no row of the input could be read.
     Split {
         name: String,
-        parts: TakenParts,
+        split: Split,
+        bound: Option<Arc<Bound>>,
     },
     End {
         name: String,
     },
+}
+
+/// The same, mapped.
+pub enum Step {
+    Begin { name: String, layout: Option<String> },
+    Split { name: String, parts: TakenParts },
+    End { name: String },
+}
+
+/// A row without columns: a defect.
+pub fn unbound() -> Error {
+    Error::Internal("a row came before its columns".to_owned())
 }
 
 /// A split, mapped: asks by place of their row and by check.
@@ -240,109 +258,6 @@ impl Opened {
         };
         let text = serde_json::to_string(&Layout { format, delimiter, columns });
         text.map(Some).map_err(|error| Error::Internal(error.to_string()))
-    }
-}
-
-/// Takes every split into the ledger.
-pub struct Taking {
-    pub ledger: Arc<Ledger>,
-    /// Ledger numbers by input name and by check.
-    pub sources: Vec<(String, i64)>,
-    pub check_uses: Vec<i64>,
-    /// The catalogue's name of each check.
-    pub sold: Vec<String>,
-    /// Only the first rows are read: no source is complete by that.
-    pub limited: bool,
-    pub progress: watch::Sender<IntakeProgress>,
-    pub notes: watch::Sender<Notes>,
-    pub stop: Arc<AtomicBool>,
-}
-
-impl Taking {
-    /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
-    pub fn run(self, mut intake: Intake) -> Result<(), Error> {
-        let result = self.take_all(&mut intake);
-        self.end(&result);
-        result
-    }
-
-    /// The same in the caller's place, giving way after each split.
-    pub async fn run_inline(self, mut intake: Intake) -> Result<(), Error> {
-        let result = async {
-            while !self.stop.load(Ordering::Relaxed)
-                && let Some(step) = intake.step()?
-            {
-                self.take(step, intake.clock.now_us())?;
-                tokio::task::yield_now().await;
-            }
-            Ok(())
-        }
-        .await;
-        self.end(&result);
-        result
-    }
-
-    fn end(&self, result: &Result<(), Error>) {
-        self.progress.send_modify(|progress| {
-            progress.done = true;
-            progress.failed = result.is_err();
-        });
-    }
-
-    fn take_all(&self, intake: &mut Intake) -> Result<(), Error> {
-        while !self.stop.load(Ordering::Relaxed)
-            && let Some(step) = intake.step()?
-        {
-            self.take(step, intake.clock.now_us())?;
-        }
-        Ok(())
-    }
-
-    fn take(&self, step: Step, now_us: i64) -> Result<(), Error> {
-        match step {
-            Step::Begin { name, layout } => {
-                let source = self.number(&name)?;
-                self.ledger.source_complete(source, false)?;
-                layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout))?;
-            }
-            Step::Split { name, parts } => {
-                let rows = parts.rows.len() as u64;
-                self.notes.send_modify(|notes| notes.add(&name, &parts));
-                self.ledger.take(self.split(self.number(&name)?, parts), now_us)?;
-                self.progress.send_modify(|progress| progress.rows += rows);
-            }
-            Step::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
-        }
-        Ok(())
-    }
-
-    fn number(&self, name: &str) -> Result<i64, Error> {
-        let found = self.sources.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
-        found.ok_or_else(|| Error::Internal("a source without a number".to_owned()))
-    }
-
-    fn split(&self, source: i64, parts: TakenParts) -> TakenSplit {
-        let asks = parts.asks.into_iter().map(|(place, check, mapped)| TakenAsk {
-            place,
-            check_use: check.map(|at| self.check_uses[at]),
-            fate: fate(check.map_or("", |at| &self.sold[at]), mapped),
-        });
-        TakenSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
-    }
-}
-
-/// What the ledger records of a mapped ask; `sold` is the catalogue's name of its check.
-pub fn fate(sold: &str, mapped: Mapped) -> Fate {
-    match mapped {
-        Mapped::Failed(failure) => Fate::Failure(failure),
-        Mapped::Skipped(reason) => Fate::Skipped(reason),
-        Mapped::Ask(ask) => Fate::Request {
-            key: ask.key,
-            sold: sold.to_owned(),
-            fields: serde_json::Value::Object(ask.fields).to_string(),
-            body: ask.body,
-            expected: (!ask.expected.is_empty()).then(|| serde_json::Value::Object(ask.expected).to_string()),
-        },
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     catalogue::{Declaration, VerdictSpec},
     error::Error,
     model::{Judgement, Verdict},
-    template::{AnswerRule, Templates},
+    template::{AnswerRule, AnswerView, Templates},
 };
 use serde_json::Value;
 
@@ -52,12 +52,13 @@ impl Judge {
     }
 
     fn find(&self, payload: &Value, answer: &Value) -> Option<Judgement> {
-        if !self.recognised.holds(payload, answer).ok()? {
+        let view = AnswerView::new(payload, answer);
+        if !self.recognised.holds_for(&view).ok()? {
             return None;
         }
         let spec = &self.declaration.verdict;
         for (rule, compiled) in spec.rules.iter().zip(&self.rules) {
-            if compiled.holds(payload, answer).ok()? {
+            if compiled.holds_for(&view).ok()? {
                 return Some(Judgement { verdict: rule.verdict, finding: rule.finding.clone() });
             }
         }

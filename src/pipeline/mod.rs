@@ -6,6 +6,7 @@ mod campaign;
 pub mod campaign_file;
 mod campaign_input;
 mod dispatch;
+mod distinct;
 mod feeder;
 mod flight;
 mod guards;
@@ -27,6 +28,7 @@ mod run;
 mod secret;
 mod status;
 mod table_file;
+mod taking;
 
 pub use account::balance_alone;
 pub use campaign::{Campaign, Guards, Service, read_file};

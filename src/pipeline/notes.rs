@@ -23,14 +23,28 @@ pub struct Noted {
 
 impl Notes {
     /// Counts what a split of an input brought.
-    pub fn add(&mut self, source: &str, parts: &TakenParts) {
+    pub fn take(&mut self, source: &str, parts: &TakenParts) {
         for (place, _, mapped) in &parts.asks {
-            let Mapped::Ask(ask) = mapped else { continue };
-            for note in &ask.notes {
+            if let Mapped::Ask(ask) = mapped {
                 let row_number = parts.rows.get(*place as usize).map_or(0, |row| row.row_number);
-                let first = || Noted { count: 0, source: source.to_owned(), row_number };
-                self.0.entry(*note).or_insert_with(first).count += 1;
+                self.add(source, row_number, &ask.notes);
             }
+        }
+    }
+
+    /// Counts the notes of one ask.
+    pub fn add(&mut self, source: &str, row_number: u64, notes: &[Note]) {
+        for note in notes {
+            let first = || Noted { count: 0, source: source.to_owned(), row_number };
+            self.0.entry(*note).or_insert_with(first).count += 1;
+        }
+    }
+
+    /// Adds those of a later part of the input.
+    pub fn join(&mut self, later: Notes) {
+        for (note, noted) in later.0 {
+            let count = noted.count;
+            self.0.entry(note).or_insert(Noted { count: 0, ..noted }).count += count;
         }
     }
 

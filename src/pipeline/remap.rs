@@ -1,7 +1,7 @@
 //! A changed mapping reaches the rows that failed to map: they are mapped anew from the ledger, and cost nothing until they
 //! are sent. Rows that were mapped are never touched: an answer read under another mapping would be another answer.
 
-use super::intake::{fate, layout_of};
+use super::{intake::layout_of, taking::fate};
 use crate::{
     error::Error,
     ledger::{AskFate, AskView, Fate, Ledger, Reading},

@@ -6,13 +6,14 @@ use super::{
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
     flight::{Crew, PUSH_BACK_MAX},
-    intake::{IntakeProgress, Taking},
+    intake::IntakeProgress,
     notes::Notes,
     prepare::Prepared,
     publish::{Publisher, Tap},
     publishing::Publishing,
     report::{Ending, RunReport},
     retry::retry,
+    taking::Taking,
 };
 use crate::{
     error::Error,

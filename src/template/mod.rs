@@ -21,7 +21,7 @@ mod source;
 mod view;
 
 pub use filters::Tables;
-pub use view::{Nulls, RowView};
+pub use view::{AnswerView, Nulls, RowView};
 
 use minijinja::{Environment, ErrorKind, Value};
 use missing::{StandIn, Watch, watched};
@@ -162,7 +162,15 @@ impl AnswerRule {
     /// Whether an answer satisfies it. Parts that are not there are undefined, at any depth; an error is to be read as
     /// "this rule does not know the answer".
     pub fn holds(&self, payload: &serde_json::Value, answer: &serde_json::Value) -> Result<bool, String> {
-        let held = self.0.evaluate(|| view::answer_context(payload, answer));
+        self.holds_for(&AnswerView::new(payload, answer))
+    }
+
+    /// The same for an answer that several rules read.
+    ///
+    /// # Errors
+    /// What [`AnswerRule::holds`] gives.
+    pub fn holds_for(&self, answer: &AnswerView) -> Result<bool, String> {
+        let held = self.0.evaluate(|| answer.context());
         held.map(|text| !text.is_empty()).map_err(|fault| fault.to_string())
     }
 }

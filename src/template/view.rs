@@ -155,11 +155,27 @@ impl Object for Columns {
     }
 }
 
-/// The variables of a rule over an answer.
-pub(super) fn answer_context(payload: &Json, answer: &Json) -> Value {
-    let part = |value: &Json| convert(value, None);
-    let members = BTreeMap::from([("payload".to_owned(), part(payload)), ("answer".to_owned(), part(answer))]);
-    Value::from_object(Members { members, of_row: false })
+/// An answer as rules read it. Made once for all rules of a check.
+#[derive(Clone)]
+pub struct AnswerView(Value);
+
+impl AnswerView {
+    pub fn new(payload: &Json, answer: &Json) -> AnswerView {
+        let part = |value: &Json| convert(value, None);
+        let members = BTreeMap::from([("payload".to_owned(), part(payload)), ("answer".to_owned(), part(answer))]);
+        AnswerView(Value::from_object(Members { members, of_row: false }))
+    }
+
+    pub(super) fn context(&self) -> Value {
+        self.0.clone()
+    }
+}
+
+impl std::fmt::Debug for AnswerView {
+    /// An answer is personal data.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AnswerView([redacted])")
+    }
 }
 
 /// JSON as the engine's value; `None` is null. With words, texts among them are null, too.

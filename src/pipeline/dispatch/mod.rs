@@ -31,6 +31,9 @@ use tokio::{
 /// Requests put off at once, at most: in an outage nothing new is begun beyond this.
 const WAITING_MAX: usize = 1_000;
 
+/// Requests taken out of the ledger at once, at least: a reader beside a writer begins with an empty cache each time.
+const READY_MIN: usize = 512;
+
 /// What the terminal, or a scheduler, tells a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
@@ -219,7 +222,7 @@ impl Dispatch {
         }
         let wanted = self.crew.campaign.service.in_flight;
         if self.stops.is_empty() && self.ready.len() < wanted && self.waiting.len() < WAITING_MAX {
-            self.feeder.fill(&mut self.ready, wanted.max(64), intake, &self.crew.sold)?;
+            self.feeder.fill(&mut self.ready, wanted.max(READY_MIN), intake, &self.crew.sold)?;
         }
         Ok(())
     }

@@ -1,0 +1,56 @@
+//! What a campaign costs the machine, measured against the goals, beside a bare client that does nothing but send. It
+//! decides the order of the parts; each part is a file, gives lines of one table, and `benches/README.md` says how each
+//! line is measured. No part runs in `make test`.
+
+mod answered;
+mod bare;
+#[path = "../../tests/it/support/book.rs"]
+mod book;
+mod growth;
+mod machine;
+mod pairs;
+mod parameters;
+mod plan;
+mod schedule;
+#[path = "../../tests/it/support/simulator_process.rs"]
+mod simulator_process;
+mod size;
+mod stage;
+mod start;
+mod table;
+mod watched;
+
+use parameters::Parameters;
+use table::Line;
+
+/// A part: what it measured, line by line.
+type Measure = fn(&Parameters) -> Vec<Line>;
+
+/// The parts by name, in the order of the goals.
+const PARTS: [(&str, Measure); 6] = [
+    ("pairs", pairs::measure),
+    ("schedule", schedule::measure),
+    ("growth", growth::measure),
+    ("plan", plan::measure),
+    ("start", start::measure),
+    ("size", size::measure),
+];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    // The bare client is this very program in a process of its own, so that it is measured as rescreen is.
+    if let [word, url, requests, in_flight] = &words[..]
+        && word == bare::WORD
+    {
+        let in_flight = in_flight.parse().expect("the bench starts the bare client with a number");
+        return bare::send_all(url, requests.as_ref(), in_flight);
+    }
+    let parameters = Parameters::read();
+    println!("{}\n", machine::line(&parameters));
+    table::head();
+    for (name, measure) in PARTS.iter().filter(|(name, _)| parameters.wants(name)) {
+        eprintln!("{name} …");
+        measure(&parameters).iter().for_each(Line::print);
+    }
+    println!("\n{}", machine::load());
+}

@@ -1,0 +1,61 @@
+//! What is measured how often and on how many rows: by the environment, so that one command is enough and a smoke run
+//! takes seconds. It decides the defaults.
+
+use std::{env, fmt::Display, str::FromStr};
+
+/// BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE, BENCH_PIN.
+#[derive(Debug)]
+pub struct Parameters {
+    /// Names of parts; empty is all.
+    parts: Vec<String>,
+    /// How often rescreen and the bare client take turns.
+    pub pairs: usize,
+    /// No run has more rows than this.
+    rows_max: u64,
+    /// Rows of a run of a pair.
+    pub pair_rows: u64,
+    /// Memory is looked at with 10,000,000 rows too: hours of work for a disk.
+    pub large: bool,
+    /// In pairs the client keeps to one core and the service to the others.
+    pub pin: bool,
+}
+
+impl Parameters {
+    pub fn read() -> Parameters {
+        let rows: Option<u64> = number("BENCH_ROWS");
+        Parameters {
+            parts: env::var("BENCH_PARTS")
+                .unwrap_or_default()
+                .split([',', ' '])
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            pairs: number("BENCH_PAIRS").unwrap_or(5),
+            rows_max: rows.unwrap_or(u64::MAX),
+            pair_rows: rows.unwrap_or(100_000),
+            large: number("BENCH_LARGE").unwrap_or(0) != 0,
+            pin: number("BENCH_PIN").unwrap_or(1) != 0,
+        }
+    }
+
+    pub fn wants(&self, part: &str) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|name| name == part)
+    }
+
+    /// So many rows, or as many as are allowed.
+    pub fn rows(&self, wanted: u64) -> u64 {
+        wanted.min(self.rows_max)
+    }
+
+    /// Each of these sizes once, none above what is allowed.
+    pub fn sizes(&self, wanted: &[u64]) -> Vec<u64> {
+        let mut sizes: Vec<u64> = wanted.iter().map(|rows| self.rows(*rows)).collect();
+        sizes.dedup();
+        sizes
+    }
+}
+
+fn number<N: FromStr<Err: Display>>(name: &str) -> Option<N> {
+    let text = env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|fault| panic!("{name}: expected a number: {fault}")))
+}

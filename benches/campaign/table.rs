@@ -1,0 +1,87 @@
+//! The one table: a goal, what was measured, and whether that is enough. It decides how figures are written.
+
+/// A line of the table.
+pub struct Line {
+    /// The goal's number, or empty where nothing was promised.
+    goal: &'static str,
+    what: String,
+    measured: String,
+    wanted: String,
+    met: Option<bool>,
+}
+
+impl Line {
+    /// A figure that is to be at least `least`.
+    pub fn least(goal: &'static str, what: impl Into<String>, figure: f64, least: f64, unit: &str) -> Line {
+        let (measured, wanted) = (written(figure, unit), format!("at least {}", written(least, unit)));
+        Line { goal, what: what.into(), measured, wanted, met: Some(figure >= least) }
+    }
+
+    /// A figure that is to be at most `most`.
+    pub fn most(goal: &'static str, what: impl Into<String>, figure: f64, most: f64, unit: &str) -> Line {
+        let (measured, wanted) = (written(figure, unit), format!("at most {}", written(most, unit)));
+        Line { goal, what: what.into(), measured, wanted, met: Some(figure <= most) }
+    }
+
+    /// A figure without a goal.
+    pub fn plain(goal: &'static str, what: impl Into<String>, measured: impl Into<String>) -> Line {
+        Line { goal, what: what.into(), measured: measured.into(), wanted: String::new(), met: None }
+    }
+
+    /// A figure that this system, or this size, does not give.
+    pub fn none(goal: &'static str, what: impl Into<String>, reason: &str) -> Line {
+        Line::plain(goal, what, format!("not measured: {reason}"))
+    }
+
+    pub fn print(&self) {
+        let met = match self.met {
+            Some(true) => "yes",
+            Some(false) => "**no**",
+            None => "",
+        };
+        println!("| {} | {} | {} | {} | {met} |", self.goal, self.what, self.measured, self.wanted);
+    }
+}
+
+pub fn head() {
+    println!("| goal | what | measured | wanted | met |\n|---|---|---|---|---|");
+}
+
+/// Three digits that say something.
+pub fn written(figure: f64, unit: &str) -> String {
+    let text = match figure.abs() {
+        size if size >= 100.0 => grouped(figure.round() as u64),
+        size if size >= 10.0 => format!("{figure:.1}"),
+        size if size >= 1.0 => format!("{figure:.2}"),
+        _ => format!("{figure:.3}"),
+    };
+    if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The middle of some figures.
+pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.into_iter().collect();
+    figures.sort_by(f64::total_cmp);
+    match figures.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => figures[count / 2],
+        count => f64::midpoint(figures[count / 2 - 1], figures[count / 2]),
+    }
+}
+
+pub fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
