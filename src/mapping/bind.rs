@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     catalogue::{Declaration, FieldSpec},
-    model::{Row, nearest::hint, row::find_column},
+    model::{Row, field::tidy, nearest::hint, row::find_column},
     template::{Condition, Template},
 };
 use serde_json::Value;
@@ -80,7 +80,8 @@ impl Bound {
             let expected = check.expects.iter().map(|(spec, field)| (&**spec, field));
             for (spec, field) in check.declaration.fields.iter().zip(&check.fields).chain(expected) {
                 let from = match (&field.feed, &spec.default) {
-                    (BoundFeed::Column { name, .. }, _) => format!("column `{name}`"),
+                    // A header may be typed over several lines.
+                    (BoundFeed::Column { name, .. }, _) => format!("column `{}`", tidy(name)),
                     (BoundFeed::Template(_), _) => "template".to_owned(),
                     (BoundFeed::Constant(value), _) => format!("constant {value}"),
                     (BoundFeed::Unmapped, Some(default)) => format!("default {default}"),
@@ -215,7 +216,8 @@ impl Binder<'_> {
 
     /// The nearest column and at most twenty others: a wide file must not drown the message.
     fn known(&self, hint: &str) -> String {
-        let mut listed: Vec<String> = self.columns.iter().take(20).map(|column| format!("`{column}`")).collect();
+        let named = |column: &String| format!("`{}`", tidy(column));
+        let mut listed: Vec<String> = self.columns.iter().take(20).map(named).collect();
         if self.columns.len() > listed.len() {
             listed.push(format!("and {} more", self.columns.len() - listed.len()));
         }

@@ -11,7 +11,7 @@ use crate::{
     catalogue::FieldSpec,
     model::{
         Failure, FailureCode, Note, Row,
-        field::{Accepted, Refusal},
+        field::{Accepted, Refusal, tidy},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -185,7 +185,7 @@ impl Filling<'_> {
 /// How messages name a field and what feeds it.
 fn label(spec: &FieldSpec, field: &BoundField) -> String {
     match &field.feed {
-        BoundFeed::Column { name, .. } => format!("field `{}` (column `{name}`)", spec.name),
+        BoundFeed::Column { name, .. } => format!("field `{}` (column `{}`)", spec.name, tidy(name)),
         BoundFeed::Template(_) => format!("field `{}` (template)", spec.name),
         BoundFeed::Constant(_) | BoundFeed::Unmapped => format!("field `{}`", spec.name),
     }

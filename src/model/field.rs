@@ -137,7 +137,11 @@ impl FieldKind {
             FieldKind::Country3 => known_country(&text, 3, "three").map(|()| Value::String(letter_case.apply(text)))?,
             FieldKind::Date => match text.parse::<jiff::civil::Date>() {
                 Ok(date) if text.len() == 10 => Value::String(date.to_string()),
-                _ => return Err(Refusal::invalid("expected a date YYYY-MM-DD; the filter `date` reads other forms")),
+                _ => {
+                    return Err(Refusal::invalid(
+                        "expected a date YYYY-MM-DD; a template with the filter `date` reads another form, like {{ born | date(\"%d/%m/%Y\") }}",
+                    ));
+                }
             },
             FieldKind::RegistrationNumber => {
                 let number = registration_number::read(&text)?;

@@ -123,8 +123,7 @@ pub struct InputTable {
     pub paths: Vec<PathBuf>,
     /// The column that fills `subject`.
     pub id: Option<String>,
-    /// The texts that stand for null. Blanks around a value do not count in the comparison; those of a word do, so a word
-    /// is written without them.
+    /// The texts that stand for null. Blanks around them, or around a value, do not count.
     pub null: Option<Vec<String>>,
     /// The same for single columns, in place of `null`.
     pub null_in: BTreeMap<String, Vec<String>>,

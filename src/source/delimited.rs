@@ -10,7 +10,7 @@ use super::{
     input::{Filled, Input},
     letters::Letters,
 };
-use crate::model::{Failure, FailureCode, Position, Record, Row, row::Values};
+use crate::model::{Failure, FailureCode, Position, Record, Row, field::tidy, row::Values};
 use csv_core::ReadRecordResult;
 use std::{sync::Arc, time::Instant};
 
@@ -157,7 +157,7 @@ impl Delimited {
     /// The cells as values, or why they are none.
     fn values(&self) -> Result<Values, Failure> {
         let fail = |code, message: String| Err(Failure::read(code, message));
-        let name = |at: usize| format!("column `{}`", self.header[at]);
+        let name = |at: usize| format!("column `{}`", tidy(&self.header[at]));
         if self.raw_bytes > ROW_BYTES_MAX {
             return fail(
                 FailureCode::RowTooLarge,

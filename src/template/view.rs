@@ -31,10 +31,12 @@ impl Default for Nulls {
 }
 
 impl Nulls {
-    /// `in_column` replaces the list for the columns it names (trimmed, case ignored).
+    /// `in_column` replaces the list for the columns it names (trimmed, case ignored). Blanks around a word count no more than
+    /// those around a value: a word is copied from a file as it stands there.
     pub fn new(everywhere: Vec<String>, in_column: BTreeMap<String, Vec<String>>) -> Nulls {
-        let in_column = in_column.into_iter().map(|(column, words)| (fold(&column), words)).collect();
-        Nulls { everywhere, in_column }
+        let trimmed = |words: Vec<String>| words.iter().map(|word| word.trim().to_owned()).collect();
+        let in_column = in_column.into_iter().map(|(column, words)| (fold(&column), trimmed(words))).collect();
+        Nulls { everywhere: trimmed(everywhere), in_column }
     }
 
     /// The words that are null in a column.

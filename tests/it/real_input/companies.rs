@@ -80,6 +80,7 @@ async fn every_registration_number_is_asked_or_fails_with_what_to_do() {
             let (code, message) = (text(line, "code"), text(line, "message"));
             assert!(["missing_value", "invalid_value", "spreadsheet_damage"].contains(&code), "{name}: {code}");
             assert!(message.contains("column `") && message.contains("expected"), "{name}: {message}");
+            assert!(!message.contains('\n'), "{name}: a header over several lines is one line in a message: {message}");
         }
         assert_eq!(ran.stats.distinct_keys as usize, distinct(&ran, "idempotency_key"), "{name}");
         assert_eq!(ran.stats.double_charges, 0);

@@ -101,7 +101,7 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
         file.input.id = Some("number".into());
         file.input.header = Some(false);
         file.input.columns = Some(SDN_COLUMNS.map(str::to_owned).into());
-        file.input.null = Some(vec![String::new(), "-0-".into()]);
+        file.input.null = Some(vec![String::new(), "-0- ".into()]);
         file.checks =
             vec![screened("person", "kind == 'individual'", 0), screened("organisation", "kind is undefined", 1)];
     });
