@@ -4,7 +4,7 @@
 use super::{
     LedgerError, Part, Reading, TakenRow,
     pack::unpack,
-    take::{unpack_heads, unpack_rows},
+    rows::{unpack_heads, unpack_rows},
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,

@@ -4,8 +4,8 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
-    pack::{Level, pack, unpack},
     reading::check_use_rows,
+    rows::{TakenRow, pack_rows},
     store::Store,
 };
 use crate::model::{
@@ -14,8 +14,7 @@ use crate::model::{
     state::State,
 };
 use rusqlite::{OptionalExtension, params};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+
 use std::collections::BTreeMap;
 
 /// How far a source is read after a split.
@@ -28,23 +27,6 @@ pub struct SplitEnd {
     pub next_row_number: u64,
     /// SHA-256 of the source's bytes up to `end_offset`.
     pub sha256: [u8; 32],
-}
-
-/// A row as the ledger keeps it: one JSON line of its split's records.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct TakenRow {
-    #[serde(rename = "n")]
-    pub row_number: u64,
-    #[serde(rename = "l")]
-    pub line: u64,
-    #[serde(rename = "b")]
-    pub byte_offset: u64,
-    /// The value of the id column.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// The row as a JSON object, or what could be read of a damaged one.
-    #[serde(rename = "r")]
-    pub input: Value,
 }
 
 /// What became of an ask when its row was taken.
@@ -149,14 +131,26 @@ impl Ledger {
 
     /// Takes a split, durably.
     pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
-        self.await_commit(self.take_later(split, now_us)?)
+        let (committing, _) = self.take_later(split, now_us)?;
+        self.await_commit(committing)
     }
 
     /// Hands a split to the writer, which takes splits in the order in which they were handed over. Its rows are packed here,
-    /// in the caller's thread.
-    pub fn take_later(&self, mut split: TakenSplit, now_us: i64) -> Result<Committing<()>, LedgerError> {
+    /// in the caller's thread; with it, what the split takes of memory until it is committed, in bytes.
+    pub fn take_later(&self, mut split: TakenSplit, now_us: i64) -> Result<(Committing<()>, usize), LedgerError> {
         let records = pack_rows(&split.rows);
         let rows = std::mem::take(&mut split.rows).len();
+        let bytes = records.len() + split.asks.iter().map(weight).sum::<usize>();
+        self.take_packed(split, rows, records, now_us).map(|committing| (committing, bytes))
+    }
+
+    fn take_packed(
+        &self,
+        split: TakenSplit,
+        rows: usize,
+        records: Vec<u8>,
+        now_us: i64,
+    ) -> Result<Committing<()>, LedgerError> {
         if planted(Bug::AsksAfterSplit) {
             let split = std::sync::Arc::new(split);
             let of_split = std::sync::Arc::clone(&split);
@@ -181,6 +175,18 @@ impl Ledger {
             Ok(())
         })
     }
+}
+
+/// What an ask takes of memory while it waits, about, in bytes.
+fn weight(ask: &TakenAsk) -> usize {
+    let of_fate = match &ask.fate {
+        Fate::Request { fields, body, expected, .. } => {
+            fields.len() + body.len() + expected.as_ref().map_or(0, String::len)
+        }
+        Fate::Failure(failure) => failure.message.len(),
+        Fate::Skipped(reason) => reason.len(),
+    };
+    256 + of_fate
 }
 
 fn compare_check_uses(
@@ -344,50 +350,4 @@ fn take_request(
         .execute(params![key, sold, ask, fields, body, digest])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     Ok(store.conn.last_insert_rowid())
-}
-
-/// The rows of a split as one compressed block of JSON lines.
-fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for row in rows {
-        serde_json::to_writer(&mut lines, row).expect("a row is text and numbers, and memory does not fail to write");
-        lines.push(b'\n');
-    }
-    pack(&lines, Level::Rows)
-}
-
-/// The rows of a packed block.
-pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
-    unpack_as(block, |row: TakenRow| row)
-}
-
-/// The rows of a packed block by position and subject; their values are passed over.
-pub(super) fn unpack_heads(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
-    unpack_as(block, |head: RowHead| {
-        let RowHead { row_number, line, byte_offset, subject } = head;
-        TakenRow { row_number, line, byte_offset, subject, input: Value::Null }
-    })
-}
-
-/// A [`TakenRow`] as far as most outputs need it.
-#[derive(Deserialize)]
-struct RowHead {
-    #[serde(rename = "n")]
-    row_number: u64,
-    #[serde(rename = "l")]
-    line: u64,
-    #[serde(rename = "b")]
-    byte_offset: u64,
-    #[serde(rename = "s", default)]
-    subject: Option<String>,
-}
-
-fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
-    let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
-    let lines = unpack(block).map_err(|error| damaged(&error))?;
-    lines
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)))
-        .collect()
 }

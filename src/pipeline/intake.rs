@@ -7,7 +7,7 @@ use crate::{
     ledger::{LedgerError, SourceView, SplitEnd, TakenRow},
     mapping::{Bound, Feed, Mapped, Mapping},
     model::{Clock, Record, Row, nearest::hint, row::find_column},
-    source::{Checkpoint, Format, Known, Origin, SourceError, SourceReader, Split},
+    source::{Checkpoint, Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
@@ -19,6 +19,27 @@ pub struct Layout {
     delimiter: Option<u8>,
     /// The header of a CSV; the keys of the first object of a JSONL.
     pub columns: Vec<String>,
+    /// What the user said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<Encoding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sheet: Option<String>,
+}
+
+impl Layout {
+    /// Why an input may be another text than before though its file is the same, if that is so.
+    fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
+        let [was, is] = [self.encoding, now.encoding].map(|said| shown(said.map(|said| said.to_string())));
+        let encoding = (was != is).then(|| format!("with encoding {was}, and {is} is said now"));
+        let [was, is] = [&self.sheet, &now.sheet].map(|said| shown(said.clone()));
+        let sheet = (was != is).then(|| format!("with sheet {was}, and {is} is said now"));
+        encoding.or(sheet).map(|what| {
+            Error::Config(format!(
+                "{name} was begun {what}: put it back; rows that failed can be sent as a file and a campaign of their own"
+            ))
+        })
+    }
 }
 
 /// Where intake stands.
@@ -39,6 +60,8 @@ pub struct Intake {
     id: Option<String>,
     carry: Vec<String>,
     pub(super) clock: Clock,
+    /// What the user said of encoding and sheet.
+    said: (Option<Encoding>, Option<String>),
     of_files: bool,
 }
 
@@ -75,6 +98,7 @@ impl Intake {
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
             clock: campaign.clock,
+            said: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (at, input) in campaign.inputs.iter().enumerate() {
@@ -90,6 +114,11 @@ impl Intake {
                 // Everything was taken before, and the file is not needed again.
                 Err(SourceError::Open { fault, .. })
                     if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
+                }
+                Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
+                    let layout = source.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+                    let why = layout.and_then(|layout| layout.otherwise_read(&input.name, &campaign.source_options));
+                    return Err(why.unwrap_or_else(|| error.into()));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -169,7 +198,7 @@ impl Intake {
         let name = source.name.clone();
         if !source.begun {
             source.begun = true;
-            let layout = source.new_layout()?;
+            let layout = source.new_layout(&self.said)?;
             self.opened.push_front(source);
             return Ok(Some(Found::Begin { name, layout }));
         }
@@ -247,7 +276,7 @@ pub struct TakenParts {
 }
 
 impl Opened {
-    fn new_layout(&self) -> Result<Option<String>, Error> {
+    fn new_layout(&self, (encoding, sheet): &(Option<Encoding>, Option<String>)) -> Result<Option<String>, Error> {
         if self.layout_known {
             return Ok(None);
         }
@@ -256,7 +285,8 @@ impl Opened {
             Some(header) => header.to_vec(),
             None => self.first.as_ref().and_then(first_keys).unwrap_or_default(),
         };
-        let text = serde_json::to_string(&Layout { format, delimiter, columns });
+        let text =
+            serde_json::to_string(&Layout { format, delimiter, columns, encoding: *encoding, sheet: sheet.clone() });
         text.map(Some).map_err(|error| Error::Internal(error.to_string()))
     }
 }

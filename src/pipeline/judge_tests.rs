@@ -158,7 +158,8 @@ fn a_vehicle_is_data_and_a_vin_of_another_vehicle_is_for_a_person() {
         "vehicle-check",
         [
             (json!({"lookupType": "registration", "vehicleMatched": null}), DATA, "plate_lookup"),
-            (json!({"lookupType": "registration"}), DATA, "plate_lookup"),
+            (json!({"lookupType": "registration"}), REVIEW, "unclear_answer"),
+            (json!({"lookupType": "registration", "vehicleMatched": ""}), REVIEW, "unclear_answer"),
             (json!({"lookupType": "registration_vin", "vehicleMatched": true}), DATA, "vin_matched"),
             (json!({"lookupType": "registration_vin", "vehicleMatched": false}), REVIEW, "vin_mismatch"),
             (json!({"lookupType": "registration", "vehicleMatched": false}), REVIEW, "vin_mismatch"),

@@ -19,8 +19,8 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Requests handed to the writer whose commit was not waited for, at most, in bytes: some 16 splits of ordinary rows. More
-/// rows in a commit write fewer pages of the ledger, and more of them would only be memory.
+/// Rows and requests handed to the writer whose commit was not waited for, at most, in bytes: some 16 splits of ordinary
+/// rows. More rows in a commit write fewer pages of the ledger, and more of them would only be memory.
 const AHEAD_BYTES_MAX: usize = 6 << 20;
 
 /// Splits that were handed to the writer, each with its rows and its weight.
@@ -28,18 +28,6 @@ const AHEAD_BYTES_MAX: usize = 6 << 20;
 struct Ahead {
     splits: VecDeque<(u64, usize, Committing<()>)>,
     bytes: usize,
-}
-
-/// What a split takes of memory while it waits, about; never nothing.
-fn weight(split: &TakenSplit) -> usize {
-    let of_ask = |ask: &TakenAsk| match &ask.fate {
-        Fate::Request { fields, body, expected, .. } => {
-            fields.len() + body.len() + expected.as_ref().map_or(0, String::len)
-        }
-        Fate::Failure(failure) => failure.message.len(),
-        Fate::Skipped(reason) => reason.len(),
-    };
-    split.asks.iter().map(|ask| 256 + of_ask(ask)).sum::<usize>() + 1
 }
 
 /// Takes every split into the ledger.
@@ -111,9 +99,9 @@ impl Taking {
             Step::Split { name, parts } => {
                 self.notes.send_modify(|notes| notes.take(&name, &parts));
                 let (rows, split) = (parts.rows.len() as u64, self.split(self.number(&name)?, parts));
-                let bytes = weight(&split);
+                let (committing, bytes) = self.ledger.take_later(split, now_us)?;
                 ahead.bytes += bytes;
-                ahead.splits.push_back((rows, bytes, self.ledger.take_later(split, now_us)?));
+                ahead.splits.push_back((rows, bytes, committing));
                 self.wait_until(ahead, AHEAD_BYTES_MAX)?;
             }
             Step::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,

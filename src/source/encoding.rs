@@ -5,7 +5,7 @@
 //! other bytes: the row it stands in fails as one of bad UTF-8 does, and the digest of the source still tells every change.
 
 use super::door::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     io::{self, Read},
@@ -15,7 +15,7 @@ use std::{
 const RAW_BYTES: usize = 64 << 10;
 
 /// How text is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
     #[serde(rename = "utf-8")]
     Utf8,

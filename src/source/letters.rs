@@ -72,9 +72,11 @@ impl Letters {
     /// What was expected and what came, where bytes are not UTF-8, and what to do.
     pub(super) fn not_text(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Letters::Written(Encoding::Utf8) => {
-                ("UTF-8", "other bytes", "; save the file as UTF-8, or say `encoding = \"windows-1252\"` if it is that")
-            }
+            Letters::Written(Encoding::Utf8) => (
+                "UTF-8",
+                "other bytes",
+                "; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book that was begun, send the rows that failed as a file and a campaign of their own",
+            ),
             Letters::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file anew"),
             Letters::Written(Encoding::Windows1252) => {
                 ("windows-1252", "a byte that it has no character for", "; is it another encoding?")

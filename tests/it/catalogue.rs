@@ -172,11 +172,7 @@ fn a_column_of_a_book_as_people_name_it_feeds_the_field_without_a_mapping() {
             "registration_number",
             &["company_registration_number", "Reg No", "CK No.", "Registration Number"][..],
         ),
-        (
-            "vehicle-check",
-            "registrationNumber",
-            &["Number Plate", "plate", "Reg No", "registration_number", "Licence Number"],
-        ),
+        ("vehicle-check", "registrationNumber", &["Number Plate", "plate", "Reg No", "registration_number"]),
         ("vehicle-check", "vin", &["VIN", "Vin No", "Chassis No"]),
         ("vin-decode", "vin", &["vin", "Chassis Number"]),
         ("number-plate", "registrationNumber", &["vehicle_registration", "Plate Number"]),

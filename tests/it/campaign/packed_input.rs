@@ -63,6 +63,21 @@ async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
 }
 
 #[tokio::test]
+async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_book() {
+    let text = book(1, 3) + "4,Ren\u{e9} Vexford,active\n";
+    let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
+    let mut world = world("book.csv", &bytes);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+    let mut world = world.campaign(|file| file.input.encoding = Some(rescreen::source::Encoding::Windows1252));
+    let again = world.run().await.exits(ExitCode::Usage);
+    assert_eq!(again.stats.credits_charged, 3);
+    let message = again.error();
+    assert!(message.contains("was begun with encoding none, and `windows-1252` is said now: put it back"), "{message}");
+    let mut world = world.campaign(|file| file.input.encoding = None);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+}
+
+#[tokio::test]
 async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_the_rest() {
     let text = book(1, 3_000);
     let packed = gzip(&text);

@@ -1,0 +1,99 @@
+//! The rows of a split as the ledger keeps them: one compressed block of JSON lines, a line each. It owns the decision that
+//! whoever wants to know of rows alone where they stand passes over their values.
+
+use super::{
+    LedgerError,
+    pack::{Level, pack, unpack},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A row as the ledger keeps it: one JSON line of its split's records.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct TakenRow {
+    #[serde(rename = "n")]
+    pub row_number: u64,
+    #[serde(rename = "l")]
+    pub line: u64,
+    #[serde(rename = "b")]
+    pub byte_offset: u64,
+    /// The value of the id column.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The row as a JSON object, or what could be read of a damaged one.
+    #[serde(rename = "r")]
+    pub input: Value,
+}
+
+/// The rows of a split as one compressed block of JSON lines.
+pub(super) fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut lines, row).expect("a row is text and numbers, and memory does not fail to write");
+        lines.push(b'\n');
+    }
+    pack(&lines, Level::Rows)
+}
+
+/// The rows of a packed block.
+pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |row: TakenRow| row)
+}
+
+/// The rows of a packed block by position and subject; their values are passed over.
+pub(super) fn unpack_heads(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
+    unpack_as(block, |head: RowHead| {
+        let RowHead { row_number, line, byte_offset, subject } = head;
+        TakenRow { row_number, line, byte_offset, subject, input: Value::Null }
+    })
+}
+
+/// A [`TakenRow`] as far as most outputs need it.
+#[derive(Deserialize)]
+struct RowHead {
+    #[serde(rename = "n")]
+    row_number: u64,
+    #[serde(rename = "l")]
+    line: u64,
+    #[serde(rename = "b")]
+    byte_offset: u64,
+    #[serde(rename = "s", default)]
+    subject: Option<String>,
+}
+
+fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
+    let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
+    let lines = unpack(block).map_err(|error| damaged(&error))?;
+    lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ledger::{Identity, Ledger, Seat, SplitEnd, TakenSplit},
+        model::Mode,
+    };
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_split_weighs_what_its_rows_do_whatever_is_asked_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (campaign, origin) = ("wide".to_owned(), "simulated".to_owned());
+        let identity = Identity { campaign, mode: Mode::Sandbox, origin, key_secret: None };
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, Seat::Inline, 0).unwrap();
+        let source = ledger.sources(vec!["scans.jsonl".to_owned()]).await.unwrap()[0];
+        // Not to be compressed: no two words alike.
+        let wide: String = (0..20_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let row = TakenRow { row_number: 1, line: 1, byte_offset: 0, subject: None, input: json!({ "scan": wide }) };
+        let end = SplitEnd { end_offset: 1, end_line: 2, next_row_number: 2, sha256: [0; 32] };
+        let (committing, bytes) =
+            ledger.take_later(TakenSplit { source, rows: vec![row], asks: Vec::new(), end }, 0).unwrap();
+        assert!(bytes > 100_000, "{bytes} bytes for a row of {}", wide.len());
+        drop(ledger.await_commit(committing));
+    }
+}
