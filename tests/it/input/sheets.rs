@@ -111,6 +111,7 @@ fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
         ("<c t=\"e\"><f>X1</f><v>#REF!</v></c>", "found the error #REF!", "#REF!"),
         ("<c><f>1+1</f></c>", "found a formula without its result", ""),
         ("<c><f>1+1</f><v></v></c>", "found a formula without its result", ""),
+        ("<c><v>1000000000000000</v></c>", "expected a number of at most 15 digits", "1000000000000000"),
         ("<c><v>12345678901234567890</v></c>", "expected a number of at most 15 digits", "12345678901234567000"),
         ("<c s=\"1\"><v>60</v></c>", "expected a date from 1900 to 9999", "60"),
     ] {
@@ -252,6 +253,12 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
     }
     sheet.write(b"id,name\n1,x\n");
     assert!(sheet.refused().contains("is damaged"));
+    sheet.write(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and the rest");
+    assert_eq!(
+        sheet.refused(),
+        "book: a spreadsheet in the old form .xls, or one with a password is not read by this version, save it as .xlsx \
+         or as CSV, without a password"
+    );
     let other = crate::fuzzed::checks::xlsx::archive(&[("a.txt".to_owned(), b"x".to_vec())], false);
     sheet.write(&other);
     assert!(sheet.refused().contains("found a zip archive of another kind"), "{}", sheet.refused());
