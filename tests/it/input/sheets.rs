@@ -281,10 +281,26 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
 fn a_spreadsheet_that_unpacks_beyond_measure_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
-    assert_eq!(with("xl/other.xml", &blank(900_000)).rows().len(), 1, "the first mebibyte is free");
-    assert!(with("xl/other.xml", &blank(1_100_000)).refused().contains("expected at most 200 bytes out of each byte"));
-    let claim = b"<sst uniqueCount=\"99999999999\"><si><t>id</t></si></sst>";
-    assert!(with("xl/sharedStrings.xml", claim).refused().contains("table of texts is damaged"));
+    let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();
+    assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
+    let too_dense = "expected at most 200 bytes out of each byte";
+    assert!(with("xl/sharedStrings.xml", &texts(1_100_000)).refused().contains(too_dense));
+    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "what is never opened is no matter");
+    let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
+    let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
+    assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");
+    // A sheet may stand in a part of any name.
+    let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
+    let list = format!(
+        "<Relationships><Relationship Id=\"rId1\" Type=\"{kind}\" Target=\"media/image1.png\"/></Relationships>"
+    );
+    let elsewhere = |xml: &str| {
+        let book = book(&[]).part("xl/_rels/workbook.xml.rels", list.as_bytes());
+        Sheet::of(&book.part("xl/media/image1.png", format!("<worksheet>{xml}</worksheet>").as_bytes()).packed())
+    };
+    let xml = rows(&[&[ID], &[&number("1")]]);
+    assert_eq!(elsewhere(&xml).rows().len(), 1);
+    assert!(elsewhere(&(xml + &" ".repeat(1_100_000))).refused().contains(too_dense));
 }
 
 #[test]
