@@ -142,6 +142,7 @@ fn at_most(count: u64, what: &'static str, max: u64) -> Result<(), SheetFault> {
     if count > max { Err(too_much(what, max)) } else { Ok(()) }
 }
 
+const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell that names no text)" };
 const DAMAGED: SheetFault = SheetFault::Damaged { what: "content" };
 
 /// What was counted of one part.
@@ -157,12 +158,29 @@ struct Measure<'a> {
     depth: u64,
     /// The cell or text under way: how deep it lies, and where it began.
     unit: Option<(u64, u64)>,
+    /// The cell under way names its text by a number.
+    names_text: bool,
+    /// That number comes next.
+    is_index: bool,
 }
 
 impl<'a> Measure<'a> {
     fn new(roles: &'a [Role], named: &'a mut Named) -> Measure<'a> {
         let (tags, texts, sheets, merges, formats, depth) = (0, 0, 0, 0, 0, 0);
-        Measure { roles, named, tags, texts, sheets, merges, formats, is_in_formats: false, depth, unit: None }
+        Measure {
+            roles,
+            named,
+            tags,
+            texts,
+            sheets,
+            merges,
+            formats,
+            is_in_formats: false,
+            depth,
+            unit: None,
+            names_text: false,
+            is_index: false,
+        }
     }
 
     fn is(&self, role: Role) -> bool {
@@ -192,8 +210,14 @@ impl<'a> Measure<'a> {
             };
             let is_end = matches!(event, Event::Eof);
             let ended = matches!(event, Event::End(_));
-            if let Event::Start(start) = &event {
-                self.start(start)?;
+            self.is_index &= !ended;
+            match &event {
+                Event::Start(start) => self.start(start)?,
+                Event::Text(text) if self.is_index && !is_index(text) => return Err(NO_INDEX),
+                Event::GeneralRef(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) if self.is_index => {
+                    return Err(NO_INDEX);
+                }
+                _ => {}
             }
             drop(event);
             let at = xml.buffer_position();
@@ -233,7 +257,11 @@ impl<'a> Measure<'a> {
                 return Err(DAMAGED);
             }
             self.unit = Some((self.depth, u64::MAX));
+            let mut attributes = start.attributes();
+            let mut attributes = attributes.with_checks(false).flatten();
+            self.names_text = attributes.any(|a| a.key.as_ref() == "t" && a.value.as_ref() == "s");
         }
+        self.is_index = self.is(Role::Sheet) && self.unit.is_some() && self.names_text && name == "v";
         if self.is(Role::Texts) {
             self.texts += u64::from(name == "si");
             let claimed = if name == "sst" { texts_claimed(start.attributes_raw()) } else { 0 };
@@ -290,6 +318,11 @@ impl<'a> Measure<'a> {
         }
         Ok(())
     }
+}
+
+/// The library takes the first text for a number that is none.
+fn is_index(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<usize>().is_ok()
 }
 
 /// The library makes room for as many texts as the table says it has, before it has seen one.

@@ -3,7 +3,7 @@
 //!
 //! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts; see
 //! `measure`. A thread also contains a defect of the library: it ends without its last word, which is a fault and never
-//! the end of the sheet. One it does not contain: a cell that names its text by what is no number gets the first text.
+//! the end of the sheet.
 
 use super::{
     RATIO_MAX,

@@ -244,6 +244,11 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
         "<sheetData><row r=\"2\"><c r=\"A2\"><v>1</v></c></row><row r=\"1\"><c r=\"A1\"><v>2</v></c></row></sheetData>";
     let message = Sheet::of(&Workbook::new().sheet("Customers", disorder)).refused();
     assert!(message.contains("row 1 of the sheet: expected cells in their order"), "{message}");
+    for index in ["x", "-1", " 1", "1 ", "99999999999999999999", "1.0", "7", "&#49;", "<!-- -->1"] {
+        let cell = format!("<c t=\"s\"><v>{index}</v></c>");
+        let message = Sheet::of(&book(&[&[ID, NAME], &[&number("1"), &cell]])).refused();
+        assert!(message.contains("is damaged"), "{index}: {message}");
+    }
     let sheet = Sheet::of(&whole);
     let bytes = whole.bytes();
     for keep in [4, 100, bytes.len() / 2, bytes.len() - 10] {
