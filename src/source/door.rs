@@ -56,7 +56,7 @@ const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
     (b"BZh", "a bzip2 file", UNPACK),
     (b"\xfd7zX", "an xz file", UNPACK),
     (
-        b"\xd0\xcf\x11\xe0",
+        OLD_SPREADSHEET,
         "a spreadsheet in the old form .xls, or one with a password",
         "save it as .xlsx or as CSV, without a password",
     ),
@@ -64,6 +64,8 @@ const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
 ];
 
 const ZIP: &[u8] = b"PK\x03\x04";
+/// The box that .xls is kept in; an .xlsx with a password is kept in it, too.
+const OLD_SPREADSHEET: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// A source that is let in.
 pub(super) struct Entrance {
@@ -102,6 +104,9 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     let (start, bytes) = begun(bytes).map_err(|fault| unread(source_name, fault))?;
     if let Some(file) = file.filter(|_| matches!(ending.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP)) {
         drop(bytes);
+        if start.starts_with(OLD_SPREADSHEET) {
+            refuse_start(source_name, &start)?;
+        }
         return sheet(source_name, file, path, options);
     }
     if let Some(wanted) = &options.sheet {
@@ -115,9 +120,7 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
         Some(packing) => packing.unpack(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?,
         None => (start, bytes),
     };
-    if let Some((_, what, advice)) = REFUSED_STARTS.iter().find(|(magic, ..)| start.starts_with(magic)) {
-        return Err(SourceError::Refused { source_name: source_name.clone(), what, advice });
-    }
+    refuse_start(source_name, &start)?;
     let (encoding, bytes) = encoding::decode(bytes, &start, options.encoding).map_err(|found| {
         let expected = options.encoding.unwrap_or(Encoding::Utf8);
         SourceError::OtherEncoding { source_name: source_name.clone(), expected, found }
@@ -142,6 +145,13 @@ fn sheet(
 
 fn refuse_ending(source_name: &Arc<str>, ending: &str) -> Result<(), SourceError> {
     match REFUSED_ENDINGS.iter().find(|(known, ..)| *known == ending) {
+        Some((_, what, advice)) => Err(SourceError::Refused { source_name: source_name.clone(), what, advice }),
+        None => Ok(()),
+    }
+}
+
+fn refuse_start(source_name: &Arc<str>, start: &[u8]) -> Result<(), SourceError> {
+    match REFUSED_STARTS.iter().find(|(magic, ..)| start.starts_with(magic)) {
         Some((_, what, advice)) => Err(SourceError::Refused { source_name: source_name.clone(), what, advice }),
         None => Ok(()),
     }

@@ -72,6 +72,8 @@ pub(super) fn decode(bytes: Bytes, start: &[u8], said: Option<Encoding>) -> Resu
         (Some(Encoding::Windows1252), None) => {
             Ok((Encoding::Windows1252, decoded(bytes, Decoder::Single(characters_of_windows_1252()))))
         }
+        // Nothing has no mark: whether nothing may come in is for the reader of records to say.
+        (Some(Encoding::Utf16), None) if start.is_empty() => Ok((Encoding::Utf16, bytes)),
         (Some(Encoding::Utf16), None) => Err("a text without the mark (BOM) that tells its byte order"),
         (Some(_), Some(Mark::Utf8)) => Err("the mark (BOM) of UTF-8"),
         (Some(_), Some(Mark::Utf16 { .. })) => Err("the mark (BOM) of UTF-16"),
@@ -218,6 +220,7 @@ mod tests {
             assert_eq!(refused(&raw, Encoding::Windows1252), "the mark (BOM) of UTF-16");
         }
         assert!(refused(b"a\0b\0", Encoding::Utf16).starts_with("a text without the mark"));
+        assert!(text(b"", Some(Encoding::Utf16)).is_empty(), "nothing is let through");
     }
 
     #[test]

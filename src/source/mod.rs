@@ -14,6 +14,7 @@
 //! | `packing` | gzip and zstd |
 //! | `encoding` | how text is written |
 //! | `workbook` | a spreadsheet, and which of its sheets is read |
+//! | `measure` | how large a spreadsheet may be inside |
 //! | `sheet` | the rows of a sheet as CSV |
 //! | `letters` | what the bytes stand for |
 //! | `input` | the bytes: offset, line, running digest, stalls |
@@ -36,6 +37,7 @@ mod known;
 mod layout;
 mod letters;
 mod lines;
+mod measure;
 mod packing;
 mod reader;
 mod sheet;

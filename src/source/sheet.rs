@@ -9,8 +9,8 @@ use calamine::{DataRef, ExcelDateTime};
 use jiff::{Span, civil::Date};
 
 const DAY_MILLISECONDS: f64 = 86_400_000.0;
-/// Above it two numbers of a file may be one of ours: 2^53.
-const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+/// A spreadsheet keeps 15 digits: of a whole number from here on, those after them may have become zeros.
+const WHOLE_LIMIT: f64 = 1e15;
 
 /// CSV as far as it is made.
 pub(super) struct SheetText {
@@ -92,7 +92,7 @@ fn push_text(bytes: &mut Vec<u8>, value: &DataRef<'_>, is_1904: bool) -> Result<
         DataRef::Int(number) => push(&number.to_string()),
         DataRef::Float(number) => {
             push(&number_text(*number));
-            if !number.is_finite() || (number.fract() == 0.0 && number.abs() >= EXACT_MAX) {
+            if !number.is_finite() || (number.fract() == 0.0 && number.abs() >= WHOLE_LIMIT) {
                 return Err(NoValue::Number);
             }
         }
@@ -167,12 +167,12 @@ mod tests {
             (0.1, "0.1"),
             (1_234_567.89, "1234567.89"),
             (-0.0, "0"),
-            (1e15, "1000000000000000"),
-            (9_007_199_254_740_991.0, "9007199254740991"),
+            (999_999_999_999_999.0, "999999999999999"),
+            (-999_999_999_999_999.0, "-999999999999999"),
         ] {
             assert_eq!(text(&DataRef::Float(number)), (expected.to_owned(), None));
         }
-        for number in [EXACT_MAX, 1e300, f64::NAN, f64::INFINITY] {
+        for number in [1e15, -1e15, 9_007_199_254_740_991.0, 1e300, f64::NAN, f64::INFINITY] {
             assert_eq!(text(&DataRef::Float(number)).1, Some(NoValue::Number));
         }
     }

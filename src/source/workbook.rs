@@ -1,34 +1,30 @@
 //! A spreadsheet (.xlsx), opened: which of its sheets is read, and whether it can be. It decides that nothing is guessed:
-//! one sheet with data or the one that is named, no merged cells in the data, no file that unpacks beyond measure.
+//! one sheet with data or the one that is named, no merged cells in the data, no file beyond its `measure`.
 //!
-//! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts, at
-//! most [`HELD_BYTES_MAX`]. A thread also contains a defect of the library: it ends without its last word, which is a
-//! fault and never the end of the sheet.
+//! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts; see
+//! `measure`. A thread also contains a defect of the library: it ends without its last word, which is a fault and never
+//! the end of the sheet.
 
 use super::{
     RATIO_MAX,
     door::Bytes,
-    packing::is_too_dense,
+    measure,
     sheet::{SheetText, is_empty},
 };
 use crate::model::nearest::hint;
 use calamine::{Dimensions, Reader, SheetType, Xlsx, XlsxError};
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek},
+    io::{self, BufReader, Read},
     sync::mpsc::{Receiver, SyncSender, sync_channel},
 };
-use zip::{ZipArchive, result::ZipError};
+use zip::result::ZipError;
 
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
-/// Unpacked bytes of a part that is held in memory, at most: above all the table of texts.
-const HELD_BYTES_MAX: u64 = 256 << 20;
 /// Rows and columns of a sheet, by the format.
 const SHEET_ROWS_MAX: u32 = 1 << 20;
 const SHEET_COLUMNS_MAX: u32 = 1 << 14;
-/// What a text takes at least in that table: `<si/>`.
-const TEXT_BYTES_MIN: u64 = 5;
 
 /// Why a spreadsheet cannot be read, or not any further.
 #[derive(Debug, thiserror::Error)]
@@ -45,10 +41,8 @@ pub enum SheetFault {
     OutOfOrder { row: u32 },
     #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
     TooDense,
-    #[error(
-        "expected at most {HELD_BYTES_MAX} bytes of distinct texts or styles in a spreadsheet, found more; save it as CSV"
-    )]
-    TooManyTexts,
+    #[error("expected at most {max} {what} in a spreadsheet, found more; save it as CSV")]
+    TooMuch { what: &'static str, max: u64 },
     #[error("expected a sheet with data, found none")]
     NoData,
     #[error("expected one sheet with data, found {} ({}); name one: --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]
@@ -120,7 +114,7 @@ fn read(
     columns: Option<usize>,
     sender: &SyncSender<Piece>,
 ) -> Result<(), SheetFault> {
-    check_size(&mut file)?;
+    measure::check(&mut file)?;
     let mut book = Xlsx::new(BufReader::new(file))?;
     let (name, extent) = chosen(&mut book, wanted)?;
     let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
@@ -222,71 +216,6 @@ fn reference((row, column): (u32, u32)) -> String {
     format!("{}{}", letters.iter().rev().collect::<String>(), row + 1)
 }
 
-/// Unpacks every part once for its size alone: what an archive says of itself may be wrong, and the library believes it.
-fn check_size(file: &mut File) -> Result<(), SheetFault> {
-    let packed_bytes = file.metadata().map_err(SheetFault::Io)?.len();
-    let mut archive = ZipArchive::new(BufReader::new(&mut *file))?;
-    let (mut bytes, mut chunk) = (0, vec![0; CHUNK_BYTES]);
-    for at in 0..archive.len() {
-        let mut part = archive.by_index(at)?;
-        let name = part.name()?.to_lowercase();
-        if !name.ends_with(".xml") && !name.ends_with(".rels") {
-            continue;
-        }
-        let (before, is_texts) = (bytes, name.ends_with("sharedstrings.xml"));
-        // Only sheets are read cell by cell.
-        let is_held = !name.contains("worksheets/");
-        let mut claim = Claim::default();
-        loop {
-            let count = match part.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return Err(SheetFault::Damaged { what: "archive" }),
-            };
-            bytes += count as u64;
-            if is_too_dense(bytes, packed_bytes) {
-                return Err(SheetFault::TooDense);
-            }
-            if is_held && bytes - before > HELD_BYTES_MAX {
-                return Err(SheetFault::TooManyTexts);
-            }
-            if is_texts {
-                claim.look_at(&chunk[..count]);
-            }
-        }
-        if claim.texts > (bytes - before) / TEXT_BYTES_MIN {
-            return Err(SheetFault::Damaged { what: "table of texts" });
-        }
-    }
-    drop(archive);
-    file.rewind().map_err(SheetFault::Io)
-}
-
-/// How many texts a table of texts says it has: the library makes room for them before it has seen one.
-#[derive(Default)]
-struct Claim {
-    /// The end of what was seen, where the word may have begun.
-    tail: Vec<u8>,
-    texts: u64,
-}
-
-impl Claim {
-    fn look_at(&mut self, chunk: &[u8]) {
-        const WORD: &[u8] = b"uniqueCount";
-        const TAIL_BYTES: usize = 128;
-        self.tail.extend_from_slice(chunk);
-        for (at, _) in self.tail.windows(WORD.len()).enumerate().filter(|(_, window)| *window == WORD) {
-            let after = self.tail[at + WORD.len()..].iter().take(TAIL_BYTES / 2);
-            let number = after.skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
-            let texts = number.fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
-            self.texts = self.texts.max(texts);
-        }
-        let from = self.tail.len().saturating_sub(TAIL_BYTES);
-        self.tail.drain(..from);
-    }
-}
-
 /// The pieces as one stream of bytes.
 struct Rows {
     receiver: Receiver<Piece>,
@@ -321,17 +250,6 @@ mod tests {
     fn a_reference_is_letters_and_a_row_from_1() {
         for (place, name) in [((0, 0), "A1"), ((6, 25), "Z7"), ((0, 26), "AA1"), ((1_048_575, 16_383), "XFD1048576")] {
             assert_eq!(reference(place), name);
-        }
-    }
-
-    #[test]
-    fn a_claim_is_found_wherever_the_pieces_part() {
-        let text = b"<sst count=\"9\" uniqueCount = '99999999999999999999'><si/>";
-        for at in 0..text.len() {
-            let mut claim = Claim::default();
-            claim.look_at(&text[..at]);
-            claim.look_at(&text[at..]);
-            assert_eq!(claim.texts, u64::MAX, "{at}");
         }
     }
 

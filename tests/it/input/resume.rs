@@ -1,7 +1,7 @@
 //! A source read before: what was appended is taken, any other change is told with the rows it lies in.
 
 use super::{Source, csv, jsonl, place, shown};
-use rescreen::source::{Known, Origin, SourceError, SourceOptions, SourceReader};
+use rescreen::source::{Encoding, Known, Origin, SourceError, SourceOptions, SourceReader};
 use sha2::{Digest, Sha256};
 
 fn book(rows: u64) -> String {
@@ -108,7 +108,13 @@ fn a_truncated_source_is_told_apart_from_an_empty_stream() {
     let message = csv(short).refused(Some(&known));
     assert!(message.contains(&format!("the {} bytes (1200 rows)", book.len())), "{message}");
     assert!(message.contains(&format!("an input of {} bytes", short.len())), "{message}");
-    assert!(matches!(csv("").splits(Some(&known)), Err(SourceError::NothingOnStdin { rows_known: 1_200, .. })));
+    for encoding in [None, Some(Encoding::Utf8), Some(Encoding::Utf16), Some(Encoding::Windows1252)] {
+        let nothing = csv("").said(|options| options.encoding = encoding).splits(Some(&known));
+        assert!(
+            matches!(nothing, Err(SourceError::NothingOnStdin { rows_known: 1_200, .. })),
+            "{encoding:?}: {nothing:?}"
+        );
+    }
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.csv");

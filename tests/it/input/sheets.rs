@@ -111,6 +111,7 @@ fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
         ("<c t=\"e\"><f>X1</f><v>#REF!</v></c>", "found the error #REF!", "#REF!"),
         ("<c><f>1+1</f></c>", "found a formula without its result", ""),
         ("<c><f>1+1</f><v></v></c>", "found a formula without its result", ""),
+        ("<c><v>1000000000000000</v></c>", "expected a number of at most 15 digits", "1000000000000000"),
         ("<c><v>12345678901234567890</v></c>", "expected a number of at most 15 digits", "12345678901234567000"),
         ("<c s=\"1\"><v>60</v></c>", "expected a date from 1900 to 9999", "60"),
     ] {
@@ -243,6 +244,11 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
         "<sheetData><row r=\"2\"><c r=\"A2\"><v>1</v></c></row><row r=\"1\"><c r=\"A1\"><v>2</v></c></row></sheetData>";
     let message = Sheet::of(&Workbook::new().sheet("Customers", disorder)).refused();
     assert!(message.contains("row 1 of the sheet: expected cells in their order"), "{message}");
+    for index in ["x", "-1", " 1", "1 ", "99999999999999999999", "1.0", "7", "&#49;", "<!-- -->1"] {
+        let cell = format!("<c t=\"s\"><v>{index}</v></c>");
+        let message = Sheet::of(&book(&[&[ID, NAME], &[&number("1"), &cell]])).refused();
+        assert!(message.contains("is damaged"), "{index}: {message}");
+    }
     let sheet = Sheet::of(&whole);
     let bytes = whole.bytes();
     for keep in [4, 100, bytes.len() / 2, bytes.len() - 10] {
@@ -252,6 +258,12 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
     }
     sheet.write(b"id,name\n1,x\n");
     assert!(sheet.refused().contains("is damaged"));
+    sheet.write(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and the rest");
+    assert_eq!(
+        sheet.refused(),
+        "book: a spreadsheet in the old form .xls, or one with a password is not read by this version, save it as .xlsx \
+         or as CSV, without a password"
+    );
     let other = crate::fuzzed::checks::xlsx::archive(&[("a.txt".to_owned(), b"x".to_vec())], false);
     sheet.write(&other);
     assert!(sheet.refused().contains("found a zip archive of another kind"), "{}", sheet.refused());
@@ -274,10 +286,26 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
 fn a_spreadsheet_that_unpacks_beyond_measure_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
-    assert_eq!(with("xl/other.xml", &blank(900_000)).rows().len(), 1, "the first mebibyte is free");
-    assert!(with("xl/other.xml", &blank(1_100_000)).refused().contains("expected at most 200 bytes out of each byte"));
-    let claim = b"<sst uniqueCount=\"99999999999\"><si><t>id</t></si></sst>";
-    assert!(with("xl/sharedStrings.xml", claim).refused().contains("table of texts is damaged"));
+    let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();
+    assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
+    let too_dense = "expected at most 200 bytes out of each byte";
+    assert!(with("xl/sharedStrings.xml", &texts(1_100_000)).refused().contains(too_dense));
+    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "what is never opened is no matter");
+    let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
+    let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
+    assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");
+    // A sheet may stand in a part of any name.
+    let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
+    let list = format!(
+        "<Relationships><Relationship Id=\"rId1\" Type=\"{kind}\" Target=\"media/image1.png\"/></Relationships>"
+    );
+    let elsewhere = |xml: &str| {
+        let book = book(&[]).part("xl/_rels/workbook.xml.rels", list.as_bytes());
+        Sheet::of(&book.part("xl/media/image1.png", format!("<worksheet>{xml}</worksheet>").as_bytes()).packed())
+    };
+    let xml = rows(&[&[ID], &[&number("1")]]);
+    assert_eq!(elsewhere(&xml).rows().len(), 1);
+    assert!(elsewhere(&(xml + &" ".repeat(1_100_000))).refused().contains(too_dense));
 }
 
 #[test]
