@@ -75,7 +75,8 @@ impl Letters {
             Letters::Written(Encoding::Utf8) => (
                 "UTF-8",
                 "other bytes",
-                "; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book that was begun, send the rows that failed as a file and a campaign of their own",
+                "; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
+                 that was begun, send the rows that failed as a file and a campaign of their own",
             ),
             Letters::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file anew"),
             Letters::Written(Encoding::Windows1252) => {

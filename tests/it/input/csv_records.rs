@@ -68,8 +68,8 @@ fn bad_utf8_and_nul_are_failures_that_name_the_column() {
     let rows = csv(b"a,b\n1,caf\xe9\nx\0,2\n3,4\n").rows();
     assert_eq!(
         rows[0],
-        "invalid_utf8: column `b`: expected UTF-8, found other bytes; save the file as UTF-8, or say \
-         `encoding = \"windows-1252\"` if it is that {\"a\":\"1\",\"b\":\"caf\u{fffd}\"}"
+        "invalid_utf8: column `b`: expected UTF-8, found other bytes; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
+         that was begun, send the rows that failed as a file and a campaign of their own {\"a\":\"1\",\"b\":\"caf\u{fffd}\"}"
     );
     assert_eq!(rows[1], r#"nul_byte: column `a`: expected text, found a NUL byte {"a":"x\u0000","b":"2"}"#);
     assert_eq!(rows[2], r#"{"a":"3","b":"4"}"#);
@@ -127,8 +127,8 @@ fn headers_that_cannot_be_used_are_refused() {
         (b"id,name,id\n", "input: the header: columns 1 and 3 are both called `id`; rename one of them"),
         (
             b"id,n\xe9\n",
-            "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or say \
-             `encoding = \"windows-1252\"` if it is that",
+            "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
+         that was begun, send the rows that failed as a file and a campaign of their own",
         ),
         (b"i\0d,n\n", "input: the header: expected text, found a NUL byte in column 1"),
         (
