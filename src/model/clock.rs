@@ -46,6 +46,25 @@ impl Clock {
     }
 }
 
+/// A clock as it stood beside a timer that nobody sets: it shows later whether the clock was set, or the machine slept.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared {
+    clock_us: i64,
+    timer: Instant,
+}
+
+impl Compared {
+    pub fn now(clock: &Clock) -> Compared {
+        Compared { clock_us: clock.now_us(), timer: Instant::now() }
+    }
+
+    /// Whether clock and timer have gone apart since: what was known of another clock by this one is known no more.
+    pub fn has_moved(&self, clock: &Clock) -> bool {
+        let timer_us = i64::try_from(self.timer.elapsed().as_micros()).unwrap_or(i64::MAX);
+        are_apart(clock.now_us().saturating_sub(self.clock_us).saturating_sub(timer_us))
+    }
+}
+
 /// Two clocks that differ by more than five minutes cannot both judge the age of a key.
 pub const APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 
@@ -59,5 +78,23 @@ pub fn local_time(at_us: i64) -> String {
     match Timestamp::from_microsecond(at_us) {
         Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y %H:%M").to_string(),
         Err(_) => "a time out of reach".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_set_or_a_machine_that_slept_is_noticed_and_time_that_passes_is_not() {
+        static SET: AtomicI64 = AtomicI64::new(0);
+        let clock = Clock::Driven { origin: Timestamp::UNIX_EPOCH, started: Instant::now(), set: &SET };
+        let compared = Compared::now(&clock);
+        tokio::time::advance(Duration::from_secs(80 * 3_600)).await;
+        for (seconds, moved) in [(0, false), (300, false), (-300, false), (301, true), (-301, true), (86_400, true)] {
+            SET.store(seconds, Ordering::Relaxed);
+            assert_eq!(compared.has_moved(&clock), moved, "{seconds} s");
+        }
     }
 }

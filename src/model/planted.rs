@@ -36,6 +36,8 @@ bugs! {
     DoubtNeverSent,
     /// What is in doubt is sent again beyond the life of its key.
     SentPastKeyLife,
+    /// A clock that was set since the service told the time is trusted.
+    ClockTrusted,
     /// What is in doubt is sent again under another API key.
     SentUnderOtherApiKey,
     /// What outlived its key is planned again instead of quarantined.

@@ -10,7 +10,7 @@ use crate::{
     ledger::Sums,
     model::{
         Clock, Credits, Stop,
-        clock::are_apart,
+        clock::{Compared, are_apart},
         planted::{Bug, planted},
     },
     throttle::{Bucket, Throttle},
@@ -83,11 +83,14 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<Credits, Stop>, Error> {
 }
 
 async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Sums) -> Result<(), Error> {
-    let now_us = crew.clock.now_us();
+    let (now_us, compared) = (crew.clock.now_us(), Compared::now(&crew.clock));
     let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
     let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
     let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
-    Ok(crew.ledger.balance(credits, before, now_us, offset).await?)
+    crew.ledger.balance(credits, before, now_us, offset).await?;
+    // Also where the service tells no time: it will not be asked again for it.
+    crew.has_compared(compared);
+    Ok(())
 }
 
 /// The pure reading of one look.

@@ -9,13 +9,15 @@ use crate::{
     model::{
         Clock, Credits, Failure, FailureCode, Judgement, Mode, Permit, RequestId, Stage,
         budget::Refusal,
+        clock::Compared,
+        planted::{Bug, planted},
         state::{IllegalMove, Outcome},
     },
     throttle::Throttle,
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -44,8 +46,24 @@ pub struct Crew {
     /// Fingerprint of the API key.
     pub scope: String,
     pub clock: Clock,
+    /// The clock when the service last told the time: the age of a key is judged by both.
+    pub compared: Mutex<Option<Compared>>,
     /// Whether the simulator answers, once somebody answered.
     pub met: OnceLock<bool>,
+}
+
+impl Crew {
+    /// The service has told the time, at that moment, and the ledger knows of it.
+    pub fn has_compared(&self, compared: Compared) {
+        *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
+    }
+
+    /// Whether our clock was set, or the machine slept, since the service told the time. In sandbox nobody asks for it.
+    fn clock_has_moved(&self) -> bool {
+        let compared = *self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.campaign.mode == Mode::Production && !planted(Bug::ClockTrusted);
+        watched && compared.is_some_and(|compared| compared.has_moved(&self.clock))
+    }
 }
 
 /// A request on its way through a run.
@@ -94,6 +112,8 @@ pub enum Landed {
     Withheld(IllegalMove),
     /// Not sent: the gate closed between arming and the write.
     GateClosed,
+    /// Not sent: the service has to tell the time first.
+    ClockMoved,
     Attempted(Box<Attempted>),
 }
 
@@ -117,6 +137,9 @@ pub struct Attempted {
 /// Makes one attempt.
 pub async fn fly(crew: Arc<Crew>, permit: Permit, request: RequestId, name: String) -> Result<Landed, Error> {
     let sold = crew.sold.get(&name).ok_or_else(|| Error::Internal(format!("no check `{name}` in this run")))?;
+    if crew.clock_has_moved() {
+        return Ok(Landed::ClockMoved);
+    }
     let order = ArmOrder {
         mode: crew.campaign.mode,
         request,
@@ -164,7 +187,7 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange, mut he
         (Outcome::Answered { .. }, Some(answer)) => Some(sold.judge.judge(answer)),
         _ => None,
     };
-    let now_us = crew.clock.now_us();
+    let (now_us, compared) = (crew.clock.now_us(), Compared::now(&crew.clock));
     let pause = heard.push_back.and_then(|push_back| pause(push_back, crew.campaign.mode));
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
@@ -190,7 +213,11 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange, mut he
     if let Some(pause) = pause {
         crew.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
     }
+    let told = settlement.server_offset_us.is_some();
     let settled = crew.ledger.settle(settlement).await?;
+    if told {
+        crew.has_compared(compared);
+    }
     tracing::debug!(
         request = sent.request.0,
         attempt = sent.attempt,

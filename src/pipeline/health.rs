@@ -18,6 +18,8 @@ pub struct Health {
     broken: u32,
     /// A reply stated a balance below what our own requests explain.
     drifted: bool,
+    /// Our clock was set, or the machine slept, since the service told the time.
+    clock_moved: bool,
     looked: Option<Instant>,
 }
 
@@ -32,7 +34,12 @@ impl Health {
 
     /// Nothing is sent before the account was looked at.
     pub fn wants_a_look(&self) -> bool {
-        self.broken >= BREAKER_AFTER || self.drifted
+        self.broken >= BREAKER_AFTER || self.drifted || self.clock_moved
+    }
+
+    /// What our clock says of the service's is not to be trusted before the service tells the time again.
+    pub fn clock_moved(&mut self) {
+        self.clock_moved = true;
     }
 
     pub fn was_looked_at(&self) -> bool {
@@ -41,6 +48,6 @@ impl Health {
 
     /// The account was looked at just now.
     pub fn looked(&mut self) {
-        *self = Health { broken: 0, drifted: false, looked: Some(Instant::now()) };
+        *self = Health { looked: Some(Instant::now()), ..Health::default() };
     }
 }

@@ -154,6 +154,7 @@ impl Prepared {
             sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
             scope: self.api_key.fingerprint(),
             clock: campaign.clock,
+            compared: Default::default(),
             campaign: Arc::clone(campaign),
             met,
         };

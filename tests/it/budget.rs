@@ -9,6 +9,7 @@ use rescreen::{
     simulator::Dialect,
     sink::DatasetKind,
 };
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
@@ -87,6 +88,20 @@ async fn a_price_above_the_table_stops_arming_at_once() {
     };
     world.file.budget.prices.insert(AML.into(), Credits(3));
     world.run().await.exits(ExitCode::Complete).charged(150);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_price_that_rose_beyond_the_limit_leaves_what_is_in_doubt_for_a_run_that_has_more() {
+    let mut world = World::new().rows(3).in_flight(1).max_credits(3).under_paused_time();
+    world.paused().loses_answers();
+    world.run_for(Duration::from_secs(300)).await.in_state(State::InDoubt, 3);
+    world.paused().is_mended();
+    world.file.budget.prices.insert(AML.into(), Credits(5));
+    let posts = world.met().checks_arrived();
+    let ran = world.run().await.exits(ExitCode::Budget).in_state(State::InDoubt, 3);
+    assert_eq!(ran.posts(), posts, "there is no room for the rest of its price");
+    let ran = world.max_credits(100).run().await.exits(ExitCode::Complete).counts(3, 0, 0, 0);
+    assert_eq!(ran.stats.double_charges, 0);
 }
 
 #[tokio::test]

@@ -19,10 +19,14 @@ impl Dispatch {
     pub(super) async fn landed(&mut self, one: Try, landed: Landed) -> Result<(), Error> {
         match landed {
             Landed::Refused(refusal) => {
+                self.purse.refused(refusal, one.request);
                 self.ready.push_front(one);
-                self.purse.refused(refusal);
             }
             Landed::GateClosed => self.put_off(one, Duration::ZERO),
+            Landed::ClockMoved => {
+                self.ready.push_front(one);
+                self.health.clock_moved();
+            }
             Landed::Quarantined => {}
             Landed::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             Landed::Withheld(IllegalMove::ClocksApart) => {

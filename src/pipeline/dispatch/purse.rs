@@ -15,8 +15,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 #[derive(Debug, Default)]
 pub(super) struct Purse {
-    /// The budget refused a request: nothing is sent until nothing is under way.
-    blocked: Option<Refusal>,
+    /// The budget refused this request: nothing is sent until nothing is under way.
+    blocked: Option<(Refusal, RequestId)>,
     /// The refused request is tried once more, alone.
     alone: bool,
     /// The budget is spent: only what holds its price already goes on.
@@ -65,9 +65,9 @@ impl Purse {
         self.spent.take().map(Stop::Budget)
     }
 
-    pub(super) fn refused(&mut self, refusal: Refusal) {
+    pub(super) fn refused(&mut self, refusal: Refusal, request: RequestId) {
         self.proving = false;
-        self.blocked.get_or_insert(refusal);
+        self.blocked.get_or_insert((refusal, request));
     }
 
     /// A request is not sent again in this run: a trial of its key ends without a result, and another may try.
@@ -97,14 +97,14 @@ impl Dispatch {
         let anew = unproven.is_some() && unproven != self.purse.looked_for;
         let first = self.purse.watched && !self.ready.is_empty() && !self.health.was_looked_at();
         let refused = self.purse.blocked.take();
-        if let Some(refusal) = refused
+        if let Some((refusal, request)) = refused
             && self.purse.alone
         {
-            self.spend_no_more(refusal);
+            self.spend_no_more(refusal, request);
             return Ok(true);
         }
         self.purse.alone |= refused.is_some();
-        let short = matches!(refused, Some(Refusal::Balance { .. } | Refusal::Unread));
+        let short = matches!(refused, Some((Refusal::Balance { .. } | Refusal::Unread, _)));
         if !(first || anew || short || self.health.wants_a_look()) {
             return Ok(refused.is_some());
         }
@@ -123,11 +123,12 @@ impl Dispatch {
         Ok(true)
     }
 
-    /// Nothing new is sent; what is in doubt holds its price already and is settled before the run ends.
-    fn spend_no_more(&mut self, refusal: Refusal) {
+    /// Nothing new is sent; what is in doubt holds its price already and is settled before the run ends. Where its price rose
+    /// and there is no room for the rest, it is left for a run that has more.
+    fn spend_no_more(&mut self, refusal: Refusal, refused: RequestId) {
         self.purse.spent = Some(refusal);
         self.purse.alone = false;
-        self.ready.retain(|one| one.in_doubt);
+        self.ready.retain(|one| one.in_doubt && one.request != refused);
         self.waiting.retain(|_, one| one.in_doubt);
     }
 
