@@ -43,7 +43,7 @@ fn windows_1252_is_read_where_it_is_said_and_only_there() {
     assert!(rows[2].starts_with("invalid_utf8: column `name`: expected windows-1252, found a byte"), "{}", rows[2]);
     let rows = csv(raw).rows();
     assert!(
-        rows[0].starts_with("invalid_utf8") && rows[0].contains("say `encoding = \"windows-1252\"`"),
+        rows[0].starts_with("invalid_utf8") && rows[0].contains("that it is `encoding = \"windows-1252\"`"),
         "{}",
         rows[0]
     );
