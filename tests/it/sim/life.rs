@@ -108,6 +108,20 @@ impl Life {
         }
     }
 
+    /// Somebody sets the clock a day ahead between two messages, and sets it right when the keys are old: chance alone comes
+    /// upon that once in ten thousand campaigns.
+    pub fn of_a_set_clock(self) -> Life {
+        let second = Duration::from_secs(1);
+        Life {
+            faults: "drop_after:0.4".to_owned(),
+            hands: vec![(second, Hand::Set(86_400))],
+            rest: 80 * 3_600 * second,
+            max_credits: self.max_credits,
+            table: self.table,
+            ..Life::quiet(self.api_key, self.prices, self.rest)
+        }
+    }
+
     /// What chance makes of a quiet one.
     pub fn draw(dice: &mut Dice, quiet: Life, books: &[Book]) -> Life {
         let seconds = |dice: &mut Dice, list: &[u64]| Duration::from_secs(dice.pick(list));

@@ -72,6 +72,10 @@ impl Script {
             written_off: dice.falls(50),
         };
         script.lives = lives(&mut dice, &script.books);
+        if Dice::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
+            let first = script.lives[0].clone().of_a_set_clock();
+            script.lives[0] = first;
+        }
         if script.pair.iter().any(|check| check.is_short_lived()) {
             // Longer than a short life and shorter than a long one: it shows whose life a key is given.
             let long = script.lives.iter_mut().filter(|life| life.rest > Duration::from_secs(24 * 3_600));
