@@ -11,7 +11,7 @@ use crate::{
     },
     sink::{
         self, CheckTotals, Dataset, DatasetKind, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest, OutputFormat,
-        OutputMode, Part, Schema, SourceTotals, TableWriter,
+        OutputMode, Part, Schema, SnapshotWriter, SourceTotals, TableWriter,
     },
 };
 use std::{
@@ -167,11 +167,9 @@ impl Publisher {
             DatasetKind::Pending => sink::pending_schema(),
             DatasetKind::Skipped | DatasetKind::Results => sink::skipped_schema(),
         };
-        let path = format!("{}/part-{number:06}.{}", kind.as_str(), self.format.extension());
-        let mut writer = TableWriter::create(&self.out.join(&path), self.format, &schema)?;
+        let mut writer = SnapshotWriter::create(&self.out, kind, number, self.format, &schema)?;
         fill(&mut |cells| Ok(writer.write_row(cells)?))?;
-        let written = writer.finish()?;
-        let mut parts = vec![Part::of(path, written)];
+        let mut parts = writer.finish()?;
         if planted(Bug::SnapshotAppended) {
             let before = Manifest::read(&self.out)?.into_iter().flat_map(|manifest| manifest.datasets);
             parts.extend(before.filter(|dataset| dataset.kind == kind).flat_map(|dataset| dataset.parts));

@@ -1,0 +1,93 @@
+//! A snapshot being written: one table in as many parts as it takes. It owns one decision: a part ends after so many rows,
+//! because what a Parquet file says of its row groups stays in memory until its end.
+
+use super::{Cell, DatasetKind, OutputFormat, Part, Schema, SinkError, TableWriter};
+use std::path::Path;
+
+/// Rows of one part of a snapshot, at most.
+pub const SNAPSHOT_ROWS_MAX: u64 = 250_000;
+
+/// A snapshot on its way; its parts appear one after another, and count once a manifest names them.
+pub struct SnapshotWriter<'a> {
+    out: &'a Path,
+    kind: DatasetKind,
+    format: OutputFormat,
+    schema: &'a Schema,
+    rows_max: u64,
+    number: u64,
+    rows: u64,
+    part: TableWriter,
+    parts: Vec<Part>,
+}
+
+impl<'a> SnapshotWriter<'a> {
+    /// Begins a snapshot whose first part has this number; the others follow it. There is always one part.
+    pub fn create(
+        out: &'a Path,
+        kind: DatasetKind,
+        number: u64,
+        format: OutputFormat,
+        schema: &'a Schema,
+    ) -> Result<SnapshotWriter<'a>, SinkError> {
+        let part = TableWriter::create(&out.join(path(kind, number, format)), format, schema)?;
+        let rows_max = SNAPSHOT_ROWS_MAX;
+        Ok(SnapshotWriter { out, kind, format, schema, rows_max, number, rows: 0, part, parts: Vec::new() })
+    }
+
+    /// Adds a row: one cell for each column of the schema.
+    pub fn write_row(&mut self, row: Vec<Cell>) -> Result<(), SinkError> {
+        if self.rows == self.rows_max {
+            let next = path(self.kind, self.number + 1, self.format);
+            let next = TableWriter::create(&self.out.join(next), self.format, self.schema)?;
+            let full = std::mem::replace(&mut self.part, next);
+            self.parts.push(Part::of(path(self.kind, self.number, self.format), full.finish()?));
+            (self.number, self.rows) = (self.number + 1, 0);
+        }
+        self.rows += 1;
+        self.part.write_row(row)
+    }
+
+    /// Makes the last part appear; all of them in order.
+    pub fn finish(mut self) -> Result<Vec<Part>, SinkError> {
+        self.parts.push(Part::of(path(self.kind, self.number, self.format), self.part.finish()?));
+        Ok(self.parts)
+    }
+}
+
+fn path(kind: DatasetKind, number: u64, format: OutputFormat) -> String {
+    format!("{}/part-{number:06}.{}", kind.as_str(), format.extension())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::skipped_schema;
+
+    fn written(rows: u64, format: OutputFormat) -> Vec<(String, u64)> {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = skipped_schema();
+        let mut writer = SnapshotWriter::create(folder.path(), DatasetKind::Skipped, 7, format, &schema).unwrap();
+        writer.rows_max = 3;
+        for row in 0..rows {
+            let text = |text: &str| Cell::text(text);
+            let id = format!("{row}");
+            writer
+                .write_row(vec![text(&id), text("c"), text("sandbox"), text("aml"), text("s"), text("when")])
+                .unwrap();
+        }
+        let parts = writer.finish().unwrap();
+        for part in &parts {
+            assert_eq!(std::fs::metadata(folder.path().join(&part.path)).unwrap().len(), part.bytes);
+        }
+        parts.into_iter().map(|part| (part.path, part.rows)).collect()
+    }
+
+    #[test]
+    fn a_snapshot_is_as_many_parts_as_it_takes_and_one_where_it_is_empty() {
+        let named = |number: u64, rows: u64| (format!("skipped/part-{number:06}.parquet"), rows);
+        assert_eq!(written(0, OutputFormat::Parquet), [named(7, 0)]);
+        assert_eq!(written(3, OutputFormat::Parquet), [named(7, 3)]);
+        assert_eq!(written(7, OutputFormat::Parquet), [named(7, 3), named(8, 3), named(9, 1)]);
+        assert_eq!(written(4, OutputFormat::Jsonl).len(), 2);
+    }
+}
