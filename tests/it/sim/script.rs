@@ -18,7 +18,7 @@ pub struct Script {
     /// The first, and the second where there are two.
     pub pair: [&'static Check; 2],
     /// Rows expect something of an answer.
-    pub expects: bool,
+    pub expects: Option<&'static str>,
     pub in_flight: u64,
     pub per_minute: u64,
     pub per_minute_max: u64,
