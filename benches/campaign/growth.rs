@@ -5,10 +5,10 @@ use super::{
     answered::{first_and_last_attempt, sums},
     parameters::Parameters,
     stage::{Stage, Terms, UNLIMITED, service},
-    table::{Line, grouped, mebibytes, written},
+    table::{Line, mebibytes, written},
     watched::{Watched, watch},
 };
-use rescreen::ledger::Reading;
+use rescreen::{ledger::Reading, pipeline::report::grouped};
 use std::{fs, time::Duration};
 
 /// Rows, and how long the second run may last.

@@ -4,9 +4,10 @@ use super::{
     bare::csv_loop,
     parameters::Parameters,
     stage::{Stage, Terms, UNLIMITED},
-    table::{Line, grouped, mebibytes},
+    table::{Line, mebibytes},
     watched::watch,
 };
+use rescreen::pipeline::report::grouped;
 
 /// What 10,000,000 rows may take.
 const SECONDS_MAX: f64 = 20.0;

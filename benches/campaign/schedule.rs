@@ -4,9 +4,10 @@ use super::{
     answered::first_and_last_attempt,
     parameters::Parameters,
     stage::{Stage, Terms, service},
-    table::{Line, grouped},
+    table::Line,
     watched::watch,
 };
+use rescreen::pipeline::report::grouped;
 
 /// Messages a minute, in any minute at most, and rows.
 const LIMITS: [((u32, u32), u64); 2] = [((600, 720), 720), ((60, 120), 240)];

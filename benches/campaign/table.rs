@@ -1,5 +1,7 @@
 //! The one table: a goal, what was measured, and whether that is enough. It decides how figures are written.
 
+use rescreen::pipeline::report::grouped;
+
 /// A line of the table.
 pub struct Line {
     /// The goal's number, or empty where nothing was promised.
@@ -56,19 +58,6 @@ pub fn written(figure: f64, unit: &str) -> String {
         _ => format!("{figure:.3}"),
     };
     if unit.is_empty() { text } else { format!("{text} {unit}") }
-}
-
-/// 1,234,567.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The middle of some figures.

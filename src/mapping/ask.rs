@@ -51,12 +51,13 @@ impl AskRequest {
         frame: &Frame,
         declaration: &Declaration,
         (fields, notes): (Map<String, Value>, Vec<Note>),
+        expected: Map<String, Value>,
         check_index: usize,
     ) -> AskRequest {
         let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
         let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
         let body = body(frame.mode, declaration, &fields);
-        AskRequest { key, body, fields, check_index, expected: Map::new(), notes }
+        AskRequest { key, body, fields, check_index, expected, notes }
     }
 }
 

@@ -70,8 +70,7 @@ impl Filling<'_> {
 
     fn request(&self, index: usize, check: &BoundCheck) -> Result<AskRequest, Unfilled> {
         let (filled, expected) = (self.fields(check)?, self.expected(check)?);
-        let request = AskRequest::new(&self.bound.frame, &check.declaration, filled, index);
-        Ok(AskRequest { expected, ..request })
+        Ok(AskRequest::new(&self.bound.frame, &check.declaration, filled, expected, index))
     }
 
     fn outcome(&self, unfilled: Unfilled) -> Result<Mapped, MappingError> {
