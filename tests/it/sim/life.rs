@@ -21,6 +21,8 @@ pub enum Crash {
     AfterReply(u64),
     /// At the nth write, fsync, rename, removal or commit, before or just after it: nothing more becomes durable.
     AtStorage(u64),
+    /// When the nth file of results is seen, and the ledger does not know yet that it is whole.
+    AtPart(u64),
     /// When it has been given the processor so often.
     AtAwait(u64),
 }

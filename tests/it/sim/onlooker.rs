@@ -1,6 +1,7 @@
 //! What looks on while a life goes on: at each commit, each file that appears and each message that leaves, it asks the
 //! ledger whether that may be. And at a chosen storage point it ends the life.
 
+use super::life::Crash;
 use rescreen::{
     ledger::Sums,
     model::{
@@ -29,8 +30,9 @@ struct Seen {
     conn: Option<Connection>,
     /// Charged and held may not go beyond.
     limit: Option<u64>,
-    crash_at: Option<u64>,
+    crash: Crash,
     passes: u64,
+    appeared: u64,
     dead: bool,
     strike: Arc<Notify>,
     parts: HashSet<PathBuf>,
@@ -44,8 +46,9 @@ impl Onlooker {
             simulator,
             conn: None,
             limit: None,
-            crash_at: None,
+            crash: Crash::Never,
             passes: 0,
+            appeared: 0,
             dead: false,
             strike: Arc::default(),
             parts: HashSet::new(),
@@ -53,10 +56,11 @@ impl Onlooker {
         })))
     }
 
-    /// Looks on from here. At the `crash_at`th pass `strike` is told, and from then on nothing becomes durable.
-    pub fn begin(&self, limit: Option<u64>, crash_at: Option<u64>, strike: &Arc<Notify>) {
+    /// Looks on from here. Where the crash is one of storage, `strike` is told at its point, and from then on nothing
+    /// becomes durable.
+    pub fn begin(&self, limit: Option<u64>, crash: Crash, strike: &Arc<Notify>) {
         let mut seen = self.seen();
-        (seen.limit, seen.crash_at, seen.passes, seen.dead) = (limit, crash_at, 0, false);
+        (seen.limit, seen.crash, seen.passes, seen.appeared, seen.dead) = (limit, crash, 0, 0, false);
         seen.strike = Arc::clone(strike);
         let this = self.clone();
         fault_point::watch(Some(Box::new(move |point| this.seen().pass(point))));
@@ -90,17 +94,24 @@ impl Seen {
             return Err(io::Error::other("the process is dead"));
         }
         self.passes += 1;
-        if self.crash_at == Some(self.passes) {
-            self.dead = true;
-            self.strike.notify_one();
-            return Err(io::Error::other("the process dies here"));
+        if matches!(self.crash, Crash::AtStorage(nth) if nth == self.passes) {
+            return Err(self.die());
         }
         match point {
             Point::AfterCommit => self.committed(),
             Point::SyncFolder => self.appeared(),
             _ => {}
         }
-        Ok(())
+        match self.crash {
+            Crash::AtPart(nth) if nth <= self.appeared => Err(self.die()),
+            _ => Ok(()),
+        }
+    }
+
+    fn die(&mut self) -> io::Error {
+        self.dead = true;
+        self.strike.notify_one();
+        io::Error::other("the process dies here")
     }
 
     fn ledger(&mut self) -> Option<&Connection> {
@@ -199,5 +210,6 @@ impl Seen {
             self.faults.push(format!("I8: {name} is seen and the ledger does not have it"));
         }
         self.parts.insert(file);
+        self.appeared += 1;
     }
 }

@@ -4,7 +4,7 @@ use super::{
     book::{Book, books},
     checks::{Check, expects, pair},
     dice::Dice,
-    life::{API_KEYS, Edit, Life},
+    life::{API_KEYS, Crash, Edit, Life},
 };
 use rescreen::simulator::{Dialect, Envelope, Unstated};
 use std::time::Duration;
@@ -75,6 +75,12 @@ impl Script {
         if Dice::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
             let first = script.lives[0].clone().of_a_set_clock();
             script.lives[0] = first;
+        }
+        // Chance alone comes between a file and its note once in many hundred campaigns.
+        let mut dice = Dice::new(seed.rotate_left(11) ^ 0x9a27);
+        if dice.falls(10) {
+            let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
+            script.lives[life].crash = Crash::AtPart(dice.from(1, 3));
         }
         if script.pair.iter().any(|check| check.is_short_lived()) {
             // Longer than a short life and shorter than a long one: it shows whose life a key is given.

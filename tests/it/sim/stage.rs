@@ -202,11 +202,7 @@ impl Stage {
         let strike = Arc::new(Notify::new());
         self.wire.begin(number, life, &strike);
         let limited = self.script.production && self.script.table_is_an_upper_bound();
-        let crash_at = match life.crash {
-            Crash::AtStorage(nth) => Some(nth),
-            _ => None,
-        };
-        self.onlooker.begin(limited.then_some(life.max_credits), crash_at, &strike);
+        self.onlooker.begin(limited.then_some(life.max_credits), life.crash, &strike);
         let crash = async {
             match life.crash {
                 Crash::After(time) => tokio::time::sleep(time).await,
