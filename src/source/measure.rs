@@ -7,12 +7,17 @@
 //! about half a gibibyte of texts ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, each with 60 bytes of its own) and 200 MiB of
 //! styles ([`FORMATS_MAX`] formats, each with a name and a form of [`STYLE_TAG_BYTES_MAX`]).
 
-use super::{packing::is_too_dense, workbook::SheetFault};
+use super::{
+    packing::is_too_dense,
+    place::{is_place, is_range},
+    workbook::SheetFault,
+};
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},
 };
 use std::{
+    borrow::Cow,
     collections::HashSet,
     fs::File,
     io::{self, BufReader, Read, Seek},
@@ -143,6 +148,7 @@ fn at_most(count: u64, what: &'static str, max: u64) -> Result<(), SheetFault> {
 }
 
 const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell that names no text)" };
+const NO_PLACE: SheetFault = SheetFault::Damaged { what: "content (the place of a cell, a row or a range is none)" };
 const DAMAGED: SheetFault = SheetFault::Damaged { what: "content" };
 
 /// What was counted of one part.
@@ -257,9 +263,11 @@ impl<'a> Measure<'a> {
                 return Err(DAMAGED);
             }
             self.unit = Some((self.depth, u64::MAX));
-            let mut attributes = start.attributes();
-            let mut attributes = attributes.with_checks(false).flatten();
-            self.names_text = attributes.any(|a| a.key.as_ref() == "t" && a.value.as_ref() == "s");
+            self.names_text = attributes(start).any(|(key, value)| key == "t" && value == "s");
+        }
+        let has_place = matches!(name, "c" | "row" | "dimension" | "mergeCell");
+        if self.is(Role::Sheet) && has_place && !attributes(start).all(|(key, value)| may_be_place(key, &value)) {
+            return Err(NO_PLACE);
         }
         self.is_index = self.is(Role::Sheet) && self.unit.is_some() && self.names_text && name == "v";
         if self.is(Role::Texts) {
@@ -317,6 +325,22 @@ impl<'a> Measure<'a> {
             self.named.sheets.extend(targets);
         }
         Ok(())
+    }
+}
+
+/// Keys and values as they are written; what is none ends them, and is the library's to refuse.
+fn attributes<'a>(start: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+    let mut attributes = start.attributes();
+    attributes.with_checks(false);
+    attributes.map_while(Result::ok).map(|one| (one.key.0, one.value))
+}
+
+/// Whether what an attribute of a cell, a row or a range says is a place, where it is to say one.
+fn may_be_place(key: &str, value: &str) -> bool {
+    match key {
+        "r" => is_place(value),
+        "ref" => is_range(value),
+        _ => true,
     }
 }
 

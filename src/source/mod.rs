@@ -15,6 +15,7 @@
 //! | `encoding` | how text is written |
 //! | `workbook` | a spreadsheet, and which of its sheets is read |
 //! | `measure` | how large a spreadsheet may be inside |
+//! | `place` | the cells and ranges there may be in it |
 //! | `sheet` | the rows of a sheet as CSV |
 //! | `letters` | what the bytes stand for |
 //! | `input` | the bytes: offset, line, running digest, stalls |
@@ -39,6 +40,7 @@ mod letters;
 mod lines;
 mod measure;
 mod packing;
+mod place;
 mod reader;
 mod sheet;
 mod workbook;
