@@ -59,7 +59,9 @@ pub fn main() -> ExitCode {
         }
     };
     cli.talk.start_log();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // One thread sends, hears and decides: what blocks has threads of its own, and a message that changes threads costs more
+    // than the work on it.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             talk::error(&format!("the runtime cannot be started: {error}"));

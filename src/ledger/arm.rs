@@ -50,6 +50,7 @@ pub(super) struct RequestRow {
     pub(super) content: IdempotencyKey,
     key: Option<IdempotencyKey>,
     pub(super) attempts: u32,
+    pub(super) refusals_in_row: u32,
     first_armed_at: Option<i64>,
     first_armed_at_server: Option<i64>,
     scope: Option<String>,
@@ -170,7 +171,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
         .conn
         .prepare_cached(
             "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, content, key, attempts,
-             first_armed_at, first_armed_at_server, scope, path FROM request WHERE id = ?1",
+             first_armed_at, first_armed_at_server, scope, path, refusals_in_row FROM request WHERE id = ?1",
         )?
         .query_row([request.0], |row| {
             let state = State::from_code(row.get(0)?).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, 0))?;
@@ -194,6 +195,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
                 first_armed_at_server: row.get(11)?,
                 scope: row.get(12)?,
                 path: row.get(13)?,
+                refusals_in_row: row.get(14)?,
             })
         })
         .optional()?;

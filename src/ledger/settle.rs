@@ -3,7 +3,7 @@
 
 use super::{
     Ledger, LedgerError,
-    arm::{digest, moved, request_row},
+    arm::{RequestRow, digest, moved, request_row},
     pack::{Level, pack},
     store::Store,
 };
@@ -14,6 +14,7 @@ use crate::model::{
     state::{Event, Hold, IllegalMove, Outcome, State, next},
 };
 use rusqlite::params;
+use std::sync::Arc;
 
 /// What an attempt came to.
 #[derive(Clone)]
@@ -95,7 +96,7 @@ impl Ledger {
     pub async fn balance(
         &self,
         balance: Credits,
-        before: super::Sums,
+        before: Arc<super::Sums>,
         now_us: i64,
         server_offset_us: Option<i64>,
     ) -> Result<(), LedgerError> {
@@ -163,7 +164,7 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     if settlement.outcome == Outcome::NotWritten {
         unsee(store, settlement)?;
     }
-    let refusals_in_row = count_refusals(store, settlement)?;
+    let refusals_in_row = count_refusals(store, &row, settlement.outcome)?;
     if step.state == State::Answered {
         keep_answer(store, settlement)?;
     }
@@ -191,16 +192,18 @@ fn unsee(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
     Ok(())
 }
 
-fn count_refusals(store: &Store, settlement: &Settlement) -> Result<u32, LedgerError> {
-    let sql = match settlement.outcome {
-        Outcome::NoCredits | Outcome::RateLimited => {
-            "UPDATE request SET refusals_in_row = refusals_in_row + 1 WHERE id = ?1 RETURNING refusals_in_row"
-        }
+fn count_refusals(store: &Store, row: &RequestRow, outcome: Outcome) -> Result<u32, LedgerError> {
+    let refusals_in_row = match outcome {
+        Outcome::NoCredits | Outcome::RateLimited => row.refusals_in_row.saturating_add(1),
         // The service was not reached: the row of refusals is neither longer nor broken.
-        Outcome::NotWritten => "SELECT refusals_in_row FROM request WHERE id = ?1",
-        _ => "UPDATE request SET refusals_in_row = 0 WHERE id = ?1 RETURNING refusals_in_row",
+        Outcome::NotWritten => row.refusals_in_row,
+        _ => 0,
     };
-    Ok(store.conn.prepare_cached(sql)?.query_row([settlement.request.0], |row| row.get(0))?)
+    if refusals_in_row != row.refusals_in_row {
+        let sql = "UPDATE request SET refusals_in_row = ?2 WHERE id = ?1";
+        store.conn.prepare_cached(sql)?.execute(params![row.id, refusals_in_row])?;
+    }
+    Ok(refusals_in_row)
 }
 
 fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerError> {

@@ -144,7 +144,7 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
     conn.pragma_update(None, "query_only", true)?;
-    conn.pragma_update(None, "cache_size", -8_192)?;
+    conn.pragma_update(None, "cache_size", -2_048)?;
     match version(&conn)? {
         SCHEMA_VERSION => Ok(conn),
         // Whoever began it died before its first commit: nothing was ever sent by it.

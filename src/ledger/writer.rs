@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::oneshot;
 
 /// Works committed together, at most.
-const GROUP_MAX: usize = 512;
+const GROUP_MAX: usize = 64;
 
 /// Gives the result to whoever waits, after the commit.
 type Deliver = Box<dyn FnOnce() + Send>;
@@ -56,7 +56,7 @@ enum Taken {
 /// What the writer leaves for others to see.
 #[derive(Default)]
 struct Seen {
-    sums: Mutex<Sums>,
+    sums: Mutex<Arc<Sums>>,
     fault: Mutex<Option<String>>,
 }
 
@@ -68,7 +68,7 @@ impl Ledger {
     pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
         let store = Store::open(path, identity, now_us)?;
         let created = store.created;
-        let seen = Arc::new(Seen { sums: Mutex::new(store.sums.clone()), fault: Mutex::default() });
+        let seen = Arc::new(Seen { sums: Mutex::new(Arc::new(store.sums.clone())), fault: Mutex::default() });
         let seat = match seat {
             Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
             Seat::Thread => {
@@ -95,8 +95,8 @@ impl Ledger {
     }
 
     /// The sums as of the last commit.
-    pub fn sums(&self) -> Sums {
-        self.seen.sums.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn sums(&self) -> Arc<Sums> {
+        Arc::clone(&self.seen.sums.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Runs `work` in the writer's next transaction and waits until it is durable.
@@ -188,7 +188,7 @@ impl Ledger {
 
 impl Seen {
     fn note(&self, sums: &Sums) {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner).clone_from(sums);
+        *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(sums.clone());
     }
 
     /// The transaction is rolled back with the connection; nobody is told that anything was committed.

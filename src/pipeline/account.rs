@@ -16,7 +16,7 @@ use crate::{
     throttle::{Bucket, Throttle},
 };
 use jiff::Timestamp;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Tries of one reading.
 const TRIES_MAX: u32 = 6;
@@ -82,7 +82,7 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<Credits, Stop>, Error> {
     Ok(Err(Stop::Unavailable { message: last }))
 }
 
-async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Sums) -> Result<(), Error> {
+async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Arc<Sums>) -> Result<(), Error> {
     let (now_us, compared) = (crew.clock.now_us(), Compared::now(&crew.clock));
     let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
     let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());

@@ -11,7 +11,7 @@ use crate::{
     model::{ExitCode, Mode, Stop, clock::local_time, state::State},
     sink::Manifest,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// What a run came to.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct RunReport {
     pub exit_code: ExitCode,
     /// Why it stopped, each reason once; empty where nothing was left to do.
     pub stops: Vec<Stop>,
-    pub sums: Sums,
+    pub sums: Arc<Sums>,
     /// Answers of this run.
     pub answered: u64,
     /// Requests in doubt that were sent under another API key and stay as they are.
@@ -51,7 +51,7 @@ pub(super) struct Ending {
 }
 
 impl RunReport {
-    pub(super) fn new(campaign: &Campaign, sums: Sums, ending: Ending, manifest: Manifest) -> RunReport {
+    pub(super) fn new(campaign: &Campaign, sums: Arc<Sums>, ending: Ending, manifest: Manifest) -> RunReport {
         let Ending { stops, answered, withheld, was_complete, oldest_doubt_us, notes } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
@@ -72,7 +72,7 @@ impl RunReport {
         report
     }
 
-    pub(super) fn cut_short(campaign: &Campaign, sums: Sums, stops: Vec<Stop>) -> RunReport {
+    pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
         RunReport {
             exit_code: ExitCode::Interrupted,
             stops: once(stops),

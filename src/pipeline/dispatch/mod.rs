@@ -56,7 +56,7 @@ impl Signal {
 /// Where a run stands, for whoever watches.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    pub sums: Sums,
+    pub sums: Arc<Sums>,
     pub in_flight: usize,
     /// Answers of this run.
     pub answered: u64,
