@@ -257,17 +257,23 @@ impl<'a> Measure<'a> {
         if self.depth > DEPTH_MAX {
             return Err(DAMAGED);
         }
-        if (self.is(Role::Sheet) && name == "c") || (self.is(Role::Texts) && name == "si") {
+        let is_unit = (self.is(Role::Sheet) && name == "c") || (self.is(Role::Texts) && name == "si");
+        if is_unit {
             // One inside another is never written, and would hide where the outer one began.
             if self.unit.is_some() {
                 return Err(DAMAGED);
             }
             self.unit = Some((self.depth, u64::MAX));
-            self.names_text = attributes(start).any(|(key, value)| key == "t" && value == "s");
+            self.names_text = false;
         }
-        let has_place = matches!(name, "c" | "row" | "dimension" | "mergeCell");
-        if self.is(Role::Sheet) && has_place && !attributes(start).all(|(key, value)| may_be_place(key, &value)) {
-            return Err(NO_PLACE);
+        let has_place = self.is(Role::Sheet) && matches!(name, "c" | "row" | "dimension" | "mergeCell");
+        if is_unit || has_place {
+            for (key, value) in attributes(start) {
+                if has_place && !may_be_place(key, &value) {
+                    return Err(NO_PLACE);
+                }
+                self.names_text |= is_unit && key == "t" && value == "s";
+            }
         }
         self.is_index = self.is(Role::Sheet) && self.unit.is_some() && self.names_text && name == "v";
         if self.is(Role::Texts) {

@@ -1,8 +1,8 @@
 //! Places of a sheet, as a spreadsheet writes them: `B2`, and `A1:B2` for a range. It decides which of them the library may
 //! be given: it reckons with whatever letters and digits it finds, beyond the end of a number.
 
-/// Of a sheet: the last column is `XFD`.
-const COLUMNS_MAX: u32 = 16_384;
+/// Of a sheet, by the format: the last column is `XFD`.
+const COLUMNS_MAX: u32 = 1 << 14;
 const ROWS_MAX: u32 = 1 << 20;
 
 /// Whether this is a cell, or the number of a row.
@@ -28,6 +28,21 @@ fn place(text: &str) -> Option<(u32, u32)> {
     (column <= COLUMNS_MAX && (1..=ROWS_MAX).contains(&row)).then_some((column, row))
 }
 
+/// Whether a row and a column, counted from 0, are those of a sheet.
+pub(super) fn is_in_a_sheet((row, column): (u32, u32)) -> bool {
+    row < ROWS_MAX && column < COLUMNS_MAX
+}
+
+/// `C7`, from row and column counted from 0.
+pub(super) fn reference((row, column): (u32, u32)) -> String {
+    let (mut letters, mut rest) = (Vec::new(), column + 1);
+    while rest > 0 {
+        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
+        rest = (rest - 1) / 26;
+    }
+    format!("{}{}", letters.iter().rev().collect::<String>(), row + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +65,13 @@ mod tests {
         }
         for none in ["B9:A2", "A9:B2", "B1:A2", "A1:", ":A1", "A1:B2:C3", "A1:AHEETDATA2"] {
             assert!(!is_range(none), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_letters_and_a_row_from_1() {
+        for (place, name) in [((0, 0), "A1"), ((6, 25), "Z7"), ((0, 26), "AA1"), ((1_048_575, 16_383), "XFD1048576")] {
+            assert_eq!(reference(place), name);
         }
     }
 }

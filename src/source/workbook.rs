@@ -9,6 +9,7 @@ use super::{
     RATIO_MAX,
     door::Bytes,
     measure,
+    place::{is_in_a_sheet, reference},
     sheet::{SheetText, is_empty},
 };
 use crate::model::nearest::hint;
@@ -22,9 +23,6 @@ use zip::result::ZipError;
 
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
-/// Rows and columns of a sheet, by the format.
-const SHEET_ROWS_MAX: u32 = 1 << 20;
-const SHEET_COLUMNS_MAX: u32 = 1 << 14;
 
 /// Why a spreadsheet cannot be read, or not any further.
 #[derive(Debug, thiserror::Error)]
@@ -118,10 +116,7 @@ fn read(
     let mut book = Xlsx::new(BufReader::new(file))?;
     let (name, extent) = chosen(&mut book, wanted)?;
     let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
-    let inside = |merged: &&Dimensions| {
-        // A range may be written from any of its corners.
-        merged.start.0.max(merged.end.0) >= extent.row && merged.start.1.min(merged.end.1) < width
-    };
+    let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
     if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
         let range = format!("{}:{}", reference(merged.start), reference(merged.end));
         return Err(SheetFault::Merged { sheet: name, range });
@@ -200,20 +195,9 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
     Ok(found)
 }
 
-/// The library takes any number for a row; each empty row before it is a line of ours.
-fn check_place((row, column): (u32, u32)) -> Result<(), SheetFault> {
-    let is_one = row < SHEET_ROWS_MAX && column < SHEET_COLUMNS_MAX;
-    is_one.then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
-}
-
-/// `C7`, from row and column counted from 0.
-fn reference((row, column): (u32, u32)) -> String {
-    let (mut letters, mut rest) = (Vec::new(), column + 1);
-    while rest > 0 {
-        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
-        rest = (rest - 1) / 26;
-    }
-    format!("{}{}", letters.iter().rev().collect::<String>(), row + 1)
+/// The library counts on from the last place it was told; each empty row before a cell is a line of ours.
+fn check_place(place: (u32, u32)) -> Result<(), SheetFault> {
+    is_in_a_sheet(place).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
 }
 
 /// The pieces as one stream of bytes.
@@ -245,13 +229,6 @@ impl Read for Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_reference_is_letters_and_a_row_from_1() {
-        for (place, name) in [((0, 0), "A1"), ((6, 25), "Z7"), ((0, 26), "AA1"), ((1_048_575, 16_383), "XFD1048576")] {
-            assert_eq!(reference(place), name);
-        }
-    }
 
     #[test]
     fn a_fault_of_the_library_repeats_no_value() {

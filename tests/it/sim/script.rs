@@ -73,8 +73,7 @@ impl Script {
         };
         script.lives = lives(&mut dice, &script.books);
         if Dice::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
-            let first = script.lives[0].clone().of_a_set_clock();
-            script.lives[0] = first;
+            script.lives[0] = script.lives[0].clone().of_a_set_clock();
         }
         // Chance alone comes between a file and its note once in many hundred campaigns.
         let mut dice = Dice::new(seed.rotate_left(11) ^ 0x9a27);
