@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::{
     fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Pages of the log after which it goes into the database; few where storage is made to fail, so that a short run does it.
@@ -19,7 +20,8 @@ const CHECKPOINT_PAGES: u32 = if cfg!(feature = "fault-points") { 40 } else { 4_
 pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
-    saved: Sums,
+    /// The sums as last committed, for others to see.
+    pub(super) saved: Arc<Sums>,
     /// It was made by this opening.
     pub(super) created: bool,
     /// The id of the next ask.
@@ -44,7 +46,7 @@ impl Store {
         conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         conn.set_prepared_statement_cache_capacity(64);
         let mut store =
-            Store { conn, sums: Sums::default(), saved: Sums::default(), next_ask: 1, created: false, _lock: lock };
+            Store { conn, sums: Sums::default(), saved: Arc::default(), next_ask: 1, created: false, _lock: lock };
         match version(&store.conn)? {
             0 => store.create(brought, now_us)?,
             SCHEMA_VERSION => store.load(brought)?,
@@ -75,7 +77,7 @@ impl Store {
         if planted(Bug::ChargesOfThisRun) {
             self.sums.account.charged = Credits::ZERO;
         }
-        self.saved = self.sums.clone();
+        self.saved = Arc::new(self.sums.clone());
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM ask";
         self.next_ask = self.conn.query_row(sql, [], |row| row.get(0))?;
         Ok(())
@@ -90,14 +92,17 @@ impl Store {
 
     /// Commits durably, with the sums as they stand.
     pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
-        if self.sums != self.saved {
+        let changed = self.sums != *self.saved;
+        if changed {
             self.save_sums()?;
         }
         let armed = self.sums.attempts > self.saved.attempts;
         if !(planted(Bug::ArmCommittedLater) && armed) {
             self.commit_durably()?;
         }
-        self.saved.clone_from(&self.sums);
+        if changed {
+            self.saved = Arc::new(self.sums.clone());
+        }
         Ok(())
     }
 

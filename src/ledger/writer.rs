@@ -68,7 +68,7 @@ impl Ledger {
     pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
         let store = Store::open(path, identity, now_us)?;
         let created = store.created;
-        let seen = Arc::new(Seen { sums: Mutex::new(Arc::new(store.sums.clone())), fault: Mutex::default() });
+        let seen = Arc::new(Seen { sums: Mutex::new(Arc::clone(&store.saved)), fault: Mutex::default() });
         let seat = match seat {
             Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
             Seat::Thread => {
@@ -153,7 +153,7 @@ impl Ledger {
         let written = store.begin().and_then(|()| work(store)).and_then(|result| store.commit().map(|()| result));
         match written {
             Ok(result) => {
-                self.seen.note(&store.sums);
+                self.seen.note(&store.saved);
                 Ok(result)
             }
             Err(error) => {
@@ -187,8 +187,8 @@ impl Ledger {
 }
 
 impl Seen {
-    fn note(&self, sums: &Sums) {
-        *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(sums.clone());
+    fn note(&self, sums: &Arc<Sums>) {
+        *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(sums);
     }
 
     /// The transaction is rolled back with the connection; nobody is told that anything was committed.
@@ -215,7 +215,7 @@ fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
         let mut delivers = Vec::new();
         match write_group(&mut store, first, works, &mut delivers) {
             Ok(()) => {
-                seen.note(&store.sums);
+                seen.note(&store.saved);
                 delivers.into_iter().for_each(|deliver| deliver());
             }
             Err(error) => {
