@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim planted kill kill-short faults properties rate fuzz slow bench
+.PHONY: help demo test check deny sim planted kill kill-short faults hostile properties rate fuzz slow bench
 
 CARGO ?= cargo
 
@@ -55,18 +55,26 @@ kill: ## The same with 500 kills (RESCREEN_KILLS): some minutes
 faults: ## Every write, fsync, rename and commit of a small campaign fails in its turn, and so do its storage calls, those of SQLite too; the next run completes it
 	$(CARGO) test --features fault-points --test it faults:: -- --ignored --nocapture
 
+hostile: ## Hand-made servers that misbehave, against the real binary: some minutes
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run --test it --run-ignored only --no-fail-fast hostile::; \
+	else \
+		echo "cargo-nextest is not here: cargo test takes its place"; \
+		$(CARGO) test --test it hostile:: -- --ignored; \
+	fi
+
 properties: ## Keys and bodies with a million random cases each (PROPTEST_CASES=N), the slower properties with their part of it
 	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --test it -- --ignored --exact properties::a_long_run_finds_no_violation --nocapture
 
-rate: ## The rate limit in real time, against the simulator in a process of its own
-	$(CARGO) test --test it rate:: -- --ignored --nocapture
+rate: ## The rate limit in real time, each run and the service in processes of their own: less than six minutes
+	$(CARGO) test --test it rate:: -- --ignored --nocapture --test-threads=1
 
 fuzz: export FUZZ_SECONDS ?= 600
 fuzz: ## Each fuzz target so many seconds (FUZZ_SECONDS), with cargo-fuzz and a nightly toolchain; make test replays the corpus
 	@fuzz/run $(TARGET)
 
 slow: ## The other tests that take real time: less than a minute
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip properties:: --skip rate:: --skip sim::
+	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip hostile:: --skip properties:: --skip rate:: --skip sim::
 
 bench: ## Speed, memory and size against the goals, beside a bare client (minutes; BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE=1)
 	$(CARGO) bench --bench campaign

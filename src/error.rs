@@ -31,6 +31,12 @@ pub enum Error {
     Sink(#[from] SinkError),
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The input cannot be read as the campaign knows it, and requests of the campaign were sent.
+    #[error(
+        "{source}; what was sent and answered is safe, and needs no input: `rescreen collect {}` settles and publishes it",
+        .out.display()
+    )]
+    Input { source: Box<Error>, out: PathBuf },
     /// A reason to stop that came before anything was begun.
     #[error("{0}")]
     Stopped(Stop),
@@ -50,6 +56,7 @@ impl Error {
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
             Error::Ledger(LedgerError::IllegalMove(_)) => ExitCode::Internal,
             Error::Ledger(_) | Error::Sink(_) => ExitCode::Storage,
+            Error::Input { source, .. } => source.exit_code(),
             Error::Stopped(stop) => stop.exit_code(),
             Error::Internal(_) => ExitCode::Internal,
         }

@@ -2,6 +2,7 @@
 //! its name, and by the stable tests, which replay the corpus and mutations of it. It panics where its promise is broken.
 
 pub mod campaign_file;
+mod charges;
 pub mod csv;
 pub mod encoded;
 pub mod folder;

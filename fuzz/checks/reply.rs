@@ -2,11 +2,13 @@
 //! the status, headers (`retry-after`, `date`, `cut` for a body that did not arrive), a blank line, the body.
 //!
 //! An answer is a complete JSON object in a known envelope and nothing else, a charge of nothing is proven by a word of the
-//! service alone, and what may be shown of a reply is harmless to a terminal.
+//! service alone, and what may be shown of a reply is harmless to a terminal. Both ways: a charge that is read was stated, and
+//! a charge that is stated, in whatever format, is read.
 
+use super::charges;
 use rescreen::{
     catalogue::{Catalogue, ColumnValue, Declaration},
-    client::{Exchange, Heard, Reply, balance_in, hear},
+    client::{Exchange, Heard, Reply, ReplySpec, balance_in, hear, json_body},
     model::{Credits, state::Outcome},
 };
 use serde_json::Value;
@@ -19,10 +21,11 @@ pub fn check(data: &[u8]) {
         let heard = heard(&reply, declaration);
         is_told_by_the_status(&reply, &heard);
         is_harmless(&heard);
-        if let Outcome::Answered { stated } = heard.outcome {
-            is_an_answer(&reply, declaration, stated);
+        charges::agree(&reply, &heard);
+        if let Outcome::Answered { .. } = heard.outcome {
+            is_an_answer(&reply, declaration);
             let answer = heard.answer.as_ref().expect("an answered request has its answer");
-            columns_are_typed(declaration, answer);
+            columns_are_typed(declaration, &answer.value);
         }
     }
     balance(&reply);
@@ -48,8 +51,10 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
 }
 
 fn heard(reply: &Reply, declaration: &Declaration) -> Heard {
-    let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO };
-    hear(&exchange, &declaration.answer, now())
+    let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO, room: Default::default() };
+    let spec =
+        ReplySpec { answer: &declaration.answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
+    hear(&exchange, &spec, now())
 }
 
 fn now() -> SystemTime {
@@ -64,8 +69,10 @@ fn object(body: &[u8]) -> Option<Value> {
 fn is_told_by_the_status(reply: &Reply, heard: &Heard) {
     assert_eq!(heard.http_status, Some(reply.status));
     let fits = match (reply.status, heard.outcome) {
-        (202, outcome) => matches!(outcome, Outcome::Pending | Outcome::Unknown),
-        (200..300, outcome) => matches!(outcome, Outcome::Answered { .. } | Outcome::Pending | Outcome::Unknown),
+        (202, outcome) => matches!(outcome, Outcome::Pending { .. } | Outcome::Unknown),
+        (200..300, Outcome::Unreadable | Outcome::Unconvincing) => reply.body.is_some(),
+        (200..300, outcome) => matches!(outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Unknown),
+        (_, Outcome::ChargedRefusal { .. }) => reply.body.is_some(),
         (400 | 413 | 415 | 422, Outcome::Refused) => true,
         (401 | 403, Outcome::Unauthorised) | (402, Outcome::NoCredits) | (429, Outcome::RateLimited) => true,
         (300..400 | 404 | 405, Outcome::Misrouted) => true,
@@ -80,25 +87,23 @@ fn is_told_by_the_status(reply: &Reply, heard: &Heard) {
     assert!(heard.push_back.is_none() || matches!(reply.status, 429 | 503), "pushed back by HTTP {}", reply.status);
     if reply.body.is_none() {
         assert!(heard.answer.is_none() && heard.remaining.is_none() && heard.request_id.is_none());
-        assert!(!matches!(heard.outcome, Outcome::Answered { .. } | Outcome::Pending | Outcome::Uncharged));
+        assert!(!matches!(heard.outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Uncharged));
     }
 }
 
-fn is_an_answer(reply: &Reply, declaration: &Declaration, stated: Option<Credits>) {
+fn is_an_answer(reply: &Reply, declaration: &Declaration) {
     let body = reply.body.as_deref().expect("a body that did not arrive is no answer");
-    let json = object(body).expect("an answer is a complete JSON object");
-    assert!(json.get("jobId").is_none(), "a service job is no answer");
+    let json = json_body(body).expect("an answer is a complete JSON document").value;
     let content = |name| json.get(name).is_some_and(|value: &Value| value.is_object() || value.is_array());
-    let known = ["results", "result", "data"].into_iter().any(content);
-    assert!(known || declaration.answer.payload(&json).is_some(), "an answer has its content in a known place");
-    let numbers = json.to_string();
-    let is_stated = |credits: Credits| credits == Credits::STATED_MAX || numbers.contains(&credits.to_string());
-    assert!(stated.is_none_or(is_stated), "a charge nobody stated: {stated:?}");
+    let known =
+        ["results", "result", "data"].into_iter().any(content) || json.get("success") == Some(&Value::Bool(true));
+    let charged = charges::is_stated(&json);
+    assert!(known || charged || declaration.answer.payload(&json).is_some(), "an answer has content, or says success");
     // No part of an answer is an answer.
     let whole = body.trim_ascii_end();
     for length in [whole.len() - 1, whole.len() / 2] {
         let part = Reply { body: Some(whole[..length].to_vec()), ..reply.clone() };
-        assert_eq!(heard(&part, declaration).outcome, Outcome::Unknown, "the first {length} bytes");
+        assert_eq!(heard(&part, declaration).outcome, Outcome::Unreadable, "the first {length} bytes");
     }
 }
 
@@ -122,7 +127,7 @@ fn balance(reply: &Reply) {
     let Some(body) = &reply.body else { return };
     for pointer in [None, Some("/wallet/left")] {
         let Some(balance) = balance_in(body, pointer) else { continue };
-        let json: Value = serde_json::from_slice(body).expect("a balance stands in complete JSON");
+        let json = json_body(body).expect("a balance is in a complete JSON document").value;
         let found = json.pointer(&balance.pointer).expect("a balance stands where it says");
         assert!(found.is_number() || found.is_string(), "{found} is no balance");
         assert!(pointer.is_none_or(|pointer| pointer == balance.pointer), "a configured pointer stands alone");

@@ -3,7 +3,8 @@
 
 use rescreen::{
     catalogue::Catalogue,
-    client::{Exchange, PushBack, Reply, RetryAfter, hear, retry_after},
+    client::{Exchange, PushBack, Reply, ReplySpec, RetryAfter, hear, retry_after},
+    model::Credits,
 };
 use std::{
     sync::LazyLock,
@@ -45,13 +46,14 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
         date: date.map(str::to_owned),
         simulated: false,
     };
-    let exchange = Exchange { reply: Ok(reply), latency: Duration::ZERO };
+    let exchange = Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() };
     let expected = match (status, read) {
         (429 | 503, RetryAfter::Wait(wait)) => Some(PushBack::Stated(wait)),
         (429, RetryAfter::Unstated) => Some(PushBack::Unstated),
         _ => None,
     };
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
-    let spec = &CATALOGUE.get("aml-screening").expect("a built-in check").answer;
-    assert_eq!(hear(&exchange, spec, now).push_back, expected, "HTTP {status}");
+    let answer = &CATALOGUE.get("aml-screening").expect("a built-in check").answer;
+    let spec = ReplySpec { answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
+    assert_eq!(hear(&exchange, &spec, now).push_back, expected, "HTTP {status}");
 }

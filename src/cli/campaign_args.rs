@@ -45,7 +45,7 @@ pub struct CampaignArgs {
     /// Credits the campaign may cost, over all its runs
     #[arg(long, value_name = "N")]
     pub max_credits: Option<Credits>,
-    /// Never take the account's balance below this
+    /// Send nothing new while the balance is below this
     #[arg(long, value_name = "N")]
     pub keep_balance: Option<Credits>,
     /// What a check costs; repeatable

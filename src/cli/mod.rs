@@ -2,6 +2,7 @@
 
 mod campaign_args;
 mod checks;
+mod collect;
 mod credits;
 mod demo;
 mod next_command;
@@ -34,11 +35,13 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Read and map everything, send nothing: what a run would do and cost
     Plan(plan::PlanArgs),
-    /// Do it; again: go on
+    /// Run a campaign, or resume it
     Run(run::RunArgs),
+    /// Settle and publish what was sent, from the ledger alone; nothing new is sent
+    Collect(collect::CollectArgs),
     /// Where a campaign stands
     Status(status::StatusArgs),
-    /// Decide about requests that may have been charged and can no longer be asked for
+    /// Decide about requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// The checks there are
     Checks(checks::ChecksArgs),
@@ -78,10 +81,12 @@ pub fn main() -> ExitCode {
 }
 
 async fn obey(cli: Cli) -> Result<ExitCode, Error> {
+    signals::outlive_file_size_limit();
     match cli.command {
         Command::Demo(args) => demo::demo(args, &cli.talk).await,
         Command::Plan(args) => plan::plan(args, &cli.talk).await,
         Command::Run(args) => run::run(args, &cli.talk).await,
+        Command::Collect(args) => collect::collect(args, &cli.talk).await,
         Command::Status(args) => status::status(&args),
         Command::Resolve(args) => resolve::resolve(&args).await,
         Command::Checks(args) => checks::checks(&args),

@@ -1,13 +1,26 @@
 //! The command that goes on: every stop prints it, ready to be copied.
 
 use rescreen::{
-    model::{Stop, budget::Refusal, state::State},
+    model::{ExitCode, Stop, budget::Refusal, state::State},
     pipeline::RunReport,
 };
 
-/// The command line as it was typed, with what this stop asks for.
+/// The command line as it was typed, with what this stop asks for; where only a person's decision helps, the command that
+/// shows what there is to decide.
 pub fn next_command(words: &[String], report: &RunReport) -> String {
-    let mut words = words.to_vec();
+    if let Some(decision) = report.decision_command() {
+        return quoted(&decision);
+    }
+    let mut words = match report.leaves_rows() && !report.command.is_empty() {
+        true => report.command.clone(),
+        false => words.to_vec(),
+    };
+    // Once is enough: from now on there is a ledger that is known.
+    words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
+    // Where something else is left to settle, no more rows are read than were asked for.
+    if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
+        forget(&mut words, "--limit");
+    }
     for stop in &report.stops {
         match stop {
             Stop::Budget(Refusal::Limit { limit, charged, held, price }) => {
@@ -19,6 +32,9 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
                 forget_price(&mut words, check);
                 words.push("--price".to_owned());
                 words.push(format!("{check}={stated}"));
+            }
+            Stop::Kept { .. } if !words.iter().any(|word| word == "--continue-anyway") => {
+                words.push("--continue-anyway".to_owned());
             }
             _ => {}
         }
@@ -32,6 +48,14 @@ fn forget_price(words: &mut Vec<String>, check: &str) {
     words.retain(|word| !word.strip_prefix("--price=").is_some_and(of_check));
     while let Some(at) = words.windows(2).position(|pair| pair[0] == "--price" && of_check(&pair[1])) {
         words.drain(at..at + 2);
+    }
+}
+
+/// Takes a flag out with its value.
+fn forget(words: &mut Vec<String>, flag: &str) {
+    words.retain(|word| !word.starts_with(&format!("{flag}=")));
+    while let Some(at) = words.iter().position(|word| word == flag) {
+        words.drain(at..words.len().min(at + 2));
     }
 }
 
@@ -79,6 +103,13 @@ mod tests {
             ["--price", "a=1", "--price=a=2", "--price", "b=3", "-y", "a=4"].map(str::to_owned).into();
         forget_price(&mut words, "a");
         assert_eq!(words, ["--price", "b=3", "-y", "a=4"]);
+    }
+
+    #[test]
+    fn a_flag_is_taken_out_with_its_value_in_either_form() {
+        let mut words: Vec<String> = ["run", "--limit", "4", "--limit=5", "-y", "--limit"].map(str::to_owned).into();
+        forget(&mut words, "--limit");
+        assert_eq!(words, ["run", "-y"]);
     }
 
     #[test]

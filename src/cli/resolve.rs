@@ -1,4 +1,4 @@
-//! `rescreen resolve`: a person's decision about quarantined requests.
+//! `rescreen resolve`: a person's decision about requests that may have been charged, or about a charge.
 
 use super::{
     status::folder,
@@ -8,13 +8,13 @@ use clap::Args;
 use rescreen::{
     Error,
     ledger::{Decision, Quarantined, Seat},
-    model::{Clock, ExitCode, KeySecret, RequestId, clock::local_time},
-    pipeline::{self, Resolution, read_file, read_secret},
+    model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time},
+    pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret},
 };
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(group = clap::ArgGroup::new("decision").args(["list", "write_off", "send_again"]))]
+#[command(group = clap::ArgGroup::new("decision").args(["list", "write_off", "send_again", "charge"]))]
 pub struct ResolveArgs {
     /// The output folder [default: the only one in out/]
     dir: Option<PathBuf>,
@@ -27,8 +27,14 @@ pub struct ResolveArgs {
     /// Take the charges as made and ask again, for a new charge
     #[arg(long, requires = "reason")]
     send_again: bool,
+    /// Correct the charge of one request that is answered or failed
+    #[arg(long, value_name = "N", requires = "reason", requires = "requests")]
+    charge: Option<Credits>,
+    /// Also requests in doubt that another run could still settle, for when it cannot: the API key is lost
+    #[arg(long, conflicts_with = "charge")]
+    include_in_doubt: bool,
     /// Only these requests; repeatable
-    #[arg(long = "request", value_name = "N")]
+    #[arg(long = "request", value_name = "ID")]
     requests: Vec<i64>,
     /// Why; it is recorded with your name and the time
     #[arg(long, value_name = "TEXT")]
@@ -40,34 +46,60 @@ pub struct ResolveArgs {
 
 pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
     let place = folder(args.dir.as_deref())?;
-    let decision = match (args.write_off, args.send_again) {
-        (true, _) => Decision::WriteOff,
-        (_, true) => Decision::SendAgain,
-        _ => {
-            let waiting = pipeline::quarantined(&place)?;
-            waiting.iter().for_each(|one| to_stdout(&line(one)));
-            let code = if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt };
-            to_stderr(&format!("{} requests wait for a decision", waiting.len()));
-            return Ok(code);
-        }
+    let decision = match (args.charge, args.write_off, args.send_again) {
+        (Some(charge), ..) => return correct(args, &place, charge).await,
+        (_, true, _) => Decision::WriteOff,
+        (_, _, true) => Decision::SendAgain,
+        _ => return list(args, &place),
     };
     let only: Vec<RequestId> = args.requests.iter().copied().map(RequestId).collect();
-    let reason = args.reason.as_deref().unwrap_or_default();
     let secret = key_secret(args.config.as_deref())?;
     let resolution = Resolution {
         decision,
-        reason,
+        reason: args.reason.as_deref().unwrap_or_default(),
         decided_by: &who(),
+        include_in_doubt: args.include_in_doubt,
         secret: secret.as_ref(),
         clock: Clock::System,
         seat: Seat::Thread,
     };
     let moved = pipeline::decide(&place, &only, &resolution).await?;
     let next = match decision {
-        Decision::WriteOff => "run the campaign again to publish",
+        Decision::WriteOff => "run the campaign again to publish, or `rescreen collect`",
         Decision::SendAgain => "run the campaign again to send them",
     };
     to_stderr(&format!("{moved} requests decided; {next}"));
+    Ok(ExitCode::Complete)
+}
+
+fn list(args: &ResolveArgs, place: &Path) -> Result<ExitCode, Error> {
+    let waiting = match args.include_in_doubt {
+        true => pipeline::quarantined_or_in_doubt(place)?,
+        false => pipeline::quarantined(place)?,
+    };
+    waiting.iter().for_each(|one| to_stdout(&line(one)));
+    to_stderr(&format!("{} requests wait for a decision", waiting.len()));
+    Ok(if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt })
+}
+
+/// Books another charge for one request.
+async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<ExitCode, Error> {
+    let [request] = args.requests.as_slice() else {
+        return Err(Error::Config("--charge corrects one request at a time: --request ID".to_owned()));
+    };
+    let correction = ChargeCorrection {
+        request: RequestId(*request),
+        charge,
+        reason: args.reason.as_deref().unwrap_or_default(),
+        decided_by: &who(),
+        clock: Clock::System,
+        seat: Seat::Thread,
+    };
+    let before = pipeline::correct_charge(place, &correction).await?;
+    to_stderr(&format!(
+        "request {request} is booked with {charge} credits now, {before} before; result files that are published keep the \
+         amount they were written with, and the next run writes the manifest anew"
+    ));
     Ok(ExitCode::Complete)
 }
 
@@ -76,9 +108,10 @@ fn line(one: &Quarantined) -> String {
     let rows: Vec<String> = one.rows.iter().map(|(source, row)| format!("{source} row {row}")).collect();
     let since = one.first_armed_at_us.map_or_else(|| "an unknown time".to_owned(), local_time);
     format!(
-        "request {} · {} · {} credits held · {} attempts since {since} · {}",
+        "request {} · {} · {} · {} credits held · {} attempts since {since} · {}",
         one.request.0,
         one.sold,
+        one.state.as_str(),
         one.held,
         one.attempts,
         rows.join(", ")

@@ -1,11 +1,11 @@
-//! `rescreen run`: do it; again: go on.
+//! `rescreen run`: runs a campaign, or resumes it.
 
 use super::{
     campaign_args::CampaignArgs,
     next_command::{next_command, typed},
     progress, signals,
     simulate::BuiltIn,
-    talk::{TalkArgs, is_terminal},
+    talk::{TalkArgs, is_terminal, to_stderr},
 };
 use clap::Args;
 use rescreen::{
@@ -27,24 +27,45 @@ pub struct RunArgs {
     /// Ask again for failures that are proven uncharged: all, or those of one code
     #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all")]
     retry: Option<String>,
+    /// With --retry: also failures that may have been charged, as the balance fell without an explanation
+    #[arg(long, requires = "retry")]
+    retry_unproven: bool,
     /// Drain, publish and end after this long, like 50m
     #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
     /// Also write the result rows to standard output, as JSON lines, when their part is published
     #[arg(long)]
     stdout: bool,
+    /// Begin anew where the ledger is lost; old results are set aside
+    #[arg(long)]
+    new_ledger: bool,
+    /// Go on with an older copy of the ledger; what it does not know may be paid for again
+    #[arg(long)]
+    accept_older_ledger: bool,
     /// Do not ask before production
     #[arg(short, long)]
     yes: bool,
+    /// Send although an earlier run stopped for a price or a guard and nothing has changed since
+    #[arg(long)]
+    continue_anyway: bool,
+    /// Send although the service asked an earlier run to wait
+    #[arg(long)]
+    lift_pause: bool,
 }
 
 pub async fn run(args: RunArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     let orders = Orders {
         at_most: args.at_most,
         retry: args.retry.as_deref().map(retry_code).transpose()?,
+        retry_unproven: args.retry_unproven,
         tap: args.stdout.then(|| Box::new(std::io::stdout()) as Tap),
+        continue_anyway: args.continue_anyway,
+        lift_pause: args.lift_pause,
     };
-    let campaign = args.campaign.campaign()?;
+    let mut campaign = args.campaign.campaign()?;
+    campaign.new_ledger = args.new_ledger;
+    campaign.accept_older_ledger = args.accept_older_ledger;
+    campaign.command = typed();
     let yes = args.yes || campaign.service.simulate;
     let report = run_campaign(campaign, orders, yes, talk).await?;
     print_report(&report, &typed(), talk);
@@ -61,7 +82,13 @@ pub async fn run_campaign(
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let prepared = Prepared::open(campaign).await?;
     talk.say(&first_line(prepared.campaign(), &prepared.key_hint()));
+    if let Some(folder) = prepared.set_aside() {
+        talk.say(&format!("a new ledger was begun; what was here before is in {}", folder.display()));
+    }
     print_feeds(&prepared.feeds(), talk);
+    if let Some(note) = prepared.rate_note() {
+        talk.say(note);
+    }
     if prepared.campaign().mode == Mode::Production && !yes {
         confirm(prepared.campaign())?;
     }
@@ -108,20 +135,22 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
     }
 }
 
-/// The end of a run: what it came to, why it stopped, where the outputs are, and the command that goes on.
+/// The end of a run: what it came to, why it stopped, where the outputs are, and the command that continues. Why and how to
+/// continue are said also when nothing else is wanted.
 pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
         talk.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
     }
-    for line in report.lines() {
-        talk.say(&line);
+    match talk.quiet {
+        true => report.reasons().iter().for_each(|line| to_stderr(line)),
+        false => report.lines().iter().for_each(|line| to_stderr(line)),
     }
     talk.say(&format!("outputs: {}", report.out.display()));
-    let goes_on = !matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
-    if goes_on {
-        talk.say(&format!("go on with: {}", next_command(words, report)));
+    let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
+    if !is_finished {
+        to_stderr(&format!("go on with: {}", next_command(words, report)));
     }
 }
 

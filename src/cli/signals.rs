@@ -29,3 +29,16 @@ pub fn listen() -> mpsc::Receiver<Signal> {
     drop(tell);
     signals
 }
+
+/// A file that grows beyond the limit of the process (`ulimit -f`) is a failed write then, which ends a run in order, and no
+/// longer the end of the process. Call it inside the runtime, before anything is written.
+pub fn outlive_file_size_limit() {
+    // By number: the runtime has no name for it. 25 on Linux (x86, ARM, RISC-V), macOS and the BSDs.
+    #[cfg(unix)]
+    if let Err(error) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ)) {
+        tracing::info!("a file size limit would end the process: {error}");
+    }
+}
+
+#[cfg(unix)]
+const SIGXFSZ: i32 = 25;

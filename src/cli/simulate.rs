@@ -6,7 +6,7 @@ use rescreen::{
     Error,
     model::ExitCode,
     pipeline::Campaign,
-    simulator::{Dialect, Envelope, Faults, Settings, Simulator, serve},
+    simulator::{ChargeStated, Dialect, Envelope, Faults, Settings, Simulator, serve},
 };
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -40,12 +40,16 @@ pub struct SimulateArgs {
     /// What a check costs [default: 1]; repeatable
     #[arg(long = "price", value_name = "CHECK=N", value_parser = price)]
     prices: Vec<(String, u64)>,
-    /// How it speaks: as described, or as such services were seen to answer
+    /// Response dialect: as documented, or as observed in the field
     #[arg(long, default_value = "described", value_parser = ["described", "field"])]
     dialect: String,
-    /// The form of its answers
+    /// Response envelope
     #[arg(long, default_value = "results", value_parser = ["results", "data"])]
     envelope: String,
+    /// How replies state credits: creditsUsed, only remainingCredits, meta.credits_spent, or not at all [default: as
+    /// documented for the envelope]
+    #[arg(long, value_name = "HOW", value_parser = ["used", "remaining", "meta", "nothing"])]
+    charge_stated: Option<String>,
 }
 
 /// Serves until interrupted.
@@ -61,6 +65,12 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         prices: args.prices.into_iter().collect(),
         dialect: if args.dialect == "field" { Dialect::Field } else { Dialect::Described },
         envelope: if args.envelope == "data" { Envelope::DataMeta } else { Envelope::Results },
+        charge_stated: args.charge_stated.map(|how| match how.as_str() {
+            "used" => ChargeStated::Used,
+            "remaining" => ChargeStated::Remaining,
+            "meta" => ChargeStated::Meta,
+            _ => ChargeStated::Nothing,
+        }),
         ..Settings::default()
     };
     let no_port = |error: std::io::Error| Error::Config(format!("--listen {}: {error}", args.listen));

@@ -73,7 +73,7 @@ fn lines(status: &Status) -> Vec<String> {
     if let Some(at) = status.oldest_doubt_us {
         lines.push(format!("in doubt since  {}", local_time(at)));
     }
-    if let Some(at) = sums.paused_until_us.filter(|at| *at > jiff::Timestamp::now().as_microsecond()) {
+    if let Some(at) = status.paused_until_us(jiff::Timestamp::now().as_microsecond()) {
         lines.push(format!("paused until    {}", local_time(at)));
     }
     if let Some(at) = sums.completed_at_us {

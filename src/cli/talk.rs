@@ -8,7 +8,7 @@ use tracing_subscriber::filter::LevelFilter;
 /// Flags every command has.
 #[derive(Args, Debug, Clone)]
 pub struct TalkArgs {
-    /// Say only what went wrong
+    /// Say only what went wrong, and how to continue
     #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
     /// Log what happens; twice: every request

@@ -1,8 +1,8 @@
 //! `GET /my_credits`: the balance. Its fields are not documented, so the shapes seen in public are tried, a pointer can be
 //! configured, and an answer that none of them fits is no balance at all: production does not go on without one.
 
-use crate::model::Credits;
-use serde_json::Value;
+use super::json_body::json_body;
+use crate::model::credits::{Amount, Credits, Rounding, read_amount};
 
 /// Where the balance was seen in public: `{"available_credits": 1000}` (also with more fields beside it) and
 /// `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
@@ -20,26 +20,16 @@ impl Balance {
     pub const PATH: &'static str = "/my_credits";
 }
 
-/// The balance in an answer's body: at the configured pointer, or at the known ones in turn. A number or a numeric text;
-/// parts of a credit are not counted, and below zero is zero.
+/// The balance in an answer's body: at the configured pointer, or at the known ones in turn. A fraction rounds down, and a
+/// balance below zero is zero.
 pub fn balance_in(body: &[u8], configured: Option<&str>) -> Option<Balance> {
-    let answer: Value = serde_json::from_slice(body).ok()?;
+    let answer = json_body(body)?.value;
     let known = BALANCE_POINTERS.iter().copied();
     let pointers: Vec<&str> = configured.map_or_else(|| known.collect(), |pointer| vec![pointer]);
-    pointers.into_iter().find_map(|pointer| {
-        let credits = whole_credits(answer.pointer(pointer)?)?;
-        Some(Balance { credits, pointer: pointer.to_owned() })
+    pointers.into_iter().find_map(|pointer| match read_amount(answer.pointer(pointer), Rounding::Down) {
+        Amount::Credits(credits) => Some(Balance { credits, pointer: pointer.to_owned() }),
+        Amount::Absent | Amount::Unreadable(_) => None,
     })
-}
-
-/// A count of credits as a JSON number or numeric text.
-fn whole_credits(value: &Value) -> Option<Credits> {
-    let number = match value {
-        Value::Number(number) => number.as_f64()?,
-        Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite())?,
-        _ => return None,
-    };
-    Some(Credits(number.max(0.0).floor() as u64).min(Credits::STATED_MAX))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! of a message and never by `success` alone.
 
 use super::{
+    json_body::{JsonBody, json_body},
     retry_after::{RetryAfter, retry_after},
     transport::{Exchange, Reply, TransportFault},
 };
@@ -9,12 +10,30 @@ use crate::{
     catalogue::AnswerSpec,
     model::{
         Credits,
+        credits::{Amount, Rounding, read_amount},
         planted::{Bug, planted},
         state::Outcome,
     },
 };
 use serde_json::{Map, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Where a charge was seen. Service-api: `creditsUsed` with jobs, and "credits spent" in `meta`, whose spelling is not shown.
+const CHARGE_POINTERS: [&str; 5] =
+    ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
+/// Where a balance was seen in a reply. Service-api: `remainingCredits` in the verification envelope.
+const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
+
+/// Where the replies of a check have what, and what is believed of them.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplySpec<'a> {
+    pub answer: &'a AnswerSpec,
+    /// JSON pointers of the user's: each stands in place of the known ones, and an empty one reads nothing.
+    pub charge_pointer: Option<&'a str>,
+    pub remaining_pointer: Option<&'a str>,
+    /// The price that is held. A charge far above it is not believed.
+    pub price: Credits,
+}
 
 /// How the service pushed back: a 429, or a 503 that says when to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,21 +51,25 @@ pub struct Heard {
     pub http_status: Option<u16>,
     /// The balance the reply states.
     pub remaining: Option<Credits>,
+    /// What stands where a charge or a balance was expected and cannot be one.
+    pub unreadable_amount: Option<String>,
     pub request_id: Option<String>,
     pub push_back: Option<PushBack>,
+    /// When this request may come again, where the reply is about this request alone.
+    pub repeat_after: Option<Duration>,
     /// The service's clock, microseconds since 1970, to a second.
     pub server_now_us: Option<i64>,
     /// Whether it is the simulator that answered; `None` where nobody did.
     pub simulated: Option<bool>,
-    /// The parsed answer of a 2xx.
-    pub answer: Option<Value>,
+    /// The parsed body of a 2xx.
+    pub answer: Option<JsonBody>,
     /// The service's own code and message, or what went wrong on the way.
     pub code: Option<String>,
     pub message: String,
 }
 
-/// Reads an exchange. `spec` says where this check's answers have their content; `now` is this machine's clock.
-pub fn hear(exchange: &Exchange, spec: &AnswerSpec, now: SystemTime) -> Heard {
+/// Reads an exchange. `now` is this machine's clock.
+pub fn hear(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
     match &exchange.reply {
         Err(fault) => unheard(fault),
         Ok(reply) => heard(reply, spec, now),
@@ -65,8 +88,10 @@ fn unheard(fault: &TransportFault) -> Heard {
         outcome,
         http_status: None,
         remaining: None,
+        unreadable_amount: None,
         request_id: None,
         push_back: None,
+        repeat_after: None,
         server_now_us: None,
         simulated: None,
         answer: None,
@@ -75,28 +100,37 @@ fn unheard(fault: &TransportFault) -> Heard {
     }
 }
 
-fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
-    let json: Option<Value> =
-        reply.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()).filter(Value::is_object);
-    let json = if planted(Bug::StatusAlone) { json.or(Some(Value::Object(Map::new()))) } else { json };
-    let body = json.as_ref();
-    let credits = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| whole(json.pointer(at)?)));
+fn heard(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
+    let json = reply.body.as_deref().and_then(json_body);
+    let empty = || JsonBody { value: Value::Object(Map::new()), duplicate_names: false, wrong_encoding: false };
+    let json = if planted(Bug::StatusAlone) { json.or_else(|| Some(empty())) } else { json };
+    let body = json.as_ref().map(|json| &json.value);
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
-    // Service-api: `creditsUsed` on jobs, "credits spent" in `meta`, whose spelling is not shown.
-    let stated = credits(&["/creditsUsed", "/meta/creditsUsed", "/meta/credits_used", "/meta/creditsSpent"]);
-    let push_back = match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now) {
+    let charge = charge(body, spec);
+    let remaining = balance(body, spec);
+    let told = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
+    let push_back = match told {
         RetryAfter::Wait(_) if planted(Bug::RetryAfterIgnored) => None,
         RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
         RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
         _ => None,
     };
+    let repeat_after = match told {
+        RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
+        _ => None,
+    };
     let message = text(&["/error/message", "/error", "/message", "/detail"]);
     Heard {
-        outcome: outcome(reply, body, spec, stated),
+        outcome: outcome(reply, body, spec, &charge),
         http_status: Some(reply.status),
-        remaining: credits(&["/remainingCredits", "/meta/remainingCredits"]),
+        remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
+        unreadable_amount: [charge, remaining].into_iter().find_map(|amount| match amount {
+            Amount::Unreadable(text) => Some(text),
+            _ => None,
+        }),
         request_id: text(&["/requestId", "/meta/requestId", "/meta/request_id"]).map(str::to_owned),
         push_back,
+        repeat_after,
         server_now_us: reply.date.as_deref().and_then(server_clock),
         simulated: Some(reply.simulated),
         code: text(&["/error/code", "/code"]).map(printable),
@@ -105,17 +139,58 @@ fn heard(reply: &Reply, spec: &AnswerSpec, now: SystemTime) -> Heard {
     }
 }
 
+/// The charge a reply states: the largest, where it is stated in several places. One that is far above the price is not
+/// believed.
+fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
+    let most = spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES);
+    let known = if planted(Bug::MetaChargeUnread) { &CHARGE_POINTERS[..1] } else { &CHARGE_POINTERS };
+    let configured = spec.charge_pointer.filter(|_| !planted(Bug::ConfiguredPointerIgnored));
+    amounts(body, configured, known, Rounding::Up).fold(Amount::Absent, |found, amount| match (found, amount) {
+        (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
+        (_, Amount::Credits(absurd)) if absurd > most && !planted(Bug::AbsurdChargeBooked) => {
+            Amount::Unreadable(absurd.to_string())
+        }
+        (Amount::Credits(one), Amount::Credits(other)) => Amount::Credits(one.max(other)),
+        (Amount::Absent, amount) | (amount, Amount::Absent) => amount,
+    })
+}
+
+/// The balance a reply states: the amount in the first place that has one.
+fn balance(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
+    let mut amounts = amounts(body, spec.remaining_pointer, &REMAINING_POINTERS, Rounding::Down);
+    amounts.find(|amount| *amount != Amount::Absent).unwrap_or(Amount::Absent)
+}
+
+/// What stands in the place that the user names, or in the known ones where none is named.
+fn amounts<'a>(
+    body: Option<&'a Value>,
+    configured: Option<&'a str>,
+    known: &'a [&'a str],
+    rounding: Rounding,
+) -> impl Iterator<Item = Amount> + 'a {
+    let known = if configured.is_some() { &[] } else { known };
+    // An empty pointer would name the whole reply: it says that no place is read.
+    let configured = configured.filter(|pointer| !pointer.is_empty());
+    let pointers = configured.into_iter().chain(known.iter().copied());
+    pointers.map(move |at| read_amount(body.and_then(|json| json.pointer(at)), rounding))
+}
+
 /// The one table from replies to outcomes.
-fn outcome(reply: &Reply, json: Option<&Value>, spec: &AnswerSpec, stated: Option<Credits>) -> Outcome {
-    match reply.status {
-        200 if planted(Bug::StatusAlone) => Outcome::Answered { stated },
-        202 if planted(Bug::PendingAnswered) && json.is_some() => Outcome::Answered { stated },
+fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
+    let stated = if let Amount::Credits(credits) = charge { Some(*credits) } else { None };
+    match (reply.status, charge) {
+        (status @ 300.., _) if planted(Bug::RefusalChargeIgnored) => refusal(status, stated),
+        (200..300, _) => success(reply, json, spec, stated),
+        // A charge that is stated is a charge, whatever the status says.
+        (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
+        (_, Amount::Unreadable(_)) => Outcome::ChargedRefusal { stated: None },
+        (status, _) => refusal(status, stated),
+    }
+}
+
+fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
+    match status {
         502 if planted(Bug::HoldFreedBy502) => Outcome::Uncharged,
-        200..300 => match json {
-            Some(json) if is_pending(reply.status, json) => Outcome::Pending,
-            Some(json) if reply.status != 202 && is_answer(json, spec) => Outcome::Answered { stated },
-            _ => Outcome::Unknown,
-        },
         400 | 413 | 415 | 422 => Outcome::Refused,
         401 | 403 => Outcome::Unauthorised,
         402 => Outcome::NoCredits,
@@ -127,22 +202,44 @@ fn outcome(reply: &Reply, json: Option<&Value>, spec: &AnswerSpec, stated: Optio
     }
 }
 
-/// A known envelope: content where the check's answers have it, or under one of the names the description shows.
+fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Option<Credits>) -> Outcome {
+    match (reply.status, json, &reply.body) {
+        (200, ..) if planted(Bug::StatusAlone) => Outcome::Answered { stated },
+        (202, Some(_), _) if planted(Bug::PendingAnswered) => Outcome::Answered { stated },
+        (_, _, None) => Outcome::Unknown,
+        (status, Some(json), _) if is_pending(status, json) => Outcome::Pending { stated },
+        (202, None, _) => Outcome::Unknown,
+        (_, Some(json), _) if is_answer(json, spec.answer) => Outcome::Answered { stated },
+        // A charge that the hold does not cover is booked at once.
+        (_, Some(_), _) if stated > Some(spec.price) => Outcome::Answered { stated },
+        (_, Some(json), _) if calls_itself_a_failure(json) => Outcome::Unconvincing,
+        (_, _, _) => Outcome::Unreadable,
+    }
+}
+
+/// An object with content where the check's answers have it or under one of the names the description shows; or one that
+/// calls itself a success, wherever its content is. It is kept, and at worst `unrecognised`.
 fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
     let content = |name| json.get(name).is_some_and(|value: &Value| value.is_object() || value.is_array());
-    json.get("jobId").is_none()
-        && (spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
+    let succeeded = json.get("success") == Some(&Value::Bool(true));
+    json.is_object()
+        && (succeeded || spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
 }
 
-/// Service-api, Errors: 202 says pending. One that names a service job is not ours to repeat.
+/// Service-api, Errors: a 202 says pending, with a job or without. A 200 that says so without any content is one, too.
 fn is_pending(status: u16, json: &Value) -> bool {
-    let says_pending = json.get("status").and_then(Value::as_str) == Some("pending");
-    json.get("jobId").is_none() && (status == 202 || says_pending)
+    status == 202 || json.get("status").and_then(Value::as_str) == Some("pending")
 }
 
-fn whole(value: &Value) -> Option<Credits> {
-    let credits = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).map(Credits);
-    credits.map(|credits| credits.min(Credits::STATED_MAX))
+/// Whether an answer calls itself a failure.
+pub fn calls_itself_a_failure(answer: &Value) -> bool {
+    let says_no = |value: &Value| match value {
+        Value::Bool(truth) => !truth,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => ["false", "no", "0"].iter().any(|no| text.trim().eq_ignore_ascii_case(no)),
+        _ => false,
+    };
+    answer.get("success").is_some_and(says_no) || answer.get("error").is_some_and(|error| !error.is_null())
 }
 
 fn server_clock(date: &str) -> Option<i64> {
@@ -153,7 +250,7 @@ fn server_clock(date: &str) -> Option<i64> {
 fn described(reply: &Reply) -> String {
     match (reply.status, &reply.body) {
         (_, None) => "the reply was cut off, stalled or too long".to_owned(),
-        (200..300, Some(_)) => "the reply is no answer in a known form".to_owned(),
+        (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),
         (status, Some(_)) => format!("HTTP {status} without a message"),
     }
 }

@@ -5,12 +5,19 @@ use crate::catalogue::Catalogue;
 
 fn reply(status: u16, body: &str) -> Exchange {
     let reply = Reply { status, body: Some(body.into()), retry_after: None, date: None, simulated: false };
-    Exchange { reply: Ok(reply), latency: Duration::ZERO }
+    Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }
 }
 
 fn hear_aml(exchange: &Exchange) -> Heard {
+    hear_at(exchange, None, None)
+}
+
+/// Reads it with the user's pointers to a charge and a balance.
+fn hear_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Heard {
     let catalogue = Catalogue::built_in();
-    hear(exchange, &catalogue.get("aml-screening").unwrap().answer, UNIX_EPOCH)
+    let answer = &catalogue.get("aml-screening").unwrap().answer;
+    let spec = ReplySpec { answer, charge_pointer, remaining_pointer, price: Credits(5) };
+    hear(exchange, &spec, UNIX_EPOCH)
 }
 
 fn outcome_of(status: u16, body: &str) -> Outcome {
@@ -30,20 +37,114 @@ fn both_envelopes_are_answers_and_state_their_charge() {
 }
 
 #[test]
-fn a_2xx_that_is_no_known_envelope_proves_nothing() {
-    for body in ["", "<html>sign in</html>", "[]", "{}", r#"{"success": true}"#, r#"{"results": null}"#, r#"{"resul"#] {
-        assert_eq!(outcome_of(200, body), Outcome::Unknown, "{body}");
+fn a_complete_2xx_without_content_is_repeated_before_it_counts() {
+    let foreign = r#"{"message": "ok", "code": 0}"#;
+    for body in ["", "<html>sign in</html>", r#"{"resul"#, r#"{"results": NaN}"#, "[]", "{}", "7", foreign] {
+        assert_eq!(outcome_of(200, body), Outcome::Unreadable, "{body}");
+    }
+    assert_eq!(outcome_of(200, r#"{"results": null}"#), Outcome::Unreadable);
+    for body in [r#"{"success": false}"#, r#"{"error": "x"}"#, r#"{"success": "no", "results": null}"#] {
+        assert_eq!(outcome_of(200, body), Outcome::Unconvincing, "{body}");
     }
 }
 
 #[test]
-fn a_202_is_pending_unless_it_names_a_service_job() {
-    assert_eq!(outcome_of(202, r#"{"status": "pending"}"#), Outcome::Pending);
-    assert_eq!(outcome_of(200, r#"{"status": "pending"}"#), Outcome::Pending);
-    assert_eq!(outcome_of(202, r#"{"status": "pending", "results": {"match": []}}"#), Outcome::Pending);
-    assert_eq!(outcome_of(202, r#"{"results": {"match": []}}"#), Outcome::Pending, "a 202 is never an answer");
-    assert_eq!(outcome_of(202, r#"{"status": "pending", "jobId": "j"}"#), Outcome::Unknown);
+fn a_2xx_without_content_that_states_more_than_is_held_is_booked_at_once() {
+    let answered = Outcome::Answered { stated: Some(Credits(6)) };
+    assert_eq!(outcome_of(200, r#"{"success": false, "creditsUsed": 6}"#), answered);
+    assert_eq!(outcome_of(200, r#"{"success": false, "creditsUsed": 5}"#), Outcome::Unconvincing);
+}
+
+#[test]
+fn an_object_that_calls_itself_a_success_is_an_answer_wherever_its_content_is() {
+    for body in [r#"{"success": true}"#, r#"{"success": true, "found": false}"#, r#"{"success": true, "jobId": "j"}"#] {
+        assert_eq!(outcome_of(200, body), Outcome::Answered { stated: None }, "{body}");
+    }
+}
+
+#[test]
+fn text_in_another_encoding_is_an_answer_and_says_so() {
+    let body = b"{\"results\": {\"match\": [], \"name\": \"Andr\xe9\"}}";
+    let reply = Reply { status: 200, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
+    let heard = hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
+    assert_eq!(heard.outcome, Outcome::Answered { stated: None });
+    assert!(heard.answer.unwrap().wrong_encoding);
+    let body = r#"{"results": {"match": [], "name": "Li \ud83d"}}"#;
+    assert_eq!(outcome_of(200, body), Outcome::Answered { stated: None });
+}
+
+#[test]
+fn a_202_is_pending_with_a_job_or_without() {
+    let pending = Outcome::Pending { stated: None };
+    assert_eq!(outcome_of(202, r#"{"status": "pending"}"#), pending);
+    assert_eq!(outcome_of(200, r#"{"status": "pending"}"#), pending);
+    assert_eq!(outcome_of(202, r#"{"status": "pending", "results": {"match": []}}"#), pending);
+    assert_eq!(outcome_of(202, r#"{"results": {"match": []}}"#), pending, "a 202 is never an answer");
+    assert_eq!(outcome_of(202, r#"{"status": "pending", "jobId": "j"}"#), pending);
+    for status in [200, 202] {
+        let charged = outcome_of(status, r#"{"status": "pending", "creditsUsed": 50}"#);
+        assert_eq!(charged, Outcome::Pending { stated: Some(Credits(50)) }, "{status}: its charge is heard");
+    }
     assert_eq!(outcome_of(202, "<html>"), Outcome::Unknown);
+}
+
+#[test]
+fn a_charge_is_heard_wherever_it_is_stated_and_however_it_is_written() {
+    for (body, credits) in [
+        (r#"{"data": {}, "meta": {"credits_spent": 7}}"#, 7),
+        (r#"{"results": {}, "creditsUsed": 7.0}"#, 7),
+        (r#"{"results": {}, "creditsUsed": "7.00"}"#, 7),
+        (r#"{"results": {}, "creditsUsed": 7.5}"#, 8),
+        (r#"{"data": {}, "creditsUsed": 7, "meta": {"credits_spent": 11}}"#, 11),
+        (r#"{"results": {}, "creditsUsed": 0}"#, 0),
+        (r#"{"results": {}, "creditsUsed": 500}"#, 500),
+    ] {
+        let heard = hear_aml(&reply(200, body));
+        assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(credits)) }, "{body}");
+        assert_eq!(heard.unreadable_amount, None, "{body}");
+    }
+    let heard = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "992.5"}"#));
+    assert_eq!(heard.remaining, Some(Credits(992)));
+}
+
+#[test]
+fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
+    let body =
+        r#"{"results": {}, "bill": 9, "left": 7, "creditsUsed": {"amount": 1}, "remainingCredits": "unlimited"}"#;
+    let heard = hear_at(&reply(200, body), Some("/bill"), Some("/left"));
+    assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(9)) });
+    assert_eq!((heard.remaining, heard.unreadable_amount), (Some(Credits(7)), None), "the known places are not read");
+    for pointer in ["", "/elsewhere"] {
+        let heard = hear_at(&reply(200, body), Some(pointer), Some(pointer));
+        assert_eq!(heard.outcome, Outcome::Answered { stated: None }, "`{pointer}`");
+        assert_eq!((heard.remaining, heard.unreadable_amount), (None, None), "`{pointer}`");
+    }
+    let heard = hear_at(&reply(200, body), Some("/creditsUsed/amount"), None);
+    assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(1)) });
+    assert_eq!(heard.unreadable_amount.as_deref(), Some("unlimited"), "the other amount is read as before");
+}
+
+#[test]
+fn an_amount_that_cannot_be_one_is_not_booked_and_is_told() {
+    for found in ["-1", "\"seven\"", "501", "18446744073709551615", "[7]", "1e23"] {
+        let heard = hear_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
+        assert_eq!(heard.outcome, Outcome::Answered { stated: None }, "{found}");
+        assert!(heard.unreadable_amount.is_some(), "{found}");
+    }
+    let heard = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "plenty"}"#));
+    assert_eq!((heard.remaining, heard.unreadable_amount.as_deref()), (None, Some("plenty")));
+}
+
+#[test]
+fn a_charge_stated_with_any_refusal_is_a_charge() {
+    for status in [302, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503] {
+        let stated = Outcome::ChargedRefusal { stated: Some(Credits(2)) };
+        assert_eq!(outcome_of(status, r#"{"error": {"code": "NO_MATCH"}, "creditsUsed": 2}"#), stated, "{status}");
+        let unclear = Outcome::ChargedRefusal { stated: None };
+        assert_eq!(outcome_of(status, r#"{"creditsUsed": "some"}"#), unclear, "{status}");
+        let free = outcome_of(status, r#"{"creditsUsed": 0}"#);
+        assert!(!matches!(free, Outcome::ChargedRefusal { .. }), "{status}: {free:?}");
+    }
 }
 
 #[test]
@@ -79,14 +180,13 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
     let body = r#"{"error": {"code": "ASYNC_FALLBACK_REQUIRES_WEBHOOK"}, "creditsUsed": 0}"#;
     assert_eq!(outcome_of(503, body), Outcome::Uncharged);
     assert_eq!(outcome_of(409, body), Outcome::Unknown);
-    assert_eq!(outcome_of(503, r#"{"creditsUsed": 1}"#), Outcome::Unknown);
 }
 
 #[test]
 fn a_body_that_was_cut_is_unknown_after_a_2xx_and_leaves_a_refusal_what_it_is() {
     let cut = |status| {
         let reply = Reply { status, body: None, retry_after: None, date: None, simulated: false };
-        hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO }).outcome
+        hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
     };
     assert_eq!(cut(200), Outcome::Unknown);
     assert_eq!(cut(400), Outcome::Refused);
@@ -94,7 +194,8 @@ fn a_body_that_was_cut_is_unknown_after_a_2xx_and_leaves_a_refusal_what_it_is() 
 
 #[test]
 fn only_a_connect_failure_proves_that_nothing_left() {
-    let broken = |fault| hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO }).outcome;
+    let broken =
+        |fault| hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() }).outcome;
     assert_eq!(broken(TransportFault::NotWritten("refused".into())), Outcome::NotWritten);
     assert_eq!(broken(TransportFault::Unknown("reset".into())), Outcome::Unknown);
 }

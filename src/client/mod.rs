@@ -3,17 +3,22 @@
 //! subject's data again behind the ledger's back.
 
 mod balance;
+mod connect_gate;
 mod delays;
 mod heard;
+mod json_body;
 mod retry_after;
+mod room;
 mod service;
 mod transport;
 
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
 pub use delays::Delays;
-pub use heard::{Heard, PushBack, hear};
+pub use heard::{Heard, PushBack, ReplySpec, calls_itself_a_failure, hear};
+pub use json_body::{JsonBody, json_body};
 pub use retry_after::{RetryAfter, retry_after};
-pub use service::{Auth, Client, ClientError, Settings, check_url};
+pub use room::Room;
+pub use service::{Auth, Client, ClientError, Settings, check_url, origin_of};
 pub use transport::{Exchange, InProcess, InProcessRequest, Reply, TransportFault};
 
 use crate::model::key::fingerprint;

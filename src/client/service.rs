@@ -3,6 +3,8 @@
 
 use super::{
     ApiKey,
+    connect_gate::{ConnectGate, paid},
+    room::Rooms,
     transport::{Exchange, InProcess, Patience, Transport, words},
 };
 use crate::model::{Permit, Receipt};
@@ -59,6 +61,7 @@ pub struct Client {
     transport: Transport,
     base: String,
     headers: HeaderMap,
+    gate: ConnectGate,
 }
 
 /// Whether a URL may be the service's: https, or http to this machine, and nothing secret in it.
@@ -81,11 +84,22 @@ impl Client {
     fn patient(settings: &Settings, patience: Patience) -> Result<Client, ClientError> {
         let url = checked_url(&settings.url)?;
         let base = url.as_str().trim_end_matches('/').to_owned();
+        let gate = ConnectGate::default();
         let transport = match &settings.in_process {
             Some(service) => Transport::InProcess(service.clone()),
-            None => Transport::Http { http: http(settings, patience)?, patience },
+            None => {
+                let http = http(settings, patience, &gate)?;
+                Transport::Http { http, patience, rooms: Rooms::new(settings.in_flight) }
+            }
         };
-        Ok(Client { transport, base, headers: headers(settings)? })
+        Ok(Client { transport, base, headers: headers(settings)?, gate })
+    }
+
+    /// The same client, which writes on a new connection only where `allowed` says so once it stands: connecting may take
+    /// long, and the machine may sleep in it.
+    pub fn writing_only_if(self, allowed: impl Fn() -> bool + Send + Sync + 'static) -> Client {
+        self.gate.set(allowed);
+        self
     }
 
     /// Sends an armed request. The one way in which anything paid for leaves the machine.
@@ -95,7 +109,7 @@ impl Client {
         let key = HeaderValue::from_str(&receipt.key().to_string()).expect("a UUID is letters, digits and hyphens");
         headers.insert(IDEMPOTENCY_KEY, key);
         let url = format!("{}{}", self.base, receipt.path());
-        self.transport.exchange(Method::POST, url, headers, receipt.into_body()).await
+        paid(self.transport.exchange(Method::POST, url, headers, receipt.into_body())).await
     }
 
     /// Reads a path that costs nothing.
@@ -105,7 +119,7 @@ impl Client {
 }
 
 /// The connection pool: no redirect, no retry of its own, no proxy that was not configured.
-fn http(settings: &Settings, patience: Patience) -> Result<reqwest::Client, ClientError> {
+fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<reqwest::Client, ClientError> {
     // A second installation in one process is refused and changes nothing.
     drop(rustls::crypto::ring::default_provider().install_default());
     let mut builder = reqwest::Client::builder()
@@ -113,6 +127,7 @@ fn http(settings: &Settings, patience: Patience) -> Result<reqwest::Client, Clie
         .retry(reqwest::retry::never())
         .no_proxy()
         .connect_timeout(patience.connect)
+        .connector_layer(gate.clone())
         .tcp_nodelay(true)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
@@ -145,6 +160,14 @@ fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
     let mut value = HeaderValue::from_str(&value).map_err(|_| ClientError::Key)?;
     value.set_sensitive(true);
     Ok(HeaderMap::from_iter([(name, value)]))
+}
+
+/// Scheme, host and port of a URL in one form: in lower case, with the port written out, without a dot at the end of the host.
+pub fn origin_of(text: &str) -> String {
+    let Ok(url) = text.parse::<Url>() else { return text.to_ascii_lowercase() };
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+    let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{host}{port}", url.scheme())
 }
 
 /// The service's URL: https, or http to the loopback; no query, no fragment, no user in it.

@@ -1,7 +1,10 @@
 //! One HTTP exchange, over the network or with a service in this process: the only place that puts bytes on the wire. It
 //! reads a reply whole or not at all, and tells a failure before the first byte from all others.
 
-use super::ApiKey;
+use super::{
+    ApiKey,
+    room::{Room, Rooms},
+};
 use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
@@ -34,7 +37,7 @@ impl Default for Patience {
 }
 
 /// A body is at most this long.
-const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Why no reply came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct Reply {
 pub struct Exchange {
     pub reply: Result<Reply, TransportFault>,
     pub latency: Duration,
+    /// The memory that the body has, given back when the exchange is dropped.
+    pub room: Room,
 }
 
 /// A request for a service in this process.
@@ -96,7 +101,7 @@ impl fmt::Debug for InProcess {
 
 /// How messages travel.
 pub(super) enum Transport {
-    Http { http: reqwest::Client, patience: Patience },
+    Http { http: reqwest::Client, patience: Patience, rooms: Rooms },
     InProcess(InProcess),
 }
 
@@ -104,9 +109,11 @@ impl Transport {
     /// Sends one message and reads its reply.
     pub(super) async fn exchange(&self, method: Method, url: String, headers: HeaderMap, body: Vec<u8>) -> Exchange {
         let start = Instant::now();
+        let mut room = Room::default();
         let reply = match self {
-            Transport::Http { http, patience } => {
-                over_http(http.request(method, url).headers(headers).body(body), *patience).await
+            Transport::Http { http, patience, rooms } => {
+                room = rooms.room();
+                over_http(http.request(method, url).headers(headers).body(body), *patience, &mut room).await
             }
             Transport::InProcess(service) => {
                 let mut request = InProcessRequest::new(body);
@@ -121,20 +128,25 @@ impl Transport {
                 }
             }
         };
-        Exchange { reply, latency: start.elapsed() }
+        Exchange { reply, latency: start.elapsed(), room }
     }
 }
 
-async fn over_http(request: reqwest::RequestBuilder, patience: Patience) -> Result<Reply, TransportFault> {
+async fn over_http(
+    request: reqwest::RequestBuilder,
+    patience: Patience,
+    room: &mut Room,
+) -> Result<Reply, TransportFault> {
     let deadline = Instant::now() + patience.total;
     match tokio::time::timeout_at(deadline, request.send()).await {
         Ok(Ok(response)) => {
             let reply = head(response.status().as_u16(), response.headers());
+            room.expect(response.content_length());
             let chunks = stream::unfold(response, async |mut response| {
                 let chunk = response.chunk().await.transpose()?;
                 Some((chunk, response))
             });
-            Ok(Reply { body: whole_body(chunks, deadline, patience.idle).await, ..reply })
+            Ok(Reply { body: whole_body(chunks, deadline, patience.idle, room).await, ..reply })
         }
         Ok(Err(error)) => Err(fault(&error)),
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
@@ -160,11 +172,13 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), simulated }
 }
 
-/// The whole body, or nothing where it was cut, stalled, too long or not over by the deadline.
+/// The whole body, or nothing where it was cut, stalled, too long, or not there by the deadline. A body that finds no room
+/// waits for it until the deadline: then it counts as cut, so the request is in doubt and is sent again later.
 async fn whole_body<C: AsRef<[u8]>, E>(
     chunks: impl Stream<Item = Result<C, E>>,
     deadline: Instant,
     idle: Duration,
+    room: &mut Room,
 ) -> Option<Vec<u8>> {
     let mut chunks = std::pin::pin!(chunks);
     let mut body = Vec::new();
@@ -172,9 +186,17 @@ async fn whole_body<C: AsRef<[u8]>, E>(
         let due = deadline.min(Instant::now() + idle);
         match tokio::time::timeout_at(due, chunks.next()).await {
             Ok(Some(Ok(chunk))) if body.len() + chunk.as_ref().len() <= RESPONSE_BYTES_MAX => {
+                let bytes = body.len() + chunk.as_ref().len();
+                let granted = tokio::time::timeout_at(deadline, room.grow_to(bytes)).await.ok()?;
+                // Never more than was granted, as doubling by itself would take.
+                body.reserve_exact(granted.saturating_sub(body.len()));
                 body.extend_from_slice(chunk.as_ref());
             }
-            Ok(None) => return Some(body),
+            Ok(None) => {
+                body.shrink_to_fit();
+                room.shrink_to(body.len());
+                return Some(body);
+            }
             Ok(Some(_)) | Err(_) => return None,
         }
     }
@@ -249,7 +271,7 @@ mod tests {
             tokio::time::sleep(every).await;
             Ok::<_, ()>(b"x")
         });
-        (whole_body(chunks, start + PATIENCE.total, PATIENCE.idle).await, start.elapsed())
+        (whole_body(chunks, start + PATIENCE.total, PATIENCE.idle, &mut Room::default()).await, start.elapsed())
     }
 
     #[tokio::test(start_paused = true)]
@@ -269,7 +291,7 @@ mod tests {
     async fn a_body_is_kept_up_to_the_limit_and_not_one_byte_beyond() {
         let of = async |bytes: usize| {
             let chunks = stream::iter([Ok::<_, ()>(vec![0; bytes - 1]), Ok(vec![0; 1])]);
-            whole_body(chunks, Instant::now() + PATIENCE.total, PATIENCE.idle).await
+            whole_body(chunks, Instant::now() + PATIENCE.total, PATIENCE.idle, &mut Room::default()).await
         };
         assert_eq!(of(RESPONSE_BYTES_MAX).await.map(|body| body.len()), Some(RESPONSE_BYTES_MAX));
         assert_eq!(of(RESPONSE_BYTES_MAX + 1).await, None);

@@ -7,7 +7,7 @@ use crate::model::{
     budget::{Allowance, Refusal},
     clock::{APART_MAX_US, are_apart},
     planted::{Bug, planted},
-    state::{Event, Hold, IllegalMove, KeyAge, Move, Standing, State, next},
+    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State, next},
 };
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
@@ -15,16 +15,22 @@ use sha2::{Digest, Sha256};
 /// Nothing in doubt is sent again in the last two hours of its key's life.
 const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
 
+/// A request is kept back at a service's word for a day at most.
+const NOT_BEFORE_MAX_US: i64 = 24 * 3_600 * 1_000_000;
+
 /// What arming a request needs to know.
 #[derive(Debug, Clone)]
 pub struct ArmOrder {
     pub mode: Mode,
     pub request: RequestId,
+    /// The catalogue name of its check.
+    pub check: String,
+    /// The price table's price.
     pub price: Credits,
     pub allowance: Allowance,
     /// Fingerprint of the API key in use.
     pub scope: String,
-    /// The route in use; a request in doubt keeps the one it was sent to.
+    /// The route in use; a request in doubt keeps the one it was sent to, unless that route was never there.
     pub path: String,
     pub key_life_hours: u32,
     pub now_us: i64,
@@ -39,6 +45,8 @@ pub enum Armed {
     Refused(Refusal),
     /// Its key's life is over: a person decides.
     Quarantined,
+    /// The service asked not to repeat it before this moment; nothing was changed.
+    NotBefore(i64),
     /// It may not be sent now, for this reason; nothing was changed.
     Withheld(IllegalMove),
 }
@@ -53,6 +61,7 @@ pub(super) struct RequestRow {
     pub(super) refusals_in_row: u32,
     first_armed_at: Option<i64>,
     first_armed_at_server: Option<i64>,
+    not_before: Option<i64>,
     scope: Option<String>,
     path: Option<String>,
 }
@@ -62,22 +71,39 @@ impl RequestRow {
         self.key.unwrap_or(self.content)
     }
 
-    /// The age of the key of an attempted request. While the two clocks are too far apart nobody can say; once they agree,
-    /// the one that makes the key older counts, whichever was wrong when it was first sent. A key of the future is of no
-    /// known age: a person decides.
+    /// Nothing of this request is in doubt, and its key is so old that the service has forgotten it by either clock: its life
+    /// begins anew.
+    fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
+        let forgotten_us = i64::from(order.key_life_hours) * 3_600 * 1_000_000 + LIFE_MARGIN_US;
+        let age = |now: i64, first: i64| now.saturating_sub(first) > forgotten_us;
+        let here = self.first_armed_at.is_some_and(|first| age(order.now_us, first));
+        let there = match (self.first_armed_at_server, server_offset_us) {
+            (Some(first), Some(offset)) => age(order.now_us.saturating_add(offset), first),
+            _ => here,
+        };
+        self.standing.unproven == 0 && here && there
+    }
+
+    /// The age of the key of an attempted request, by this machine's clock and by the service's. Where the clocks are too
+    /// far apart to be the same clock and their ages differ in verdict, nobody can say.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
-        if server_offset_us.is_some_and(are_apart) {
-            return KeyAge::Disputed;
-        }
         let age_here = now_us.saturating_sub(first_armed_at);
         let age_there = match (self.first_armed_at_server, server_offset_us) {
-            (Some(first), Some(offset)) => (now_us + offset).saturating_sub(first),
+            (Some(first), Some(offset)) => now_us.saturating_add(offset).saturating_sub(first),
             _ => age_here,
         };
         let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
-        match age_here.max(age_there) {
-            age if (-APART_MAX_US..life_us).contains(&age) => KeyAge::Alive,
+        // A key of the future is of no known age.
+        let is_future = |age: i64| age < -APART_MAX_US;
+        let is_alive = |age: i64| (-APART_MAX_US..life_us).contains(&age);
+        match (is_alive(age_here), is_alive(age_there)) {
+            _ if planted(Bug::DisputedAlways) && server_offset_us.is_some_and(are_apart) => KeyAge::Disputed,
+            (true, true) => KeyAge::Alive,
+            // Our clock was ahead when the key was made, and was set right: the service's tells its age.
+            (false, true) if is_future(age_here) && !server_offset_us.is_some_and(are_apart) => KeyAge::Alive,
+            (false, false) => KeyAge::Over,
+            _ if server_offset_us.is_some_and(are_apart) => KeyAge::Disputed,
             _ => KeyAge::Over,
         }
     }
@@ -105,17 +131,30 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
         }
         Err(withheld) => return Ok(Armed::Withheld(withheld)),
     };
+    // One that another clock wrote is not believed.
+    let not_before =
+        row.not_before.filter(|until| (0..NOT_BEFORE_MAX_US).contains(&until.saturating_sub(order.now_us)));
+    if let Some(until_us) = not_before {
+        return Ok(Armed::NotBefore(until_us));
+    }
     let first = row.standing.state == State::Planned;
+    let price = store.sums.price_to_hold(&order.check, order.price);
     // A request in doubt holds its price already; of a price that rose meanwhile the rest.
-    let price = if first { order.price } else { order.price.max(row.standing.price) };
+    let price = if first { price } else { price.max(row.standing.price) };
     let more = price.saturating_sub(row.standing.held);
     if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
         return Ok(Armed::Refused(refusal));
     }
     row.standing.price = price;
     moved(store, &row, &step, None)?;
-    note_attempt(store, &row, order, first)?;
-    let path = if first { order.path.clone() } else { row.path.clone().unwrap_or_else(|| order.path.clone()) };
+    let path = match &row.path {
+        Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path.clone(),
+        _ => order.path.clone(),
+    };
+    if first && row.is_forgotten(order, offset_us) {
+        (row.first_armed_at, row.first_armed_at_server) = (None, None);
+    }
+    note_attempt(store, &row, order, &path, first)?;
     let mut body = body(store, row.id)?;
     if planted(Bug::BodyOfRepeat) && !first {
         body.splice(1..1, *br#""repeat":true,"#);
@@ -123,7 +162,13 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     Ok(Armed::Ready(Receipt::issue(order.request, row.attempts.saturating_add(1), row.key(), path, body)))
 }
 
-fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bool) -> Result<(), LedgerError> {
+fn note_attempt(
+    store: &mut Store,
+    row: &RequestRow,
+    order: &ArmOrder,
+    path: &str,
+    first: bool,
+) -> Result<(), LedgerError> {
     store.sums.attempts += 1;
     let number = row.attempts.saturating_add(1);
     if first {
@@ -131,20 +176,34 @@ fn note_attempt(store: &mut Store, row: &RequestRow, order: &ArmOrder, first: bo
         store
             .conn
             .prepare_cached(
-                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = coalesce(first_armed_at, ?4),
-                 first_armed_at_server = coalesce(first_armed_at_server, ?5),
+                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = ?4, first_armed_at_server = ?5,
                  scope = ?6, path = ?7 WHERE id = ?1",
             )?
-            .execute(params![row.id, number, order.price.0 as i64, order.now_us, server, order.scope, order.path])?;
+            .execute(params![
+                row.id,
+                number,
+                row.standing.price.0 as i64,
+                row.first_armed_at.unwrap_or(order.now_us),
+                row.first_armed_at_server.or(server),
+                order.scope,
+                path
+            ])?;
     } else {
-        let sql = "UPDATE request SET attempts = ?2, price = ?3 WHERE id = ?1";
-        store.conn.prepare_cached(sql)?.execute(params![row.id, number, row.standing.price.0 as i64])?;
+        let sql = "UPDATE request SET attempts = ?2, price = ?3, path = ?4 WHERE id = ?1";
+        store.conn.prepare_cached(sql)?.execute(params![row.id, number, row.standing.price.0 as i64, path])?;
     }
     store
         .conn
         .prepare_cached("INSERT INTO attempt (request, number, generation, armed_at) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![row.id, number, row.standing.generation, order.now_us])?;
     Ok(())
+}
+
+/// Whether every attempt under this key met a 404, a 405 or a redirect: then it may go where the route is now.
+fn met_no_route(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
+    let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND number <= ?3 AND outcome IS NOT ?4";
+    let values = params![row.id, row.standing.generation, row.attempts, Outcome::Misrouted.as_str()];
+    Ok(!store.conn.prepare_cached(sql)?.exists(values)?)
 }
 
 /// The exact bytes of a request, held against the digest made when they were taken.
@@ -171,7 +230,8 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
         .conn
         .prepare_cached(
             "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, content, key, attempts,
-             first_armed_at, first_armed_at_server, scope, path, refusals_in_row FROM request WHERE id = ?1",
+             first_armed_at, first_armed_at_server, scope, path, refusals_in_row, unclear, not_before
+             FROM request WHERE id = ?1",
         )?
         .query_row([request.0], |row| {
             let state = State::from_code(row.get(0)?).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, 0))?;
@@ -184,8 +244,10 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
                     unproven: row.get(1)?,
                     generation: row.get(2)?,
                     cached_refusals: row.get(3)?,
+                    unclear: row.get(15)?,
                     held: credits(4)?,
                     price: credits(5)?,
+                    least: credits(5)?,
                     possibly_charged: row.get(6)?,
                 },
                 content: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,
@@ -196,6 +258,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
                 scope: row.get(12)?,
                 path: row.get(13)?,
                 refusals_in_row: row.get(14)?,
+                not_before: row.get(16)?,
             })
         })
         .optional()?;
@@ -213,6 +276,7 @@ pub(super) fn moved(
     let held = match step.hold {
         Hold::Keep => standing.held,
         Hold::Take => standing.price,
+        Hold::Raise(so_far) => so_far,
         Hold::Release | Hold::Charge(_) => Credits::ZERO,
     };
     let charge = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
@@ -235,14 +299,18 @@ pub(super) fn moved(
             charge.0 as i64,
             step.possibly_charged
         ])?;
+    if let Hold::Raise(so_far) = step.hold {
+        let sql = "UPDATE request SET price = ?2 WHERE id = ?1";
+        store.conn.prepare_cached(sql)?.execute(params![row.id, so_far.0 as i64])?;
+    }
     if step.next_generation {
         let key = key.ok_or_else(|| LedgerError::Damaged("a new generation came without its key".to_owned()))?;
         store
             .conn
             .prepare_cached(
                 "UPDATE request SET generation = generation + 1, cached_refusals = cached_refusals + ?2,
-                 refusals_in_row = 0, first_armed_at = NULL, first_armed_at_server = NULL, scope = NULL, failure = NULL,
-                 key = ?3 WHERE id = ?1",
+                 refusals_in_row = 0, unclear = 0, not_before = NULL, first_armed_at = NULL,
+                 first_armed_at_server = NULL, scope = NULL, failure = NULL, key = ?3 WHERE id = ?1",
             )?
             .execute(params![row.id, step.cached_refusal, key.as_bytes()])?;
     }

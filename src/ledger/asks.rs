@@ -9,6 +9,7 @@ use super::{
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,
     planted::{Bug, planted},
+    reply_text::reply_text,
     state::State,
 };
 use rusqlite::Row;
@@ -175,7 +176,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
                 request_id: row.get(22)?,
                 verdict: Verdict::from_word(&row.get::<_, String>(15)?).ok_or_else(|| damaged("verdict"))?,
                 finding: row.get(16)?,
-                body: String::from_utf8(body).map_err(|_| damaged("answer"))?,
+                body: reply_text(&body).0.into_owned(),
             })
         }
     };

@@ -27,6 +27,17 @@ pub struct SourceView {
     pub ends: Vec<SplitEnd>,
 }
 
+/// A failed request that is proven uncharged, as far as its replies tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retryable {
+    pub request: RequestId,
+    /// The catalogue name of its check.
+    pub sold: String,
+    pub failure: Failure,
+    /// When its last attempt ended, in microseconds since 1970, where one was made.
+    pub refused_at_us: Option<i64>,
+}
+
 /// How many asks of a check stand where, and what they cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -36,6 +47,27 @@ pub struct Counts {
     pub skipped: u64,
     pub credits: Credits,
     pub by_verdict: BTreeMap<String, u64>,
+}
+
+/// Requests that were sent before and wait to be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentBefore {
+    /// In doubt, pending or, where it is proven uncharged, planned.
+    pub state: State,
+    /// Its last replies refused it for credits or rate, or asked for a pause.
+    pub is_refused: bool,
+}
+
+/// A place in the order in which requests are sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub attempts: u32,
+    pub request: RequestId,
+}
+
+impl Place {
+    /// Before all requests.
+    pub const START: Place = Place { attempts: 0, request: RequestId(0) };
 }
 
 impl Reading {
@@ -143,11 +175,49 @@ impl Reading {
         after: RequestId,
         count: usize,
     ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        // The state stands in the text: bound, SQLite would plan the statement anew for each state, to learn whether its
+        self.requests("true", state, after, count)
+    }
+
+    /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their check.
+    pub fn new_requests(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
+        self.requests("attempts = 0", State::Planned, after, count)
+    }
+
+    /// Requests that were sent before, those with the fewest attempts first, after the place `after`: one that fails again
+    /// and again comes behind all others of its kind.
+    pub fn sent_before(
+        &self,
+        sent: SentBefore,
+        after: Place,
+        count: usize,
+    ) -> Result<Vec<(Place, String)>, LedgerError> {
+        let sql = format!(
+            "SELECT attempts, id, sold FROM request INDEXED BY request_sent_before
+             WHERE state = {} AND state <> 10 AND attempts > 0 AND (refusals_in_row > 0) = {}
+             AND (attempts, id) > (?1, ?2) ORDER BY attempts, id LIMIT ?3",
+            sent.state.code(),
+            sent.is_refused
+        );
+        let mut select = self.conn.prepare_cached(&sql)?;
+        let found = select.query_map(params![after.attempts, after.request.0, count as i64], |row| {
+            Ok((Place { attempts: row.get(0)?, request: RequestId(row.get(1)?) }, row.get(2)?))
+        })?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    fn requests(
+        &self,
+        condition: &str,
+        state: State,
+        after: RequestId,
+        count: usize,
+    ) -> Result<Vec<(RequestId, String)>, LedgerError> {
+        // The state is part of the text: bound, SQLite would plan the statement anew for each state, to learn whether its
         // partial index serves.
         let state = state.code();
         let sql = format!(
-            "SELECT id, sold FROM request WHERE state = {state} AND state <> 10 AND id > ?1 ORDER BY id LIMIT ?2"
+            "SELECT id, sold FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
+             ORDER BY id LIMIT ?2"
         );
         let mut select = self.conn.prepare_cached(&sql)?;
         let found =
@@ -175,17 +245,18 @@ impl Reading {
         Ok(self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
-    /// Failed requests after `after` that are proven uncharged: each with the catalogue name of its check, and its failure.
-    pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String, Failure)>, LedgerError> {
-        let sql = "SELECT id, sold, failure FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1
-                   ORDER BY id LIMIT ?2";
+    /// Failed requests after `after` that are proven uncharged.
+    pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<Retryable>, LedgerError> {
+        let sql = "SELECT id, sold, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
+                                              WHERE attempt.request = request.id)
+                   FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1 ORDER BY id LIMIT ?2";
         let mut select = self.conn.prepare_cached(sql)?;
         let found = select.query_map(params![after.0, count as i64], |row| {
-            Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?))
+            Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
         })?;
-        let read = |one: Result<(RequestId, String, String), rusqlite::Error>| {
-            let (id, sold, failure) = one?;
-            Ok((id, sold, failure_of(&failure)?))
+        let read = |one: Result<(RequestId, String, String, Option<i64>), rusqlite::Error>| {
+            let (request, sold, failure, refused_at_us) = one?;
+            Ok(Retryable { request, sold, failure: failure_of(&failure)?, refused_at_us })
         };
         found.map(read).collect()
     }

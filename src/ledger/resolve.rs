@@ -1,12 +1,12 @@
-//! Quarantined requests and what a person decides about them. Who, when and why are recorded with the move, in one
-//! transaction.
+//! What a person decides about requests: those that may have been charged and have no answer, and charges that were booked
+//! wrongly. Who, when and why are recorded with the change, in one transaction.
 
-use super::{Ledger, LedgerError, Reading, settle::take_event};
+use super::{Ledger, LedgerError, Reading, arm::request_row, settle::take_event, store::Store};
 use crate::model::{
     Credits, Failure, FailureCode, IdempotencyKey, RequestId, Stage,
     state::{Event, State},
 };
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 /// What a person decides about a request that may have been charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,12 @@ impl Decision {
     }
 }
 
-/// A request that waits for a decision.
+/// A request that waits for a decision, or may be decided about.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Quarantined {
     pub request: RequestId,
+    /// Quarantined, in doubt or repeating.
+    pub state: State,
     /// The check in the catalogue.
     pub sold: String,
     pub held: Credits,
@@ -42,49 +44,130 @@ pub struct Quarantined {
     pub rows: Vec<(String, u64)>,
 }
 
+/// A decision as it is recorded.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    pub reason: String,
+    pub decided_by: String,
+    pub now_us: i64,
+}
+
+/// What came of correcting a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// The charge that was booked before.
+    Corrected { before: Credits },
+    /// The ledger has no such request.
+    Unknown,
+    /// The request has no final charge yet.
+    NotSettled(State),
+}
+
 impl Ledger {
-    /// Records a decision and moves the request. `next_key` is the key of the next generation.
+    /// Records a decision and moves the request; one in doubt is quarantined by it first. `next_key` is the key of the next
+    /// generation, where the decision makes one.
     pub async fn decide(
         &self,
         request: RequestId,
         decision: Decision,
-        next_key: IdempotencyKey,
-        reason: String,
-        decided_by: String,
-        now_us: i64,
+        next_key: Option<IdempotencyKey>,
+        decided: Decided,
     ) -> Result<State, LedgerError> {
         let (event, failure) = match decision {
             Decision::SendAgain => (Event::SendAgain, None),
             Decision::WriteOff => {
-                let message = format!("written off by {decided_by}: {reason}");
+                let message = format!("written off by {}: {}", decided.decided_by, decided.reason);
                 (Event::WriteOff, Some(Failure { stage: Stage::Resolve, code: FailureCode::WrittenOff, message }))
             }
         };
-        let decided = self
+        let moved = self
             .write(move |store| {
-                let moved = take_event(store, request, event, Some(next_key), failure.as_ref())?;
+                let state = request_row(store, request)?.standing.state;
+                if matches!(state, State::InDoubt | State::Repeating)
+                    && let Err(illegal) = take_event(store, request, Event::PutBeforePerson, None, None)?
+                {
+                    return Ok(Err(illegal));
+                }
+                let moved = take_event(store, request, event, next_key, failure.as_ref())?;
                 if moved.is_ok() {
-                    store.conn.execute(
-                        "INSERT INTO decision (request, decision, reason, decided_by, decided_at)
-                         VALUES (?1, ?2, ?3, ?4, ?5)",
-                        params![request.0, decision.as_str(), reason, decided_by, now_us],
-                    )?;
+                    note_decision(store, request, decision.as_str(), &decided, None)?;
                 }
                 Ok(moved)
             })
             .await?;
-        Ok(decided?)
+        Ok(moved?)
     }
+
+    /// Books another charge for a settled request: its row, the sums and the decision change together.
+    pub async fn correct_charge(
+        &self,
+        request: RequestId,
+        charge: Credits,
+        decided: Decided,
+    ) -> Result<Correction, LedgerError> {
+        self.write(move |store| {
+            let sql = "SELECT state, charged FROM request WHERE id = ?1";
+            let found = store.conn.query_row(sql, [request.0], |row| {
+                Ok((State::from_code(row.get(0)?), Credits(row.get::<_, i64>(1)?.unsigned_abs())))
+            });
+            let (state, before) = match found.optional()? {
+                None | Some((None, _)) => return Ok(Correction::Unknown),
+                Some((Some(state), before)) => (state, before),
+            };
+            if !state.is_settled() {
+                return Ok(Correction::NotSettled(state));
+            }
+            // A person's word that nothing was taken is the proof that was missing: a failure may be asked for again then.
+            let sql = "UPDATE request SET charged = ?2,
+                          possibly_charged = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE possibly_charged END,
+                          unproven = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE unproven END
+                       WHERE id = ?1";
+            store.conn.execute(sql, params![request.0, charge.0 as i64, State::Failed.code()])?;
+            let account = &mut store.sums.account;
+            account.charged = account.charged.saturating_sub(before) + charge;
+            store.sums.correct_price(request, charge);
+            note_decision(store, request, "charge", &decided, Some((before, charge)))?;
+            Ok(Correction::Corrected { before })
+        })
+        .await
+    }
+}
+
+fn note_decision(
+    store: &Store,
+    request: RequestId,
+    decision: &str,
+    decided: &Decided,
+    charged: Option<(Credits, Credits)>,
+) -> Result<(), LedgerError> {
+    let (before, after) = charged.map(|(before, after)| (before.0 as i64, after.0 as i64)).unzip();
+    store.conn.execute(
+        "INSERT INTO decision (request, decision, reason, decided_by, decided_at, charged_before, charged_after)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![request.0, decision, decided.reason, decided.decided_by, decided.now_us, before, after],
+    )?;
+    Ok(())
 }
 
 impl Reading {
     /// All quarantined requests, oldest first.
     pub fn quarantined(&self) -> Result<Vec<Quarantined>, LedgerError> {
-        let mut select = self.conn.prepare(
-            "SELECT id, sold, held, attempts, generation, first_armed_at, fields FROM request WHERE state = ?1
+        self.undecided(&[State::Quarantined])
+    }
+
+    /// The same, with the requests in doubt whose keys are still alive.
+    pub fn quarantined_or_in_doubt(&self) -> Result<Vec<Quarantined>, LedgerError> {
+        self.undecided(&[State::Armed, State::InDoubt, State::Repeating, State::Quarantined])
+    }
+
+    fn undecided(&self, states: &[State]) -> Result<Vec<Quarantined>, LedgerError> {
+        let codes: Vec<String> = states.iter().map(|state| state.code().to_string()).collect();
+        let mut select = self.conn.prepare(&format!(
+            "SELECT id, sold, held, attempts, generation, first_armed_at, fields, state FROM request WHERE state IN ({})
              ORDER BY first_armed_at",
-        )?;
-        let found = select.query_map([State::Quarantined.code()], |row| {
+            codes.join(", ")
+        ))?;
+        let found = select.query_map([], |row| {
             Ok(Quarantined {
                 request: RequestId(row.get(0)?),
                 sold: row.get(1)?,
@@ -93,14 +176,15 @@ impl Reading {
                 generation: row.get(4)?,
                 first_armed_at_us: row.get(5)?,
                 fields: row.get(6)?,
+                state: State::from_code(row.get(7)?).unwrap_or(State::Quarantined),
                 rows: Vec::new(),
             })
         })?;
-        let mut quarantined: Vec<Quarantined> = found.collect::<Result<_, _>>()?;
-        for one in &mut quarantined {
+        let mut undecided: Vec<Quarantined> = found.collect::<Result<_, _>>()?;
+        for one in &mut undecided {
             one.rows = self.rows_of(one.request)?;
         }
-        Ok(quarantined)
+        Ok(undecided)
     }
 
     /// Source and row number of each row that asks for a request.

@@ -1,4 +1,4 @@
--- The ledger, version 2. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger, version 3. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,
@@ -7,7 +7,11 @@ CREATE TABLE campaign (
     key_version INTEGER NOT NULL,
     key_secret  TEXT,              -- fingerprint
     created_at  INTEGER NOT NULL,
-    sums        TEXT NOT NULL      -- JSON: money and counts, kept in the same transactions as what they sum
+    sums        TEXT NOT NULL,     -- JSON: money and counts, kept in the same transactions as what they sum
+    run         INTEGER NOT NULL DEFAULT 1, -- each opening counts one up; a writer of an earlier run is refused
+    commits     INTEGER NOT NULL DEFAULT 1, -- so that commits that are lost with the log are missed
+    is_open     INTEGER NOT NULL DEFAULT 1, -- no run has closed it since it was opened
+    settings    TEXT               -- JSON: what `rescreen collect` needs to go by, as of the last run
 ) STRICT;
 
 -- Each check's name in the campaign, with the shape of its results, fixed when it is first used.
@@ -62,7 +66,8 @@ CREATE TABLE request (
     key              BLOB,                 -- the key of the present generation, where that is not 0
     generation       INTEGER NOT NULL DEFAULT 0,
     cached_refusals  INTEGER NOT NULL DEFAULT 0,
-    refusals_in_row  INTEGER NOT NULL DEFAULT 0, -- 402 and 429 one after the other under the present key
+    refusals_in_row  INTEGER NOT NULL DEFAULT 0, -- for credits or rate, one after the other under the present key
+    unclear          INTEGER NOT NULL DEFAULT 0, -- complete 2xx replies under the present key that were not answers
     state            INTEGER NOT NULL DEFAULT 0,
     unproven         INTEGER NOT NULL DEFAULT 0,
     attempts         INTEGER NOT NULL DEFAULT 0,
@@ -72,6 +77,7 @@ CREATE TABLE request (
     possibly_charged INTEGER NOT NULL DEFAULT 0,
     first_armed_at        INTEGER,         -- of the present generation, by this machine's clock
     first_armed_at_server INTEGER,         -- the same by the service's clock, where it was known
+    not_before            INTEGER,         -- the service asked not to repeat it before this moment
     scope            TEXT,                 -- fingerprint of the API key it was first armed under
     fields           TEXT NOT NULL,        -- the mapped fields, JSON
     body             BLOB NOT NULL,        -- the exact bytes to send
@@ -83,6 +89,8 @@ CREATE TABLE request (
 ) STRICT;
 CREATE INDEX request_of_body ON request (digest);
 CREATE INDEX request_unanswered ON request (state, id) WHERE state <> 10;
+CREATE INDEX request_sent_before ON request (state, attempts, id) WHERE state <> 10 AND attempts > 0;
+CREATE INDEX request_of_key ON request (key) WHERE key IS NOT NULL;
 
 CREATE TABLE attempt (
     request     INTEGER NOT NULL,
@@ -103,6 +111,14 @@ CREATE TABLE answer (
     completed_at INTEGER NOT NULL,
     request_id   TEXT,
     body         BLOB NOT NULL             -- zstd of the raw answer
+) STRICT;
+
+-- The last reply to a request that was complete and could not be read: it may have been paid for.
+CREATE TABLE unreadable (
+    request     INTEGER PRIMARY KEY,
+    http_status INTEGER NOT NULL,
+    received_at INTEGER NOT NULL,
+    body        BLOB NOT NULL              -- zstd of the raw reply
 ) STRICT;
 
 -- Requests with an answer and at least one ask that is in no part yet.
@@ -127,5 +143,7 @@ CREATE TABLE decision (
     decision TEXT NOT NULL,
     reason   TEXT NOT NULL,
     decided_by TEXT NOT NULL,
-    decided_at INTEGER NOT NULL
+    decided_at INTEGER NOT NULL,
+    charged_before INTEGER,        -- of a corrected charge
+    charged_after  INTEGER
 ) STRICT;

@@ -2,35 +2,50 @@
 //! process died is found here at the next start, and is in doubt.
 
 use super::{
-    Ledger, LedgerError,
+    KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
     arm::{RequestRow, digest, moved, request_row},
     pack::{Level, pack},
     store::Store,
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
-    budget::Reading,
+    budget::Account,
     planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, Outcome, State, next},
 };
 use rusqlite::params;
 use std::sync::Arc;
+use uuid::Uuid;
 
 /// What an attempt came to.
 #[derive(Clone)]
 pub struct Settlement {
     pub request: RequestId,
+    /// The catalogue name of its check.
+    pub check: String,
     pub attempt: u32,
     pub outcome: Outcome,
+    /// What the price table says.
+    pub table: Credits,
+    /// What a lone request of the check was shown to cost, where that is less than its price.
+    pub shown: Option<Credits>,
     pub http_status: Option<u16>,
     pub latency_ms: u64,
     pub now_us: i64,
-    /// Where the outcome is an answer.
+    /// Where the outcome is an answer, or may be one when it repeats.
     pub answer: Option<AnswerRecord>,
+    /// The raw body of a complete reply that could not be read.
+    pub unreadable: Option<Vec<u8>>,
     /// What the failure will say if the request fails by this.
     pub failure: Option<Failure>,
+    /// The balance the reply states.
+    pub remaining: Option<Credits>,
+    /// The account when this attempt was armed.
+    pub before: Account,
     /// No request is sent before this moment.
     pub pause_until_us: Option<i64>,
+    /// This request is not repeated before this moment.
+    pub not_before_us: Option<i64>,
     /// The service's clock less ours, where its reply told the time.
     pub server_offset_us: Option<i64>,
 }
@@ -50,13 +65,28 @@ pub struct AnswerRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
     pub state: State,
-    /// 402 and 429 one after the other under the present key.
+    /// Attempts so far, under all keys.
+    pub attempts: u32,
+    /// Refusals for credits or rate, one after the other under the present key.
     pub refusals_in_row: u32,
     /// Keys given up before for a cached refusal.
     pub cached_refusals: u32,
+    /// Complete 2xx replies under the present key that were not answers.
+    pub unclear: u32,
+    /// The price that was held.
+    pub price: Credits,
     pub charged: Credits,
-    /// The charge was above the price that was held.
-    pub above_price: bool,
+    /// What is charged so far of a request that is still worked on, where that is above its price.
+    pub so_far: Credits,
+    /// How far the stated balance is below what our own requests explain.
+    pub unexplained_fall: Credits,
+}
+
+impl Settled {
+    /// The charge, where it was above the price that was held.
+    pub fn above_price(&self) -> Option<Credits> {
+        Some(self.charged.max(self.so_far)).filter(|charge| *charge > self.price)
+    }
 }
 
 impl Ledger {
@@ -84,28 +114,47 @@ impl Ledger {
     }
 
     /// Nothing is sent before this moment, in this run or a later one.
-    pub async fn pause_until(&self, until_us: i64) -> Result<(), LedgerError> {
+    pub async fn pause_until(&self, until_us: i64, now_us: i64) -> Result<(), LedgerError> {
         self.write(move |store| {
-            store.sums.paused_until_us = store.sums.paused_until_us.max(Some(until_us));
+            store.sums.pause(Some(until_us), now_us);
             Ok(())
         })
         .await
     }
 
-    /// Records a balance. `before` are the sums as they stood when the balance was asked for.
+    /// Drops the pause that the service asked for.
+    pub async fn lift_pause(&self) -> Result<(), LedgerError> {
+        self.write(|store| {
+            (store.sums.paused_until_us, store.sums.paused_at_us) = (None, None);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Keeps why this run stopped for the next one; `None` forgets it.
+    pub async fn keep_stop(&self, stop: Option<KeptStop>) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            store.sums.stop = stop;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Records a balance; how far it is below what our own requests explain. `before` are the sums as they stood when the
+    /// balance was asked for.
     pub async fn balance(
         &self,
         balance: Credits,
         before: Arc<super::Sums>,
         now_us: i64,
         server_offset_us: Option<i64>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<Credits, LedgerError> {
         self.write(move |store| {
-            let account = before.account;
-            let reading = Reading { balance, held_at: account.held, armed_at: account.armed, at_us: now_us };
-            store.sums.account.reading = Some(reading);
+            let fell = store.sums.account.unexplained_fall(balance);
+            store.sums.fell(fell);
+            store.sums.account.reading = Some(before.account.reading(balance, now_us));
             store.sums.server_offset_us = server_offset_us.or(store.sums.server_offset_us);
-            Ok(())
+            Ok(fell)
         })
         .await
     }
@@ -146,37 +195,105 @@ pub(super) fn take_event(
 }
 
 fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
-    let row = request_row(store, settlement.request)?;
-    let step = next(&row.standing, Event::Attempted(settlement.outcome))?;
+    let mut row = request_row(store, settlement.request)?;
+    // A price that was seen by mistake may be held, and is not booked for a reply that states what the table says.
+    row.standing.least = settlement.shown.unwrap_or(settlement.table).min(row.standing.price);
+    let outcome = match settlement.outcome {
+        Outcome::Refused if fell_by_it(store, &row, settlement) => Outcome::ChargedRefusal { stated: None },
+        outcome => outcome,
+    };
+    let step = next(&row.standing, Event::Attempted(outcome))?;
+    let unexplained = |account: &Account| settlement.remaining.map(|balance| account.unexplained_fall(balance));
+    // Judged before the charge is booked: until then the hold explains it.
+    let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
     moved(store, &row, &step, None)?;
-    store
-        .conn
-        .prepare_cached(
-            "UPDATE attempt SET outcome = ?3, http_status = ?4, latency_ms = ?5 WHERE request = ?1 AND number = ?2",
-        )?
-        .execute(params![
-            settlement.request.0,
-            settlement.attempt,
-            settlement.outcome.as_str(),
-            settlement.http_status,
-            settlement.latency_ms as i64
-        ])?;
+    // A charge that the reply states explains what its hold did not.
+    let booked = unexplained(&store.sums.account).unwrap_or_default();
+    store.sums.fell(booked.min(unexplained_fall));
+    note_outcome(store, settlement)?;
     if settlement.outcome == Outcome::NotWritten {
         unsee(store, settlement)?;
     }
-    let refusals_in_row = count_refusals(store, &row, settlement.outcome)?;
+    let refusals_in_row = count_refusals(store, &row, settlement)?;
+    let unclear = keep_unclear(store, &row, settlement)?;
     if step.state == State::Answered {
         keep_answer(store, settlement)?;
     }
     if step.state == State::Failed || step.state == State::Quarantined {
-        note_failure(store, settlement.request, settlement.failure.as_ref())?;
+        let mut failure = settlement.failure.clone();
+        if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
+            failure.message.push_str(" (the balance that the reply states shows that it was charged)");
+        }
+        note_failure(store, settlement.request, failure.as_ref())?;
     }
-    store.sums.paused_until_us = store.sums.paused_until_us.max(settlement.pause_until_us);
+    if settlement.not_before_us.is_some() {
+        let sql = "UPDATE request SET not_before = ?2 WHERE id = ?1";
+        store.conn.prepare_cached(sql)?.execute(params![row.id, settlement.not_before_us])?;
+    }
+    store.sums.pause(settlement.pause_until_us, settlement.now_us);
     store.sums.server_offset_us = settlement.server_offset_us.or(store.sums.server_offset_us);
     let charged = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
-    let cached_refusals = row.standing.cached_refusals;
-    let above_price = charged > row.standing.price;
-    Ok(Settled { state: step.state, refusals_in_row, cached_refusals, charged, above_price })
+    let so_far = if let Hold::Raise(so_far) = step.hold { so_far } else { Credits::ZERO };
+    let settled = Settled {
+        state: step.state,
+        attempts: row.attempts,
+        refusals_in_row,
+        cached_refusals: row.standing.cached_refusals,
+        unclear,
+        price: row.standing.price,
+        charged,
+        so_far,
+        unexplained_fall,
+    };
+    if let Some(price) = settled.above_price() {
+        let by = SeenBy::Reply(settlement.request);
+        store.sums.note_price(&settlement.check, SeenPrice { price, table: Some(settlement.table), by });
+    }
+    let is_reading = unexplained_fall > Credits::ZERO && !planted(Bug::StatedBalanceUnread);
+    if let Some(balance) = settlement.remaining.filter(|_| is_reading) {
+        // A stated balance is a reading, where it leaves less to spend than the last one. It was taken after this request
+        // was armed, and perhaps before others were charged that are settled already.
+        store.sums.account.reading = Some(settlement.before.reading(balance, settlement.now_us));
+    }
+    if let Some(balance) = settlement.remaining {
+        store.sums.account.stated = Some(settlement.before.stated(balance, charged));
+    }
+    Ok(settled)
+}
+
+/// Whether a refusal that states no charge was charged all the same: the balance it states shows it.
+fn fell_by_it(store: &Store, row: &RequestRow, settlement: &Settlement) -> bool {
+    let account = &store.sums.account;
+    settlement.remaining.is_some_and(|balance| account.fell_by_one(balance, row.standing.held))
+}
+
+fn note_outcome(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
+    let sql = "UPDATE attempt SET outcome = ?3, http_status = ?4, latency_ms = ?5 WHERE request = ?1 AND number = ?2";
+    store.conn.prepare_cached(sql)?.execute(params![
+        settlement.request.0,
+        settlement.attempt,
+        settlement.outcome.as_str(),
+        settlement.http_status,
+        settlement.latency_ms as i64
+    ])?;
+    Ok(())
+}
+
+/// Counts a complete 2xx that is not an answer, and keeps what could not be read of it: it may have been paid for.
+fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
+    if !settlement.outcome.is_unclear() {
+        return Ok(row.standing.unclear);
+    }
+    let unclear = row.standing.unclear.saturating_add(1);
+    let sql = "UPDATE request SET unclear = ?2 WHERE id = ?1";
+    store.conn.prepare_cached(sql)?.execute(params![row.id, unclear])?;
+    if let Some(body) = &settlement.unreadable {
+        let sql = "INSERT OR REPLACE INTO unreadable (request, http_status, received_at, body) VALUES (?1, ?2, ?3, ?4)";
+        let status = settlement.http_status.unwrap_or_default();
+        let body = pack(body, Level::Answer);
+        store.conn.prepare_cached(sql)?.execute(params![row.id, status, settlement.now_us, body])?;
+    }
+    Ok(unclear)
 }
 
 /// An attempt of which no byte left showed the service no key: the key's life has not begun by it. After a refusal it may
@@ -192,11 +309,13 @@ fn unsee(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
     Ok(())
 }
 
-fn count_refusals(store: &Store, row: &RequestRow, outcome: Outcome) -> Result<u32, LedgerError> {
-    let refusals_in_row = match outcome {
+fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
+    let asks_for_a_pause = settlement.pause_until_us.is_some();
+    let refusals_in_row = match settlement.outcome {
         Outcome::NoCredits | Outcome::RateLimited => row.refusals_in_row.saturating_add(1),
         // The service was not reached: the row of refusals is neither longer nor broken.
         Outcome::NotWritten => row.refusals_in_row,
+        _ if asks_for_a_pause => row.refusals_in_row.saturating_add(1),
         _ => 0,
     };
     if refusals_in_row != row.refusals_in_row {
@@ -206,12 +325,21 @@ fn count_refusals(store: &Store, row: &RequestRow, outcome: Outcome) -> Result<u
     Ok(refusals_in_row)
 }
 
+/// Whether an answer says that it was made for another request of this ledger: services repeat the key as `requestId`.
+fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Result<bool, LedgerError> {
+    let id = answer.request_id.as_deref().and_then(|id| Uuid::try_parse(id).ok());
+    let Some(id) = id else { return Ok(false) };
+    let sql = "SELECT 1 FROM request WHERE content = ?1 AND id <> ?2 UNION ALL SELECT 1 FROM request WHERE key = ?1 AND id <> ?2";
+    Ok(store.conn.prepare_cached(sql)?.exists(params![id.as_bytes(), request.0])?)
+}
+
 fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerError> {
     let missing = || LedgerError::Damaged("an answered request came without its answer".to_owned());
     let answer = settlement.answer.as_ref().ok_or_else(missing)?;
     if answer.judgement.verdict == Verdict::Unrecognised {
         store.sums.answers_unrecognised += 1;
     }
+    *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;
     store
         .conn
         .prepare_cached(
@@ -227,7 +355,10 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
             answer.request_id,
             pack(&answer.body, Level::Answer)
         ])?;
-    let judgement = &answer.judgement;
+    let judgement = match is_of_another(store, settlement.request, answer)? {
+        true => answer.judgement.clone().doubted("echo_mismatch"),
+        false => answer.judgement.clone(),
+    };
     let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";
     store.conn.prepare_cached(sql)?.execute(params![
         settlement.request.0,

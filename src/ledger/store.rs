@@ -1,21 +1,27 @@
 //! The store: the writer's connection with the sums it keeps. Every change of the ledger goes through here, inside a
 //! transaction the writer opens and commits.
 
-use super::{Identity, LedgerError, SCHEMA_VERSION, Sums, identity};
+use super::{
+    Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
+    lock::{Lock, Noted, Place, log_is_lost, log_path, private_file},
+    recount::{matches, recounted},
+};
 use crate::model::{
     Credits,
     fault_point::{self, Point},
     planted::{Bug, planted},
 };
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE};
 use std::{
-    fs::{File, OpenOptions, TryLockError},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 /// Pages of the log after which it goes into the database; few where storage is made to fail, so that a short run does it.
 const CHECKPOINT_PAGES: u32 = if cfg!(feature = "fault-points") { 40 } else { 4_000 };
+/// The log goes into the database at least this often.
+pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Store {
     pub(super) conn: Connection,
@@ -26,32 +32,66 @@ pub(super) struct Store {
     pub(super) created: bool,
     /// The id of the next ask.
     pub(super) next_ask: i64,
-    /// Held as long as the store lives; the operating system lets go of it when the process dies.
-    _lock: File,
+    /// Where its files are.
+    pub(super) place: Arc<Place>,
+    /// The log is to go into the database after the next commit.
+    pub(super) checkpoint_wanted: bool,
+    /// When it last did; later commits are in the log alone.
+    checkpointed: Instant,
+    /// The number of this opening: a later one makes it the past.
+    run: i64,
+    commits: u64,
+    lock: Lock,
 }
 
 impl Store {
-    /// Opens the ledger for writing, making it where there is none.
-    pub(super) fn open(path: &Path, brought: &Identity, now_us: i64) -> Result<Store, LedgerError> {
-        let lock = lock(path)?;
+    /// Opens the ledger for writing, making it where there is none. `older` accepts a ledger that lost commits.
+    pub(super) fn open(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
+        Store::opened(path, brought, now_us, older).map_err(|error| error.at(path))
+    }
+
+    fn opened(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
+        let mut lock = Lock::take(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if fresh {
+            // Before there is a ledger: one beside an empty lock file has lost its lock file.
+            lock.note(0)?;
             private_file(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
         }
+        let log_bytes = log_bytes(path);
         let conn = Connection::open(path)?;
-        conn.busy_timeout(std::time::Duration::from_secs(10))?;
+        // A run that ends before its time leaves the log as it is, as if it was killed.
+        conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        let place = Arc::new(Place::of(path, &lock)?);
+        conn.busy_timeout(Duration::from_secs(10))?;
         keep_write_ahead_log(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         conn.pragma_update(None, "cache_size", -16_384)?;
         conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         conn.set_prepared_statement_cache_capacity(64);
-        let mut store =
-            Store { conn, sums: Sums::default(), saved: Arc::default(), next_ask: 1, created: false, _lock: lock };
+        let mut store = Store {
+            conn,
+            sums: Sums::default(),
+            saved: Arc::default(),
+            next_ask: 1,
+            created: false,
+            place,
+            checkpoint_wanted: false,
+            checkpointed: Instant::now(),
+            run: 1,
+            commits: 1,
+            lock,
+        };
         match version(&store.conn)? {
             0 => store.create(brought, now_us)?,
-            SCHEMA_VERSION => store.load(brought)?,
+            SCHEMA_VERSION => store.load(path, brought, log_bytes, older)?,
             found => return Err(LedgerError::Version { found }),
         }
+        store.lock.note(store.commits)?;
+        store.lock.sync()?;
+        // From here on the database itself says what it is and that it is open, whatever becomes of the log.
+        store.checkpoint()?;
+        store.place = Arc::new(store.place.and_log()?);
         Ok(store)
     }
 
@@ -66,11 +106,26 @@ impl Store {
         Ok(())
     }
 
-    fn load(&mut self, brought: &Identity) -> Result<(), LedgerError> {
+    fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, older: bool) -> Result<(), LedgerError> {
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let (recorded, key_version) = identity::read(&self.conn)?
             .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
         identity::compare(&recorded, key_version, brought)?;
-        self.sums = read_sums(&self.conn)?;
+        let sql = "SELECT run, commits, is_open FROM campaign";
+        let (run, commits, was_open): (i64, i64, bool) =
+            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        if !older && log_is_lost(self.lock.noted(), commits.unsigned_abs(), was_open, log_bytes) {
+            let lost = match self.lock.noted() {
+                Noted::Commits(noted) => format!("{noted} were made, {commits} are there"),
+                _ => "its last run did not close it, and its log is empty".to_owned(),
+            };
+            return Err(LedgerError::LogLost { path: path.to_owned(), lost });
+        }
+        (self.run, self.commits) = (run.saturating_add(1), commits.unsigned_abs().saturating_add(1));
+        self.sums = trusted_sums(&self.conn, was_open)?;
+        self.save_sums()?;
+        self.conn.execute("UPDATE campaign SET run = ?1, is_open = 1", [self.run])?;
+        self.commit_durably()?;
         if planted(Bug::HoldsOfThisRun) {
             self.sums.account.held = Credits::ZERO;
         }
@@ -87,14 +142,24 @@ impl Store {
         if planted(Bug::ArmCommittedLater) && !self.conn.is_autocommit() {
             self.commit_durably()?;
         }
-        Ok(self.conn.execute_batch("BEGIN IMMEDIATE")?)
+        self.place.check()?;
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        // Two processes can only be here after the lock file was removed: the sums in memory are the past then.
+        let run: i64 = self.conn.prepare_cached("SELECT run FROM campaign")?.query_row([], |row| row.get(0))?;
+        if run != self.run {
+            return Err(LedgerError::Overtaken);
+        }
+        Ok(())
     }
 
     /// Commits durably, with the sums as they stand.
     pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
         let changed = self.sums != *self.saved;
+        self.commits = self.commits.saturating_add(1);
         if changed {
             self.save_sums()?;
+        } else {
+            self.conn.prepare_cached("UPDATE campaign SET commits = ?1")?.execute([self.commits as i64])?;
         }
         let armed = self.sums.attempts > self.saved.attempts;
         if !(planted(Bug::ArmCommittedLater) && armed) {
@@ -103,7 +168,54 @@ impl Store {
         if changed {
             self.saved = Arc::new(self.sums.clone());
         }
+        self.lock.note(self.commits)
+    }
+
+    /// Moves the log into the database where that is wanted or due. To be called after each commit, and from time to time.
+    pub(super) fn checkpoint_if_due(&mut self) -> Result<(), LedgerError> {
+        let is_due = self.checkpointed.elapsed() >= CHECKPOINT_EVERY;
+        if self.checkpoint_wanted || is_due { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Moves the log into the database, as far as readers beside it allow; it waits for none of them.
+    fn checkpoint(&mut self) -> Result<(), LedgerError> {
+        (self.checkpoint_wanted, self.checkpointed) = (false, Instant::now());
+        // A planted bug may have left a transaction open.
+        if self.conn.is_autocommit() {
+            self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+            self.lock.sync()?;
+        }
         Ok(())
+    }
+
+    /// Notes that nothing more will be written. Only for a ledger whose commits all succeeded.
+    pub(super) fn close(mut self) {
+        let closed = self.begin().and_then(|()| {
+            self.commits = self.commits.saturating_add(1);
+            self.conn.execute("UPDATE campaign SET is_open = 0, commits = ?1", [self.commits as i64])?;
+            self.conn.execute_batch("COMMIT")?;
+            self.lock.note(self.commits)?;
+            self.checkpoint()?;
+            Ok(self.conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop)?)
+        });
+        // The next run finds it open and counts what it can; nothing that was promised is lost.
+        if let Err(error) = closed {
+            tracing::info!("the ledger was not closed: {error}");
+            self.give_up();
+        }
+    }
+
+    /// A log that was removed under this run is still open here: what is in it goes into the ledger, while there is time.
+    pub(super) fn give_up(&self) {
+        if self.conn.is_autocommit() && self.place.log_is_removed() {
+            let saved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            tracing::info!("the removed log was moved into the ledger: {saved:?}");
+        }
+    }
+
+    /// The ledger's own file.
+    pub(super) fn path(&self) -> &Path {
+        self.place.ledger()
     }
 
     /// The one place where a transaction becomes durable.
@@ -115,9 +227,32 @@ impl Store {
 
     fn save_sums(&self) -> Result<(), LedgerError> {
         let text = serde_json::to_string(&self.sums).expect("sums are numbers and names");
-        self.conn.prepare_cached("UPDATE campaign SET sums = ?1")?.execute([text])?;
+        let sql = "UPDATE campaign SET sums = ?1, commits = ?2";
+        self.conn.prepare_cached(sql)?.execute(rusqlite::params![text, self.commits as i64])?;
         Ok(())
     }
+}
+
+/// The stored sums where they match the rows, else those of the rows. After a run that did not close the ledger, every
+/// request is counted.
+fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> {
+    let stored = read_sums(conn).ok();
+    if let Some(sums) = &stored
+        && matches(conn, sums, was_open)?
+    {
+        return Ok(sums.clone());
+    }
+    tracing::warn!("the sums of the ledger do not match its rows; they were counted again from the rows");
+    let sums = recounted(conn, stored)?;
+    match sums.are_possible() {
+        true => Ok(sums),
+        false => Err(LedgerError::Damaged("its rows count more than there can be".to_owned())),
+    }
+}
+
+/// Size of the write-ahead log of a ledger; 0 where there is none.
+fn log_bytes(ledger: &Path) -> u64 {
+    std::fs::metadata(log_path(ledger)).map_or(0, |log| log.len())
 }
 
 /// SQLite answers with the mode the ledger will have, commits the change after that, and says so only at the end.
@@ -142,11 +277,18 @@ fn as_sqlite(fault: std::io::Error) -> LedgerError {
 
 /// Opens a ledger for reading beside a writer.
 pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
+    opened_for_reading(path).map_err(|error| error.at(path))
+}
+
+fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     if !path.exists() {
         return Err(LedgerError::Absent { path: path.to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let log_bytes = log_bytes(path);
     let conn = Connection::open_with_flags(path, flags)?;
+    // A reader does not tidy up after a run that was killed: the log is a receipt until a run has read it.
+    conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
     conn.pragma_update(None, "query_only", true)?;
     conn.pragma_update(None, "cache_size", -2_048)?;
@@ -171,23 +313,45 @@ fn version(conn: &Connection) -> Result<i64, LedgerError> {
     Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// One process per ledger: the lock file lies beside it and is locked, not merely present.
-fn lock(path: &Path) -> Result<File, LedgerError> {
-    let lock_path: PathBuf = path.with_extension("lock");
-    let open = |source| LedgerError::Open { path: lock_path.clone(), source };
-    let file = private_file(&lock_path).map_err(open)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path: path.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(open(source)),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mode;
 
-/// The ledger holds personal data: only its owner reads it.
-fn private_file(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    /// How many commits the ledger's own file has, without its log.
+    fn commits_alone(ledger: &Path) -> i64 {
+        let folder = tempfile::tempdir().unwrap();
+        let alone = folder.path().join("alone.sqlite");
+        std::fs::copy(ledger, &alone).unwrap();
+        let conn = Connection::open(&alone).unwrap();
+        conn.query_row("SELECT commits FROM campaign", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_log_goes_into_the_ledger_when_that_is_wanted_and_after_a_minute() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        let identity = Identity {
+            campaign: "one".to_owned(),
+            mode: Mode::Sandbox,
+            origin: "simulator".to_owned(),
+            key_secret: None,
+        };
+        let mut store = Store::open(&path, &identity, 1, false).unwrap();
+        let commit = |store: &mut Store| {
+            store.begin().unwrap();
+            store.commit().unwrap();
+            store.checkpoint_if_due().unwrap();
+            store.commits as i64
+        };
+        let first = commit(&mut store);
+        assert!(commits_alone(&path) < first, "a moment after the last time it stays in the log");
+        store.checkpoint_wanted = true;
+        let second = commit(&mut store);
+        assert_eq!(commits_alone(&path), second, "a publication wants it");
+        let Some(a_minute_ago) = Instant::now().checked_sub(CHECKPOINT_EVERY) else { return };
+        store.checkpointed = a_minute_ago;
+        let third = commit(&mut store);
+        assert_eq!(commits_alone(&path), third, "a minute has passed");
+    }
 }

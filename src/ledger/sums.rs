@@ -1,9 +1,11 @@
 //! The sums of a ledger: money and counts, kept in the same transactions as what they sum, so that status, budget and
 //! progress cost nothing however many rows there are.
 
-use super::LedgerError;
+use super::{LedgerError, SeenPrice};
 use crate::model::{
+    Credits,
     budget::Account,
+    clock::APART_MAX_US,
     planted::{Bug, planted},
     state::{Hold, State},
 };
@@ -33,15 +35,64 @@ pub struct Sums {
     /// HTTP exchanges for requests.
     pub attempts: u64,
     pub answers_unrecognised: u64,
+    /// Answers by check, by its catalogue name: a check that was answered has the right route.
+    #[serde(default)]
+    pub answers: BTreeMap<String, u64>,
+    /// The highest price that a check was seen to cost, where it was above the price table.
+    #[serde(default)]
+    pub highest_prices: BTreeMap<String, SeenPrice>,
+    /// The balance fell by more than our own requests explain at some moment after this one, in microseconds since 1970: a
+    /// refusal since then may have been charged.
+    #[serde(default)]
+    pub unexplained_since_us: Option<i64>,
+    /// Why the last run stopped, where running again would repeat the fault.
+    #[serde(default)]
+    pub stop: Option<KeptStop>,
     /// No request is sent before this moment.
     pub paused_until_us: Option<i64>,
+    /// When that pause was set, by this machine's clock.
+    #[serde(default)]
+    pub paused_at_us: Option<i64>,
     /// Server clock less this machine's, in microseconds, as last seen.
     pub server_offset_us: Option<i64>,
     /// When the last ask was accounted for.
     pub completed_at_us: Option<i64>,
 }
 
+/// A stop that the next run heeds: it sends nothing until what was wrong has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptStop {
+    /// The exit code it gave.
+    pub exit_code: u8,
+    /// What happened and what to do about it.
+    pub message: String,
+    /// Digest of what decides whether it would happen again: prices, limits, mapping, declarations, guards and API key.
+    pub settings: String,
+    /// When, in microseconds since 1970.
+    pub at_us: i64,
+}
+
 impl Sums {
+    /// Whether a check was ever answered.
+    pub fn was_answered(&self, check: &str) -> bool {
+        self.answers.get(check).is_some_and(|answers| *answers > 0)
+    }
+
+    /// Notes that a balance is so far below what our own requests explain. Call it before the balance is the last reading.
+    pub(super) fn fell(&mut self, by: Credits) {
+        if let Some(reading) = self.account.reading.filter(|_| by > Credits::ZERO) {
+            self.unexplained_since_us.get_or_insert(reading.at_us);
+        }
+    }
+
+    /// Keeps the longer of two pauses; one that was set in the future gives way.
+    pub(super) fn pause(&mut self, until_us: Option<i64>, now_us: i64) {
+        let future = self.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
+        if until_us > self.paused_until_us || until_us.is_some() && future {
+            (self.paused_until_us, self.paused_at_us) = (until_us, Some(now_us));
+        }
+    }
+
     /// How many requests stand in this state.
     pub fn in_state(&self, state: State) -> u64 {
         self.requests.get(&state).copied().unwrap_or(0)
@@ -74,7 +125,7 @@ impl Sums {
     }
 
     /// Moves money as a move says: `held` is what the request holds, `price` what it would hold.
-    pub(super) fn money(&mut self, hold: Hold, held: crate::model::Credits, price: crate::model::Credits) {
+    pub(super) fn money(&mut self, hold: Hold, held: Credits, price: Credits) {
         let account = &mut self.account;
         match hold {
             Hold::Keep => {}
@@ -84,9 +135,14 @@ impl Sums {
                 account.held = account.held + more;
                 account.armed = account.armed + more;
             }
+            Hold::Raise(so_far) => {
+                let more = so_far.saturating_sub(held);
+                account.held = account.held + more;
+                account.armed = account.armed + more;
+            }
             Hold::Release => account.held = account.held.saturating_sub(held),
             Hold::Charge(charge) => {
-                let freed = if planted(Bug::ChargeKeepsHold) { crate::model::Credits::ZERO } else { held };
+                let freed = if planted(Bug::ChargeKeepsHold) { Credits::ZERO } else { held };
                 account.held = account.held.saturating_sub(freed);
                 account.charged = account.charged + charge;
             }

@@ -2,12 +2,16 @@
 //! one request a second, thousands a second when the limit allows. An answer is given only after the commit; after a
 //! failed one nothing more is accepted.
 
-use super::{Identity, LedgerError, Sums, store::Store};
+use super::{
+    Identity, LedgerError, Sums,
+    lock::Place,
+    store::{CHECKPOINT_EVERY, Store},
+};
 use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::JoinHandle,
 };
@@ -35,6 +39,7 @@ pub struct Ledger {
     seat: Taken,
     seen: Arc<Seen>,
     path: PathBuf,
+    place: Arc<Place>,
     created: bool,
 }
 
@@ -66,8 +71,19 @@ impl Ledger {
     /// # Errors
     /// Another process holds it, it belongs to another campaign, it has another version, or it cannot be opened.
     pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
-        let store = Store::open(path, identity, now_us)?;
-        let created = store.created;
+        Ledger::of(Store::open(path, identity, now_us, false)?, path, seat)
+    }
+
+    /// The same, and a ledger that lost its newest commits is taken as it is: what they noted may be paid for again.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`].
+    pub fn open_older(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
+        Ledger::of(Store::open(path, identity, now_us, true)?, path, seat)
+    }
+
+    fn of(store: Store, path: &Path, seat: Seat) -> Result<Ledger, LedgerError> {
+        let (created, place) = (store.created, Arc::clone(&store.place));
         let seen = Arc::new(Seen { sums: Mutex::new(Arc::clone(&store.saved)), fault: Mutex::default() });
         let seat = match seat {
             Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
@@ -81,12 +97,28 @@ impl Ledger {
                 Taken::Thread { works: Some(works), writer: Some(writer) }
             }
         };
-        Ok(Ledger { seat, seen, path: path.to_owned(), created })
+        Ok(Ledger { seat, seen, path: path.to_owned(), place, created })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the files of the ledger still are where they were opened.
+    ///
+    /// # Errors
+    /// The ledger, its lock file or its folder was removed, moved or replaced.
+    pub fn check_place(&self) -> Result<(), LedgerError> {
+        self.place.check()
+    }
+
+    /// Moves the write-ahead log into the ledger's own file, as far as readers beside it allow.
+    pub fn checkpoint(&self) -> Result<(), LedgerError> {
+        self.write_blocking(|store| {
+            store.checkpoint_wanted = true;
+            Ok(())
+        })
     }
 
     /// Whether this opening made it: nobody took or sent anything before.
@@ -151,12 +183,15 @@ impl Ledger {
         let mut seated = store.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(store) = seated.as_mut() else { return Err(self.stopped()) };
         let written = store.begin().and_then(|()| work(store)).and_then(|result| store.commit().map(|()| result));
+        let written = written.and_then(|result| store.checkpoint_if_due().map(|()| result));
         match written {
             Ok(result) => {
                 self.seen.note(&store.saved);
                 Ok(result)
             }
             Err(error) => {
+                store.give_up();
+                let error = error.at(&self.path);
                 self.seen.fail(&error);
                 *seated = None;
                 Err(error)
@@ -170,8 +205,14 @@ impl Ledger {
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
         let (deliver, waiting) = oneshot::channel();
+        let seen = Arc::clone(&self.seen);
         let work: Work = Box::new(move |store| {
-            let result = work(store)?;
+            let result = work(store).map_err(|error| {
+                let error = error.at(store.path());
+                // Noted before the caller is released.
+                seen.fail(&error);
+                error
+            })?;
             // A caller that no longer waits has its commit all the same.
             Ok(Box::new(move || drop(deliver.send(result))))
         });
@@ -198,31 +239,43 @@ impl Seen {
 }
 
 impl Drop for Ledger {
-    /// Waits for the last commit, so that whoever opens the ledger next finds all of it and its lock free.
+    /// Waits for the last commit and closes the ledger, so that the next process to open it finds all of it, and its lock
+    /// free.
     fn drop(&mut self) {
-        if let Taken::Thread { works, writer } = &mut self.seat {
-            *works = None;
-            if let Some(writer) = writer.take() {
-                // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
-                drop(writer.join());
+        match &mut self.seat {
+            Taken::Thread { works, writer } => {
+                *works = None;
+                if let Some(writer) = writer.take() {
+                    // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
+                    drop(writer.join());
+                }
+            }
+            Taken::Inline(store) => {
+                if let Some(store) = store.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+                    store.close();
+                }
             }
         }
     }
 }
 
 fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
-    while let Ok(first) = works.recv() {
+    loop {
+        // Declared before the work: when it fails, the callers are released after the reason is noted.
         let mut delivers = Vec::new();
-        match write_group(&mut store, first, works, &mut delivers) {
-            Ok(()) => {
-                seen.note(&store.saved);
-                delivers.into_iter().for_each(|deliver| deliver());
-            }
-            Err(error) => {
-                // Before the waiting callers are let go: they ask why.
-                seen.fail(&error);
-                return;
-            }
+        let written = match works.recv_timeout(CHECKPOINT_EVERY) {
+            Err(RecvTimeoutError::Disconnected) => return store.close(),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(first) => write_group(&mut store, first, works, &mut delivers),
+        };
+        if written.is_ok() {
+            seen.note(&store.saved);
+            delivers.drain(..).for_each(|deliver| deliver());
+        }
+        if let Err(error) = written.and_then(|()| store.checkpoint_if_due()) {
+            seen.fail(&error.at(store.path()));
+            store.give_up();
+            return;
         }
     }
 }
@@ -234,7 +287,11 @@ fn write_group(
     works: &Receiver<Work>,
     delivers: &mut Vec<Deliver>,
 ) -> Result<(), LedgerError> {
-    store.begin()?;
+    if let Err(error) = store.begin() {
+        // Its caller is released with the others, after the reason is noted.
+        delivers.push(Box::new(move || drop(first)));
+        return Err(error);
+    }
     delivers.push(first(store)?);
     while delivers.len() < GROUP_MAX
         && let Ok(work) = works.try_recv()

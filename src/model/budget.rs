@@ -27,6 +27,17 @@ pub struct Account {
     pub armed: Credits,
     /// The balance as last read, with what was held at that moment and what has been held since.
     pub reading: Option<Reading>,
+    /// The balance that a reply stated last.
+    #[serde(default)]
+    pub stated: Option<StatedBalance>,
+}
+
+/// A balance that a reply stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatedBalance {
+    pub balance: Credits,
+    /// What [`Account::charged`] was when its request was armed, and the charge of that request.
+    pub charged_at: Credits,
 }
 
 /// One reading of `GET /my_credits`.
@@ -37,6 +48,9 @@ pub struct Reading {
     pub held_at: Credits,
     /// What [`Account::armed`] was when the balance was asked for.
     pub armed_at: Credits,
+    /// What [`Account::charged`] was when the balance was asked for.
+    #[serde(default)]
+    pub charged_at: Credits,
     /// When, in microseconds since 1970.
     pub at_us: i64,
 }
@@ -59,6 +73,33 @@ impl Account {
         let reading = self.reading?;
         let armed_since = self.armed.saturating_sub(reading.armed_at);
         Some(reading.balance.saturating_sub(reading.held_at).saturating_sub(armed_since))
+    }
+
+    /// A balance, asked for when the account was this one.
+    pub fn reading(&self, balance: Credits, at_us: i64) -> Reading {
+        Reading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, at_us }
+    }
+
+    /// A balance stated by a reply that was charged so much; its request was armed when the account was this one.
+    pub fn stated(&self, balance: Credits, charge: Credits) -> StatedBalance {
+        StatedBalance { balance, charged_at: self.charged + charge }
+    }
+
+    /// Whether the balance that a reply states is below the one that a reply before it stated, less what was booked since,
+    /// while nothing but its own request, with this hold, was under way or in doubt.
+    pub fn fell_by_one(&self, balance: Credits, hold: Credits) -> bool {
+        let Some(before) = self.stated.filter(|_| self.held == hold) else { return false };
+        let charged_since = self.charged.saturating_sub(before.charged_at);
+        balance < before.balance.saturating_sub(charged_since)
+    }
+
+    /// How far a balance is below what our own requests explain: another client spent, or a price rose.
+    pub fn unexplained_fall(&self, balance: Credits) -> Credits {
+        let Some(reading) = self.reading else { return Credits::ZERO };
+        // What was charged since, and what may be. What was held then is one or the other by now.
+        let charged_since = self.charged.saturating_sub(reading.charged_at);
+        let explained = self.held + charged_since;
+        reading.balance.saturating_sub(explained).saturating_sub(balance)
     }
 
     /// Whether `price` may be held now; a price of zero always may.
@@ -85,8 +126,20 @@ mod tests {
     use super::*;
 
     fn account(charged: u64, held: u64, balance: u64) -> Account {
-        let reading = Reading { balance: Credits(balance), held_at: Credits(0), armed_at: Credits(0), at_us: 0 };
-        Account { charged: Credits(charged), held: Credits(held), armed: Credits(0), reading: Some(reading) }
+        let reading = Reading {
+            balance: Credits(balance),
+            held_at: Credits(0),
+            armed_at: Credits(0),
+            charged_at: Credits(0),
+            at_us: 0,
+        };
+        Account {
+            charged: Credits(charged),
+            held: Credits(held),
+            armed: Credits(0),
+            reading: Some(reading),
+            stated: None,
+        }
     }
 
     #[test]
@@ -104,6 +157,19 @@ mod tests {
         account.armed = Credits(6);
         account.reading.as_mut().unwrap().held_at = Credits(4);
         assert!(matches!(account.admit(Credits(1), &allowance), Err(Refusal::Balance { .. })));
+    }
+
+    #[test]
+    fn a_balance_that_one_reply_states_below_the_one_before_shows_its_charge_where_nothing_else_is_held() {
+        let mut account = account(10, 5, 100);
+        assert!(!account.fell_by_one(Credits(1), Credits(5)), "nothing to compare it with");
+        account.stated = Some(account.stated(Credits(90), Credits(0)));
+        assert!(account.fell_by_one(Credits(89), Credits(5)));
+        assert!(!account.fell_by_one(Credits(90), Credits(5)));
+        assert!(!account.fell_by_one(Credits(89), Credits(4)), "another request is under way");
+        account.charged = Credits(15);
+        assert!(!account.fell_by_one(Credits(85), Credits(5)), "another request was charged 5 since");
+        assert!(account.fell_by_one(Credits(84), Credits(5)));
     }
 
     #[test]

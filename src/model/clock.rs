@@ -1,8 +1,12 @@
 //! Where "now" comes from. Every room is handed a clock, so that a test can run an eleven-day campaign under tokio's
 //! paused time with the wall clock moving in step, or set by somebody on the way.
 
+use super::planted::{Bug, planted};
 use jiff::{SignedDuration, Timestamp};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicI64, Ordering},
+};
 use tokio::time::Instant;
 
 /// The wall clock of a process.
@@ -62,6 +66,32 @@ impl Compared {
     pub fn has_moved(&self, clock: &Clock) -> bool {
         let timer_us = i64::try_from(self.timer.elapsed().as_micros()).unwrap_or(i64::MAX);
         are_apart(clock.now_us().saturating_sub(self.clock_us).saturating_sub(timer_us))
+    }
+}
+
+/// Watches whether this machine's clock was set, or the machine slept, since the service last told the time.
+#[derive(Debug)]
+pub struct ClockWatch {
+    clock: Clock,
+    compared: Mutex<Option<Compared>>,
+    /// In sandbox nothing is charged, and the service is not asked for the time.
+    watches: bool,
+}
+
+impl ClockWatch {
+    pub fn new(clock: Clock, watches: bool) -> ClockWatch {
+        ClockWatch { clock, compared: Mutex::default(), watches: watches && !planted(Bug::ClockTrusted) }
+    }
+
+    /// The service told the time at that moment, and the ledger knows of it.
+    pub fn compared(&self, compared: Compared) {
+        *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
+    }
+
+    /// Whether the ages of keys cannot be judged before the service tells the time again.
+    pub fn has_moved(&self) -> bool {
+        let compared = *self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.watches && compared.is_some_and(|compared| compared.has_moved(&self.clock))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Credits: what the service charges in. Whole numbers, never negative.
 
+use super::planted::{Bug, planted};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{fmt, iter::Sum, ops::Add, str::FromStr};
 
 /// A number of the service's credits.
@@ -14,6 +16,9 @@ impl Credits {
     /// keep the sum of all that a run has under way.
     pub const STATED_MAX: Credits = Credits((1 << 53) - 1);
 
+    /// A stated charge above this many times the table price is not believed.
+    pub const ABSURD_TIMES: u64 = 100;
+
     /// Subtraction that stops at zero.
     pub fn saturating_sub(self, other: Credits) -> Credits {
         Credits(self.0.saturating_sub(other.0))
@@ -23,6 +28,66 @@ impl Credits {
     pub fn times(self, count: u64) -> Credits {
         Credits(self.0.saturating_mul(count))
     }
+}
+
+/// How a fraction of a credit becomes a whole number: always so that more is counted as spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// For charges.
+    Up,
+    /// For balances. A balance below zero is zero.
+    Down,
+}
+
+/// What a field says that may hold an amount of credits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Amount {
+    /// The field is missing or null.
+    Absent,
+    Credits(Credits),
+    /// The field is there and is not an amount; its text, shortened, as a message may show it.
+    Unreadable(String),
+}
+
+/// The one reader of credit amounts: an integer, a float, or either as text. A negative charge is unreadable.
+pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {
+    let Some(field) = field.filter(|field| !field.is_null()) else { return Amount::Absent };
+    if planted(Bug::FractionUnread) && !field.is_u64() {
+        return Amount::Absent;
+    }
+    match whole(field, rounding) {
+        Some(credits) => Amount::Credits(credits.min(Credits::STATED_MAX)),
+        None => Amount::Unreadable(shown(field)),
+    }
+}
+
+fn whole(field: &Value, rounding: Rounding) -> Option<Credits> {
+    // Integers first: a float has no room for the largest ones.
+    let number = match field {
+        Value::Number(number) => match number.as_u64() {
+            Some(credits) => return Some(Credits(credits)),
+            None => number.as_f64()?,
+        },
+        Value::String(text) => match text.trim().parse() {
+            Ok(credits) => return Some(Credits(credits)),
+            Err(_) => text.trim().parse::<f64>().ok()?,
+        },
+        _ => return None,
+    };
+    match rounding {
+        _ if !number.is_finite() => None,
+        Rounding::Up if number < 0.0 => None,
+        Rounding::Up if planted(Bug::FractionRoundedDown) => Some(Credits(number.floor() as u64)),
+        Rounding::Up => Some(Credits(number.ceil() as u64)),
+        Rounding::Down => Some(Credits(number.max(0.0).floor() as u64)),
+    }
+}
+
+/// An amount comes from the service: only characters that a number could have are shown.
+fn shown(field: &Value) -> String {
+    let text = field.as_str().map_or_else(|| field.to_string(), str::to_owned);
+    let kept: String = text.chars().take(24).map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
+    if text.chars().count() > 24 { format!("{kept}…") } else { kept }
 }
 
 impl Add for Credits {
@@ -50,5 +115,56 @@ impl FromStr for Credits {
 
     fn from_str(text: &str) -> Result<Credits, Self::Err> {
         text.parse().map(Credits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn charge(field: Value) -> Amount {
+        read_amount(Some(&field), Rounding::Up)
+    }
+
+    #[test]
+    fn integers_floats_and_numeric_text_are_amounts_and_a_fraction_of_a_charge_rounds_up() {
+        for (field, credits) in [
+            (json!(7), 7),
+            (json!(7.0), 7),
+            (json!("7"), 7),
+            (json!(" 7.00 "), 7),
+            (json!(7.5), 8),
+            (json!("7.01"), 8),
+            (json!(0), 0),
+            (json!(0.0), 0),
+            (json!(1e3), 1_000),
+            (json!(u64::MAX), Credits::STATED_MAX.0),
+            (json!(1e23), Credits::STATED_MAX.0),
+        ] {
+            assert_eq!(charge(field.clone()), Amount::Credits(Credits(credits)), "{field}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_there_and_is_not_an_amount_is_never_taken_for_absent() {
+        for field in [json!(-1), json!("-0.5"), json!("seven"), json!("7 credits"), json!(""), json!("NaN"), json!([7])]
+        {
+            assert!(matches!(charge(field.clone()), Amount::Unreadable(_)), "{field}");
+        }
+        for field in [json!(true), json!({"amount": 7})] {
+            assert!(matches!(charge(field.clone()), Amount::Unreadable(_)), "{field}");
+        }
+        assert_eq!(read_amount(None, Rounding::Up), Amount::Absent);
+        assert_eq!(charge(Value::Null), Amount::Absent);
+    }
+
+    #[test]
+    fn a_balance_rounds_down_and_a_debt_is_zero() {
+        let balance = |field: Value| read_amount(Some(&field), Rounding::Down);
+        assert_eq!(balance(json!(992.5)), Amount::Credits(Credits(992)));
+        assert_eq!(balance(json!("12.9")), Amount::Credits(Credits(12)));
+        assert_eq!(balance(json!(-100)), Amount::Credits(Credits::ZERO));
+        assert!(matches!(balance(json!("1,000")), Amount::Unreadable(_)));
     }
 }

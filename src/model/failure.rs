@@ -27,13 +27,17 @@ pub enum FailureCode {
     FieldTooLarge,
     InvalidJson,
     NotAnObject,
+    /// The last line had no line end when it was read, and was completed later.
+    IncompleteLine,
     MissingValue,
     InvalidValue,
     /// A spreadsheet took an identifier for a number and lost digits of it.
     SpreadsheetDamage,
     TemplateError,
-    /// 400, 413, 415 or 422: the service says the request is wrong.
+    /// The service refuses this request: 400, 413, 415 or 422, or another status while it answers other requests.
     Refused,
+    /// A complete reply that cannot be read, and that came again when the request was repeated. It may have been charged.
+    UnreadableAnswer,
     /// Sandbox only: attempts are over, and nothing is at stake.
     AttemptsOver,
     WrittenOff,
@@ -52,7 +56,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 14] = [
+    pub const ALL: [FailureCode; 16] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -60,11 +64,13 @@ impl FailureCode {
         FailureCode::FieldTooLarge,
         FailureCode::InvalidJson,
         FailureCode::NotAnObject,
+        FailureCode::IncompleteLine,
         FailureCode::MissingValue,
         FailureCode::InvalidValue,
         FailureCode::SpreadsheetDamage,
         FailureCode::TemplateError,
         FailureCode::Refused,
+        FailureCode::UnreadableAnswer,
         FailureCode::AttemptsOver,
         FailureCode::WrittenOff,
     ];
@@ -79,11 +85,13 @@ impl FailureCode {
             FailureCode::FieldTooLarge => "field_too_large",
             FailureCode::InvalidJson => "invalid_json",
             FailureCode::NotAnObject => "not_an_object",
+            FailureCode::IncompleteLine => "incomplete_line",
             FailureCode::MissingValue => "missing_value",
             FailureCode::InvalidValue => "invalid_value",
             FailureCode::SpreadsheetDamage => "spreadsheet_damage",
             FailureCode::TemplateError => "template_error",
             FailureCode::Refused => "refused",
+            FailureCode::UnreadableAnswer => "unreadable_answer",
             FailureCode::AttemptsOver => "attempts_over",
             FailureCode::WrittenOff => "written_off",
         }

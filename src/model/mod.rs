@@ -15,6 +15,7 @@ pub mod note;
 pub mod planted;
 pub mod plate;
 pub mod registration_number;
+pub mod reply_text;
 pub mod request;
 pub mod row;
 pub mod sa_id;

@@ -79,6 +79,38 @@ bugs! {
     /// Charges are forgotten at the start of a run.
     ChargesOfThisRun,
 
+    // What a reply states of money.
+    /// A charge that is stated with a refusal is not read.
+    RefusalChargeIgnored,
+    /// A 404, a 405 or a redirect proves that nothing was charged.
+    HoldFreedByMissingRoute,
+    /// A charge that is not an integer is taken for one that is not stated.
+    FractionUnread,
+    /// A fraction of a charge is rounded down.
+    FractionRoundedDown,
+    /// A charge is read at its first known place only.
+    MetaChargeUnread,
+    /// The charge pointer of the campaign file is not used.
+    ConfiguredPointerIgnored,
+    /// A charge beyond all measure is booked.
+    AbsurdChargeBooked,
+    /// A balance that a reply states is not taken for a reading.
+    StatedBalanceUnread,
+
+    // Prices.
+    /// The first request of a check does not go alone.
+    FirstChargeUnproven,
+    /// A price that was proven once is proven for the whole run.
+    PriceProvenForGood,
+    /// Where replies state nothing, the balance is not read again.
+    UnstatedNeverRead,
+    /// The first charge is proven with a balance from before an attempt in doubt.
+    ProvenWithOldBalance,
+    /// The highest price that was seen is not held.
+    HighestPriceForgotten,
+    /// The next run does not heed why the last one stopped.
+    StopForgotten,
+
     // Rate and push-back.
     /// The bucket is full at each start.
     BucketFullAtStart,
@@ -92,6 +124,26 @@ bugs! {
     PauseOfThisRun,
     /// A 401 is tried again like an outage.
     UnauthorisedRetried,
+    /// A pause that another clock wrote is kept.
+    ForeignPauseKept,
+
+    // Progress.
+    /// The clock is not looked at again between a commit and the write.
+    SleptAfterCommit,
+    /// Clocks that are apart block every repeat, whatever the ages say.
+    DisputedAlways,
+    /// A 404 for one row stops the run.
+    OneMissingRouteStops,
+    /// A 401 or 403 for one row stops the run.
+    OneUnauthorisedStops,
+    /// A 402 for one row stops the run.
+    OneWithoutCreditsStops,
+    /// Replies in a row are counted, not requests.
+    RepliesCounted,
+    /// Nothing new is sent while a repeat is due.
+    RepeatsFirst,
+    /// An answer that cannot be read is asked for again without end.
+    UnreadableWithoutEnd,
 
     // Rows and outputs.
     /// The asks of a split are committed after the split that says they are taken.
@@ -124,6 +176,14 @@ bugs! {
     StatusAlone,
     /// A difference from what a row expected is shown and leaves the verdict as it is.
     MismatchClear,
+    /// An answer that calls itself a failure is final at once.
+    FailedAnswerFinal,
+    /// A name that comes twice in an answer is passed over.
+    DuplicateNamesClear,
+    /// The input that an answer echoes is not compared.
+    EchoIgnored,
+    /// The mode that an answer echoes is not compared.
+    OtherModeTaken,
 }
 
 /// Whether this bug is planted.

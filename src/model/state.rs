@@ -87,21 +87,28 @@ pub enum Outcome {
     NotWritten,
     /// 2xx with a complete JSON object in a known envelope; the credits it states, if any.
     Answered { stated: Option<Credits> },
-    /// 202 (or a 2xx) that says pending and names no service job.
-    Pending,
+    /// 202 (or a 2xx) that says pending and names no service job; the credits it states, if any.
+    Pending { stated: Option<Credits> },
     /// 400, 413, 415, 422.
     Refused,
+    /// A reply that is not an answer and states a charge above zero, or one that cannot be read (`None`).
+    ChargedRefusal { stated: Option<Credits> },
     /// 401, 403.
     Unauthorised,
     /// 402.
     NoCredits,
     /// 429.
     RateLimited,
-    /// 3xx, 404, 405 on a submit route.
+    /// 3xx, 404, 405 on a submit route. It proves nothing about a charge: it may be the service's word for "no record".
     Misrouted,
     /// A 5xx that states `creditsUsed` 0: proof for this attempt, not for one before it that may still be worked on.
     Uncharged,
-    /// Anything else: 409, 5xx, time-out, reset, a body that cannot be read. Proves nothing.
+    /// A complete 2xx that is not JSON, or JSON without anything that an answer of the service has.
+    Unreadable,
+    /// A complete 2xx with a JSON document that has no content a rule recognises: it calls itself a failure, or does not look
+    /// like an answer at all. It states no charge above the price that is held.
+    Unconvincing,
+    /// Anything else: 409, 5xx, time-out, reset, a body that was cut. Proves nothing.
     Unknown,
 }
 
@@ -111,15 +118,23 @@ impl Outcome {
         match self {
             Outcome::NotWritten => "not_written",
             Outcome::Answered { .. } => "answered",
-            Outcome::Pending => "pending",
+            Outcome::Pending { .. } => "pending",
             Outcome::Refused => "refused",
+            Outcome::ChargedRefusal { .. } => "charged_refusal",
             Outcome::Unauthorised => "unauthorised",
             Outcome::NoCredits => "no_credits",
             Outcome::RateLimited => "rate_limited",
             Outcome::Misrouted => "misrouted",
             Outcome::Uncharged => "uncharged",
+            Outcome::Unreadable => "unreadable",
+            Outcome::Unconvincing => "unconvincing",
             Outcome::Unknown => "unknown",
         }
+    }
+
+    /// A complete 2xx that is not an answer: repeated under its key, and final when the repeat says the same.
+    pub fn is_unclear(self) -> bool {
+        matches!(self, Outcome::Unreadable | Outcome::Unconvincing)
     }
 }
 
@@ -146,6 +161,10 @@ pub enum Event {
     LifeOver,
     /// 402 or 429 again and again under this key while balance and rate are proven fine.
     RefusalCached,
+    /// The account is in order and the service answers other requests: what it says of this one is about this one.
+    RowAtFault,
+    /// It was refused alone between two balances, and the second one is lower: it was charged.
+    FoundCharged,
     /// The attempts of a sandbox run are over.
     AttemptsOver { mode: Mode },
     /// `run --retry`.
@@ -154,6 +173,8 @@ pub enum Event {
     WriteOff,
     /// `resolve --send-again`.
     SendAgain,
+    /// `resolve --include-in-doubt`: a person decides before the key's life is over.
+    PutBeforePerson,
 }
 
 /// What the ledger knows of a request, as far as it decides.
@@ -166,10 +187,14 @@ pub struct Standing {
     pub generation: u32,
     /// How many of these changes were made because a refusal was cached under the key.
     pub cached_refusals: u32,
+    /// Complete 2xx replies under the present key that were not answers.
+    pub unclear: u32,
     /// Credits set aside for it.
     pub held: Credits,
     /// The price to hold or, where no charge is stated, to charge.
     pub price: Credits,
+    /// No stated charge below this is believed: the table's price, or what a lone request between two balances was shown to cost.
+    pub least: Credits,
     /// A failed request that may have been charged is never retried by itself.
     pub possibly_charged: bool,
 }
@@ -180,6 +205,8 @@ pub enum Hold {
     Keep,
     /// The price is held; what is held already is part of it.
     Take,
+    /// So much was charged so far, which is more than the price: from now on it is the price, and it is held.
+    Raise(Credits),
     Release,
     /// The hold goes, this much was charged.
     Charge(Credits),
@@ -249,15 +276,25 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         (State::Armed, Event::FoundArmed) => Ok(in_doubt),
         (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
             Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
-            Outcome::Pending if planted(Bug::HoldFreedByPending) => to(State::Planned, Hold::Release),
-            Outcome::Pending => Move { state: State::Repeating, ..in_doubt },
+            Outcome::Pending { .. } if planted(Bug::HoldFreedByPending) => to(State::Planned, Hold::Release),
+            // Its final charge is not known yet, and is no less than this.
+            Outcome::Pending { stated: Some(so_far) } if so_far > standing.price => {
+                Move { state: State::Repeating, hold: Hold::Raise(so_far), ..in_doubt }
+            }
+            Outcome::Pending { .. } => Move { state: State::Repeating, ..in_doubt },
+            Outcome::ChargedRefusal { stated } => {
+                Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charge(standing, stated))) }
+            }
+            Outcome::Unconvincing if standing.unclear > 0 || planted(Bug::FailedAnswerFinal) => {
+                to(State::Answered, Hold::Charge(charge(standing, None)))
+            }
+            Outcome::Misrouted if planted(Bug::HoldFreedByMissingRoute) => to(State::Planned, Hold::Release),
             Outcome::Refused if doubted(standing, outcome) => to(State::Quarantined, Hold::Keep),
             Outcome::Refused => to(State::Failed, Hold::Release),
             Outcome::NotWritten
             | Outcome::Unauthorised
             | Outcome::NoCredits
             | Outcome::RateLimited
-            | Outcome::Misrouted
             | Outcome::Uncharged => {
                 if doubted(standing, outcome) {
                     to(State::InDoubt, Hold::Keep)
@@ -265,13 +302,15 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
                     to(State::Planned, Hold::Release)
                 }
             }
-            Outcome::Unknown => in_doubt,
+            Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
         }),
 
         (State::InDoubt | State::Repeating, Event::LifeOver) if planted(Bug::LifeOverPlanned) => {
             Ok(Move { unproven: 0, ..to(State::Planned, Hold::Release) })
         }
         (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
+
+        (State::InDoubt | State::Repeating, Event::PutBeforePerson) => Ok(to(State::Quarantined, Hold::Keep)),
 
         (State::InDoubt, Event::RefusalCached) if planted(Bug::NewKeyAfterTimeout) || planted(Bug::NewKeyInDoubt) => {
             Ok(anew(Hold::Keep))
@@ -282,10 +321,20 @@ pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         }
         (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
 
+        (State::Planned, Event::RowAtFault) => Ok(to(State::Failed, Hold::Release)),
+        (State::InDoubt, Event::RowAtFault) => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
+        }
+
         (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode })
             if mode == Mode::Sandbox || planted(Bug::SixAttemptsFail) =>
         {
             Ok(to(State::Failed, Hold::Release))
+        }
+
+        // The balance fell by a refusal that stated nothing.
+        (State::Failed, Event::FoundCharged) if !standing.possibly_charged => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.price)) })
         }
 
         (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
@@ -314,13 +363,14 @@ fn doubted(standing: &Standing, outcome: Outcome) -> bool {
     standing.unproven > 0 && !believed
 }
 
-/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two.
+/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two. A statement of less
+/// than the check was shown to cost is not believed.
 fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
     match stated {
         None => standing.price,
         Some(_) if planted(Bug::TablePriceCharged) => standing.price,
         Some(stated) if standing.unproven > 0 => stated.max(standing.price),
-        Some(stated) => stated,
+        Some(stated) => stated.max(standing.least),
     }
 }
 

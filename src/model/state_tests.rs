@@ -6,7 +6,17 @@ const PRICE: Credits = Credits(5);
 
 fn standing(state: State, unproven: u32) -> Standing {
     let held = if matches!(state, State::Planned | State::Answered | State::Failed) { Credits::ZERO } else { PRICE };
-    Standing { state, unproven, generation: 0, cached_refusals: 0, held, price: PRICE, possibly_charged: false }
+    Standing {
+        state,
+        unproven,
+        generation: 0,
+        cached_refusals: 0,
+        unclear: 0,
+        held,
+        price: PRICE,
+        least: PRICE,
+        possibly_charged: false,
+    }
 }
 
 fn after(outcome: Outcome, unproven: u32) -> (State, Hold, u32) {
@@ -18,9 +28,7 @@ const ARM: Event = Event::Arm { age: KeyAge::Alive, same_api_key: true };
 
 #[test]
 fn a_proven_refusal_frees_the_hold_only_when_nothing_is_in_doubt_before_it() {
-    for outcome in
-        [Outcome::NotWritten, Outcome::Unauthorised, Outcome::NoCredits, Outcome::RateLimited, Outcome::Misrouted]
-    {
+    for outcome in [Outcome::NotWritten, Outcome::Unauthorised, Outcome::NoCredits, Outcome::RateLimited] {
         assert_eq!(after(outcome, 0), (State::Planned, Hold::Release, 0), "{outcome:?}");
         assert_eq!(after(outcome, 1), (State::InDoubt, Hold::Keep, 1), "{outcome:?}");
     }
@@ -31,7 +39,8 @@ fn a_proven_refusal_frees_the_hold_only_when_nothing_is_in_doubt_before_it() {
 #[test]
 fn what_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
     assert_eq!(after(Outcome::Unknown, 0), (State::InDoubt, Hold::Keep, 1));
-    assert_eq!(after(Outcome::Pending, 0), (State::Repeating, Hold::Keep, 1));
+    assert_eq!(after(Outcome::Misrouted, 0), (State::InDoubt, Hold::Keep, 1), "404 may be `no record`, and charged");
+    assert_eq!(after(Outcome::Pending { stated: None }, 0), (State::Repeating, Hold::Keep, 1));
     let crashed = next(&standing(State::Armed, 3), Event::FoundArmed).unwrap();
     assert_eq!((crashed.state, crashed.hold, crashed.unproven), (State::InDoubt, Hold::Keep, 4));
 }
@@ -45,10 +54,45 @@ fn a_body_that_states_no_charge_proves_nothing_of_an_attempt_before_it() {
 #[test]
 fn the_charge_is_the_stated_one_and_after_a_doubt_the_larger() {
     let stated = |credits| Outcome::Answered { stated: credits };
-    assert_eq!(after(stated(Some(Credits(2))), 0).1, Hold::Charge(Credits(2)));
+    assert_eq!(after(stated(Some(Credits(2))), 0).1, Hold::Charge(PRICE), "nothing shows that so little was taken");
+    assert_eq!(after(stated(Some(Credits(7))), 0).1, Hold::Charge(Credits(7)));
     assert_eq!(after(stated(None), 0).1, Hold::Charge(PRICE));
     assert_eq!(after(stated(Some(Credits(0))), 1).1, Hold::Charge(PRICE), "a replay states 0, the first attempt paid");
     assert_eq!(after(stated(Some(Credits(9))), 1).1, Hold::Charge(Credits(9)));
+}
+
+#[test]
+fn a_stated_charge_below_the_price_is_believed_down_to_what_a_lone_request_was_shown_to_cost() {
+    let shown = Standing { least: Credits(2), ..standing(State::Armed, 0) };
+    for (stated, charged) in [(0, 2), (1, 2), (2, 2), (3, 3), (9, 9)] {
+        for outcome in [
+            Outcome::Answered { stated: Some(Credits(stated)) },
+            Outcome::ChargedRefusal { stated: Some(Credits(stated)) },
+        ] {
+            let moved = next(&shown, Event::Attempted(outcome)).unwrap();
+            assert_eq!(moved.hold, Hold::Charge(Credits(charged)), "{outcome:?}");
+        }
+    }
+    let doubted = Standing { unproven: 1, ..shown };
+    let answered = Event::Attempted(Outcome::Answered { stated: Some(Credits(2)) });
+    assert_eq!(next(&doubted, answered).unwrap().hold, Hold::Charge(PRICE), "the attempt before may have cost more");
+}
+
+#[test]
+fn a_pending_reply_that_states_more_than_is_held_raises_the_hold() {
+    let pending = |stated| after(Outcome::Pending { stated: Some(Credits(stated)) }, 0);
+    assert_eq!(pending(5), (State::Repeating, Hold::Keep, 1));
+    assert_eq!(pending(50), (State::Repeating, Hold::Raise(Credits(50)), 1));
+}
+
+#[test]
+fn a_refusal_that_the_balance_shows_to_have_been_charged_is_booked_once_and_not_retried() {
+    let refused = standing(State::Failed, 0);
+    let found = next(&refused, Event::FoundCharged).unwrap();
+    assert_eq!((found.state, found.hold, found.possibly_charged), (State::Failed, Hold::Charge(PRICE), true));
+    let booked = Standing { possibly_charged: true, ..refused };
+    assert!(next(&booked, Event::FoundCharged).is_err());
+    assert_eq!(next(&booked, Event::Retry), Err(IllegalMove::NotProven));
 }
 
 #[test]
@@ -102,10 +146,12 @@ fn attempts_are_over_in_sandbox_only() {
 fn every_other_pair_is_a_named_error_and_final_states_do_not_move() {
     let events = [
         ARM,
+        Event::FoundCharged,
         Event::Attempted(Outcome::Unknown),
         Event::FoundArmed,
         Event::LifeOver,
         Event::RefusalCached,
+        Event::RowAtFault,
         Event::AttemptsOver { mode: Mode::Production },
         Event::Retry,
         Event::WriteOff,
@@ -113,7 +159,7 @@ fn every_other_pair_is_a_named_error_and_final_states_do_not_move() {
     ];
     let legal = |state| events.iter().filter(|event| next(&standing(state, 0), **event).is_ok()).count();
     let counts: Vec<usize> = State::ALL.into_iter().map(legal).collect();
-    assert_eq!(counts, [2, 2, 2, 2, 0, 1, 2]);
+    assert_eq!(counts, [3, 2, 3, 2, 0, 2, 2]);
 }
 
 #[test]
@@ -121,12 +167,14 @@ fn no_move_releases_a_hold_while_an_attempt_is_unproven_unless_the_service_state
     for unproven in 1..4 {
         for outcome in [
             Outcome::NotWritten,
-            Outcome::Pending,
+            Outcome::Pending { stated: None },
             Outcome::Refused,
             Outcome::Unauthorised,
             Outcome::NoCredits,
             Outcome::RateLimited,
             Outcome::Misrouted,
+            Outcome::Unreadable,
+            Outcome::Unconvincing,
             Outcome::Unknown,
         ] {
             assert_eq!(after(outcome, unproven).1, Hold::Keep, "{outcome:?} after {unproven}");
@@ -140,4 +188,40 @@ fn state_codes_are_read_back() {
         assert_eq!(State::from_code(state.code()), Some(state));
     }
     assert_eq!(State::from_code(99), None);
+}
+
+#[test]
+fn a_charge_stated_with_a_refusal_is_booked_and_the_request_is_neither_retried_nor_given_a_new_key() {
+    for (unproven, stated, charged) in [
+        (0, Some(Credits(2)), PRICE),
+        (0, Some(Credits(7)), Credits(7)),
+        (0, None, PRICE),
+        (1, Some(Credits(2)), PRICE),
+        (1, Some(Credits(9)), Credits(9)),
+    ] {
+        let refusal = Event::Attempted(Outcome::ChargedRefusal { stated });
+        let moved = next(&standing(State::Armed, unproven), refusal).unwrap();
+        assert_eq!((moved.state, moved.hold), (State::Failed, Hold::Charge(charged)));
+        assert!(moved.possibly_charged && !moved.next_generation);
+    }
+}
+
+#[test]
+fn a_2xx_that_is_not_an_answer_is_repeated_and_counts_when_the_repeat_says_the_same() {
+    for outcome in [Outcome::Unreadable, Outcome::Unconvincing] {
+        assert_eq!(after(outcome, 0), (State::InDoubt, Hold::Keep, 1), "{outcome:?}");
+    }
+    let repeated = Standing { unclear: 1, ..standing(State::Armed, 1) };
+    let moved = next(&repeated, Event::Attempted(Outcome::Unconvincing)).unwrap();
+    assert_eq!((moved.state, moved.hold), (State::Answered, Hold::Charge(PRICE)));
+    let moved = next(&repeated, Event::Attempted(Outcome::Unreadable)).unwrap();
+    assert_eq!((moved.state, moved.hold), (State::InDoubt, Hold::Keep), "the account is asked before it is final");
+}
+
+#[test]
+fn a_row_at_fault_fails_alone_and_what_may_have_been_charged_is_booked() {
+    let proven = next(&standing(State::Planned, 0), Event::RowAtFault).unwrap();
+    assert_eq!((proven.state, proven.hold, proven.possibly_charged), (State::Failed, Hold::Release, false));
+    let doubted = next(&standing(State::InDoubt, 1), Event::RowAtFault).unwrap();
+    assert_eq!((doubted.state, doubted.hold, doubted.possibly_charged), (State::Failed, Hold::Charge(PRICE), true));
 }

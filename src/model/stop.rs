@@ -1,6 +1,6 @@
 //! Why a run stopped, and the exit code that says it. The codes are part of the interface: schedulers decide by them.
 
-use super::{budget::Refusal, clock::local_time, credits::Credits};
+use super::{budget::Refusal, clock::local_time, credits::Credits, witness::RequestId};
 use std::fmt;
 
 /// The exit codes of the program.
@@ -29,6 +29,27 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
+    const ALL: [ExitCode; 13] = [
+        ExitCode::Complete,
+        ExitCode::Internal,
+        ExitCode::Usage,
+        ExitCode::Failures,
+        ExitCode::Budget,
+        ExitCode::Guard,
+        ExitCode::Refused,
+        ExitCode::Doubt,
+        ExitCode::TimeIsUp,
+        ExitCode::Service,
+        ExitCode::Storage,
+        ExitCode::Interrupted,
+        ExitCode::Terminated,
+    ];
+
+    /// The exit code of a number; an unknown one is an internal error.
+    pub fn from_number(number: u8) -> ExitCode {
+        ExitCode::ALL.into_iter().find(|code| *code as u8 == number).unwrap_or(ExitCode::Internal)
+    }
+
     /// Where several apply, the first of these counts.
     fn rank(self) -> u8 {
         match self {
@@ -53,15 +74,25 @@ impl ExitCode {
     }
 }
 
+/// The stage of [`Stop::TooManyErrors`] for requests that the service refuses.
+pub const STAGE_SEND: &str = "be accepted by the service";
+
 /// Why no further request is sent. What is under way is drained, what is answered is published.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     Budget(Refusal),
-    /// The service charged more than the price table says.
+    /// The service charged more than the price table says. Where no reply stated it, but the balance fell by it, there is no
+    /// request to name.
     Price {
         check: String,
         stated: Credits,
         table: Credits,
+        request: Option<RequestId>,
+    },
+    /// What stands where a charge or a balance was expected and is not an amount, or is absurd.
+    AmountUnreadable {
+        check: String,
+        found: String,
     },
     /// 402 while the balance does not cover the price.
     NoCredits {
@@ -69,6 +100,11 @@ pub enum Stop {
         price: Credits,
     },
     Unauthorised {
+        status: u16,
+    },
+    /// 401 or 403 for every request of a check, while the account can be read with the same API key.
+    CheckRefused {
+        check: String,
         status: u16,
     },
     /// 3xx, 404, 405 on a submit route.
@@ -84,8 +120,23 @@ pub enum Stop {
         host: String,
         fault: String,
     },
-    /// Three 2xx in a row that are no answers: a captive portal, a proxy page.
+    /// What answers is not the service: a captive portal, a proxy page.
     NotTheService,
+    /// Different requests in a row met 409: their keys were used before.
+    Conflict {
+        count: u64,
+    },
+    /// An answer says that it was made in another mode than the one that was sent.
+    OtherMode {
+        sent: String,
+        echoed: String,
+    },
+    /// An earlier run stopped, and nothing has changed since.
+    Kept {
+        exit_code: ExitCode,
+        message: String,
+        at_us: i64,
+    },
     BalanceUnreadable,
     /// `Retry-After` is further away than a run waits.
     PushedBack {
@@ -130,10 +181,32 @@ impl Stop {
         matches!(self, Stop::TimeIsUp | Stop::Interrupted | Stop::Terminated)
     }
 
+    /// The next run would repeat it at a cost, so it is kept in the ledger until what was wrong has changed.
+    pub fn is_kept(&self) -> bool {
+        match self {
+            Stop::Price { .. }
+            | Stop::AmountUnreadable { .. }
+            | Stop::OtherMode { .. }
+            | Stop::Alike { .. }
+            | Stop::Unrecognised { .. } => true,
+            // Of rows that cannot be mapped nothing was sent, and each run counts them anew.
+            Stop::TooManyErrors { stage, .. } => *stage == STAGE_SEND,
+            _ => false,
+        }
+    }
+
+    /// It only keeps the rest from being sent. Where nothing is left to send, it does not decide how the run ends.
+    pub fn keeps_from_sending(&self) -> bool {
+        matches!(self, Stop::Kept { .. } | Stop::Alike { .. } | Stop::TooManyErrors { .. } | Stop::Conflict { .. })
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Stop::Budget(_) | Stop::Price { .. } | Stop::NoCredits { .. } => ExitCode::Budget,
-            Stop::Unauthorised { .. } => ExitCode::Refused,
+            Stop::Kept { exit_code, .. } => *exit_code,
+            Stop::Budget(_) | Stop::Price { .. } | Stop::AmountUnreadable { .. } | Stop::NoCredits { .. } => {
+                ExitCode::Budget
+            }
+            Stop::Unauthorised { .. } | Stop::CheckRefused { .. } => ExitCode::Refused,
             Stop::Misrouted { .. }
             | Stop::Unavailable { .. }
             | Stop::Untrusted { .. }
@@ -141,10 +214,12 @@ impl Stop {
             | Stop::BalanceUnreadable
             | Stop::PushedBack { .. } => ExitCode::Service,
             Stop::ClockApart { .. } => ExitCode::Doubt,
-            Stop::OtherSide { .. } => ExitCode::Usage,
-            Stop::TooManyErrors { .. } | Stop::Alike { .. } | Stop::Unrecognised { .. } | Stop::ExpectedRows { .. } => {
-                ExitCode::Guard
-            }
+            Stop::OtherSide { .. } | Stop::OtherMode { .. } => ExitCode::Usage,
+            Stop::TooManyErrors { .. }
+            | Stop::Alike { .. }
+            | Stop::Conflict { .. }
+            | Stop::Unrecognised { .. }
+            | Stop::ExpectedRows { .. } => ExitCode::Guard,
             Stop::InputFailed => ExitCode::Usage,
             Stop::TimeIsUp => ExitCode::TimeIsUp,
             Stop::Interrupted => ExitCode::Interrupted,
@@ -168,10 +243,26 @@ impl fmt::Display for Stop {
                  {keep} to be kept; top up the account, or lower --keep-balance, and run again"
             ),
             Stop::Budget(Refusal::Unread) => f.write_str("the balance was never read"),
-            Stop::Price { check, stated, table } => write!(
+            Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(
                 f,
                 "the service charged {stated} credits for `{check}`, the price table says {table}; run again with \
-                 --price {check}={stated} if that is right"
+                 --price {check}={stated} if that is right. If it is not, book what is, with `rescreen resolve --charge N \
+                 --request {request}`, and run again with --continue-anyway"
+            ),
+            Stop::Price { check, stated, table, request: None } => write!(
+                f,
+                "the service charged {stated} credits for `{check}`, the price table says {table}: no reply states it, but the \
+                 balance fell by it around a request that went alone. Run again with --price {check}={stated} if that is \
+                 right, or with --continue-anyway if another program spent it"
+            ),
+            Stop::AmountUnreadable { check, found } => write!(
+                f,
+                "a reply for `{check}` has `{found}` where credits are stated; expected a number of credits, at most {} times \
+                 the price. Nothing was booked for it but the price. Check the charge with the service, and name the place of \
+                 the amount with [service] charge_pointer or remaining_pointer: then no other place is read for it, and \"\" \
+                 reads it nowhere and leaves the proof to the account's balance. Run again with --continue-anyway; \
+                 `rescreen resolve --charge` corrects what was booked",
+                Credits::ABSURD_TIMES
             ),
             Stop::NoCredits { balance, price } => write!(
                 f,
@@ -181,6 +272,11 @@ impl fmt::Display for Stop {
             Stop::Unauthorised { status } => {
                 write!(f, "the service refuses the API key (HTTP {status}); check it and run again")
             }
+            Stop::CheckRefused { check, status } => write!(
+                f,
+                "the service refuses every request for `{check}` (HTTP {status}), and tells the balance with the same API \
+                 key; ask the service whether this account may use `{check}`, and run again"
+            ),
             Stop::Misrouted { status, path } => write!(
                 f,
                 "the service does not know the route {path} (HTTP {status}); check [service] url, or try the other \
@@ -195,18 +291,34 @@ impl fmt::Display for Stop {
                  this machine's clock, or name the PEM file of your own authority with [service] ca_file, and run again"
             ),
             Stop::NotTheService => f.write_str(
-                "three replies in a row are no answers of the service (a captive portal or proxy page?); check [service] \
-                 url and the network, then run again",
+                "expected an answer of the service, found something else in several replies in a row: a captive portal, a proxy \
+                 page, or another service; check [service] url and the network, then run again",
+            ),
+            Stop::Conflict { count } => write!(
+                f,
+                "{count} different requests in a row met HTTP 409: the service has their idempotency keys with another body, \
+                 or is still working on them. If the ledger of this campaign was lost, or a default or declaration changed, \
+                 restore them, or start a new campaign with --campaign NAME; otherwise run again in a few minutes"
+            ),
+            Stop::OtherMode { sent, echoed } => write!(
+                f,
+                "an answer says it was made in {echoed}, and {sent} was sent: its content is not believed (verdict `review`). \
+                 Check that the API key and [service] url are those of {sent}, then run again"
+            ),
+            Stop::Kept { message, at_us, .. } => write!(
+                f,
+                "nothing was sent: the run of {} stopped, and nothing that caused it has changed since. It said: {message}. \
+                 To run all the same, add --continue-anyway",
+                local_time(*at_us)
             ),
             Stop::BalanceUnreadable => f.write_str(
                 "the answer of GET /my_credits has no balance where one was expected; say where it is with [service] \
-                 balance_pointer = \"/path/to/number\" and run again",
+                 balance_pointer = \"/path/to/number\" and run again; an account without a balance in credits is not supported in \
+                 production",
             ),
-            Stop::PushedBack { until_us } => write!(
-                f,
-                "the service asks to be left alone until {}; run again after that",
-                local_time(*until_us)
-            ),
+            Stop::PushedBack { until_us } => {
+                write!(f, "the service is rate-limiting us until {}; run again after that, or with --lift-pause to send now", local_time(*until_us))
+            }
             Stop::ClockApart { seconds } => write!(
                 f,
                 "this machine's clock and the service's are {seconds} seconds apart, and requests in doubt are judged by \

@@ -56,3 +56,18 @@ pub struct Judgement {
     pub verdict: Verdict,
     pub finding: String,
 }
+
+impl Judgement {
+    /// An answer that has none of the fields the rules read.
+    pub fn unrecognised() -> Judgement {
+        Judgement { verdict: Verdict::Unrecognised, finding: "unrecognised".to_owned() }
+    }
+
+    /// The same answer with a doubt about it: a person must look, unless one must already.
+    pub fn doubted(self, finding: &str) -> Judgement {
+        match self.verdict {
+            Verdict::Unrecognised | Verdict::Review => self,
+            _ => Judgement { verdict: Verdict::Review, finding: finding.to_owned() },
+        }
+    }
+}

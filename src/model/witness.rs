@@ -1,22 +1,39 @@
 //! Witness values: a request leaves the machine only with a receipt of the ledger's durable commit and a permit of the
 //! throttle, both consumed by the send. The constructors are `pub(crate)` because rooms do not import each other; the tidy
-//! test holds `Receipt::issue` to `ledger/` and `Permit::issue` to `throttle.rs`.
+//! test holds `Receipt::issue` to `ledger/` and `Permit::issue` to `throttle/`.
 
 use super::key::IdempotencyKey;
-use std::fmt;
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Duration};
+use tokio::time::Instant;
 
 /// The number of a request in its ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RequestId(pub i64);
 
 /// Leave to send one HTTP message now.
 #[derive(Debug)]
 #[must_use]
-pub struct Permit(());
+pub struct Permit {
+    issued: Instant,
+    /// Where the throttle has counted the message.
+    slot: u64,
+}
 
 impl Permit {
-    pub(crate) fn issue() -> Permit {
-        Permit(())
+    pub(crate) fn issue(slot: u64) -> Permit {
+        Permit { issued: Instant::now(), slot }
+    }
+
+    /// Where the throttle has counted the message.
+    pub(crate) fn slot(&self) -> u64 {
+        self.slot
+    }
+
+    /// How long ago it was issued.
+    pub fn age(&self) -> Duration {
+        self.issued.elapsed()
     }
 }
 
@@ -47,6 +64,11 @@ impl Receipt {
     /// The path the key is bound to, below the service's base URL.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The bytes to send.
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// Gives up the receipt for the bytes to send.

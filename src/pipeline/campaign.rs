@@ -2,6 +2,7 @@
 //! command line folded in.
 
 use super::{
+    bucket::state_folder,
     campaign_file::{CampaignFile, CheckTable, SecretSource, Share, parse},
     campaign_input::{self, Input},
     secret, table_file,
@@ -19,6 +20,7 @@ use crate::{
     throttle::Rate,
 };
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -53,9 +55,15 @@ pub struct Campaign {
     pub clock: Clock,
     /// Where commits are made; inline means that everything else is done in the caller's place too.
     pub seat: Seat,
-    null: Vec<String>,
-    null_in: BTreeMap<String, Vec<String>>,
-    tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// Set what an earlier campaign left in the output folder aside, where its ledger is lost.
+    pub new_ledger: bool,
+    /// Take a ledger that lost its newest commits as it is: what they noted may be paid for again.
+    pub accept_older_ledger: bool,
+    /// The words of the command that began this run, for `rescreen collect` to name where rows are left.
+    pub command: Vec<String>,
+    pub(super) null: Vec<String>,
+    pub(super) null_in: BTreeMap<String, Vec<String>>,
+    pub(super) tables: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// How the service is reached; the API key is found only when it is needed.
@@ -72,10 +80,15 @@ pub struct Service {
     pub proxy: Option<String>,
     pub ca_file: Option<PathBuf>,
     pub balance_pointer: Option<String>,
+    /// Where a reply states its charge and the balance, beside the known places.
+    pub charge_pointer: Option<String>,
+    pub remaining_pointer: Option<String>,
     /// A service in this process, in place of the network.
     pub in_process: Option<InProcess>,
-    api_key: SecretSource,
-    base: PathBuf,
+    /// Where the bucket of the account is kept, for all runs on this machine to share.
+    pub state_folder: Option<PathBuf>,
+    pub(super) api_key: SecretSource,
+    pub(super) base: PathBuf,
 }
 
 /// When a run stops by itself.
@@ -121,6 +134,9 @@ impl Campaign {
             key_secret: key_secret(&file, base)?,
             clock: Clock::System,
             seat: Seat::default(),
+            new_ledger: false,
+            accept_older_ledger: false,
+            command: Vec::new(),
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
             tables: table_file::read_all(&file.tables, base)?,
@@ -172,6 +188,23 @@ impl Campaign {
     /// The shortest life among the keys of its checks, in hours.
     pub fn key_life_hours(&self) -> u32 {
         self.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
+    }
+
+    /// Digest of everything a person changes to put a stop right: prices, limits, guards, pointers, mapping, declarations
+    /// and the API key, of which only the fingerprint is known here.
+    ///
+    /// # Errors
+    /// A declaration that cannot be written down.
+    pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
+        let declarations = serde_json::to_string(&self.sold()).map_err(|error| Error::Internal(error.to_string()))?;
+        let Service { charge_pointer, remaining_pointer, balance_pointer, routes, .. } = &self.service;
+        let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes);
+        let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
+        let text = format!(
+            "{api_key}\n{:?}\n{:?}\n{:?}\n{pointers:?}\n{mapping:?}\n{declarations}",
+            self.prices, self.allowance, self.guards
+        );
+        Ok(digest_of(&text))
     }
 
     /// The service as the ledger remembers it.
@@ -235,7 +268,10 @@ impl Service {
             proxy: table.proxy.clone(),
             ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
             balance_pointer: table.balance_pointer.clone(),
+            charge_pointer: table.charge_pointer.clone(),
+            remaining_pointer: table.remaining_pointer.clone(),
             in_process: None,
+            state_folder: state_folder(|name| std::env::var_os(name)),
             api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
             base: base.to_owned(),
         })
@@ -264,6 +300,11 @@ impl Service {
             in_process: self.in_process.clone(),
         }
     }
+}
+
+/// Thirty-two hexadecimal characters of a text's SHA-256.
+fn digest_of(text: &str) -> String {
+    Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads a campaign file's words.

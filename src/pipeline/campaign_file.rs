@@ -63,6 +63,10 @@ pub struct ServiceTable {
     pub ca_file: Option<PathBuf>,
     /// JSON pointer to the balance in the answer of `GET /my_credits`.
     pub balance_pointer: Option<String>,
+    /// JSON pointer to the charge that a reply states, in place of the known ones; empty reads none, and the balance proves.
+    pub charge_pointer: Option<String>,
+    /// JSON pointer to the balance that a reply states, in place of the known ones; empty reads none.
+    pub remaining_pointer: Option<String>,
 }
 
 impl Default for ServiceTable {
@@ -78,6 +82,8 @@ impl Default for ServiceTable {
             proxy: None,
             ca_file: None,
             balance_pointer: None,
+            charge_pointer: None,
+            remaining_pointer: None,
         }
     }
 }

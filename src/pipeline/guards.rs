@@ -3,9 +3,9 @@
 use super::campaign::Guards;
 use crate::{
     ledger::Sums,
-    model::{Stop, Verdict},
+    model::{RequestId, Stop, Verdict, stop::STAGE_SEND},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Before this many asks nothing is too many.
 const ERRORS_AFTER: u64 = 50;
@@ -13,12 +13,18 @@ const ERRORS_AFTER: u64 = 50;
 const UNRECOGNISED_FIRST: u64 = 20;
 /// From here on the share of unrecognised answers means something.
 const UNRECOGNISED_AFTER: u64 = 100;
-/// So many attempts in a row without an answer, although the account can be read, and twice as many as are under way.
-const UNANSWERED_MAX: u64 = 50;
-/// So many refusals alike in a row pause the run.
+/// Different requests in a row without an answer, although the account can be read; at least twice as many as are under way.
+const UNANSWERED_MAX: usize = 50;
+/// So few at once may be a fault of their own.
+const UNANSWERED_FEW: usize = 5;
+/// Different requests that are refused alike in a row pause the run.
 const ALIKE_MAX: u64 = 5;
-/// So many 2xx in a row that are no answers pause the run.
-const STRANGERS_MAX: u64 = 3;
+/// Different requests in a row whose key the service says it knows with another body.
+const CONFLICTS_MAX: usize = 5;
+/// Different requests in a row with a 2xx that is not JSON, after which the account is asked whether this is the service.
+const NOT_JSON_ASK: usize = 3;
+/// The same, after which the run stops whatever the account says.
+const NOT_JSON_MAX: usize = 6;
 
 /// What a run has seen, as far as guards judge it.
 #[derive(Debug, Default)]
@@ -27,8 +33,12 @@ pub struct Watch {
     refused: u64,
     by_check: BTreeMap<String, (u64, u64)>,
     alike: (String, u64),
-    strangers: u64,
-    unanswered: u64,
+    /// Requests, each once, however often it was tried: one request never stops a run.
+    not_json: BTreeSet<RequestId>,
+    unanswered: BTreeSet<RequestId>,
+    conflicts: BTreeSet<RequestId>,
+    /// Requests of a check that was never answered, refused while the account is in order.
+    suspects: BTreeMap<String, BTreeSet<RequestId>>,
 }
 
 impl Watch {
@@ -36,14 +46,14 @@ impl Watch {
     pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
         self.answered += 1;
         self.alike = (String::new(), 0);
-        self.strangers = 0;
-        self.unanswered = 0;
+        self.suspects.remove(check);
+        self.forget();
         let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
         *of += 1;
         *unrecognised += u64::from(verdict == Verdict::Unrecognised);
+        let exceeded = guards.max_unrecognised.is_exceeded(*unrecognised, *of);
         let none_of_the_first = *of == UNRECOGNISED_FIRST && *unrecognised == *of;
-        let too_many = *of >= UNRECOGNISED_AFTER && guards.max_unrecognised.is_exceeded(*unrecognised, *of);
-        (none_of_the_first || too_many).then(|| Stop::Unrecognised {
+        (exceeded && (none_of_the_first || *of >= UNRECOGNISED_AFTER)).then(|| Stop::Unrecognised {
             check: check.to_owned(),
             unrecognised: *unrecognised,
             of: *of,
@@ -53,8 +63,7 @@ impl Watch {
     /// The service refused a request; `message` is what refusals alike have in common.
     pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
-        self.strangers = 0;
-        self.unanswered = 0;
+        self.forget();
         if self.alike.0 == message {
             self.alike.1 += 1;
         } else {
@@ -64,22 +73,52 @@ impl Watch {
             return Some(Stop::Alike { count: self.alike.1, message: message.to_owned() });
         }
         let of = self.refused + self.answered;
-        too_many(guards, self.refused, of, "be accepted by the service")
+        too_many(guards, self.refused, of, STAGE_SEND)
     }
 
     /// An attempt met no working service.
-    pub fn unanswered(&mut self, in_flight: usize) -> Option<Stop> {
-        self.unanswered += 1;
-        let most = UNANSWERED_MAX.max(2 * in_flight as u64);
-        (self.unanswered >= most).then(|| Stop::Unavailable {
-            message: format!("{most} attempts in a row had no answer, although the account can be read"),
+    pub fn unanswered(&mut self, request: RequestId, in_flight: usize) -> Option<Stop> {
+        self.unanswered.insert(request);
+        let most = UNANSWERED_MAX.max(2 * in_flight);
+        (self.unanswered.len() >= most).then(|| Stop::Unavailable {
+            message: format!("{most} requests in a row had no answer, although the account can be read"),
         })
     }
 
-    /// A 2xx that is no answer of the service.
-    pub fn stranger(&mut self) -> Option<Stop> {
-        self.strangers += 1;
-        (self.strangers >= STRANGERS_MAX).then_some(Stop::NotTheService)
+    /// Whether few requests were left without an answer since the last one was answered.
+    pub fn is_answering(&self) -> bool {
+        self.unanswered.len() <= UNANSWERED_FEW
+    }
+
+    /// A 2xx that is not JSON; whether the account is to be asked now if this is the service at all.
+    pub fn not_json(&mut self, request: RequestId) -> bool {
+        self.not_json.insert(request) && self.not_json.len() == NOT_JSON_ASK
+    }
+
+    /// So many different requests met a 2xx that is not JSON that it cannot be their fault.
+    pub fn is_not_the_service(&self) -> Option<Stop> {
+        (self.not_json.len() >= NOT_JSON_MAX).then_some(Stop::NotTheService)
+    }
+
+    /// A 409.
+    pub fn conflict(&mut self, request: RequestId) -> Option<Stop> {
+        self.conflicts.insert(request);
+        (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64 })
+    }
+
+    /// A request of a check that was never answered is refused, and the account is in order. Whether so many others were
+    /// refused as well that it is the check's fault.
+    pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
+        let suspects = self.suspects.entry(check.to_owned()).or_default();
+        suspects.insert(request);
+        suspects.len() as u64 >= ALIKE_MAX
+    }
+
+    /// The service answers: what counted in a row begins anew.
+    fn forget(&mut self) {
+        self.not_json.clear();
+        self.unanswered.clear();
+        self.conflicts.clear();
     }
 }
 
@@ -125,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_a_hundred_percent_lets_every_answer_be_unrecognised() {
+        let all = Guards { max_unrecognised: Share::Percent(100.0), ..guards(false) };
+        let mut watch = Watch::default();
+        assert!((0..200).all(|_| watch.answered("c", Verdict::Unrecognised, &all).is_none()));
+    }
+
+    #[test]
     fn later_more_than_the_share_stops_it() {
         let mut watch = Watch::default();
         for _ in 0..198 {
@@ -156,10 +202,36 @@ mod tests {
     }
 
     #[test]
-    fn three_strangers_in_a_row_are_not_the_service() {
+    fn three_different_requests_without_json_in_a_row_have_the_account_asked() {
         let mut watch = Watch::default();
-        assert!(watch.stranger().is_none());
+        assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));
-        assert!(watch.stranger().is_none() && watch.stranger().is_none() && watch.stranger().is_some());
+        assert!(!watch.not_json(RequestId(1)) && !watch.not_json(RequestId(2)) && watch.not_json(RequestId(3)));
+        let stops: Vec<bool> =
+            (4..=6).map(|id| (watch.not_json(RequestId(id)), watch.is_not_the_service().is_some()).1).collect();
+        assert_eq!(stops, [false, false, true]);
+    }
+
+    #[test]
+    fn one_request_many_times_never_stops_a_run_and_many_requests_do() {
+        let mut watch = Watch::default();
+        assert!(
+            (0..200).all(|_| watch.unanswered(RequestId(1), 1).is_none() && watch.conflict(RequestId(1)).is_none())
+        );
+        let stops: Vec<bool> = (0..5).map(|id| watch.conflict(RequestId(id)).is_some()).collect();
+        assert_eq!(stops, [false, false, false, false, true]);
+        let stops: Vec<bool> = (0..50).map(|id| watch.unanswered(RequestId(id), 8).is_some()).collect();
+        assert_eq!(stops.iter().position(|stop| *stop), Some(49));
+    }
+
+    #[test]
+    fn a_check_that_was_never_answered_is_suspected_after_five_different_requests() {
+        let mut watch = Watch::default();
+        assert!((0..20).all(|_| !watch.suspect("c", RequestId(1))), "one request many times");
+        let mut watch = Watch::default();
+        let stops: Vec<bool> = (0..5).map(|id| watch.suspect("c", RequestId(id))).collect();
+        assert_eq!(stops, [false, false, false, false, true]);
+        watch.answered("c", Verdict::Clear, &guards(false));
+        assert!(!watch.suspect("c", RequestId(1)));
     }
 }

@@ -175,6 +175,12 @@ impl Intake {
         Arc::clone(&self.mapping)
     }
 
+    /// Rows that were read before their line had an end, and whose line was completed since: the input's name and the number
+    /// of the row in it.
+    pub fn completed_rows(&self) -> Vec<(String, u64)> {
+        self.opened.iter().filter_map(|source| Some((source.name.clone(), source.reader.completed_row()?))).collect()
+    }
+
     /// Whether every input is a file: a pipe may never end, and cannot be read twice.
     pub fn is_of_files(&self) -> bool {
         self.of_files

@@ -1,13 +1,26 @@
 //! From an answer to a verdict, by the rules of its declaration. Rules are compiled before anything is sent; one that
 //! breaks on an answer makes it `unrecognised`, never `clear`.
 
+use super::echo::{Echo, echo};
 use crate::{
     catalogue::{Declaration, VerdictSpec},
+    client::{JsonBody, calls_itself_a_failure},
     error::Error,
-    model::{Judgement, Verdict},
+    model::{
+        Judgement,
+        planted::{Bug, planted},
+    },
     template::{AnswerRule, AnswerView, Templates},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// What an answer means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    pub judgement: Judgement,
+    /// The mode that the answer says it was made in, where that is not the one that was sent.
+    pub other_mode: Option<String>,
+}
 
 /// The rules of one check, compiled.
 pub struct Judge {
@@ -33,22 +46,30 @@ impl Judge {
         })
     }
 
-    /// The verdict on an answer.
-    pub fn judge(&self, answer: &Value) -> Judgement {
-        let found = match self.declaration.answer.payload(answer) {
-            Some(payload) => self.find(payload, answer),
-            None => None,
+    /// The verdict on an answer to a request with this body. What is doubtful about the answer itself makes it `review`,
+    /// whatever its fields say.
+    pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
+        let payload = self.declaration.answer.payload(&answer.value);
+        let judgement = payload.and_then(|payload| self.find(payload, &answer.value));
+        let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
+        let echo = match echo(&answer.value, payload, sent) {
+            Echo::OtherMode(_) if planted(Bug::OtherModeTaken) => Echo::Fits,
+            echo => echo,
         };
-        // A clear answer that calls itself a failure is for a person.
-        let failed = answer.get("success") == Some(&Value::Bool(false));
-        let contradicts = failed || answer.get("error").is_some_and(|error| !error.is_null());
-        let found = found.map(|judgement| match judgement.verdict {
-            Verdict::Clear if contradicts => {
-                Judgement { verdict: Verdict::Review, finding: "contradictory_answer".to_owned() }
-            }
-            _ => judgement,
-        });
-        found.unwrap_or(Judgement { verdict: Verdict::Unrecognised, finding: "unrecognised".to_owned() })
+        let doubt = match &echo {
+            _ if answer.duplicate_names && !planted(Bug::DuplicateNamesClear) => Some("duplicate_names"),
+            _ if answer.wrong_encoding => Some("wrong_encoding"),
+            Echo::OtherMode(_) => Some("other_mode"),
+            Echo::Differs if !planted(Bug::EchoIgnored) => Some("echo_mismatch"),
+            Echo::Fits if contradicts(&answer.value, payload) => Some("contradictory_answer"),
+            Echo::Fits | Echo::Differs => None,
+        };
+        let judgement = match doubt {
+            Some(finding) => judgement.doubted(finding),
+            None => judgement,
+        };
+        let other_mode = if let Echo::OtherMode(mode) = echo { Some(mode) } else { None };
+        Judged { judgement, other_mode }
     }
 
     fn find(&self, payload: &Value, answer: &Value) -> Option<Judgement> {
@@ -63,6 +84,30 @@ impl Judge {
             }
         }
         Some(Judgement { verdict: spec.otherwise.verdict, finding: spec.otherwise.finding.clone() })
+    }
+}
+
+/// Whether an answer says, beside its content, that it failed: at its root or in its payload.
+fn contradicts(answer: &Value, payload: Option<&Value>) -> bool {
+    let word =
+        |value: &Value, name| value.get(name).and_then(Value::as_str).map(|word| word.trim().to_ascii_lowercase());
+    let unsuccessful =
+        word(answer, "status").is_some_and(|word| !["success", "completed", "complete", "ok"].contains(&word.as_str()));
+    let failed = |payload: &Value| {
+        let status = word(payload, "status").or_else(|| word(payload, "Status"));
+        has_error(payload) || status.is_some_and(|word| ["error", "failed", "failure"].contains(&word.as_str()))
+    };
+    calls_itself_a_failure(answer) || unsuccessful || payload.is_some_and(failed)
+}
+
+/// An `error` that says something.
+fn has_error(payload: &Value) -> bool {
+    match payload.get("error") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(_) => true,
     }
 }
 

@@ -2,14 +2,16 @@
 //! clear.
 
 use super::*;
-use crate::catalogue::Catalogue;
+use crate::{catalogue::Catalogue, model::Verdict};
 use serde_json::json;
 
 fn verdict(check: &str, answer: Value) -> (Verdict, String) {
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
-    let judgement = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap().judge(&answer);
-    (judgement.verdict, judgement.finding)
+    let judge = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap();
+    let answer = JsonBody { value: answer, duplicate_names: false, wrong_encoding: false };
+    let Judgement { verdict, finding } = judge.judge(&answer, &Map::new()).judgement;
+    (verdict, finding)
 }
 
 /// The verdict on the same content at every place where the check's answers may have it.
@@ -235,4 +237,38 @@ fn the_findings_that_are_tested_here_are_all_there_are() {
             assert!(tested.contains(&format!("\"{finding}\"")), "{}: {finding}", declaration.name);
         }
     }
+}
+
+#[test]
+fn an_answer_that_is_doubtful_in_itself_is_for_a_person_whatever_its_fields_say() {
+    let clear = json!({"results": {"match": []}});
+    for (answer, finding) in [
+        (json!({"success": "false", "results": {"match": []}}), "contradictory_answer"),
+        (json!({"status": "failed", "results": {"match": []}}), "contradictory_answer"),
+        (json!({"status": "partial", "results": {"match": []}}), "contradictory_answer"),
+        (json!({"results": {"match": [], "error": "upstream"}}), "contradictory_answer"),
+        (json!({"results": {"match": [], "Status": "Error"}}), "contradictory_answer"),
+        (json!({"error": "upstream", "results": {"match": []}}), "contradictory_answer"),
+    ] {
+        assert_eq!(verdict("aml-screening", answer.clone()), (Verdict::Review, finding.to_owned()), "{answer}");
+    }
+    for word in ["success", "Completed", "ok"] {
+        let answer = json!({"status": word, "results": {"match": [], "Status": "Success", "error": null}});
+        assert_eq!(verdict("aml-screening", answer).0, Verdict::Clear);
+    }
+    let catalogue = Catalogue::built_in();
+    let templates = Templates::new(crate::template::Tables::default());
+    let judge = Judge::new(catalogue.get("aml-screening").unwrap(), &templates).unwrap();
+    let body = JsonBody { value: clear, duplicate_names: true, wrong_encoding: false };
+    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "duplicate_names");
+    let body = JsonBody { duplicate_names: false, wrong_encoding: true, ..body };
+    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "wrong_encoding");
+    let sent = json!({"name": "Jo Vexford", "mode": "production"});
+    let crossed = json!({"input": {"name": "Other Person"}, "results": {"match": []}});
+    let body = JsonBody { value: crossed, duplicate_names: false, wrong_encoding: false };
+    assert_eq!(judge.judge(&body, sent.as_object().unwrap()).judgement.finding, "echo_mismatch");
+    let fixture = json!({"mode": "sandbox", "results": {"match": []}});
+    let body = JsonBody { value: fixture, ..body };
+    let judged = judge.judge(&body, sent.as_object().unwrap());
+    assert_eq!((judged.judgement.verdict, judged.other_mode.as_deref()), (Verdict::Review, Some("sandbox")));
 }

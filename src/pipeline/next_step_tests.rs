@@ -7,15 +7,28 @@ use crate::{
 };
 
 fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
-    let settled = Settled { state, refusals_in_row: 0, cached_refusals: 0, charged: Credits::ZERO, above_price: false };
+    let settled = Settled {
+        state,
+        attempts: 1,
+        refusals_in_row: 0,
+        cached_refusals: 0,
+        unclear: 0,
+        price: Credits(1),
+        charged: Credits::ZERO,
+        so_far: Credits::ZERO,
+        unexplained_fall: Credits::ZERO,
+    };
     Attempted {
         settled,
         outcome,
         judgement: None,
         http_status,
         remaining: None,
-        stated: false,
+        stated: None,
+        unreadable_amount: None,
         push_back: None,
+        repeat_after: None,
+        other_mode: None,
         alike: String::new(),
         message: String::new(),
         other_side: None,
@@ -23,7 +36,7 @@ fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attemp
 }
 
 fn one() -> Try {
-    Try::new(RequestId(1), "aml-screening".to_owned(), false)
+    Try::new(RequestId(1), "aml-screening".to_owned())
 }
 
 #[test]
@@ -35,7 +48,7 @@ fn an_unknown_outcome_is_tried_six_times_a_run_and_then_stays_in_doubt() {
         assert!(delay <= Duration::from_secs(60));
         current = next;
     }
-    assert!(matches!(next_step(current, &lost, 0, Mode::Production), Next::LeftForLater));
+    assert!(matches!(next_step(current, &lost, 0, Mode::Production), Next::LeftForLater(_)));
 }
 
 #[test]
@@ -53,7 +66,7 @@ fn a_429_uses_up_no_attempt_and_waits_as_long_as_it_says() {
     let Next::Again(next, delay) = next_step(one(), &refused, 0, Mode::Production) else { panic!("tried again") };
     assert_eq!((next.attempts, delay), (0, Duration::from_secs(7)));
     refused.push_back = Some(PushBack::Stated(Duration::from_secs(901)));
-    assert!(matches!(next_step(next, &refused, 0, Mode::Production), Next::PushedBack(_)));
+    assert!(matches!(next_step(next, &refused, 0, Mode::Production), Next::PushedBack(..)));
 }
 
 #[test]
@@ -104,7 +117,7 @@ fn in_doubt_a_refusal_kept_under_the_key_is_asked_for_again_six_times_a_run() {
         let Next::AskAccount(next) = next_step(current, &refused, 0, Mode::Production) else { panic!("asked again") };
         current = next;
     }
-    assert!(matches!(next_step(current, &refused, 0, Mode::Production), Next::LeftForLater));
+    assert!(matches!(next_step(current, &refused, 0, Mode::Production), Next::LeftForLater(_)));
 
     refused.outcome = Outcome::RateLimited;
     refused.push_back = Some(PushBack::Stated(Duration::from_secs(1)));
@@ -113,12 +126,12 @@ fn in_doubt_a_refusal_kept_under_the_key_is_asked_for_again_six_times_a_run() {
         let Next::Again(next, _) = next_step(current, &refused, answered, Mode::Production) else { panic!("again") };
         current = next;
     }
-    assert!(matches!(next_step(current, &refused, 8, Mode::Production), Next::LeftForLater), "the rate is fine");
+    assert!(matches!(next_step(current, &refused, 8, Mode::Production), Next::LeftForLater(_)), "the rate is fine");
 }
 
 #[test]
 fn pending_is_asked_for_again_after_five_to_sixty_seconds() {
-    let pending = attempted(State::Repeating, Outcome::Pending, Some(202));
+    let pending = attempted(State::Repeating, Outcome::Pending { stated: None }, Some(202));
     let mut current = one();
     for seconds in [5, 10, 20, 40, 60, 60] {
         let Next::Again(next, delay) = next_step(current, &pending, 0, Mode::Production) else { panic!("again") };
@@ -132,6 +145,6 @@ fn outages_and_strangers_are_told_from_refusals() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, None).is_outage());
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(502)).is_outage());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_outage());
-    assert!(attempted(State::InDoubt, Outcome::Unknown, Some(200)).is_stranger());
-    assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_stranger());
+    assert!(attempted(State::InDoubt, Outcome::Unreadable, Some(200)).is_not_json());
+    assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_not_json());
 }

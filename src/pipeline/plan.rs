@@ -5,6 +5,7 @@ use super::{
     distinct::{Digest, Distinct},
     intake::{Found, Intake, unbound},
     notes::Notes,
+    remains::refuse_lost_ledger,
 };
 use crate::{
     error::Error,
@@ -60,6 +61,9 @@ pub struct Plan {
 /// What would stop a run before its first request.
 pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     let reading = Reading::find(&campaign.ledger)?;
+    if reading.is_none() {
+        refuse_lost_ledger(campaign)?;
+    }
     let mut intake = Intake::open(campaign, &[])?;
     let plan = Plan { feeds: intake.feeds(), ..Plan::default() };
     let mut adding = Adding { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };

@@ -2,11 +2,14 @@
 //! so that a mistake costs nothing.
 
 use super::{
+    bucket::bucket,
     campaign::Campaign,
     flight::{Crew, Sold},
     intake::Intake,
     judge::Judge,
     project::Layout,
+    recorded,
+    remains::{refuse_lost_ledger, set_aside},
     remap::remap,
     run::blocking,
 };
@@ -15,13 +18,18 @@ use crate::{
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
     mapping::Feed,
-    model::planted::{Bug, planted},
+    model::{
+        Mode,
+        clock::ClockWatch,
+        planted::{Bug, planted},
+        state::State,
+    },
     template::{Tables, Templates},
     throttle::{Bucket, Throttle},
 };
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
@@ -31,7 +39,9 @@ pub struct Prepared {
     pub(super) ledger: Arc<Ledger>,
     pub(super) intake: Intake,
     api_key: ApiKey,
-    fresh: bool,
+    bucket: Bucket,
+    rate_note: Option<String>,
+    set_aside: Option<PathBuf>,
 }
 
 impl Prepared {
@@ -52,16 +62,28 @@ impl Prepared {
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
         let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
         // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
         // the inputs: a mistake in them must not leave an empty ledger behind.
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
-        let open = |path: &Path| Ledger::open(path, &identity, seat, now_us);
+        if fresh {
+            refuse_lost_ledger(&campaign)?;
+        }
+        let older = campaign.accept_older_ledger;
+        let open = |path: &Path| match older {
+            true => Ledger::open_older(path, &identity, seat, now_us),
+            false => Ledger::open(path, &identity, seat, now_us),
+        };
         let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
-        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await?;
+        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await;
+        let intake = intake.map_err(|error| match &standing {
+            Some(ledger) => paid_for(error, &campaign, ledger),
+            None => error,
+        })?;
         let ledger = match standing {
             Some(ledger) => ledger,
             None => {
@@ -76,7 +98,21 @@ impl Prepared {
         };
         let ledger = Arc::new(ledger);
         ledger.recover().await?;
-        Ok(Prepared { campaign, ledger, intake, api_key, fresh })
+        // Before anything is sent the folder says which of its files are receipts.
+        crate::sink::write_readme(&campaign.out)?;
+        let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
+        let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
+        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
+    }
+
+    /// Where `--new-ledger` moved what an earlier campaign had left here.
+    pub fn set_aside(&self) -> Option<&Path> {
+        self.set_aside.as_deref()
+    }
+
+    /// Records what `rescreen collect` needs to settle and publish without the campaign file.
+    pub(super) async fn record_settings(&self) -> Result<(), Error> {
+        Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign)?).await?)
     }
 
     pub fn campaign(&self) -> &Campaign {
@@ -90,6 +126,11 @@ impl Prepared {
     /// Enough of the API key to recognise it by.
     pub fn key_hint(&self) -> String {
         self.api_key.hint()
+    }
+
+    /// Why other runs on this machine do not know what this one sends, where that is so.
+    pub fn rate_note(&self) -> Option<&str> {
+        self.rate_note.as_deref()
     }
 
     /// Which column, template or constant feeds which field.
@@ -126,38 +167,62 @@ impl Prepared {
     }
 
     /// Everything the attempts of this run share.
-    pub(super) fn crew(&self) -> Result<Arc<Crew>, Error> {
-        let campaign = &self.campaign;
-        let nowhere = || Error::Config("the simulator was not started".to_owned());
-        let url = campaign.service.url.clone().ok_or_else(nowhere)?;
-        let client = Client::new(&campaign.service.client_settings(url, self.api_key.clone()))?;
-        let templates = Templates::new(Tables::default());
-        let sold = campaign.sold().into_iter().map(|declaration| {
-            let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
-            let sold = Sold {
-                judge: Judge::new(declaration, &templates)?,
-                price: campaign.price(&declaration.name).ok_or_else(unknown)?,
-                path: declaration.routes.path(campaign.service.routes).to_owned(),
-                declaration: declaration.clone(),
-            };
-            Ok((declaration.name.clone(), sold))
-        });
-        let full = self.fresh || planted(Bug::BucketFullAtStart);
-        let met = OnceLock::new();
-        if let Some(simulated) = self.ledger.sums().simulated {
-            met.get_or_init(|| simulated);
-        }
-        let crew = Crew {
-            ledger: Arc::clone(&self.ledger),
-            client,
-            throttle: Throttle::new(campaign.service.rate, if full { Bucket::Full } else { Bucket::Empty }),
-            sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
-            scope: self.api_key.fingerprint(),
-            clock: campaign.clock,
-            compared: Default::default(),
-            campaign: Arc::clone(campaign),
-            met,
-        };
-        Ok(Arc::new(crew))
+    pub(super) fn crew(&mut self) -> Result<Arc<Crew>, Error> {
+        let bucket = std::mem::replace(&mut self.bucket, Bucket::Empty);
+        crew(&self.campaign, &self.ledger, &self.api_key, bucket)
     }
+}
+
+/// An input that cannot be used any more does not strand what was sent: the message says how it is settled and published.
+fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
+    let sums = ledger.sums();
+    if sums.requests() == sums.in_state(State::Planned) {
+        return error;
+    }
+    Error::Input { source: Box::new(error), out: campaign.out.clone() }
+}
+
+/// What all attempts of a run share.
+pub(super) fn crew(
+    campaign: &Arc<Campaign>,
+    ledger: &Arc<Ledger>,
+    api_key: &ApiKey,
+    bucket: Bucket,
+) -> Result<Arc<Crew>, Error> {
+    let nowhere = || Error::Config("the simulator was not started".to_owned());
+    let url = campaign.service.url.clone().ok_or_else(nowhere)?;
+    let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
+    let watch = Arc::clone(&clock_watch);
+    let settings = campaign.service.client_settings(url, api_key.clone());
+    let throttle = Arc::new(Throttle::new(campaign.service.rate, bucket));
+    let gate = Arc::clone(&throttle);
+    let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
+    let templates = Templates::new(Tables::default());
+    let sold = campaign.sold().into_iter().map(|declaration| {
+        let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
+        let sold = Sold {
+            judge: Judge::new(declaration, &templates)?,
+            price: campaign.price(&declaration.name).ok_or_else(unknown)?,
+            path: declaration.routes.path(campaign.service.routes).to_owned(),
+            declaration: declaration.clone(),
+        };
+        Ok((declaration.name.clone(), sold))
+    });
+    let met = OnceLock::new();
+    if let Some(simulated) = ledger.sums().simulated {
+        met.get_or_init(|| simulated);
+    }
+    let crew = Crew {
+        ledger: Arc::clone(ledger),
+        client,
+        throttle,
+        sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
+        scope: api_key.fingerprint(),
+        clock: campaign.clock,
+        clock_watch,
+        settings: campaign.settings_digest(&api_key.fingerprint())?,
+        campaign: Arc::clone(campaign),
+        met,
+    };
+    Ok(Arc::new(crew))
 }

@@ -55,6 +55,8 @@ impl Publisher {
 
     /// Writes what is new and replaces the snapshots and the manifest. Blocks: call it from a thread of its own.
     pub fn publish(&self) -> Result<Manifest, Error> {
+        // A folder that was moved away must not be made again without its ledger.
+        self.ledger.check_place()?;
         sink::create_folder(&self.out)?;
         sink::write_readme(&self.out)?;
         let extension = self.format.extension().to_owned();
@@ -73,6 +75,7 @@ impl Publisher {
         let manifest = early.unwrap_or_else(|| self.manifest(&reading))?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
+        self.ledger.checkpoint()?;
         Ok(manifest)
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ledger::Sums,
-    model::{ExitCode, Mode, Stop, clock::local_time, state::State},
+    model::{Credits, ExitCode, Mode, Stop, clock::local_time, state::State},
     sink::Manifest,
 };
 use std::{path::PathBuf, sync::Arc};
@@ -24,6 +24,8 @@ pub struct RunReport {
     pub answered: u64,
     /// Requests in doubt that were sent under another API key and stay as they are.
     pub withheld: u64,
+    /// The balance fell by this much more than the run's own requests explain.
+    pub unexplained: Credits,
     /// Only so many rows of each input were read.
     pub limit_rows: Option<u64>,
     /// What was published; nothing after a second interrupt.
@@ -38,6 +40,12 @@ pub struct RunReport {
     pub notes: Notes,
     /// Nothing was left to do when the run began.
     pub was_complete: bool,
+    /// What became of rows whose line was completed after they were read.
+    pub completed: Vec<String>,
+    /// Only what had been sent was settled: `rescreen collect`.
+    pub collected: bool,
+    /// The words of the command that began the run; where only what was sent was collected, those of the run before it.
+    pub command: Vec<String>,
 }
 
 /// How a run ended, besides what the ledger says.
@@ -45,14 +53,27 @@ pub(super) struct Ending {
     pub stops: Vec<Stop>,
     pub answered: u64,
     pub withheld: u64,
+    pub unexplained: Credits,
     pub was_complete: bool,
     pub oldest_doubt_us: Option<i64>,
     pub notes: Notes,
+    pub completed: Vec<String>,
+    pub collected: bool,
 }
 
 impl RunReport {
     pub(super) fn new(campaign: &Campaign, sums: Arc<Sums>, ending: Ending, manifest: Manifest) -> RunReport {
-        let Ending { stops, answered, withheld, was_complete, oldest_doubt_us, notes } = ending;
+        let Ending {
+            stops,
+            answered,
+            withheld,
+            unexplained,
+            was_complete,
+            oldest_doubt_us,
+            notes,
+            completed,
+            collected,
+        } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
             was_complete: was_complete && manifest.complete && answered == 0 && stops.is_empty(),
@@ -60,12 +81,16 @@ impl RunReport {
             sums,
             answered,
             withheld,
+            unexplained,
             manifest: Some(manifest),
             out: campaign.out.clone(),
             mode: campaign.mode,
             oldest_doubt_us,
             key_life_hours: campaign.key_life_hours(),
             notes,
+            completed,
+            collected,
+            command: campaign.command.clone(),
             limit_rows: campaign.source_options.limit_rows,
         };
         report.exit_code = report.judge(campaign);
@@ -79,6 +104,7 @@ impl RunReport {
             sums,
             answered: 0,
             withheld: 0,
+            unexplained: Credits::ZERO,
             limit_rows: None,
             manifest: None,
             out: campaign.out.clone(),
@@ -87,6 +113,9 @@ impl RunReport {
             key_life_hours: campaign.key_life_hours(),
             notes: Notes::default(),
             was_complete: false,
+            completed: Vec::new(),
+            collected: false,
+            command: campaign.command.clone(),
         }
     }
 
@@ -98,14 +127,35 @@ impl RunReport {
             Some(share) => !share.is_exceeded(failures, self.sums.asks + self.sums.unreadable),
             None => failures == 0,
         };
+        let unsent = self.sums.in_state(State::Planned) > 0;
         let applies = [
-            (in_doubt > 0, ExitCode::Doubt),
+            (in_doubt > 0 || self.is_unfinished(), ExitCode::Doubt),
+            (self.is_limited(), ExitCode::TimeIsUp),
             // Refused for want of a working service, and proven uncharged.
-            (self.stops.is_empty() && self.sums.in_state(State::Planned) > 0, ExitCode::Service),
+            (self.stops.is_empty() && unsent && !self.collected, ExitCode::Service),
             (!accepted, ExitCode::Failures),
         ];
         let codes = applies.into_iter().filter(|(applies, _)| *applies).map(|(_, code)| code);
         codes.chain(self.stops.iter().map(Stop::exit_code)).fold(ExitCode::Complete, ExitCode::or)
+    }
+
+    /// Only the first rows of an input were read, as `--limit` asked, and there are more.
+    fn is_limited(&self) -> bool {
+        let is_complete = self.manifest.as_ref().is_some_and(|manifest| manifest.complete);
+        self.limit_rows.is_some() && !is_complete && self.stops.is_empty()
+    }
+
+    /// Rows wait to be sent, and only another run sends them.
+    pub fn leaves_rows(&self) -> bool {
+        self.collected && self.stops.is_empty() && self.in_doubt() == self.withheld && self.is_unfinished()
+    }
+
+    /// Not everything is accounted for, although nothing stopped the run: another one is needed. With `--limit` the rows that
+    /// were wanted are.
+    fn is_unfinished(&self) -> bool {
+        let Some(manifest) = &self.manifest else { return true };
+        let pending = manifest.totals.iter().any(|totals| totals.pending > 0);
+        !manifest.complete && (pending || self.limit_rows.is_none()) && self.stops.is_empty()
     }
 
     fn in_doubt(&self) -> u64 {
@@ -125,16 +175,47 @@ impl RunReport {
             lines.extend(self.totals(manifest));
         }
         lines.extend(self.notes.lines());
-        for stop in &self.stops {
-            lines.push(format!("stopped: {stop}"));
-        }
-        if let Some(limit) = self.limit_rows {
+        if self.unexplained > Credits::ZERO && !self.stops.iter().any(|stop| matches!(stop, Stop::Price { .. })) {
             lines.push(format!(
-                "only the first {limit} rows of each input were read (--limit); run without it to go on"
+                "the balance fell by {} more than this run's requests explain: another client used the account, or a price \
+                 is higher than the price table says; compare the service's own statement",
+                counted(self.unexplained.0, "credit", "credits")
             ));
         }
+        lines.extend(self.completed.iter().cloned());
+        lines.extend(self.stops.iter().map(|stop| format!("stopped: {stop}")));
+        lines.extend(self.limited());
         lines.extend(self.doubts());
+        if self.collected && self.is_unfinished() {
+            lines.push(
+                "what was sent is settled as far as it can be; nothing new was sent, and rows may be left: run the campaign \
+                 again to send them"
+                    .to_owned(),
+            );
+        }
         lines
+    }
+
+    /// Why the campaign is not finished, for whoever wants to know nothing else.
+    pub fn reasons(&self) -> Vec<String> {
+        let stopped = self.stops.iter().map(|stop| format!("stopped: {stop}"));
+        stopped.chain(self.limited()).chain(self.doubts()).collect()
+    }
+
+    /// The words of the command that shows what a person has to decide, where running again cannot help.
+    pub fn decision_command(&self) -> Option<Vec<String>> {
+        let quarantined = self.sums.in_state(State::Quarantined);
+        let waits = quarantined > 0 || self.withheld > 0;
+        let can_run = self.in_doubt() > self.withheld || (self.sums.in_state(State::Planned) > 0 && !self.collected);
+        if self.exit_code != ExitCode::Doubt || !waits || can_run {
+            return None;
+        }
+        let out = self.out.display().to_string();
+        let mut words = ["rescreen", "resolve", &out, "--list"].map(str::to_owned).to_vec();
+        if self.withheld > 0 {
+            words.push("--include-in-doubt".to_owned());
+        }
+        Some(words)
     }
 
     fn totals(&self, manifest: &Manifest) -> Vec<String> {
@@ -166,12 +247,25 @@ impl RunReport {
         ]
     }
 
+    fn limited(&self) -> Option<String> {
+        let limit = self.limit_rows.filter(|_| self.is_limited())?;
+        Some(format!("only the first {limit} rows of each input were read (--limit); run without it to go on"))
+    }
+
     fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.withheld > 0 {
             lines.push(format!(
-                "{} were sent under another API key, and a key's memory is its account's: run again with that API key to settle them",
-                counted(self.withheld, "request in doubt", "requests in doubt")
+                "{} were sent under another API key, and only that key's account knows what became of them: run again with that \
+                 API key; if it is lost, decide with `rescreen resolve {} --list --include-in-doubt`",
+                counted(self.withheld, "request in doubt", "requests in doubt"),
+                self.out.display()
+            ));
+        } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
+            // The service says that these keys have another body: whether it gives an answer for them is not known.
+            lines.push(format!(
+                "{} may have been charged under their keys and have no answer yet",
+                counted(self.in_doubt(), "request", "requests"),
             ));
         } else if self.in_doubt() > 0 {
             // Nothing is sent again in the last two hours of a key.
@@ -186,7 +280,7 @@ impl RunReport {
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
             lines.push(format!(
-                "{} in quarantine: possibly charged, under keys too old to ask again; decide with `rescreen resolve {} \
+                "{} in quarantine: possibly charged, and not to be settled by asking again; decide with `rescreen resolve {} \
                  --list`",
                 counted(quarantined, "request is", "requests are"),
                 self.out.display()

@@ -5,23 +5,20 @@ use super::{
     campaign::Campaign,
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
-    flight::{Crew, PUSH_BACK_MAX},
+    heeding::Heeding,
     intake::IntakeProgress,
     notes::Notes,
     prepare::Prepared,
     publish::{Publisher, Tap},
     publishing::Publishing,
     report::{Ending, RunReport},
-    retry::retry,
+    retry::{RetryOrder, retry},
     taking::Taking,
 };
 use crate::{
     error::Error,
-    ledger::{Reading, Seat},
-    model::{
-        FailureCode, Stop,
-        planted::{Bug, planted},
-    },
+    ledger::{Ledger, Reading, Seat},
+    model::{FailureCode, Stop},
 };
 use std::{
     sync::{
@@ -43,8 +40,14 @@ pub struct Orders {
     pub at_most: Option<Duration>,
     /// Take failures that are proven uncharged along: all, or those of one code.
     pub retry: Option<Option<FailureCode>>,
+    /// With `retry`: also failures that may have been charged, because the balance fell without an explanation.
+    pub retry_unproven: bool,
     /// Where result rows go beside their parts, as JSON lines.
     pub tap: Option<Tap>,
+    /// Send although an earlier run stopped and nothing has changed since.
+    pub continue_anyway: bool,
+    /// Send although the service asked an earlier run to wait.
+    pub lift_pause: bool,
 }
 
 impl Campaign {
@@ -62,7 +65,7 @@ impl Prepared {
     /// # Errors
     /// What stops a run and is no reason to go on later: see [`Error`]. What is a reason is in the report.
     pub async fn go(
-        self,
+        mut self,
         orders: Orders,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
@@ -70,16 +73,22 @@ impl Prepared {
         let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
         let was_complete = ledger.sums().completed_at_us.is_some();
         let check_uses = ledger.check_uses(self.check_uses()?).await?;
+        self.record_settings().await?;
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), orders.tap)?);
         let crew = self.crew()?;
         self.remap(&check_uses).await?;
-        if let Some(which) = orders.retry {
-            retry(&crew, which).await?;
+        if let Some(code) = orders.retry {
+            retry(&crew, RetryOrder { code, unproven: orders.retry_unproven }).await?;
+        }
+        if orders.continue_anyway {
+            // A price that only the balance showed may be somebody else's spending: the person says to go on.
+            ledger.forget_falls(None).await?;
         }
 
         let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.seat);
         let feeder = Feeder::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
         let of_files = self.intake.is_of_files();
+        let completed = self.fail_incomplete_lines().await?;
         let (taking, intake) = self.take_rows(check_uses).await?;
         let notes = taking.notes.clone();
         let around = Surroundings {
@@ -88,11 +97,16 @@ impl Prepared {
             intake,
             deadline: orders.at_most.map(|at_most| Instant::now() + at_most),
         };
-        let sent = match standing_pause(&crew) {
-            Some(stop) => Ok(Dispatched::nothing(stop, around)),
-            None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
+        // To ask for failures again is a decision, too.
+        let continue_anyway = orders.continue_anyway || orders.retry.is_some();
+        let heeding = Heeding { continue_anyway, lift_pause: orders.lift_pause };
+        let sending = async {
+            match heeding.stop(&crew).await? {
+                Some(stop) => Ok(Dispatched::nothing(stop, around)),
+                None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
+            }
         };
-        let mut sent = match sent {
+        let mut sent = match beside_ledger(&ledger, sending).await {
             Ok(sent) => sent,
             Err(error) => {
                 taking.abandon();
@@ -103,22 +117,29 @@ impl Prepared {
 
         let taken = taking.end(of_files, &mut sent).await;
         publishing.finish().await?;
-        let published = match sent.cut_short {
-            true => None,
-            false => unless_interrupted(campaign.seat, move || publisher.publish(), &mut sent).await?,
-        };
-        let Some(manifest) = published else {
-            return Ok(RunReport::cut_short(&campaign, ledger.sums(), sent.stops));
-        };
-        taken?;
-        if manifest.complete {
-            ledger.complete(campaign.clock.now_us()).await?;
-        }
-        let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
-        let Dispatched { stops, answered, withheld, .. } = sent;
         let notes = notes.borrow().clone();
-        let ending = Ending { stops, answered, withheld, was_complete, oldest_doubt_us, notes };
-        Ok(RunReport::new(&campaign, ledger.sums(), ending, manifest))
+        let said = Said { was_complete, notes, completed, collected: false };
+        publish_and_report(&campaign, &ledger, publisher, sent, taken, said).await
+    }
+
+    /// Rows whose line was completed after they were read: what was not sent of them fails. Gives what is to be said of it.
+    async fn fail_incomplete_lines(&self) -> Result<Vec<String>, Error> {
+        let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
+        let sources = self.ledger.sources(names.clone()).await?;
+        let mut lines = Vec::new();
+        for (name, row) in self.intake.completed_rows() {
+            let Some(at) = names.iter().position(|known| *known == name) else { continue };
+            let completed = self.ledger.line_completed(sources[at], row).await?;
+            let became = match completed.kept {
+                0 => "it is a failure and was not sent",
+                _ => "it was screened as first read, see `sent` of its result",
+            };
+            lines.push(format!(
+                "row {row} of {name} was read before its line was complete: {became}; put the completed row into a file and \
+                 a campaign of its own"
+            ));
+        }
+        Ok(lines)
     }
 
     /// Begins to take rows, beside everything else.
@@ -194,15 +215,68 @@ impl Drop for TakingTask {
     }
 }
 
-/// A push-back of an earlier run still holds.
-fn standing_pause(crew: &Crew) -> Option<Stop> {
-    let until_us = crew.ledger.sums().paused_until_us.filter(|_| !planted(Bug::PauseOfThisRun))?;
-    let left = Duration::from_micros(u64::try_from(until_us.saturating_sub(crew.clock.now_us())).ok()?);
-    if left > PUSH_BACK_MAX {
-        return Some(Stop::PushedBack { until_us });
+/// What is said at the end of a run beside what the send loop and the ledger say.
+pub(super) struct Said {
+    pub was_complete: bool,
+    pub notes: Notes,
+    pub completed: Vec<String>,
+    pub collected: bool,
+}
+
+/// Every end publishes, unless the process is told to end at once. `taken` is how the taking of rows ended.
+pub(super) async fn publish_and_report(
+    campaign: &Campaign,
+    ledger: &Ledger,
+    publisher: Arc<Publisher>,
+    mut sent: Dispatched,
+    taken: Result<(), Error>,
+    said: Said,
+) -> Result<RunReport, Error> {
+    let published = match sent.cut_short {
+        true => None,
+        false => unless_interrupted(campaign.seat, move || publisher.publish(), &mut sent).await?,
+    };
+    let Some(manifest) = published else {
+        return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));
+    };
+    taken?;
+    if manifest.complete {
+        ledger.complete(campaign.clock.now_us()).await?;
+        // Nothing is left that a stop could keep from being sent.
+        sent.stops.retain(|stop| !stop.keeps_from_sending());
+        if ledger.sums().stop.is_some() {
+            ledger.keep_stop(None).await?;
+        }
     }
-    crew.throttle.pause_until(Instant::now() + left);
-    None
+    let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
+    let Dispatched { stops, answered, withheld, unexplained, .. } = sent;
+    let Said { was_complete, notes, completed, collected } = said;
+    let ending =
+        Ending { stops, answered, withheld, unexplained, was_complete, oldest_doubt_us, notes, completed, collected };
+    Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
+}
+
+/// How often a run checks that its ledger still is where it was.
+const PLACE_EVERY: Duration = Duration::from_millis(250);
+
+/// Sends as long as the ledger is in its place: what is sent without it would be forgotten.
+pub(super) async fn beside_ledger<T>(
+    ledger: &Ledger,
+    sending: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let gone = async {
+        loop {
+            tokio::time::sleep(PLACE_EVERY).await;
+            if let Err(error) = ledger.check_place() {
+                return error;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        sent = sending => sent,
+        error = gone => Err(error.into()),
+    }
 }
 
 /// Runs blocking work; `None` where a second interrupt came first, and the process is about to end.

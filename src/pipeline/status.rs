@@ -1,5 +1,6 @@
 //! Status: a reading of the ledger beside the run that writes it.
 
+use super::heeding::paused_until;
 use crate::{
     error::Error,
     ledger::{Identity, Reading, Sums},
@@ -41,6 +42,11 @@ pub fn ledger_in(place: &Path) -> PathBuf {
 }
 
 impl Status {
+    /// Until when the next run sends nothing, in microseconds since 1970, because the service asked for it.
+    pub fn paused_until_us(&self, now_us: i64) -> Option<i64> {
+        paused_until(&self.sums, now_us)
+    }
+
     /// The same as JSON, for machines.
     pub fn to_json(&self) -> serde_json::Value {
         let states = State::ALL.map(|state| (state.as_str().to_owned(), self.sums.in_state(state).into()));

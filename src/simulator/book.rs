@@ -2,7 +2,7 @@
 //! their lives and the spelling of a route do not excuse a second charge.
 
 use super::digest::Digest;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Every charge since start or reset.
 #[derive(Debug, Default)]
@@ -28,6 +28,11 @@ impl ChargeBook {
     /// Credits charged under an idempotency key.
     pub(super) fn charged_under(&self, key: &str) -> u64 {
         self.by_key.get(key).copied().unwrap_or_default()
+    }
+
+    /// Credits charged under each idempotency key.
+    pub(super) fn charges_by_key(&self) -> BTreeMap<String, u64> {
+        self.by_key.iter().map(|(key, credits)| (key.clone(), *credits)).collect()
     }
 }
 

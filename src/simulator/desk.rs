@@ -13,8 +13,10 @@ use super::{
     order::Order,
     rate::{Limits, Rate, Window},
     reply::Refusal,
+    row::RowManner,
 };
 use crate::model::Mode;
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
     time::Duration,
@@ -67,6 +69,9 @@ pub(super) struct Desk {
     book: ChargeBook,
     faults: Faults,
     fault_dice: Dice,
+    seed: u64,
+    /// The last answer of each check, while answers are to be crossed.
+    last_answers: HashMap<String, (Digest, Value)>,
     drawn: u64,
     counts: Stats,
 }
@@ -88,6 +93,8 @@ impl Desk {
             book: ChargeBook::default(),
             faults: settings.faults.clone(),
             fault_dice: Dice::new(settings.seed),
+            seed: settings.seed,
+            last_answers: HashMap::new(),
             drawn: 0,
             counts: Stats::default(),
         }
@@ -126,6 +133,22 @@ impl Desk {
 
     pub(super) fn charged_under(&self, key: &str) -> u64 {
         self.book.charged_under(key)
+    }
+
+    /// The charge book: credits by idempotency key.
+    pub(super) fn charges(&self) -> BTreeMap<String, u64> {
+        self.book.charges_by_key()
+    }
+
+    /// What a row of this content gets for ever, where it is one of those.
+    pub(super) fn row(&self, content: Digest) -> Option<RowManner> {
+        self.faults.row(self.seed, content)
+    }
+
+    /// Swaps an answer with the one given before it to another request of the same check.
+    pub(super) fn cross(&mut self, order: &Order, answer: &Value) -> Option<Value> {
+        let before = self.last_answers.insert(order.check.name.clone(), (order.content, answer.clone()));
+        before.filter(|(content, _)| *content != order.content).map(|(_, answer)| answer)
     }
 
     pub(super) fn balance(&self) -> u64 {
@@ -209,8 +232,8 @@ impl Desk {
     }
 
     /// The work is done: charges it and keeps what makes the answer again.
-    pub(super) fn complete(&mut self, order: &Order, ticket: Ticket) -> Receipt {
-        let receipt = |remaining| Receipt { at_us: ticket.at_us, credits: ticket.price, remaining };
+    pub(super) fn complete(&mut self, order: &Order, ticket: Ticket, refused: Option<u16>) -> Receipt {
+        let receipt = |remaining| Receipt { at_us: ticket.at_us, credits: ticket.price, remaining, refused };
         if ticket.epoch != self.epoch {
             return receipt(self.purse.balance);
         }

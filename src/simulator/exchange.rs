@@ -7,11 +7,17 @@ use super::{
     desk::{Accepted, Admission, Ticket},
     digest::{Digest, digest},
     fault::FaultKind,
+    keys::Receipt,
     order::Order,
     reply::{Delivery, Refusal, Reply},
+    row::RowManner,
     serve::Peer,
+    spoil,
 };
-use crate::{catalogue::Declaration, model::Mode};
+use crate::{
+    catalogue::Declaration,
+    model::{Mode, key::hex},
+};
 use axum::{
     body::{Body, to_bytes},
     extract::ConnectInfo,
@@ -25,6 +31,7 @@ const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const STATS: &str = "/_simulator/stats";
 const RESET: &str = "/_simulator/reset";
+const BOOK: &str = "/_simulator/book";
 const BALANCE: &str = "/my_credits";
 
 impl Simulator {
@@ -45,7 +52,7 @@ impl Simulator {
         if let (Delivery::Nothing, Some(ConnectInfo(peer))) = (reply.delivery, parts.extensions.get()) {
             Peer::cut(peer);
         }
-        reply.into_response(self.settings().clock.now())
+        reply.into_response(self.date())
     }
 
     /// The simulator's own pages, outside the service: no key, no rate, not counted.
@@ -58,7 +65,10 @@ impl Simulator {
                 self.reset();
                 Some(Reply::json(200, &json!({"reset": true})))
             }
-            (_, STATS | RESET) => Some(Reply::json(405, &json!({"error": "method not allowed"}))),
+            (&Method::GET, BOOK) => {
+                Some(Reply::json(200, &serde_json::to_value(self.charges()).expect("keys and numbers are plain JSON")))
+            }
+            (_, STATS | RESET | BOOK) => Some(Reply::json(405, &json!({"error": "method not allowed"}))),
             _ => None,
         }
     }
@@ -71,7 +81,7 @@ impl Simulator {
     }
 
     async fn reply(&self, parts: &Parts, body: Body) -> Reply {
-        let dialect = self.settings().dialect;
+        let manner = self.manner();
         let admitted = self.account(&parts.headers).and_then(|account| {
             let free = self.settings().unstated.free_balance && parts.uri.path() == BALANCE;
             let admission = self.desk().admit(account, self.now_us(), free)?;
@@ -80,15 +90,15 @@ impl Simulator {
         // the body is read before anything is answered: a connection closed on unread bytes loses the reply
         let body = match body_bytes(&parts.headers, body).await {
             Ok(body) => body,
-            Err(refusal) => return Reply::refusal(&refusal, dialect),
+            Err(refusal) => return Reply::refusal(&refusal, manner),
         };
         let (account, admission) = match admitted {
             Ok(admitted) => admitted,
-            Err(refusal) => return Reply::refusal(&refusal, dialect),
+            Err(refusal) => return Reply::refusal(&refusal, manner),
         };
         let key = idempotency_key(&parts.headers).ok().flatten().map(|key| digest(&[&account, key.as_bytes()]));
         if let Some(kept) = key.and_then(|key| self.desk().kept_refusal(key, self.settings().clock.now_us())) {
-            return Reply::refusal(&kept, dialect);
+            return Reply::refusal(&kept, manner);
         }
         let done = match admission.fault.filter(|fault| fault.comes_first()).map(fail) {
             Some(failed) => failed,
@@ -99,7 +109,7 @@ impl Simulator {
             if let Some(key) = key.filter(|_| keeps) {
                 self.desk().keep_refusal(key, refusal.clone(), self.settings().clock.now_us());
             }
-            Reply::refusal(&refusal, dialect)
+            Reply::refusal(&refusal, manner)
         });
         match admission.fault {
             Some(FaultKind::DropAfter) => reply.delivered(Delivery::Nothing),
@@ -162,19 +172,45 @@ impl Simulator {
             let address = peer_address(parts).to_string();
             self.desk().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
         }
+        let row = self.desk().row(order.subject);
+        if let Some(row) = row.filter(|row| !row.acts(self.settings().seed, order.subject)) {
+            return without_acting(row, &order);
+        }
         let price = self.price(&order.check);
         let at_us = self.settings().clock.now_us();
         let defer = admission.fault == Some(FaultKind::Pending);
         let accepted = self.desk().accept(&order, price, at_us, defer)?;
-        let mut answer = match accepted {
-            Accepted::Replay(receipt) => compose(&order, &receipt, self.manner()),
+        let receipt = match accepted {
+            Accepted::Replay(receipt) => receipt,
             Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
-            Accepted::Work(ticket) => self.work(order, ticket, admission).await,
+            Accepted::Work(ticket) => self.work(order.clone(), ticket, admission).await,
         };
-        if admission.fault == Some(FaultKind::Nulls) {
-            empty(&mut answer);
+        if let Some(status) = receipt.refused {
+            let refusal = Refusal::new(status, "no_match", "the search is over and charged, and found nothing");
+            return Err(Refusal { charged: Some(receipt.credits), ..refusal });
         }
-        Ok(Reply::json(200, &answer))
+        if let Some(refusal) = row.and_then(RowManner::refusal) {
+            return Err(refusal);
+        }
+        let answer = compose(&order, &receipt, self.manner());
+        Ok(match row {
+            Some(row) => spoil::row(row, answer),
+            None => self.spoilt(&order, answer, admission.fault),
+        })
+    }
+
+    /// An answer as it leaves: as it is, or spoilt by the fault that was drawn for its message.
+    fn spoilt(&self, order: &Order, mut answer: Value, fault: Option<FaultKind>) -> Reply {
+        match fault {
+            Some(FaultKind::Nulls) => spoil::empty(&mut answer),
+            Some(FaultKind::OddCharge(place)) => self.manner().statement.odd(&mut answer, place),
+            Some(FaultKind::Crossed) => answer = self.desk().cross(order, &answer).unwrap_or(answer),
+            Some(FaultKind::OtherMode) => spoil::other_mode(&mut answer),
+            Some(FaultKind::OtherInput) => spoil::other_input(&mut answer),
+            Some(FaultKind::DuplicateNames) => return spoil::duplicate_names(&answer),
+            _ => {}
+        }
+        Reply::json(200, &answer)
     }
 
     fn price(&self, check: &Declaration) -> u64 {
@@ -184,22 +220,30 @@ impl Simulator {
 
     /// Does the work. A service does not notice that its client has hung up: the slow part goes on in a task of its own,
     /// and is charged.
-    async fn work(&self, order: Order, ticket: Ticket, admission: Admission) -> Value {
+    async fn work(&self, order: Order, ticket: Ticket, admission: Admission) -> Receipt {
+        let refused = match admission.fault {
+            Some(FaultKind::ChargedError(status)) => Some(status),
+            _ => None,
+        };
         let delay = self.settings().latency + admission.delay;
         if delay.is_zero() {
-            return self.finish(&order, ticket);
+            return self.desk().complete(&order, ticket, refused);
         }
         let simulator = self.clone();
         let task = tokio::spawn(async move {
             tokio::time::sleep(delay).await;
-            simulator.finish(&order, ticket)
+            simulator.desk().complete(&order, ticket, refused)
         });
         task.await.expect("nothing aborts this task and it does not panic")
     }
+}
 
-    fn finish(&self, order: &Order, ticket: Ticket) -> Value {
-        let receipt = self.desk().complete(order, ticket);
-        compose(order, &receipt, self.manner())
+/// What a row gets for ever where the service does not work on it.
+fn without_acting(row: RowManner, order: &Order) -> Result<Reply, Refusal> {
+    match row.refusal() {
+        Some(refusal) => Err(refusal),
+        None if row == RowManner::Job => Ok(Reply::json(202, &job(order))),
+        None => Ok(Reply::json(202, &pending(order))),
     }
 }
 
@@ -212,6 +256,9 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
         FaultKind::Error401 => Refusal::new(401, "invalid_api_key", "this API key is not known"),
         FaultKind::Error402 => Refusal::insufficient_credits(1, 0),
         FaultKind::Error403 => Refusal::new(403, "forbidden", "this API key may not do that"),
+        FaultKind::Error404 => Refusal::new(404, "not_found", "no record"),
+        FaultKind::Error405 => Refusal::new(405, "method_not_allowed", "not this way"),
+        FaultKind::Redirect(status) => Refusal::new(status, "moved", "look elsewhere"),
         FaultKind::Rate429(retry_after) => Refusal::rate_limited(retry_after),
         FaultKind::Error409 => Refusal::new(409, "conflict", "something else is under way"),
         FaultKind::Error500 => Refusal::new(500, "internal_error", "something went wrong"),
@@ -222,26 +269,31 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
             let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
             Refusal { states_no_charge: true, ..refusal }
         }
+        // Of these only the first comes first.
         FaultKind::DropBefore
         | FaultKind::DropAfter
         | FaultKind::Truncate
         | FaultKind::Nulls
         | FaultKind::Pending
-        | FaultKind::Latency(_) => return Ok(Reply::json(200, &json!({})).delivered(Delivery::Nothing)),
+        | FaultKind::Latency(_)
+        | FaultKind::ChargedError(_)
+        | FaultKind::OddCharge(_)
+        | FaultKind::Crossed
+        | FaultKind::DuplicateNames
+        | FaultKind::OtherMode
+        | FaultKind::OtherInput
+        | FaultKind::Row(_) => return Ok(Reply::json(200, &json!({})).delivered(Delivery::Nothing)),
     })
-}
-
-/// Leaves an answer its envelope and nothing in it.
-fn empty(answer: &mut Value) {
-    let content = ["results", "data"].into_iter().find(|name| answer.get(*name).is_some());
-    if let Some(content) = content.and_then(|name| answer[name].as_object_mut()) {
-        content.values_mut().for_each(|value| *value = Value::Null);
-    }
 }
 
 /// Service-api, Errors: a 202 whose `status` is `pending`; the same key brings the answer later.
 fn pending(order: &Order) -> Value {
     json!({"success": true, "status": "pending", "requestId": request_id(order), "mode": order.mode})
+}
+
+/// A 202 as bank verification gives it.
+fn job(order: &Order) -> Value {
+    json!({"success": true, "jobId": format!("job_{}", hex(&order.content)), "status": "pending", "mode": order.mode})
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {

@@ -1,7 +1,12 @@
 //! Faults on demand: what can go wrong between a client and the service, each with its chance, drawn from a seed. The text
 //! form is the command line's `--faults`: `name:probability[:parameter]` or `name@nth[:parameter]`, parted by commas.
 
-use super::dice::Dice;
+use super::{
+    dice::Dice,
+    digest::Digest,
+    row::{self, RowManner},
+    statement::ODD_CHARGES,
+};
 use crate::model::nearest::hint;
 use std::{str::FromStr, time::Duration};
 
@@ -18,6 +23,10 @@ pub(super) enum FaultKind {
     Error401,
     Error402,
     Error403,
+    Error404,
+    Error405,
+    /// A redirect with this status.
+    Redirect(u16),
     /// 429, and how long the client is to wait.
     Rate429(RetryAfter),
     Error409,
@@ -36,7 +45,24 @@ pub(super) enum FaultKind {
     Truncate,
     /// Acts and charges, then every field of the answer is null.
     Nulls,
+    /// Acts, charges, and refuses with this status and the charge it made; the refusal is kept under the key.
+    ChargedError(u16),
+    /// Acts and charges, and states something that is no charge.
+    OddCharge(usize),
+    /// Acts and charges, then sends the answer to another request of the same check.
+    Crossed,
+    /// Acts and charges; the content stands in the answer twice, and differs.
+    DuplicateNames,
+    /// Acts and charges; the answer says it is of the other mode.
+    OtherMode,
+    /// Acts and charges; the answer echoes another input.
+    OtherInput,
+    /// Not drawn for a message: a row that the seed picks gets this for ever.
+    Row(RowManner),
 }
+
+/// Statuses that a refusal with a charge may have.
+const CHARGED_STATUSES: [u16; 8] = [400, 402, 403, 404, 409, 422, 429, 500];
 
 /// How a push-back states its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,18 +81,28 @@ pub(super) const ODD: [&str; 6] = ["soon", "-5", "1.5", "", "9999999999999999999
 impl FaultKind {
     /// Answered or cut before the service acts.
     pub(super) fn comes_first(self) -> bool {
-        use FaultKind::{DropAfter, Latency, Nulls, Pending, Truncate};
-        !matches!(self, Pending | Latency(_) | DropAfter | Truncate | Nulls)
+        use FaultKind::{
+            ChargedError, Crossed, DropAfter, DuplicateNames, Latency, Nulls, OddCharge, OtherInput, OtherMode,
+            Pending, Row, Truncate,
+        };
+        let spoilt = matches!(self, Nulls | ChargedError(_) | OddCharge(_) | Crossed | DuplicateNames);
+        let echoed = matches!(self, OtherMode | OtherInput);
+        !(spoilt || echoed || matches!(self, Pending | Latency(_) | DropAfter | Truncate | Row(_)))
     }
 }
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 31] = [
+    "charged_error",
+    "crossed",
     "drop_after",
     "drop_before",
+    "duplicate_names",
     "error400",
     "error401",
     "error402",
     "error403",
+    "error404",
+    "error405",
     "error409",
     "error500",
     "error502",
@@ -76,13 +112,22 @@ const NAMES: [&str; 21] = [
     "html",
     "latency",
     "nulls",
+    "odd_charge",
+    "other_input",
+    "other_mode",
     "pending",
     "rate429",
     "rate429_bare",
     "rate429_date",
     "rate429_odd",
+    "redirect",
+    "row",
     "truncate",
 ];
+
+/// The faults that take a parameter.
+const PARAMETERS: [&str; 8] =
+    ["charged_error", "latency", "odd_charge", "rate429", "rate429_date", "rate429_odd", "redirect", "row"];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Chance {
@@ -98,7 +143,8 @@ struct Fault {
 }
 
 /// What may go wrong, and how often. Read from text: `"drop_after:0.05,latency:0.1:2s,error500@3"`. Faults fall on every
-/// message that API key and rate let in, the balance query included; `pending` and `latency` on checks only.
+/// message that API key and rate let in, the balance query included; what acts, spoils an answer or delays it, on checks only.
+/// `row:0.05:404` picks rows by their content instead, and they meet it for ever.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults(Vec<Fault>);
 
@@ -130,12 +176,22 @@ impl Faults {
                 Chance::Nth(wanted) => nth == wanted,
             };
             match (falls, fault.kind) {
-                (false, _) => {}
+                (false, _) | (true, FaultKind::Row(_)) => {}
                 (true, FaultKind::Latency(extra)) => delay += extra,
                 (true, kind) => first = first.or(Some(kind)),
             }
         }
         (first, delay)
+    }
+
+    /// What a row of this content gets for ever, where it is one of those.
+    pub(super) fn row(&self, seed: u64, content: Digest) -> Option<RowManner> {
+        self.0.iter().zip(1u64..).find_map(|(fault, nth)| match (fault.kind, fault.chance) {
+            (FaultKind::Row(manner), Chance::Probability(probability)) => {
+                row::is_picked(seed.wrapping_add(nth), content, probability).then_some(manner)
+            }
+            _ => None,
+        })
     }
 }
 
@@ -161,6 +217,7 @@ fn fault(item: &str) -> Result<Fault, FaultsError> {
         Some(b'@') => number.parse().ok().filter(|nth| *nth > 0).map(Chance::Nth),
         _ => number.parse().ok().filter(|chance| (0.0..=1.0).contains(chance)).map(Chance::Probability),
     };
+    let chance = chance.filter(|chance| name != "row" || matches!(chance, Chance::Probability(_)));
     let chance = chance.ok_or_else(|| FaultsError::Chance { name: name.to_owned(), found: item.to_owned() })?;
     Ok(Fault { kind: kind(name, parameter)?, chance })
 }
@@ -171,9 +228,13 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         expected,
         found: parameter.unwrap_or_default().to_owned(),
     };
-    if let (Some(_), false) = (parameter, ["latency", "rate429", "rate429_date", "rate429_odd"].contains(&name)) {
+    if let (Some(_), false) = (parameter, PARAMETERS.contains(&name)) {
         return Err(wrong("no parameter"));
     }
+    let status = |default: u16, allowed: &[u16]| match parameter.map_or(Ok(default), str::parse) {
+        Ok(status) if allowed.contains(&status) => Ok(status),
+        _ => Err(wrong("a status that this fault can have")),
+    };
     let seconds = || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("whole seconds such as `30`"));
     Ok(match name {
         "latency" => FaultKind::Latency(
@@ -186,12 +247,17 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
             place if place < ODD.len() as u64 => FaultKind::Rate429(RetryAfter::Odd(place as usize)),
             _ => return Err(wrong("the number of an odd time, 0 to 5")),
         },
+        "charged_error" => FaultKind::ChargedError(status(422, &CHARGED_STATUSES)?),
+        "crossed" => FaultKind::Crossed,
         "drop_after" => FaultKind::DropAfter,
         "drop_before" => FaultKind::DropBefore,
+        "duplicate_names" => FaultKind::DuplicateNames,
         "error400" => FaultKind::Error400,
         "error401" => FaultKind::Error401,
         "error402" => FaultKind::Error402,
         "error403" => FaultKind::Error403,
+        "error404" => FaultKind::Error404,
+        "error405" => FaultKind::Error405,
         "error409" => FaultKind::Error409,
         "error500" => FaultKind::Error500,
         "error502" => FaultKind::Error502,
@@ -200,7 +266,18 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         "foreign" => FaultKind::Foreign,
         "html" => FaultKind::Html,
         "nulls" => FaultKind::Nulls,
+        "odd_charge" => match parameter.unwrap_or("0").parse() {
+            Ok(place) if place < ODD_CHARGES => FaultKind::OddCharge(place),
+            _ => return Err(wrong("the number of an odd charge, 0 to 5")),
+        },
+        "other_input" => FaultKind::OtherInput,
+        "other_mode" => FaultKind::OtherMode,
         "pending" => FaultKind::Pending,
+        "redirect" => FaultKind::Redirect(status(307, &[301, 302, 303, 307, 308])?),
+        "row" => match parameter.and_then(RowManner::of) {
+            Some(manner) => FaultKind::Row(manner),
+            None => return Err(wrong("a status or a word such as `404` or `surrogate`")),
+        },
         "truncate" => FaultKind::Truncate,
         other => unreachable!("`{other}` is not in the list of names"),
     })
@@ -213,7 +290,8 @@ mod tests {
     #[test]
     fn every_name_of_the_list_is_read() {
         for name in NAMES {
-            let faults: Faults = format!("{name}:0.5").parse().unwrap();
+            let parameter = if name == "row" { ":404" } else { "" };
+            let faults: Faults = format!("{name}:0.5{parameter}").parse().unwrap();
             assert_eq!(faults.0.len(), 1, "{name}");
         }
         assert_eq!("".parse::<Faults>().unwrap(), Faults::none());
@@ -228,6 +306,9 @@ mod tests {
         assert!(message("html@0").contains("from 1"));
         assert!(message("latency:1:soon").contains("a duration such as `2s`"));
         assert!(message("error500:1:2").contains("no parameter"));
+        assert!(message("charged_error:1:418").contains("a status that this fault can have"));
+        assert!(message("row:0.1:999").contains("such as `404` or `surrogate`"));
+        assert!(message("row@3:404").contains("expected `row:PROBABILITY`"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) struct Receipt {
     pub(super) credits: u64,
     /// The balance after the charge.
     pub(super) remaining: u64,
+    /// The status it was refused with, although it was charged.
+    pub(super) refused: Option<u16>,
 }
 
 /// What the service knows of a key.

@@ -6,7 +6,12 @@
 //!
 //! What the description leaves open is assumed here and said where it is decided: the order in which a message is judged
 //! (key, rate, route, body, cooldown, idempotency key, credits), the error codes, the field of the balance, that a
-//! reserved input ending in 91 answers 500, that fields no declaration names are ignored, and that a key's life begins when its request is accepted.
+//! reserved input ending in 91 answers 500, that fields no declaration names are ignored, that a key's life begins when its
+//! request is accepted, and the spelling of `requestId`, `latency` and `credits_spent` in `meta`.
+//!
+//! It states no more than the description promises: the results envelope has `remainingCredits` and no charge, the other has
+//! a charge in `meta` and no balance. [`ChargeStated`] plays every other service. What goes wrong is never by default:
+//! [`Faults`] decides about single messages, and about rows that are treated badly for ever.
 
 mod answer;
 mod book;
@@ -20,10 +25,14 @@ mod keys;
 mod order;
 mod rate;
 mod reply;
+mod row;
 mod serve;
+mod spoil;
+mod statement;
 
 pub use fault::{Faults, FaultsError};
 pub use serve::serve;
+pub use statement::{ChargeStated, CreditsFormat, ELSEWHERE};
 
 use crate::{
     catalogue::{Catalogue, Declaration},
@@ -32,7 +41,9 @@ use crate::{
 use answer::Manner;
 use axum::{Router, body::Body, http::Request};
 use desk::Desk;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use statement::Statement;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -64,6 +75,11 @@ pub struct Settings {
     pub dialect: Dialect,
     pub envelope: Envelope,
     pub unstated: Unstated,
+    /// Where replies state credits; where it is `None`, as the dialect does in this envelope.
+    pub charge_stated: Option<ChargeStated>,
+    pub credits_format: CreditsFormat,
+    /// How far the service's `Date` is ahead of its clock, in seconds.
+    pub date_ahead_s: i64,
 }
 
 impl Default for Settings {
@@ -82,14 +98,17 @@ impl Default for Settings {
             dialect: Dialect::default(),
             envelope: Envelope::default(),
             unstated: Unstated::default(),
+            charge_stated: None,
+            credits_format: CreditsFormat::default(),
+            date_ahead_s: 0,
         }
     }
 }
 
-/// How errors and charges are spoken of.
+/// How errors, charges and the balance are spoken of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// As the service is described: structured errors, `creditsUsed` stated.
+    /// As the service is described: structured errors, and what each envelope is described to state.
     #[default]
     Described,
     /// As such services were seen to answer: flat errors, only `remainingCredits` stated, the balance as text.
@@ -226,6 +245,11 @@ impl Simulator {
         self.desk().charged_under(key)
     }
 
+    /// The charge book: credits charged in production, by idempotency key.
+    pub fn charges(&self) -> BTreeMap<String, u64> {
+        self.desk().charges()
+    }
+
     /// What a check costs from now on, by its name.
     pub fn set_price(&self, check: &str, credits: u64) {
         self.desk().set_price(check, credits);
@@ -236,8 +260,18 @@ impl Simulator {
     }
 
     fn manner(&self) -> Manner {
-        let Settings { seed, dialect, envelope, .. } = self.0.settings;
-        Manner { seed, dialect, envelope }
+        let Settings { seed, dialect, envelope, charge_stated, credits_format: format, .. } = self.0.settings;
+        let stated = charge_stated.unwrap_or(match (dialect, envelope) {
+            (Dialect::Described, Envelope::DataMeta) => ChargeStated::Meta,
+            (Dialect::Described, Envelope::Results) | (Dialect::Field, _) => ChargeStated::Remaining,
+        });
+        Manner { seed, dialect, envelope, statement: Statement { stated, format } }
+    }
+
+    /// What the service's `Date` says.
+    fn date(&self) -> Timestamp {
+        let Settings { clock, date_ahead_s, .. } = &self.0.settings;
+        clock.now().saturating_add(SignedDuration::from_secs(*date_ahead_s)).unwrap_or(Timestamp::MAX)
     }
 
     fn checks_at(&self, path: &str) -> Option<&[Arc<Declaration>]> {

@@ -1,12 +1,17 @@
 //! The minute rate of one API key: a token bucket for the sustained rate and a sliding window for the most in any minute.
-//! It is strict to the microsecond, as the strictest reading of "60 a minute, burstable to 120" would be.
+//! Both are strict, with one allowance: a limit that is stated for a minute does not judge the spacing of messages within
+//! five seconds.
 
 use std::collections::VecDeque;
 
 const MINUTE_US: u64 = 60_000_000;
 
-/// Above this many a minute a window counts in steps of 100 ms, so that its memory is bounded.
+/// Above this many a minute a window counts in steps of a millisecond, so that its memory is bounded.
 const EXACT_PER_MINUTE_MAX: u32 = 100_000;
+
+/// The bucket holds the messages of a twelfth of a minute at least. Where the two limits are alike, a bucket of their
+/// difference would refuse a message that comes a millisecond early.
+const BUCKETS_PER_MINUTE: u32 = 12;
 
 /// The two figures of the service's limit.
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +22,12 @@ pub(super) struct Limits {
 
 impl Limits {
     fn grain_us(self) -> u64 {
-        if self.per_minute_max <= EXACT_PER_MINUTE_MAX { 1 } else { 100_000 }
+        if self.per_minute_max <= EXACT_PER_MINUTE_MAX { 1 } else { 1_000 }
     }
 
     fn burst(self) -> u64 {
-        u64::from(self.per_minute_max.saturating_sub(self.per_minute).max(1))
+        let difference = self.per_minute_max.saturating_sub(self.per_minute);
+        u64::from(difference.max(self.per_minute.div_ceil(BUCKETS_PER_MINUTE)).max(1))
     }
 }
 
@@ -152,6 +158,42 @@ mod tests {
     fn a_high_limit_is_counted_in_steps_and_stays_small() {
         let mut rate = Rate::new(Limits { per_minute: 6_000_000, per_minute_max: 12_000_000 }, 0);
         assert_eq!(admitted(&mut rate, (0..2_000_000).map(|at| at * 10)), 2_000_000);
-        assert!(rate.accepted.arrivals.len() <= 201);
+        assert!(rate.accepted.arrivals.len() <= 20_001);
+    }
+
+    #[test]
+    fn an_even_pace_with_late_messages_is_not_refused_where_the_limits_are_alike() {
+        for per_minute in [60, 600, 6_000, 30_000, 600_000] {
+            let limits = Limits { per_minute, per_minute_max: per_minute };
+            let (mut rate, count) = (Rate::new(limits, 0), u64::from(per_minute) * 2);
+            // A minute and a quarter of a second for each minute's messages, and each of them up to 200 ms late.
+            let times = (0..count).map(|at| at * 60_250_000 / u64::from(per_minute) + at * 7_919 % 200 * 1_000);
+            let mut times: Vec<u64> = times.collect();
+            times.sort_unstable();
+            assert_eq!(admitted(&mut rate, times.into_iter()) as u64, count, "{per_minute}");
+        }
+    }
+
+    #[test]
+    fn one_message_more_than_the_most_of_a_minute_is_refused_at_every_rate() {
+        for per_minute in [60, 6_000, 30_000, 600_000] {
+            let limits = Limits { per_minute, per_minute_max: per_minute };
+            let mut rate = Rate::new(limits, 0);
+            let times = (0..u64::from(per_minute)).map(|at| at * 59_900_000 / u64::from(per_minute));
+            let taken = admitted(&mut rate, times) as u32;
+            assert_eq!(taken, per_minute, "a minute's messages in less than a minute");
+            assert!(rate.admit(59_990_000).is_err(), "{per_minute}");
+        }
+    }
+
+    #[test]
+    fn no_more_than_the_sustained_rate_is_let_in_in_the_long_run() {
+        for limits in [DOCUMENTED, Limits { per_minute: 600, per_minute_max: 600 }] {
+            let mut rate = Rate::new(limits, 0);
+            let taken = admitted(&mut rate, (0..60_000).map(|step| step * 10_000)) as u64;
+            let (minutes, burst) = (10, limits.burst());
+            assert!(taken <= burst + minutes * u64::from(limits.per_minute), "{taken}");
+            assert!(taken + 1 >= minutes * u64::from(limits.per_minute), "{taken}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     Dialect,
+    answer::Manner,
     fault::{ODD, RetryAfter},
 };
 use crate::model::SIMULATOR_MARKER;
@@ -29,12 +30,22 @@ pub(super) struct Refusal {
     pub(super) credits: Option<(u64, u64)>,
     /// The refusal states `creditsUsed` 0.
     pub(super) states_no_charge: bool,
+    /// The charge it made all the same, which it states.
+    pub(super) charged: Option<u64>,
 }
 
 impl Refusal {
     pub(super) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Refusal {
         let message = message.into();
-        Refusal { status, code, message, retry_after: RetryAfter::Absent, credits: None, states_no_charge: false }
+        Refusal {
+            status,
+            code,
+            message,
+            retry_after: RetryAfter::Absent,
+            credits: None,
+            states_no_charge: false,
+            charged: None,
+        }
     }
 
     pub(super) fn rate_limited(retry_after: RetryAfter) -> Refusal {
@@ -46,7 +57,8 @@ impl Refusal {
         Refusal { credits: Some((required, available)), ..refusal }
     }
 
-    fn body(&self, dialect: Dialect) -> Value {
+    fn body(&self, manner: Manner) -> Value {
+        let dialect = manner.dialect;
         let mut body = match dialect {
             Dialect::Described => {
                 json!({"success": false, "error": {"code": self.code, "message": self.message}})
@@ -62,6 +74,9 @@ impl Refusal {
             if dialect == Dialect::Field {
                 body["code"] = self.code.into();
             }
+        }
+        if let Some(charged) = self.charged {
+            manner.statement.of_refusal(&mut body, charged);
         }
         body
     }
@@ -93,8 +108,13 @@ impl Reply {
         Reply { status, delivery: Delivery::Whole, content_type, retry_after: RetryAfter::Absent, body }
     }
 
-    pub(super) fn refusal(refusal: &Refusal, dialect: Dialect) -> Reply {
-        let reply = Reply::json(refusal.status, &refusal.body(dialect));
+    /// A body that is not to be JSON in all its bytes.
+    pub(super) fn bytes(status: u16, body: Vec<u8>) -> Reply {
+        Reply { body, ..Reply::json(status, &Value::Null) }
+    }
+
+    pub(super) fn refusal(refusal: &Refusal, manner: Manner) -> Reply {
+        let reply = Reply::json(refusal.status, &refusal.body(manner));
         Reply { retry_after: refusal.retry_after, ..reply }
     }
 
@@ -139,6 +159,9 @@ impl Reply {
         };
         if let Some(retry_after) = retry_after {
             headers.insert(header::RETRY_AFTER, retry_after);
+        }
+        if (300..400).contains(&self.status) {
+            headers.insert(header::LOCATION, HeaderValue::from_static("/elsewhere"));
         }
         mark(headers, now);
         response

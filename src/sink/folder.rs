@@ -17,24 +17,33 @@ use std::{
 
 const README_NAME: &str = "README.txt";
 
-const README: &str = "\
-This folder was written by rescreen. It is personal data: keep it where only those may read who must.
+/// How every README of ours begins: another file of that name is not ours.
+const README_BEGINS: &str = "This folder was written by rescreen.";
 
-ledger.sqlite      The receipts: what was asked, sent, answered and charged. Do not delete, edit or copy it while a run
-                   is under way. Without it nothing shows what was paid for, and running the campaign again may cost
-                   credits again.
+const README: &str = "\
+This folder was written by rescreen. It holds personal data: let only those read it who must.
+
+ledger.sqlite      The receipts: what was asked, sent, answered and charged. Do not delete, edit or move it. Without it
+                   nothing shows what was paid for, and running the campaign again may cost credits again.
+ledger.sqlite-wal  Receipts too: the newest ones, until they are moved into ledger.sqlite. It is there during a run and
+                   after one that was killed. ledger.sqlite without it is incomplete: back up and move both together.
+ledger.sqlite-shm  Belongs to ledger.sqlite-wal; SQLite makes it again.
+ledger.lock        Lets one run at a time use the ledger, and notes how many commits it has. Do not remove it: a run that
+                   is under way stops when it is gone.
 manifest.json      The parts that count, their columns and digests, and the totals. \"complete\": true means that every
-                   row of the input is answered or accounted for.
+                   row of the input is answered or accounted for. It appears with the first results.
 results/           The answers, one folder for each check. Final: rows are only ever added, so results/**/* can be read
                    as it is.
 failures/          What could not be asked or was refused, and why.
 pending/           What is not settled yet.
 skipped/           What was not to be asked.
+before-*/          What was here when a new ledger was begun with --new-ledger.
 
 failures/, pending/ and skipped/ are snapshots, replaced at each publication: read them through manifest.json, which
-names the files of the present one.
+names the current files.
 
-To go on, or to publish anew, run the same command again: what was paid for is not paid for twice.
+To resume, or to publish again, run the same command again: what was paid for is not paid for twice. Without the input
+or the campaign file, `rescreen collect` on this folder settles what is in doubt and publishes what was answered.
 ";
 
 /// The kinds that are replaced as a whole.
@@ -56,16 +65,50 @@ pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
     })
 }
 
-/// Writes the README of an output folder, unless there is one.
+/// Writes the README of an output folder, or brings an older one up to date. A file of that name that is not ours is left
+/// as it is.
 pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
     let path = folder.join(README_NAME);
-    if path.exists() {
-        return Ok(());
+    match fs::read(&path) {
+        Ok(found) if found == README.as_bytes() || !found.starts_with(README_BEGINS.as_bytes()) => return Ok(()),
+        _ => {}
     }
     create_folder(folder)?;
     let mut file = NewFile::create(&path)?;
     file.write_all(README.as_bytes()).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
     file.publish().map(|_| ())
+}
+
+/// What a campaign publishes, by name in its folder.
+const PUBLISHED: [&str; 5] = ["manifest.json", "results", "failures", "pending", "skipped"];
+
+/// Whether something was published in a folder: a manifest, or a file of results.
+pub fn is_published(folder: &Path) -> bool {
+    folder.join(PUBLISHED[0]).exists() || has_files(&folder.join(PUBLISHED[1]))
+}
+
+fn has_files(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_files(&entry.path()),
+        Ok(_) => !is_temporary(&entry.file_name().to_string_lossy()),
+        Err(_) => true,
+    })
+}
+
+/// Moves what was published in a folder into another one below it, where no pattern like `results/**` finds it. The
+/// manifest goes first: without it nothing counts.
+pub fn set_aside(folder: &Path, aside: &Path) -> Result<(), SinkError> {
+    for name in PUBLISHED {
+        let path = folder.join(name);
+        match fs::rename(&path, aside.join(name)) {
+            Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
+                return Err(SinkError::Storage { path, step: "moving", fault });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Removes what no manifest names any more: stale temporary files, and snapshot files of earlier publications. To be

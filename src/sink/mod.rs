@@ -34,7 +34,7 @@ pub use dataset_rows::{
 };
 pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
 pub use error::SinkError;
-pub use folder::{create_folder, sweep, write_readme};
+pub use folder::{create_folder, is_published, set_aside, sweep, write_readme};
 pub use jsonl_rows::JsonlRows;
 pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};

@@ -1,10 +1,12 @@
-//! What was read of a source before, and whether it still is what it was. An unchanged or an appended input is fine; any
-//! other change is an error that names the rows, because rows are paid for and are not taken twice or half.
+//! What was read of a source before, and whether it still is what it was. An unchanged or an appended input is fine, also
+//! where the last line had no line end and was completed: that row was taken as it was. Any other change is an error that
+//! names the rows, because rows are paid for and are not taken twice.
 
 use super::{
     SourceError,
     input::{Filled, Input},
     layout::Format,
+    rest::Rest,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,13 +36,20 @@ pub struct Known {
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Consumes the known prefix and compares every checkpoint. Returns the number of the next record.
+/// What became of the part of a source that was read before.
+pub(super) struct Verified {
+    pub(super) next_row_number: u64,
+    /// The last known row, where its line was completed since.
+    pub(super) completed_row: Option<u64>,
+}
+
+/// Consumes the known prefix and compares every checkpoint.
 pub(super) fn verify(
     input: &mut Input,
     source_name: &Arc<str>,
     known: &Known,
     from_stream: bool,
-) -> Result<u64, SourceError> {
+) -> Result<Verified, SourceError> {
     let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");
     let rows_known = last.next_row_number.saturating_sub(1);
     if from_stream && input.fill(None)? == Filled::Ended {
@@ -52,7 +61,9 @@ pub(super) fn verify(
         first_changed_rows: first..=next_row_number.saturating_sub(1),
     };
     let mut first_row = 1;
+    let mut rest = Rest::new(known.format, known.delimiter);
     for checkpoint in &known.checkpoints {
+        let is_last = std::ptr::eq(checkpoint, last);
         while input.offset() < checkpoint.end_offset {
             if input.fill(None)? != Filled::Bytes {
                 return Err(SourceError::Truncated {
@@ -63,7 +74,11 @@ pub(super) fn verify(
                 });
             }
             let left = checkpoint.end_offset - input.offset();
-            input.consume(input.available().len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+            let count = input.available().len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            if is_last {
+                rest.follow(&input.available()[..count]);
+            }
+            input.consume(count);
         }
         input.line = checkpoint.end_line;
         input.set_boundary();
@@ -77,8 +92,6 @@ pub(super) fn verify(
         Format::Csv => matches!(input.last(), None | Some(b'\n' | b'\r')),
         Format::Jsonl => matches!(input.last(), None | Some(b'\n')),
     };
-    if !line_ended && input.fill(None)? == Filled::Bytes && !matches!(input.available()[0], b'\n' | b'\r') {
-        return Err(changed(rows_known, last.next_row_number));
-    }
-    Ok(last.next_row_number)
+    let grew = !line_ended && input.fill(None)? == Filled::Bytes && rest.skip(input)?;
+    Ok(Verified { next_row_number: last.next_row_number, completed_row: grew.then_some(rows_known) })
 }

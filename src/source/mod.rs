@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `reader` | the source being read, split by split |
 //! | `known` | what was read before, compared with what is there now |
+//! | `rest` | the rest of a line that was completed after it was read |
 //! | `door` | what comes in, and what is refused |
 //! | `packing` | gzip and zstd |
 //! | `encoding` | how text is written |
@@ -42,6 +43,7 @@ mod measure;
 mod packing;
 mod place;
 mod reader;
+mod rest;
 mod sheet;
 mod workbook;
 

@@ -67,6 +67,7 @@ pub struct SourceReader {
     delimiter: Option<u8>,
     records: Records,
     next_row_number: u64,
+    completed_row: Option<u64>,
     row_number_max: u64,
     split_rows: usize,
     ended: bool,
@@ -94,6 +95,7 @@ impl SourceReader {
         if format == Format::Jsonl && options.header != HeaderLine::First {
             return Err(SourceError::HeaderOfJson { source_name: name });
         }
+        let mut completed_row = None;
         let (delimiter, records, next_row_number) = match (known, format) {
             (Some(known), format) => {
                 if let (Some(header), Some(columns)) = (&known.header, columns)
@@ -102,7 +104,8 @@ impl SourceReader {
                     let (known, found) = (header.clone(), columns.to_vec());
                     return Err(SourceError::ColumnsChanged { source_name: name, known, found });
                 }
-                let next_row_number = known::verify(&mut input, &name, known, is_stream)?;
+                let verified = known::verify(&mut input, &name, known, is_stream)?;
+                completed_row = verified.completed_row;
                 let records = match format {
                     Format::Jsonl => Records::Lines(Lines::new(name.clone(), letters)),
                     Format::Csv => {
@@ -112,7 +115,7 @@ impl SourceReader {
                         Records::Delimited(Box::new(delimited))
                     }
                 };
-                (known.delimiter, records, next_row_number)
+                (known.delimiter, records, verified.next_row_number)
             }
             (None, Format::Jsonl) => (None, Records::Lines(Lines::new(name.clone(), letters)), 1),
             (None, Format::Csv) => {
@@ -136,6 +139,7 @@ impl SourceReader {
             delimiter,
             records,
             next_row_number,
+            completed_row,
             row_number_max,
             split_rows,
             ended: false,
@@ -150,6 +154,11 @@ impl SourceReader {
             Records::Lines(_) => None,
         };
         (self.format, self.delimiter, header)
+    }
+
+    /// The row that was read before its line had an end, where the line was completed since. What was added is not read.
+    pub fn completed_row(&self) -> Option<u64> {
+        self.completed_row
     }
 
     /// The next split; `None` at the end of the input or of the rows wanted. The rows before a fault are given before it.

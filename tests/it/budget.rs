@@ -74,6 +74,7 @@ async fn production_wants_a_price_a_limit_and_an_id_before_anything_is_opened() 
 async fn a_price_above_the_table_stops_arming_at_once() {
     let mut world = World::new().rows(50).in_flight(4).service(|settings| {
         settings.prices = [(AML.to_owned(), 3)].into();
+        settings.charge_stated = Some(rescreen::simulator::ChargeStated::Used);
     });
     let ran = world
         .run()

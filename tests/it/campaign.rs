@@ -16,3 +16,4 @@ mod refusals;
 mod replies;
 mod sandbox;
 mod sides;
+mod unended_line;

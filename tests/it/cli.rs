@@ -6,6 +6,7 @@ mod going_on;
 mod help;
 mod mistakes;
 mod production;
+mod quiet;
 mod readings;
 mod secrets;
 mod signals;
@@ -23,15 +24,17 @@ use std::{fs, path::Path, process::Command};
 use tempfile::TempDir;
 
 /// A folder with a book, and a service to send it to.
-struct Desk {
+pub(crate) struct Desk {
     folder: TempDir,
-    service: Service,
+    pub(crate) service: Service,
+    /// A ledger is taken away for good: what it noted cannot be counted.
+    pub(crate) loses_a_ledger: bool,
 }
 
 impl Drop for Desk {
     /// Nothing left that is not noted in one of the ledgers here, whatever became of the runs.
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() || self.loses_a_ledger {
             return;
         }
         let ledgers = files(self.path(), "").into_iter().filter(|file| file.ends_with("ledger.sqlite"));
@@ -42,26 +45,26 @@ impl Drop for Desk {
 }
 
 impl Desk {
-    fn new(rows: usize) -> Desk {
+    pub(crate) fn new(rows: usize) -> Desk {
         Desk::with(rows, lifted())
     }
 
-    fn with(rows: usize, settings: Settings) -> Desk {
+    pub(crate) fn with(rows: usize, settings: Settings) -> Desk {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("book.csv"), book(1, rows)).unwrap();
-        Desk { folder, service: Service::start(settings) }
+        Desk { folder, service: Service::start(settings), loses_a_ledger: false }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path().join(name), text).unwrap();
     }
 
     /// The usual campaign in production, with more words behind it.
-    fn production(&self, command: &str, more: &[&str]) -> Command {
+    pub(crate) fn production(&self, command: &str, more: &[&str]) -> Command {
         let url = self.service.url.as_str();
         let words = "book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production \
             --id no --per-minute 600000 --per-minute-max 900000 --service";
@@ -73,11 +76,11 @@ impl Desk {
         rescreen(self.path(), &[words, money, more.to_vec()].concat())
     }
 
-    fn run(&self, more: &[&str]) -> Said {
+    pub(crate) fn run(&self, more: &[&str]) -> Said {
         Said::of(&mut self.production("run", &[more, &["--yes"]].concat()))
     }
 
-    fn say(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn say(&self, arguments: &[&str]) -> Said {
         Said::of(&mut rescreen(self.path(), arguments))
     }
 

@@ -1,8 +1,10 @@
-//! The kill harness: the real program and the simulator as two processes, SIGKILL at seeded moments, run again until done.
-//! The simulator's charge book is the witness that nothing was charged twice, and a reader beside them that outputs are
-//! whole at every moment. It takes real time, so it is run by `make kill-short` and `make kill`.
+//! The kill harness: the real program and the simulator as two processes, SIGKILL at seeded moments, run again until done,
+//! while the service loses requests and replies, fails and pushes back on its own. The simulator's charge book is the
+//! witness, key by key, that nothing was charged twice and everything is accounted for; a reader beside them, that outputs
+//! are whole at every moment. It takes real time, so it is run by `make kill-short` and `make kill`.
 
 mod audit;
+mod ledger;
 mod life;
 mod world;
 
@@ -18,7 +20,7 @@ use world::World;
 
 /// Kills of one campaign, at most: more, and lives get too short to send anything.
 const KILLS_OF_ONE: u32 = 50;
-const ROWS: u64 = 2_000;
+const ROWS: u64 = 1_000;
 
 /// Runs a last time at most so often: what is in doubt after a kill is settled by the next run.
 const LAST_RUNS_MAX: u32 = 10;
@@ -66,7 +68,7 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
 
 /// One campaign: kills and goes on, then compares ledger, outputs and charge book; somebody reads all the time.
 fn suffer(kills: u32, dice: &mut Dice, tally: &mut Tally) {
-    let world = World::new(ROWS);
+    let world = World::new(ROWS, dice.roll());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_until(&done, &world));
@@ -145,9 +147,10 @@ fn kill_and_go_on(world: &World, kills: u32, dice: &mut Dice, tally: &mut Tally)
 
 #[test]
 fn a_ledger_that_died_before_its_first_commit_is_begun_again() {
-    let world = World::new(30);
+    let world = World::new(30, 1);
     std::fs::create_dir_all(world.out()).unwrap();
     std::fs::write(world.ledger(), "").unwrap();
-    assert_eq!(world.run_to_the_end(), 0, "{}", world.talk());
+    let mut runs = (0..LAST_RUNS_MAX).map(|_| world.run_to_the_end());
+    assert!(runs.any(|code| code == 0), "{}", world.talk());
     assert_eq!(audit_whole(&world), Vec::<String>::new());
 }

@@ -6,14 +6,19 @@ mod budget;
 mod campaign;
 mod catalogue;
 mod cli;
+mod collect;
 #[cfg(feature = "fault-points")]
 mod faults;
 mod fuzzed;
+#[cfg(unix)]
+mod hostile;
 mod input;
 mod key_life;
 mod keys;
 mod kill;
+mod ledger_files;
 mod mapping;
+mod memory;
 mod outputs;
 #[cfg(feature = "planted-bugs")]
 mod planted;

@@ -166,7 +166,7 @@ fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_b
 /// A violation without the life it belongs to, and without what was found.
 fn in_short(violation: &str) -> String {
     let mut words: Vec<&str> = violation.split(": ").collect();
-    if ["after life ", "in life ", "life "].iter().any(|life| words[0].starts_with(life)) && words.len() > 1 {
+    if ["after life ", "after ", "in life ", "life "].iter().any(|life| words[0].starts_with(life)) && words.len() > 1 {
         words.remove(0);
     }
     let invariant = words[0].len() < 4 && words[0].starts_with('I');

@@ -6,6 +6,7 @@ mod checks;
 mod faults;
 mod keys;
 mod limits;
+mod misbehaviour;
 mod parameters;
 mod witness;
 

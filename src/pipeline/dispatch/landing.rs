@@ -4,8 +4,9 @@ use super::Dispatch;
 use crate::{
     error::Error,
     model::{
-        Failure, FailureCode, Stage, Stop,
-        state::{Event, IllegalMove},
+        Failure, FailureCode, RequestId, Stage, Stop,
+        planted::{Bug, planted},
+        state::{CACHED_REFUSALS_MAX, Event, IllegalMove},
     },
     pipeline::{
         flight::{Attempted, Landed, PUSH_BACK_MAX, Try, micros},
@@ -15,37 +16,58 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Requests put off at once beyond which one that is pending is left for the next run.
+const PENDING_MAX: usize = 500;
+
 impl Dispatch {
     pub(super) async fn landed(&mut self, one: Try, landed: Landed) -> Result<(), Error> {
+        if !matches!(landed, Landed::Attempted(_)) {
+            self.proofs.not_sent();
+        }
         match landed {
-            Landed::Refused(refusal) => {
-                self.purse.refused(refusal, one.request);
-                self.ready.push_front(one);
-            }
-            Landed::GateClosed => self.put_off(one, Duration::ZERO),
+            Landed::Refused(refusal) => self.refused(one, refusal),
+            Landed::GateClosed => self.put_first(one),
             Landed::ClockMoved => {
-                self.ready.push_front(one);
+                self.put_first(one);
                 self.health.clock_moved();
             }
+            Landed::NotBefore(until_us) => self.not_before(one, until_us),
             Landed::Quarantined => {}
             Landed::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
+            // It waits for the clock to be set; the others go on.
             Landed::Withheld(IllegalMove::ClocksApart) => {
                 let offset = self.crew.ledger.sums().server_offset_us.unwrap_or_default();
-                self.stops.push(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
+                self.disputed = Some(offset.saturating_abs() / 1_000_000);
             }
             Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             Landed::Attempted(attempted) => {
-                self.look_at_money(&one, &attempted);
-                if attempted.is_stranger() {
-                    self.stops.extend(self.watch.stranger());
-                }
-                if attempted.is_outage() {
-                    self.stops.extend(self.watch.unanswered(self.crew.campaign.service.in_flight));
-                }
+                self.check_charge(&one, &attempted);
+                self.count(&one, &attempted);
                 self.attempted(one, *attempted).await?;
             }
         }
         Ok(())
+    }
+
+    /// Counts what comes in a row, by request.
+    fn count(&mut self, one: &Try, attempted: &Attempted) {
+        let request = match planted(Bug::RepliesCounted) {
+            true => RequestId(one.request.0 * 1_000 + i64::from(one.attempts)),
+            false => one.request,
+        };
+        if attempted.is_not_json() {
+            if self.watch.not_json(request) {
+                self.health.not_json();
+            }
+            self.stops.extend(self.watch.is_not_the_service());
+        }
+        if attempted.is_outage() {
+            self.stops.extend(self.watch.unanswered(request, self.crew.campaign.service.in_flight));
+        }
+        // Of a request that was sent before, a conflict is known.
+        if attempted.is_conflict() && !one.is_repeat {
+            self.stops.extend(self.watch.conflict(request));
+        }
     }
 
     async fn attempted(&mut self, one: Try, attempted: Attempted) -> Result<(), Error> {
@@ -53,35 +75,35 @@ impl Dispatch {
             self.stops.push(Stop::OtherSide { simulated });
             return Ok(());
         }
-        let request = one.request;
         let next = next_step(one, &attempted, self.answered, self.crew.campaign.mode);
-        if matches!(next, Next::Failed | Next::LeftForLater | Next::AttemptsOver(_)) {
-            self.purse.leaves(request);
-        }
+        self.follow(next, &attempted).await
+    }
+
+    /// Does what was decided for a request.
+    pub(super) async fn follow(&mut self, next: Next, attempted: &Attempted) -> Result<(), Error> {
         match next {
-            Next::Answered(one) => self.answered(&one, &attempted),
-            Next::Failed => {
-                self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));
+            Next::Answered(one) => self.answered(&one, attempted),
+            Next::Failed(one) => self.failed(&one, attempted),
+            // What stays pending takes no place from what waits for an answer.
+            Next::Again(one, _) if attempted.is_pending() && self.waiting.len() >= PENDING_MAX => {
+                self.left_for_later(&one);
             }
             Next::Again(one, delay) => self.put_off(one, delay),
-            Next::LeftForLater => {}
-            Next::RateRefused => {
-                let message = "it refuses for the rate again and again".to_owned();
-                self.stops.push(Stop::Unavailable { message });
+            Next::LeftForLater(one) if attempted.fails_for_good() && self.answered > 0 && self.watch.is_answering() => {
+                self.row_at_fault(one, attempted).await?;
             }
-            Next::AttemptsOver(one) => self.attempts_over(&one, &attempted).await?,
+            Next::LeftForLater(one) => self.left_for_later(&one),
+            Next::AttemptsOver(one) => self.attempts_over(&one, attempted).await?,
             Next::NewKey(one) => self.new_key(one).await?,
-            Next::AskAccount(one) => self.no_credits(one, &attempted).await?,
-            Next::Misrouted(one) => {
-                let path = self.crew.sold.get(&one.sold).map(|sold| sold.path.clone()).unwrap_or_default();
-                let status = attempted.http_status.unwrap_or_default();
-                self.stops.push(Stop::Misrouted { status, path });
-            }
-            Next::Unauthorised => {
-                let status = attempted.http_status.unwrap_or_default();
-                self.stops.push(Stop::Unauthorised { status });
-            }
-            Next::PushedBack(wait) => {
+            Next::AskAccount(one) => self.ask_account(one, attempted).await?,
+            Next::PushedBack(one, wait) => {
+                // The account was read in this run, or nothing is at stake: the refusal is cached under the key.
+                let account_read = self.health.was_read() || !self.proofs.is_watched();
+                if attempted.is_refused_for_good() && account_read {
+                    self.new_key(one).await?;
+                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && self.answered > 0 {
+                    self.row_at_fault(one, attempted).await?;
+                }
                 let until_us = self.crew.clock.now_us().saturating_add(micros(wait));
                 self.stops.push(Stop::PushedBack { until_us });
             }
@@ -89,14 +111,45 @@ impl Dispatch {
         Ok(())
     }
 
+    /// A request is not sent again in this run.
+    pub(super) fn left_for_later(&mut self, one: &Try) {
+        self.purse.leaves(one.request);
+        self.left_unsent += u64::from(!one.in_doubt);
+    }
+
+    /// The service asked not to repeat a request before this moment: a later run does, where that is far away.
+    fn not_before(&mut self, one: Try, until_us: i64) {
+        let left_us = until_us.saturating_sub(self.crew.clock.now_us());
+        let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
+        if left <= PUSH_BACK_MAX {
+            self.put_off(one, left);
+        }
+    }
+
+    /// A request failed for good: by its refusal, or because it is at fault.
+    pub(super) fn failed(&mut self, one: &Try, attempted: &Attempted) {
+        self.feeder.settled(one.request);
+        self.purse.leaves(one.request);
+        self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));
+    }
+
     fn answered(&mut self, one: &Try, attempted: &Attempted) {
         self.answered += 1;
+        self.feeder.settled(one.request);
+        if let Some(mode) = &attempted.other_mode {
+            let sent = self.crew.campaign.mode.as_str().to_owned();
+            self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
+        }
         if let Some(judgement) = &attempted.judgement {
             self.stops.extend(self.watch.answered(&one.sold, judgement.verdict, &self.crew.campaign.guards));
         }
     }
 
     pub(super) fn put_off(&mut self, one: Try, delay: Duration) {
+        if self.feeder.leaves_out(&one.sold) {
+            return;
+        }
+        let one = Try { is_repeat: true, ..one };
         let now = Instant::now();
         let due = self.crew.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
         self.waiting.insert((due, one.request), one);
@@ -110,7 +163,7 @@ impl Dispatch {
         };
         let event = Event::AttemptsOver { mode: self.crew.campaign.mode };
         self.crew.ledger.event(one.request, event, None, Some(failure)).await?;
-        self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));
+        self.failed(one, attempted);
         Ok(())
     }
 
@@ -120,7 +173,8 @@ impl Dispatch {
         let key = self.crew.campaign.key_of(&one.sold, &fields, generation + 1);
         self.crew.ledger.event(one.request, Event::RefusalCached, Some(key), None).await?;
         one.cached = 0;
-        self.put_off(one, Duration::ZERO);
+        // Others may wait to see what becomes of it.
+        self.put_first(Try { is_repeat: true, ..one });
         Ok(())
     }
 }

@@ -1,8 +1,12 @@
 //! The send loop: ledger → next request → throttle → flight → what comes next, until nothing is left or something says
-//! stop. In doubt goes first: it is nearest to the end of its key's life.
+//! stop. New requests and repeats take turns, so that no request holds up the others.
 
+mod account_check;
 mod landing;
+mod proof;
+mod proving;
 mod purse;
+mod weigh;
 
 use super::{
     feeder::Feeder,
@@ -10,12 +14,17 @@ use super::{
     guards::{self, Watch},
     health::Health,
     intake::IntakeProgress,
+    report::counted,
 };
 use crate::{
     error::Error,
     ledger::Sums,
-    model::{Permit, RequestId, Stop},
+    model::{
+        Credits, Permit, RequestId, Stop,
+        planted::{Bug, planted},
+    },
 };
+use proof::Proofs;
 use purse::Purse;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -78,6 +87,8 @@ pub struct Dispatched {
     pub answered: u64,
     /// Requests in doubt that were sent under another API key and stay as they are.
     pub withheld: u64,
+    /// The balance fell by this much more than the run's own requests explain.
+    pub unexplained: Credits,
     /// A second interrupt: what was under way is in doubt.
     pub cut_short: bool,
     /// What is still to be heeded while the run ends.
@@ -87,7 +98,15 @@ pub struct Dispatched {
 impl Dispatched {
     /// A run that stopped before its first request.
     pub fn nothing(stop: Stop, around: Surroundings) -> Dispatched {
-        Dispatched { stops: vec![stop], answered: 0, withheld: 0, cut_short: false, signals: around.signals }
+        let unexplained = Credits::ZERO;
+        Dispatched {
+            stops: vec![stop],
+            answered: 0,
+            withheld: 0,
+            unexplained,
+            cut_short: false,
+            signals: around.signals,
+        }
     }
 
     /// Takes in a signal that comes after the last request.
@@ -109,13 +128,31 @@ pub struct Dispatch {
     around: Surroundings,
     watch: Watch,
     flights: JoinSet<Result<(Try, Landed), Error>>,
+    /// New requests.
     ready: VecDeque<Try>,
+    /// Requests that this run sent before and that are due again, the longest due first.
+    again: VecDeque<Try>,
+    /// Requests that an earlier run sent.
+    sent_before: VecDeque<Try>,
+    /// Repeats under way.
+    repeating: usize,
+    /// The last request that left was new.
+    was_new: bool,
     waiting: BTreeMap<(Instant, RequestId), Try>,
+    /// Refused twice, of a check that was not answered yet: they wait until nothing else is left.
+    aside: Vec<(Try, Stop)>,
+    /// Why nothing more is sent of a check, for each that the service refuses.
+    left_out: Vec<Stop>,
     stops: Vec<Stop>,
     purse: Purse,
+    proofs: Proofs,
     health: Health,
     answered: u64,
     withheld: u64,
+    /// Requests that were refused without a charge until this run gave up on them.
+    left_unsent: u64,
+    /// The clocks disagree about the age of a request's key by this many seconds.
+    disputed: Option<i64>,
     cut_short: bool,
     tick: Interval,
 }
@@ -123,18 +160,27 @@ pub struct Dispatch {
 impl Dispatch {
     pub fn new(crew: Arc<Crew>, feeder: Feeder, around: Surroundings) -> Dispatch {
         Dispatch {
-            purse: Purse::new(crew.campaign.mode),
+            purse: Purse::default(),
+            proofs: Proofs::new(crew.campaign.mode),
             crew,
             feeder,
             around,
             watch: Watch::default(),
             flights: JoinSet::new(),
             ready: VecDeque::new(),
+            again: VecDeque::new(),
+            sent_before: VecDeque::new(),
+            repeating: 0,
+            was_new: false,
             waiting: BTreeMap::new(),
+            aside: Vec::new(),
+            left_out: Vec::new(),
             stops: Vec::new(),
             health: Health::default(),
             answered: 0,
             withheld: 0,
+            left_unsent: 0,
+            disputed: None,
             cut_short: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
         }
@@ -151,6 +197,7 @@ impl Dispatch {
                 return Err(error);
             }
             self.wake();
+            self.go_on_with_trials();
             self.refill()?;
             if self.flights.is_empty() && !self.stops.is_empty() {
                 break;
@@ -159,13 +206,19 @@ impl Dispatch {
                 continue;
             }
             if self.is_done() {
-                break;
+                if self.aside.is_empty() {
+                    break;
+                }
+                self.bring_back();
+                continue;
             }
             tokio::select! {
                 biased;
                 Some(landed) = self.flights.join_next(), if !self.flights.is_empty() => {
                     let (one, landed) = landed.map_err(|error| Error::Internal(error.to_string()))??;
+                    self.repeating -= usize::from(one.is_repeat);
                     self.landed(one, landed).await?;
+                    self.keep_stop().await?;
                 }
                 Some(signal) = self.around.signals.recv() => self.signalled(signal),
                 permit = self.crew.throttle.admit(), if unpublished.is_none() && self.may_send() => self.launch(permit),
@@ -181,25 +234,51 @@ impl Dispatch {
             }
         }
         self.stops.extend(self.purse.spent());
+        self.stops.append(&mut self.left_out);
+        self.stops.extend(self.disputed.map(|seconds| Stop::ClockApart { seconds }));
+        if self.stops.is_empty() && self.left_unsent > 0 {
+            let requests = counted(self.left_unsent, "request was", "requests were");
+            let message = format!("{requests} refused again and again, without a charge");
+            self.stops.push(Stop::Unavailable { message });
+        }
+        self.read_at_the_end().await?;
+        self.keep_stop().await?;
         self.report();
         Ok(Dispatched {
             stops: self.stops,
             answered: self.answered,
             withheld: self.withheld,
+            unexplained: self.proofs.unexplained(),
             cut_short: self.cut_short,
             signals: self.around.signals,
         })
     }
 
+    /// New requests and repeats take turns; repeats are under way in half of the places at most while new ones wait.
+    fn next_is_repeat(&self) -> bool {
+        let half = (self.crew.campaign.service.in_flight / 2).max(1);
+        match (self.ready.is_empty(), self.again.is_empty() && self.sent_before.is_empty()) {
+            (_, true) => false,
+            (true, false) => true,
+            (false, false) => planted(Bug::RepeatsFirst) || self.was_new && self.repeating < half,
+        }
+    }
+
+    fn next(&self) -> Option<&Try> {
+        if self.next_is_repeat() { self.again.front().or(self.sent_before.front()) } else { self.ready.front() }
+    }
+
     fn may_send(&self) -> bool {
-        let Some(next) = self.ready.front() else { return false };
+        let Some(next) = self.next() else { return false };
         let all = self.crew.campaign.service.in_flight;
-        self.stops.is_empty() && !self.health.wants_a_look() && self.flights.len() < self.purse.room(next, all)
+        let room = if self.proofs.wants_alone(next) { self.purse.room(1) } else { self.purse.room(all) };
+        self.stops.is_empty() && !self.needs_reading() && self.flights.len() < room
     }
 
     fn is_done(&self) -> bool {
         let dry = self.feeder.is_dry() || self.purse.is_spent();
-        self.flights.is_empty() && self.ready.is_empty() && self.waiting.is_empty() && dry
+        let none_ready = self.next().is_none();
+        self.flights.is_empty() && none_ready && self.waiting.is_empty() && dry
     }
 
     /// Takes the next requests out of the ledger, and looks at what intake has found.
@@ -222,26 +301,41 @@ impl Dispatch {
         }
         let wanted = self.crew.campaign.service.in_flight;
         if self.stops.is_empty() && self.ready.len() < wanted && self.waiting.len() < WAITING_MAX {
-            self.feeder.fill(&mut self.ready, wanted.max(READY_MIN), intake, &self.crew.sold)?;
+            self.feeder.fill(&mut self.ready, &mut self.sent_before, wanted.max(READY_MIN), intake, &self.crew.sold)?;
         }
         Ok(())
     }
 
-    /// Puts what is due again in front, the longest due first.
+    /// Puts what is due again behind what has been due for longer.
     fn wake(&mut self) {
         let later = self.waiting.split_off(&(Instant::now() + Duration::from_nanos(1), RequestId(0)));
         let due = std::mem::replace(&mut self.waiting, later);
-        for one in due.into_values().rev() {
-            self.ready.push_front(one);
+        self.again.extend(due.into_values());
+    }
+
+    /// Puts a request at the head of those of its kind.
+    fn put_first(&mut self, one: Try) {
+        match one.is_repeat {
+            _ if self.feeder.leaves_out(&one.sold) => {}
+            true => self.again.push_front(one),
+            false => self.ready.push_front(one),
         }
     }
 
     fn launch(&mut self, permit: Permit) {
-        if let Some(one) = self.ready.pop_front() {
-            self.purse.launched(&one);
-            let crew = Arc::clone(&self.crew);
+        let is_repeat = self.next_is_repeat();
+        let next = match is_repeat {
+            true => self.again.pop_front().or_else(|| self.sent_before.pop_front()),
+            false => self.ready.pop_front(),
+        };
+        if let Some(one) = next {
+            self.was_new = !is_repeat;
+            self.repeating += usize::from(one.is_repeat);
+            let reading = self.crew.ledger.sums().account.reading;
+            self.proofs.launched(&one, reading.map(|reading| reading.balance));
+            let (crew, shown) = (Arc::clone(&self.crew), self.proofs.shown(&one.sold));
             self.flights.spawn(async move {
-                let landed = fly(crew, permit, one.request, one.sold.clone()).await?;
+                let landed = fly(crew, permit, one.request, one.sold.clone(), shown).await?;
                 Ok((one, landed))
             });
         }
@@ -251,6 +345,7 @@ impl Dispatch {
         if heed(&mut self.stops, signal) {
             self.flights.abort_all();
             self.flights = JoinSet::new();
+            self.repeating = 0;
             self.cut_short = true;
         }
     }

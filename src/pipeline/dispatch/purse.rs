@@ -1,58 +1,41 @@
-//! The purse of a run: when to look at the account, what to do when the budget refuses, and whether a check costs what the
-//! price table says. Where a reply states no charge, only the fall of the balance shows it, and only while nothing else is
-//! under way: so the first request of each check goes alone.
+//! What a run may spend: when the account is read, and what to do when the budget refuses a request.
 
 use super::{Dispatch, Surroundings, until};
 use crate::{
     error::Error,
-    model::{Credits, Mode, RequestId, Stop, budget::Refusal, state::State},
+    ledger::KeptStop,
+    model::{Credits, RequestId, Stop, budget::Refusal},
     pipeline::{
-        account::{clocks_agree, read_balance},
+        account::read_balance,
         flight::{Attempted, Try},
     },
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::VecDeque;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Purse {
     /// The budget refused this request: nothing is sent until nothing is under way.
     blocked: Option<(Refusal, RequestId)>,
     /// The refused request is tried once more, alone.
     alone: bool,
-    /// The budget is spent: only what holds its price already goes on.
+    /// The budget is spent: only what holds its price already is sent.
     spent: Option<Refusal>,
-    /// Checks whose first charge was seen, or whose price is of no interest.
-    proven: BTreeSet<String>,
-    /// A request whose charge is to be seen is under way.
-    proving: bool,
-    /// The check for which the account was looked at last.
-    looked_for: Option<String>,
-    /// A key was given up for a cached 402, and nobody was answered since.
-    key_on_trial: Option<RequestId>,
-    /// Prices matter: production.
-    watched: bool,
+    /// A key was given up for a cached 402, and no request was answered since.
+    pub(super) key_on_trial: Option<RequestId>,
+    /// Requests that were refused like it, and wait to see what becomes of it.
+    behind_trial: VecDeque<Try>,
+    /// The stop that was kept for the next run.
+    kept: Option<Stop>,
 }
 
 impl Purse {
-    pub(super) fn new(mode: Mode) -> Purse {
-        Purse { watched: mode == Mode::Production, ..Purse::default() }
-    }
-
-    /// How many requests may be under way with `next` among them.
-    pub(super) fn room(&self, next: &Try, all: usize) -> usize {
+    /// How many requests may be under way, of `all` places.
+    pub(super) fn room(&self, all: usize) -> usize {
         match self.blocked {
             Some(_) => 0,
-            None if self.alone || self.proving || self.is_unproven(next) => 1,
+            None if self.alone => 1,
             None => all,
         }
-    }
-
-    fn is_unproven(&self, next: &Try) -> bool {
-        self.watched && !next.in_doubt && !self.proven.contains(&next.sold)
-    }
-
-    pub(super) fn launched(&mut self, one: &Try) {
-        self.proving = self.is_unproven(one);
     }
 
     /// Whether the budget allows nothing new in this run.
@@ -66,36 +49,53 @@ impl Purse {
     }
 
     pub(super) fn refused(&mut self, refusal: Refusal, request: RequestId) {
-        self.proving = false;
         self.blocked.get_or_insert((refusal, request));
+    }
+
+    /// A request waits until the trial of another one's key is over.
+    pub(super) fn wait_for_trial(&mut self, one: Try) {
+        self.behind_trial.push_back(Try { is_repeat: true, ..one });
+    }
+
+    /// The trial is over: the next request is sent, and has the next trial where it is refused again.
+    fn next_trial(&mut self) -> Option<Try> {
+        let next = self.behind_trial.pop_front()?;
+        self.key_on_trial = Some(next.request);
+        Some(next)
+    }
+
+    /// Nothing of a check is sent any more: a trial of one of its keys ends without a result.
+    pub(super) fn leave_out(&mut self, check: &str) {
+        self.behind_trial.retain(|one| one.sold != check);
+        self.key_on_trial = None;
     }
 
     /// A request is not sent again in this run: a trial of its key ends without a result, and another may try.
     pub(super) fn leaves(&mut self, request: RequestId) {
         self.key_on_trial = self.key_on_trial.filter(|on_trial| *on_trial != request);
     }
-
-    /// Takes in an attempt; the price a request really had, where the balance shows another than the table's.
-    fn saw(&mut self, one: &Try, attempted: &Attempted, balance: Option<Credits>) -> Option<Credits> {
-        self.alone = false;
-        if attempted.judgement.is_some() {
-            self.key_on_trial = None;
-        }
-        if !std::mem::take(&mut self.proving) || attempted.judgement.is_none() {
-            return None;
-        }
-        self.proven.insert(one.sold.clone());
-        let fell = balance?.saturating_sub(attempted.remaining?);
-        (!attempted.stated).then_some(fell)
-    }
 }
 
 impl Dispatch {
+    /// Nothing is sent before the account was read.
+    pub(super) fn needs_reading(&self) -> bool {
+        let before_next = self.next().is_some_and(|next| self.proofs.needs_reading_before(next));
+        let first = self.proofs.is_watched() && !self.health.was_read();
+        first || before_next || self.health.needs_reading() || self.proofs.needs_reading()
+    }
+
+    /// Sends the next of the requests that wait for a trial, where it is over or will never be.
+    pub(super) fn go_on_with_trials(&mut self) {
+        let idle = self.flights.is_empty() && self.waiting.is_empty() && self.next().is_none();
+        if (self.purse.key_on_trial.is_none() || idle)
+            && let Some(next) = self.purse.next_trial()
+        {
+            self.again.push_back(next);
+        }
+    }
+
     /// With nothing under way: reads the balance where it is wanted. Whether anything was done.
     pub(super) async fn settle_account(&mut self) -> Result<bool, Error> {
-        let unproven = self.ready.front().filter(|next| self.purse.is_unproven(next)).map(|next| next.sold.clone());
-        let anew = unproven.is_some() && unproven != self.purse.looked_for;
-        let first = self.purse.watched && !self.ready.is_empty() && !self.health.was_looked_at();
         let refused = self.purse.blocked.take();
         if let Some((refusal, request)) = refused
             && self.purse.alone
@@ -104,23 +104,57 @@ impl Dispatch {
             return Ok(true);
         }
         self.purse.alone |= refused.is_some();
+        if self.proofs.has_landed() {
+            return self.prove().await;
+        }
         let short = matches!(refused, Some((Refusal::Balance { .. } | Refusal::Unread, _)));
-        if !(first || anew || short || self.health.wants_a_look()) {
+        let wanted = self.next().is_some() && self.needs_reading() || self.health.needs_reading();
+        if !(short || wanted) {
             return Ok(refused.is_some());
         }
-        self.health.looked();
-        self.purse.looked_for = unproven;
-        match self.balance().await? {
-            Ok(balance) => tracing::info!("the balance is {balance}"),
-            // In sandbox only the service's being there is asked for.
-            Err(Stop::BalanceUnreadable) if !self.purse.watched => {}
-            Err(stop) => self.stops.push(stop),
-        }
-        let sums = self.crew.ledger.sums();
-        if first && sums.in_state(State::InDoubt) + sums.in_state(State::Repeating) > 0 {
-            self.stops.extend(clocks_agree(&sums).err());
-        }
+        self.read_account().await?;
         Ok(true)
+    }
+
+    /// Reads the balance; a stop where that fails. In sandbox only the service's being there is asked for.
+    pub(super) async fn read_account(&mut self) -> Result<Option<Credits>, Error> {
+        self.health.read();
+        match self.balance().await? {
+            Ok(balance) => {
+                tracing::info!("the balance is {balance}");
+                Ok(Some(balance))
+            }
+            Err(Stop::BalanceUnreadable) if !self.proofs.is_watched() => Ok(None),
+            Err(stop) => {
+                self.stops.push(stop);
+                Ok(None)
+            }
+        }
+    }
+
+    /// At the end of a run the balance shows what neither the replies nor the price table explain.
+    pub(super) async fn read_at_the_end(&mut self) -> Result<(), Error> {
+        let stops_mildly = self.stops.iter().all(|stop| matches!(stop, Stop::Budget(_)));
+        if self.proofs.has_unread() && stops_mildly && !self.cut_short {
+            self.read_account().await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a stop that the next run would repeat at a cost. Done at once: the process may be killed while it drains.
+    pub(super) async fn keep_stop(&mut self) -> Result<(), Error> {
+        let Some(stop) = self.stops.iter().find(|stop| stop.is_kept()) else { return Ok(()) };
+        if self.purse.kept.as_ref() != Some(stop) {
+            self.purse.kept = Some(stop.clone());
+            let kept = KeptStop {
+                exit_code: stop.exit_code() as u8,
+                message: stop.to_string(),
+                settings: self.crew.settings.clone(),
+                at_us: self.crew.clock.now_us(),
+            };
+            self.crew.ledger.keep_stop(Some(kept)).await?;
+        }
+        Ok(())
     }
 
     /// Nothing new is sent; what is in doubt holds its price already and is settled before the run ends. Where its price rose
@@ -128,58 +162,54 @@ impl Dispatch {
     fn spend_no_more(&mut self, refusal: Refusal, refused: RequestId) {
         self.purse.spent = Some(refusal);
         self.purse.alone = false;
-        self.ready.retain(|one| one.in_doubt && one.request != refused);
+        self.purse.behind_trial.clear();
+        self.ready.clear();
+        let stays = |one: &Try| one.in_doubt && one.request != refused;
+        self.again.retain(stays);
+        self.sent_before.retain(stays);
         self.waiting.retain(|_, one| one.in_doubt);
     }
 
-    /// What an attempt says about the money.
-    pub(super) fn look_at_money(&mut self, one: &Try, attempted: &Attempted) {
-        let account = self.crew.ledger.sums().account;
-        self.health.saw(attempted, account.least_balance().filter(|_| self.purse.watched));
-        let table = self.crew.sold.get(&one.sold).map(|sold| sold.price).unwrap_or_default();
-        let balance = account.reading.map(|reading| reading.balance);
-        let shown = self.purse.saw(one, attempted, balance).filter(|shown| *shown > table);
-        let charged = attempted.settled.above_price.then_some(attempted.settled.charged);
-        if let Some(stated) = charged.or(shown) {
-            self.stops.push(Stop::Price { check: one.sold.clone(), stated, table });
-        }
+    /// The budget refused a request that was about to leave.
+    pub(super) fn refused(&mut self, one: Try, refusal: Refusal) {
+        self.purse.refused(refusal, one.request);
+        self.put_first(one);
     }
 
-    /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    pub(super) async fn no_credits(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
-        if !self.stops.is_empty() {
-            return Ok(());
+    /// What an attempt says about the money.
+    pub(super) fn check_charge(&mut self, one: &Try, attempted: &Attempted) {
+        self.health.saw(attempted);
+        self.purse.alone = false;
+        if attempted.judgement.is_some() {
+            self.purse.key_on_trial = None;
         }
-        let price = self.crew.sold.get(&one.sold).map(|sold| sold.price).unwrap_or_default();
-        match self.balance().await? {
-            Err(stop) => self.stops.push(stop),
-            Ok(balance) if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
-            // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait
-            // to see whether a new key helps.
-            Ok(_) if attempted.may_change_key() && self.purse.key_on_trial.is_none() => {
-                self.purse.key_on_trial = Some(one.request);
-                self.new_key(one).await?;
-            }
-            Ok(balance) if attempted.has_a_useless_new_key() => {
-                self.stops.push(Stop::NoCredits { balance, price });
-            }
-            // The others wait until the trial, which takes a second or two, is over.
-            Ok(_) if self.purse.key_on_trial.is_some() && attempted.settled.cached_refusals == 0 => {
-                self.put_off(one, Duration::from_secs(5));
-            }
-            Ok(_) => self.put_off(one, Duration::from_secs(1)),
+        self.proofs.saw(one, attempted);
+        self.proofs.fell(attempted.settled.unexplained_fall);
+        let check = || one.sold.clone();
+        if let Some(stated) = attempted.settled.above_price() {
+            let (table, request) = (attempted.settled.price, Some(one.request));
+            self.stops.push(Stop::Price { check: check(), stated, table, request });
         }
-        Ok(())
+        if let Some(found) = attempted.unreadable_amount.as_ref().filter(|_| self.proofs.is_watched()) {
+            self.stops.push(Stop::AmountUnreadable { check: check(), found: found.clone() });
+        }
     }
 
     /// Reads the balance, unless the run is told to end meanwhile: a closed gate may hold the reading for minutes.
-    async fn balance(&mut self) -> Result<Result<Credits, Stop>, Error> {
+    pub(super) async fn balance(&mut self) -> Result<Result<Credits, Stop>, Error> {
         let Surroundings { signals, deadline, .. } = &mut self.around;
-        tokio::select! {
+        let read = tokio::select! {
             biased;
-            Some(signal) = signals.recv() => Ok(Err(signal.stop())),
-            () = until(*deadline) => Ok(Err(Stop::TimeIsUp)),
-            balance = read_balance(&self.crew) => balance,
+            Some(signal) = signals.recv() => return Ok(Err(signal.stop())),
+            () = until(*deadline) => return Ok(Err(Stop::TimeIsUp)),
+            read = read_balance(&self.crew) => read?,
+        };
+        if self.flights.is_empty() {
+            self.proofs.read();
         }
+        Ok(read.map(|reading| {
+            self.proofs.fell(reading.unexplained_fall);
+            reading.balance
+        }))
     }
 }

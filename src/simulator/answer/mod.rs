@@ -10,7 +10,9 @@ mod property;
 mod trace;
 mod vehicle;
 
-use super::{Dialect, Envelope, dice::Dice, digest::digest_of_fields, keys::Receipt, order::Order};
+use super::{
+    Dialect, Envelope, dice::Dice, digest::digest_of_fields, keys::Receipt, order::Order, statement::Statement,
+};
 use crate::model::{Mode, key::hex};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -21,6 +23,7 @@ pub(super) struct Manner {
     pub(super) seed: u64,
     pub(super) dialect: Dialect,
     pub(super) envelope: Envelope,
+    pub(super) statement: Statement,
 }
 
 /// What the content of an answer is made from.
@@ -65,11 +68,11 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, manner: Manner) -> Value
     match manner.envelope {
         Envelope::Results => {
             let place = place_of(order, "/results", manner.dialect, &mut places);
-            results(order, receipt, manner.dialect, subject, (place, content))
+            results(order, receipt, manner.statement, subject, (place, content))
         }
         Envelope::DataMeta => {
             let place = place_of(order, "/data", manner.dialect, &mut places);
-            data_meta(order, receipt, manner.dialect, latency_ms, (place, content))
+            data_meta(order, receipt, manner.statement, latency_ms, (place, content))
         }
     }
 }
@@ -98,7 +101,7 @@ pub(super) fn request_id(order: &Order) -> String {
 fn results(
     order: &Order,
     receipt: &Receipt,
-    dialect: Dialect,
+    statement: Statement,
     input: Map<String, Value>,
     (at, content): (&str, Value),
 ) -> Value {
@@ -112,14 +115,11 @@ fn results(
         "success": true,
         "requestId": request_id(order),
         "user_id": "usr_simulated",
-        "remainingCredits": receipt.remaining,
         "mode": order.mode,
         "reportType": report_type,
         "input": input,
     });
-    if dialect == Dialect::Described {
-        answer["creditsUsed"] = receipt.credits.into();
-    }
+    statement.of_answer(&mut answer, receipt.credits, receipt.remaining);
     place(&mut answer, at, content);
     answer
 }
@@ -128,19 +128,14 @@ fn results(
 fn data_meta(
     order: &Order,
     receipt: &Receipt,
-    dialect: Dialect,
+    statement: Statement,
     latency_ms: u64,
     (at, content): (&str, Value),
 ) -> Value {
     let mut answer = json!({});
     place(&mut answer, at, content);
-    let mut meta = json!({"requestId": request_id(order)});
-    if dialect == Dialect::Described {
-        meta["creditsUsed"] = receipt.credits.into();
-    }
-    meta["latency"] = latency_ms.into();
-    meta["remainingCredits"] = receipt.remaining.into();
-    answer["meta"] = meta;
+    answer["meta"] = json!({"requestId": request_id(order), "latency": latency_ms});
+    statement.of_answer(&mut answer, receipt.credits, receipt.remaining);
     answer
 }
 

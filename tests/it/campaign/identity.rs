@@ -61,9 +61,9 @@ async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_
     assert_ne!(key(&first), key(&bare), "the secret is in the key");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_same_campaign_and_content_give_the_same_keys_without_the_ledger() {
-    let mut world = World::new().rows(5);
+    let mut world = World::new().rows(5).under_paused_time();
     world.run().await.exits(ExitCode::Complete).charged(5);
     std::fs::remove_dir_all(world.path("out")).unwrap();
     let again = world.run().await.exits(ExitCode::Complete);

@@ -12,7 +12,7 @@ use rescreen::{
 async fn in_doubt(mut world: World, rows: u64) -> World {
     world = world.rows(rows as usize).in_flight(rows as usize).with_a_door();
     world.met().turns_away_after(1, 500);
-    let ran = world.run().await.exits(ExitCode::Service);
+    let ran = world.run().await.exits(ExitCode::Doubt);
     assert_eq!(ran.report().sums.in_state(State::InDoubt), rows - 1);
     world.met().turns_away(0);
     world
@@ -42,7 +42,7 @@ async fn a_price_that_was_raised_holds_for_requests_in_doubt() {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
     });
     world.met().turns_away(500);
-    world.run().await.exits(ExitCode::Service);
+    world.run().await.exits(ExitCode::Doubt);
     world.met().turns_away(0);
     let mut world = world.max_credits(100).campaign(|file| {
         file.budget.prices.insert("aml-screening".to_owned(), Credits(5));

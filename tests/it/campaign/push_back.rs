@@ -53,7 +53,7 @@ async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_go_on() {
 
 #[tokio::test]
 async fn a_key_that_is_refused_mid_run_stops_it_and_fails_nothing() {
-    let mut world = World::new().rows(6).in_flight(1).fault("error401@4");
+    let mut world = World::new().rows(6).in_flight(1).fault("error401@4,error401@5");
     let ran = world.run().await.exits(ExitCode::Refused).counts(2, 0, 4, 0).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 2);
     world.run().await.exits(ExitCode::Complete).charged(6).adds_up(true);
@@ -72,7 +72,7 @@ async fn a_402_while_the_balance_is_fine_is_asked_again() {
     let mut world = World::new().rows(3).in_flight(1).fault("error402@3");
     let ran = world.run().await.exits(ExitCode::Complete).charged(3);
     assert_eq!((ran.replies(402), number(ran.result_of(2), "attempts")), (1, 2));
-    assert_eq!(ran.stats.by_route["GET /my_credits"], 2, "the balance was looked at");
+    assert_eq!(ran.stats.by_route["GET /my_credits"], 3, "at the start, for the refusal, and at the end");
 }
 
 #[tokio::test]
@@ -95,11 +95,12 @@ async fn when_the_credits_run_out_the_run_pauses_and_goes_on_after_a_top_up() {
 }
 
 #[tokio::test]
-async fn a_402_for_every_request_although_the_balance_is_fine_stops_after_one_new_key() {
+async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
     let mut world = World::new().rows(20).in_flight(4).with_a_door();
     world.met().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Failed, 0);
-    assert!(ran.attempts().len() < 60, "{} attempts", ran.attempts().len());
+    // Five different requests are refused, each under two keys, before it is the check's fault and not one request's.
+    assert!(ran.attempts().len() < 80, "{} attempts", ran.attempts().len());
     world.met().turns_away(0);
     let ran = world.run().await.exits(ExitCode::Complete).counts(20, 0, 0, 0);
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (20, 0));

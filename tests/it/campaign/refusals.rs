@@ -75,10 +75,10 @@ async fn answers_that_no_rule_knows_stop_the_run_after_twenty() {
 }
 
 #[tokio::test]
-async fn a_route_that_is_not_there_leaves_the_requests_planned() {
+async fn a_route_that_is_not_there_leaves_the_requests_in_doubt_until_it_is_corrected() {
     let world = World::new().rows(6).declares(|declaration| declaration.routes.guide = "/aml-nowhere".into());
     let mut world = world.may_lose_checks("the simulator does not count what comes to a route it does not have");
-    let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(0, 0, 6, 0).in_state(State::Planned, 6);
+    let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(0, 0, 6, 0).in_state(State::InDoubt, 5);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { status: 404, path } if path == "/aml-nowhere"));
     assert!(ran.report().lines().join("\n").contains("alternate"), "the likely remedy is said");
     let mut world = world.campaign(|file| file.declarations.clear());

@@ -56,7 +56,7 @@ async fn a_503_that_states_no_charge_frees_the_hold() {
 
 #[tokio::test]
 async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() {
-    let mut world = World::new().rows(3).fault("drop_after@2,drop_after@3,drop_after@4");
+    let mut world = World::new().rows(3).fault("drop_after@2,drop_after@4,drop_after@6");
     let first = world.run_until(|stats| stats.charges == 3).await.in_state(State::InDoubt, 3);
     assert_eq!((first.report().sums.account.held.0, first.report().sums.account.charged.0), (3, 0));
     assert_eq!(first.stats.charges, 3);
@@ -69,18 +69,26 @@ async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() 
 }
 
 #[tokio::test]
-async fn three_pages_of_something_else_in_a_row_stop_the_run() {
-    let mut world = World::new().rows(6).in_flight(1).fault("html@2,html@3,html@4");
+async fn pages_of_something_else_stop_the_run_where_the_balance_is_one_too() {
+    let pages: Vec<String> = (2..=20).map(|nth| format!("html@{nth}")).collect();
+    let mut world = World::new().rows(6).in_flight(1).fault(&pages.join(","));
     let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| *stop == Stop::NotTheService);
-    let ran = ran.in_state(State::InDoubt, 3).in_state(State::Planned, 3);
+    let ran = ran.in_state(State::Answered, 0).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 0);
+    world.met().simulator.set_faults(rescreen::simulator::Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(6);
 }
 
 #[tokio::test]
+async fn pages_of_something_else_are_repeated_where_the_balance_can_be_read() {
+    let mut world = World::new().rows(6).in_flight(1).fault("html@2,html@4,html@6");
+    world.run().await.exits(ExitCode::Complete).charged(6).adds_up(true);
+}
+
+#[tokio::test]
 async fn a_page_in_place_of_the_balance_stops_production_before_any_request() {
-    let ran = World::new().rows(2).fault("html@1").run().await.exits(ExitCode::Service);
-    let ran = ran.stops_with(|stop| *stop == Stop::BalanceUnreadable);
+    let ran = World::new().rows(2).fault("html@1,html@2,html@3").run().await.exits(ExitCode::Service);
+    let ran = ran.stops_with(|stop| *stop == Stop::NotTheService);
     assert_eq!(ran.posts(), 0);
 }
 

@@ -68,7 +68,8 @@ fn after_a_price_above_the_table_the_command_names_the_price() {
 
 #[test]
 fn after_a_refused_key_and_an_outage_the_same_command_goes_on() {
-    for (fault, code) in [("error401@3", 7), ("html@3,html@4,html@5", 10)] {
+    let pages: Vec<String> = (3..=8).map(|nth| format!("html@{nth}")).collect();
+    for (fault, code) in [("error401@3,error401@4".to_owned(), 7), (pages.join(","), 10)] {
         let faults: Faults = fault.parse().unwrap();
         let desk = Desk::with(8, Settings { faults, ..lifted() });
         let said = desk.run(&["--in-flight", "1"]).exits(code);

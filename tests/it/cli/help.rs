@@ -20,16 +20,17 @@ fn the_help_of_the_program() {
     Commands:
       demo      Everything on sample data against the built-in simulator, in less than a minute
       plan      Read and map everything, send nothing: what a run would do and cost
-      run       Do it; again: go on
+      run       Run a campaign, or resume it
+      collect   Settle and publish what was sent, from the ledger alone; nothing new is sent
       status    Where a campaign stands
-      resolve   Decide about requests that may have been charged and can no longer be asked for
+      resolve   Decide about requests that may have been charged, or correct a charge
       checks    The checks there are
       credits   The account's balance
       simulate  The service on loopback: rehearse before you spend
       help      Print this message or the help of the given subcommand(s)
 
     Options:
-      -q, --quiet              Say only what went wrong
+      -q, --quiet              Say only what went wrong, and how to continue
       -v, --verbose...         Log what happens; twice: every request
           --log-format <FORM>  The form of the log [default: text] [possible values: text, json]
       -h, --help               Print help
@@ -40,7 +41,7 @@ fn the_help_of_the_program() {
 #[test]
 fn the_help_of_run() {
     insta::assert_snapshot!(help(&["run", "--help"]), @r#"
-    Do it; again: go on
+    Run a campaign, or resume it
 
     Usage: rescreen run [OPTIONS] [INPUT]...
 
@@ -58,7 +59,7 @@ fn the_help_of_run() {
                                          as you like, it pays once
           --mode <MODE>                  `sandbox` (free, fixture data) or `production`
           --max-credits <N>              Credits the campaign may cost, over all its runs
-          --keep-balance <N>             Never take the account's balance below this
+          --keep-balance <N>             Send nothing new while the balance is below this
           --price <CHECK=N>              What a check costs; repeatable
           --per-minute <N>               Requests a minute in the long run
           --per-minute-max <N>           Requests in any minute, at most
@@ -84,11 +85,19 @@ fn the_help_of_run() {
           --simulate                     Rehearse: the built-in simulator takes the place of the service
           --retry [<CODE>]               Ask again for failures that are proven uncharged: all, or those
                                          of one code
+          --retry-unproven               With --retry: also failures that may have been charged, as the
+                                         balance fell without an explanation
           --for <D>                      Drain, publish and end after this long, like 50m
           --stdout                       Also write the result rows to standard output, as JSON lines,
                                          when their part is published
+          --new-ledger                   Begin anew where the ledger is lost; old results are set aside
+          --accept-older-ledger          Go on with an older copy of the ledger; what it does not know
+                                         may be paid for again
       -y, --yes                          Do not ask before production
-      -q, --quiet                        Say only what went wrong
+          --continue-anyway              Send although an earlier run stopped for a price or a guard and
+                                         nothing has changed since
+          --lift-pause                   Send although the service asked an earlier run to wait
+      -q, --quiet                        Say only what went wrong, and how to continue
       -v, --verbose...                   Log what happens; twice: every request
           --log-format <FORM>            The form of the log [default: text] [possible values: text,
                                          json]
@@ -113,11 +122,13 @@ fn the_help_of_simulate() {
           --seed <N>             Decides answers and faults [default: 1]
           --faults <SPEC>        Faults on demand, like drop_after:0.01,error502:0.05 [default: ""]
           --price <CHECK=N>      What a check costs [default: 1]; repeatable
-          --dialect <DIALECT>    How it speaks: as described, or as such services were seen to answer
-                                 [default: described] [possible values: described, field]
-          --envelope <ENVELOPE>  The form of its answers [default: results] [possible values: results,
-                                 data]
-      -q, --quiet                Say only what went wrong
+          --dialect <DIALECT>    Response dialect: as documented, or as observed in the field [default:
+                                 described] [possible values: described, field]
+          --envelope <ENVELOPE>  Response envelope [default: results] [possible values: results, data]
+          --charge-stated <HOW>  How replies state credits: creditsUsed, only remainingCredits,
+                                 meta.credits_spent, or not at all [default: as documented for the
+                                 envelope] [possible values: used, remaining, meta, nothing]
+      -q, --quiet                Say only what went wrong, and how to continue
       -v, --verbose...           Log what happens; twice: every request
           --log-format <FORM>    The form of the log [default: text] [possible values: text, json]
       -h, --help                 Print help

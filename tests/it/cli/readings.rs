@@ -72,7 +72,7 @@ fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
     attempts                   5
     credits charged            5
     credits held               0
-    balance            1,000,000   read [time]
+    balance              999,995   read [time]
     "#);
     let status: Value = serde_json::from_str(&desk.say(&["status", "--json"]).exits(0).stdout).unwrap();
     assert_eq!(

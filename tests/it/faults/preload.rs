@@ -3,6 +3,9 @@
 use std::{path::PathBuf, process::Command};
 use tempfile::TempDir;
 
+/// C compilers, the first that is installed.
+const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
+
 /// The library, as long as this is held.
 pub struct Preload {
     _folder: TempDir,
@@ -19,9 +22,12 @@ impl Preload {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("failing_storage.so");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/faults/failing_storage.c");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]);
-        let output = compiler.output().map_err(|error| format!("there is no C compiler `cc`: {error}"))?;
+        let compile = |compiler: &&str| {
+            let mut compiler = Command::new(compiler);
+            compiler.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]);
+            compiler.output().ok()
+        };
+        let output = COMPILERS.iter().find_map(compile).ok_or_else(|| format!("none of {COMPILERS:?} is installed"))?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(Preload { _folder: folder, library })
     }

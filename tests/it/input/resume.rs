@@ -86,18 +86,37 @@ fn an_edit_is_told_with_the_rows_of_its_split() {
 }
 
 #[test]
-fn a_last_row_that_grew_is_a_change() {
-    for (old, new) in [("a,b\n1,2\n3,4", "5\n"), ("a,b\n1,2\n3,4", "5"), ("a,b\n1,2\n3,\"4\"", ",5")] {
+fn a_last_line_that_was_completed_is_that_of_its_row_and_the_rows_after_it_are_read() {
+    let of_csv = [
+        ("a,b\n1,2\n3,4", "5\n6,7\n", vec!["6,7"]),
+        ("a,b\n1,2\n3,4", "5", vec![]),
+        ("a,b\n1,2\n3,4", "5\r\n6,7\r\n8,9", vec!["6,7", "8,9"]),
+        ("a,b\n1,2\n3,4", "5\r6,7", vec!["6,7"]),
+        ("a,b\n1,2\n3,\"4\"", ",5\n6,7\n", vec!["6,7"]),
+        // The line ended inside quotes: the rest of the value may hold line ends.
+        ("a,b\n1,2\n3,\"4", "\n5,\"\"\n\"\n6,7\n", vec!["6,7"]),
+    ];
+    for (old, new, rows) in of_csv {
         let known = csv(old).known();
-        match csv(&format!("{old}{new}")).splits(Some(&known)) {
-            Err(SourceError::Changed { rows_known: 2, first_changed_rows, .. }) => {
-                assert_eq!(first_changed_rows, 2..=2)
-            }
-            other => panic!("{other:?}"),
+        let whole = format!("{old}{new}");
+        let source = csv(&whole);
+        assert_eq!(source.open(Some(&known)).unwrap().completed_row(), Some(2), "{old:?} + {new:?}");
+        let found = resumed(&source, &known);
+        let line = |text: &str| {
+            let (a, b) = text.split_once(',').unwrap();
+            format!("{{\"a\":\"{a}\",\"b\":\"{b}\"}}")
+        };
+        let texts: Vec<&String> = found.iter().map(|(text, _)| text).collect();
+        assert_eq!(texts, rows.iter().map(|row| line(row)).collect::<Vec<_>>().iter().collect::<Vec<_>>(), "{whole:?}");
+        if let Some((_, (number, at_line, offset))) = found.first() {
+            let before = &whole[..*offset as usize];
+            let lines = before.replace("\r\n", "\n").matches(['\n', '\r']).count() as u64;
+            assert_eq!((*number, *at_line), (3, lines + 1), "{whole:?}");
         }
     }
     let known = jsonl("{\"a\":1}").known();
-    assert!(jsonl("{\"a\":1}{\"a\":2}\n").refused(Some(&known)).contains("the first change lies in rows 1 to 1"));
+    let found = resumed(&jsonl("{\"a\":1}{\"a\":2}\n{\"a\":3}\n"), &known);
+    assert_eq!(found, [(r#"{"a":3}"#.to_owned(), (2, 2, 15))]);
 }
 
 #[test]

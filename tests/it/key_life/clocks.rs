@@ -43,8 +43,8 @@ async fn of_two_clocks_the_one_that_makes_a_key_older_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clocks_more_than_five_minutes_apart_stop_the_run_and_give_nothing_up() {
-    for seconds in [-7 * 24 * 3_600, -360, 360, 7 * 24 * 3_600] {
+async fn clocks_that_differ_about_a_keys_life_stop_the_run_and_give_nothing_up() {
+    for seconds in [-7 * 24 * 3_600, 7 * 24 * 3_600] {
         let mut world = in_doubt(2).await;
         let posts = posts(&mut world);
         world.paused().at(10, 0).await;
@@ -54,6 +54,17 @@ async fn clocks_more_than_five_minutes_apart_stop_the_run_and_give_nothing_up() 
         assert_eq!(ran.posts(), posts, "{seconds} s");
         world.paused().our_clock_is_off(0);
         world.run().await.exits(ExitCode::Complete).charged(2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_that_are_apart_and_agree_that_a_key_lives_stand_in_no_ones_way() {
+    for seconds in [-600, -360, 360, 600] {
+        let mut world = in_doubt(2).await;
+        world.paused().at(10, 0).await;
+        world.paused().our_clock_is_off(seconds);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(2);
+        assert_eq!(ran.stats.double_charges, 0, "{seconds} s");
     }
 }
 
@@ -172,4 +183,29 @@ async fn a_key_that_lives_48_hours_is_not_sent_again_in_its_last_two() {
     let posts = posts(&mut world);
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
     assert_eq!(ran.posts(), posts, "the service has forgotten soon: it would be a second charge");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_only_refused_and_is_forgotten_begins_its_life_anew() {
+    let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+    world.paused().turns_away(401);
+    world.run().await.in_state(State::Planned, 1);
+    world.paused().at(96, 0).await;
+    world.paused().loses_answers();
+    world.run_for(Duration::from_secs(1)).await.in_state(State::InDoubt, 1);
+    world.paused().is_mended();
+    let ran = world.run().await.exits(ExitCode::Complete).charged(1);
+    assert_eq!(ran.stats.double_charges, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_refused_and_may_still_be_known_keeps_its_age() {
+    let mut world = World::new().rows(1).in_flight(1).under_paused_time();
+    world.paused().turns_away(401);
+    world.run().await.in_state(State::Planned, 1);
+    world.paused().at(71, 0).await;
+    world.paused().loses_answers();
+    world.run_for(Duration::from_secs(1)).await;
+    world.paused().is_mended();
+    world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
 }

@@ -48,7 +48,7 @@ async fn decide_with(
 ) -> Result<u64, Error> {
     let only: Vec<RequestId> = only.iter().copied().map(RequestId).collect();
     let (clock, seat) = (Clock::System, Seat::Thread);
-    let resolution = Resolution { decision, reason, decided_by: "Nomsa", secret, clock, seat };
+    let resolution = Resolution { decision, reason, decided_by: "Nomsa", include_in_doubt: false, secret, clock, seat };
     pipeline::decide(&world.path("out"), &only, &resolution).await
 }
 
@@ -163,9 +163,10 @@ async fn with_a_key_secret_only_that_secret_makes_the_next_key() {
     let mut world = in_doubt_in(world, 1).await;
     world.paused().at(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
-    for secret in [None, Some(KeySecret::new("another".into()))] {
+    for (secret, says) in [(None, "-c FILE"), (Some(KeySecret::new("another".into())), "key secret")] {
         let decided = decide_with(&world, &[], Decision::SendAgain, "why", secret.as_ref()).await;
-        assert_eq!(decided.unwrap_err().exit_code(), ExitCode::Usage);
+        let error = decided.unwrap_err();
+        assert!(error.exit_code() == ExitCode::Usage && error.to_string().contains(says), "{error}");
     }
     let secret = KeySecret::new("planted-key-secret".into());
     decide_with(&world, &[], Decision::SendAgain, "why", Some(&secret)).await.unwrap();

@@ -1,20 +1,40 @@
 //! What must hold after each kill, and what must hold at the end: ledger, outputs and the simulator's charge book are three
 //! witnesses, and they must say the same.
 
-use super::world::{PRICE, World};
+use super::{
+    ledger::{ANSWERED, Ledger},
+    world::{CHECKS, World},
+};
 use crate::support::onlooker::{ids, result_files};
 use rescreen::sink::{DatasetKind, Manifest};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-/// At every moment: what the service charged is charged or held in the ledger, and every result file that can be seen is
-/// whole and repeats nothing.
+/// At every moment: what the service charged under a key is charged or held in the ledger for that key, the sums are those of
+/// the rows, every message was noted as an attempt, and every result file that can be seen is whole and repeats nothing.
 pub fn audit_published(world: &World) -> Vec<String> {
     let mut faults = Vec::new();
-    let account = world.sums().account;
-    let charged = world.simulator.stats().credits_charged;
-    let set_aside = account.charged.0 + account.held.0;
-    if charged > set_aside {
-        faults.push(format!("the service charged {charged} credits, the ledger has {set_aside} charged or held"));
+    // The book first: the service may finish what the dead run sent, and the ledger has that already.
+    let book: BTreeMap<String, u64> = world.simulator.page("book");
+    let stats = world.simulator.stats();
+    let ledger = Ledger::read(&world.ledger()).unwrap_or_default();
+    for (key, credits) in &book {
+        let found = ledger.requests.get(&key.replace('-', ""));
+        let set_aside = found.map_or(0, |request| request.charged + request.held);
+        if *credits > set_aside {
+            faults.push(format!("the service charged {credits} under {key}, the ledger has {found:?}"));
+        }
+    }
+    let (charged, held) = (ledger.sum("/account/charged"), ledger.sum("/account/held"));
+    if (charged, held) != (ledger.charged(), ledger.held()) {
+        let rows = (ledger.charged(), ledger.held());
+        faults.push(format!("the sums say {charged} charged and {held} held, the requests {rows:?}"));
+    }
+    if charged + held > world.max_credits {
+        faults.push(format!("{charged} charged and {held} held are above the limit of {}", world.max_credits));
+    }
+    let sent: u64 = stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum();
+    if sent > ledger.attempts {
+        faults.push(format!("{sent} messages arrived, the ledger has {} attempts", ledger.attempts));
     }
     // By pattern, as a warehouse would read them.
     let mut seen = HashSet::new();
@@ -35,38 +55,47 @@ pub fn audit_whole(world: &World) -> Vec<String> {
             faults.push(format!("{what}: expected {expected}, found {found}"));
         }
     };
+    let book: BTreeMap<String, u64> = world.simulator.page("book");
     let stats = world.simulator.stats();
-    let sums = world.sums();
+    let ledger = Ledger::read(&world.ledger()).unwrap_or_default();
     expect("double charges", 0, stats.double_charges);
     expect("charges", world.requests, stats.charges);
-    expect("idempotency keys the service saw", world.requests, stats.distinct_keys);
-    expect("credits the service charged", world.requests * PRICE, stats.credits_charged);
-    expect("credits charged in the ledger", stats.credits_charged, sums.account.charged.0);
-    expect("credits held at the end", 0, sums.account.held.0);
+    expect("idempotency keys the service charged", world.requests, book.len() as u64);
+    expect("credits the service charged", world.max_credits, stats.credits_charged);
+    expect("credits charged in the ledger", stats.credits_charged, ledger.charged());
+    expect("credits held at the end", 0, ledger.held());
     expect("refusals for one key with two contents", 0, stats.conflicts);
-    expect("rows in the ledger", world.rows, sums.rows);
-    expect("requests in the ledger", world.requests, sums.requests());
+    expect("rows in the ledger", world.rows, ledger.rows);
+    expect("requests in the ledger", world.requests, ledger.requests.len() as u64);
+    expect("requests answered in the ledger", world.requests, ledger.in_state(ANSWERED) as u64);
+    let charged_in = |key: &String| ledger.requests.get(&key.replace('-', "")).map(|request| request.charged);
+    let differ = book.iter().filter(|(key, credits)| charged_in(key) != Some(**credits)).count();
+    expect("keys that the two books charge differently", 0, differ as u64);
     let Some(manifest) = Manifest::read(&world.out()).ok().flatten() else {
         return vec!["there is no manifest at the end".to_owned()];
     };
     expect("complete", 1, u64::from(manifest.complete));
     let of = |count: fn(&rescreen::sink::CheckTotals) -> u64| manifest.totals.iter().map(count).sum::<u64>();
     let accounted = of(|totals| totals.results + totals.failures + totals.skipped) + manifest.input.unreadable_rows;
-    expect("results + failures + skipped in the manifest", world.rows, accounted);
+    let asks = world.rows * CHECKS;
+    expect("results + failures + skipped in the manifest", asks, accounted);
     let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Skipped];
     let rows_in_parts = kinds.into_iter().map(|kind| rows_in_parts(world, &manifest, kind)).sum();
-    expect("rows in the files the manifest names", world.rows, rows_in_parts);
+    expect("rows in the files the manifest names", asks, rows_in_parts);
     expect("rows in the files still pending", 0, self::rows_in_parts(world, &manifest, DatasetKind::Pending));
     let by_pattern: usize =
         result_files(&world.out()).iter().map(|part| ids(part).map_or(0, |found| found.len())).sum();
     expect("result rows found by pattern", of(|totals| totals.results), by_pattern as u64);
-    if sums.attempts < stats.charges {
-        faults.push(format!("{} attempts in the ledger for {} charges", sums.attempts, stats.charges));
+    if ledger.attempts < stats.charges {
+        faults.push(format!("{} attempts in the ledger for {} charges", ledger.attempts, stats.charges));
     }
-    let splits: usize =
-        world.reading().map_or(0, |reading| reading.sources().unwrap().iter().map(|source| source.ends.len()).sum());
-    if splits < 3 {
-        faults.push(format!("the book came in {splits} splits; a kill between splits needs at least 3"));
+    if ledger.splits < 3 {
+        faults.push(format!("the book came in {} splits; a kill between splits needs at least 3", ledger.splits));
+    }
+    for (fault, status) in world.faults_to_meet() {
+        if stats.by_status.get(&status).is_none_or(|count| *count == 0) {
+            faults.push(format!("no reply was {fault}: the harness shows nothing of it"));
+        }
     }
     faults
 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 /// One run, until it is killed.
 #[derive(Debug, Clone, Copy)]
 pub struct Life {
-    /// Killed so long after its start.
+    /// Killed so long after its start, or after its first message.
     pub lasts: Duration,
+    /// Its time counts from its first message: on a slow machine a start takes longer than a life.
+    pub from_first_message: bool,
     /// Told to drain and publish after this (`--for`): the only way to be killed while it publishes.
     pub drains_after: Option<Duration>,
 }
@@ -40,15 +42,15 @@ impl Life {
     pub fn before(number: u32, kills: u32, mean: Duration, dice: &mut Dice) -> Life {
         let ms = Duration::from_millis;
         if number < kills / 4 {
-            return Life { lasts: between(ms(0), ms(250), dice), drains_after: None };
+            return Life { lasts: between(ms(0), ms(250), dice), from_first_message: false, drains_after: None };
         }
         match dice.roll() % 3 {
             0 => {
                 let drains_after = between(ms(100), mean, dice);
                 let lasts = drains_after + between(ms(20), ms(220), dice);
-                Life { lasts, drains_after: Some(drains_after) }
+                Life { lasts, from_first_message: false, drains_after: Some(drains_after) }
             }
-            _ => Life { lasts: between(ms(20), mean * 2, dice), drains_after: None },
+            _ => Life { lasts: between(ms(20), mean * 2, dice), from_first_message: true, drains_after: None },
         }
     }
 }

@@ -1,41 +1,54 @@
-//! The world of a kill: three input files, a campaign file whose budget fits to the credit, a simulator that outlives the
-//! runs, and one output folder they share.
+//! The world of a kill: three input files, a campaign of two checks whose budget fits to the credit, a service that outlives the
+//! runs and loses requests and replies on its own, and one output folder they share.
 
-use super::life::{End, Life, Phase};
+use super::{
+    ledger::{ARMED, Ledger},
+    life::{End, Life, Phase},
+};
 use crate::support::{
     book,
     simulator_process::{Guarded, SimulatorProcess},
 };
-use rescreen::{
-    ledger::{Reading, Sums},
-    model::{RequestId, state::State},
-    pipeline::{self, Campaign},
-};
+use rescreen::pipeline::{self, Campaign};
 use std::{
     fs::{self, File, OpenOptions},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread::sleep,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 use tempfile::TempDir;
 
-const IN_FLIGHT: u32 = 4;
-const LATENCY_MS: u32 = 50;
-/// Not 1: charges and credits are to be told apart.
-pub const PRICE: u64 = 3;
+const IN_FLIGHT: u32 = 8;
+const LATENCY_MS: u32 = 80;
+/// Of the two checks. Not 1, and not the same: charges and credits are to be told apart, and one check from the other.
+const PRICES: [(&str, u64); 2] = [("aml-screening", 3), ("adverse-media", 2)];
+/// A run that sends nothing for so long has nothing to send.
+const START_MAX: Duration = Duration::from_secs(10);
+/// Asks of each row.
+pub const CHECKS: u64 = PRICES.len() as u64;
+
+/// What the service does beside its work: it loses requests and replies, cuts bodies, pushes back, and fails in every way
+/// that leaves a charge open or proves that there is none.
+const FAULTS: &str = "drop_before:0.02,drop_after:0.02,truncate:0.02,error409:0.01,pending:0.02,rate429:0.002:1,\
+                      error500:0.01,error502:0.01,error503:0.01,error503_uncharged:0.01,latency:0.02:400ms";
+
+/// How replies state what they cost, one campaign after the other.
+const STATED: [&str; 4] = ["used", "meta", "remaining", "nothing"];
 
 pub struct World {
     dir: TempDir,
     pub simulator: SimulatorProcess,
     pub rows: u64,
-    /// What `rescreen plan` says a run sends.
+    /// What `rescreen plan` says a run sends, and what that costs.
     pub requests: u64,
+    pub max_credits: u64,
 }
 
 impl World {
-    /// A book of `rows` people, every tenth of them a person of another row, in three files.
-    pub fn new(rows: u64) -> World {
+    /// A book of `rows` people, every tenth of them a person of another row, in three files; the seed decides what goes wrong
+    /// with the service.
+    pub fn new(rows: u64, seed: u64) -> World {
         let dir = tempfile::tempdir().expect("there is room for temporary files");
         let persons = rows - rows / 10;
         let cuts = [1, 1 + rows / 3, 1 + 2 * rows / 3, 1 + rows];
@@ -46,9 +59,9 @@ impl World {
                 |number: u64| if number.is_multiple_of(10) { 1 + number * 7 % persons } else { number - number / 10 };
             book::write(&mut file, cut[0]..cut[1], person).unwrap();
         }
-        let price = format!("aml-screening={PRICE}");
+        let [first, second] = PRICES.map(|(check, price)| format!("{check}={price}"));
         let latency = format!("{LATENCY_MS}ms");
-        let credits = (rows * PRICE * 10).to_string();
+        let (credits, seed_text) = ((rows * 100).to_string(), seed.to_string());
         let simulator = SimulatorProcess::start(&[
             "--per-minute=6000000",
             "--per-minute-max=12000000",
@@ -57,18 +70,36 @@ impl World {
             "--credits",
             &credits,
             "--price",
-            &price,
+            &first,
+            "--price",
+            &second,
+            "--faults",
+            FAULTS,
+            "--seed",
+            &seed_text,
+            "--charge-stated",
+            STATED[seed as usize % STATED.len()],
         ]);
-        let mut world = World { dir, simulator, rows, requests: 0 };
-        world.write_campaign(u64::MAX >> 1);
+        let mut world = World { dir, simulator, rows, requests: 0, max_credits: u64::MAX >> 12 };
+        world.write_campaign();
         let campaign = Campaign::load(&world.campaign_file()).unwrap();
-        world.requests = pipeline::plan(&campaign, 0).unwrap().requests;
+        let plan = pipeline::plan(&campaign, 0).unwrap();
         // The budget fits to the credit: one charge or one hold too many, and the campaign cannot complete.
-        world.write_campaign(world.requests * PRICE);
+        (world.requests, world.max_credits) = (plan.requests, plan.credits.expect("every price is known").0);
+        world.write_campaign();
         world
     }
 
-    fn write_campaign(&self, max_credits: u64) {
+    /// What some reply must have been in a whole campaign, by its status; 0 is a connection that was cut.
+    pub fn faults_to_meet(&self) -> Vec<(&'static str, u16)> {
+        let faults = [("lost", 0), ("pending", 202), ("409", 409), ("500", 500), ("502", 502), ("503", 503)];
+        // A book of a few rows meets few of them.
+        if self.requests < 500 { Vec::new() } else { faults.into() }
+    }
+
+    fn write_campaign(&self) {
+        let [(aml, aml_price), (media, media_price)] = PRICES;
+        let max_credits = self.max_credits;
         let text = format!(
             r#"campaign = "kill"
 mode = "production"
@@ -82,9 +113,13 @@ paths = ["book-0.csv", "book-1.csv", "book-2.csv"]
 id = "customer_no"
 [budget]
 max_credits = {max_credits}
-prices = {{ aml-screening = {PRICE} }}
+prices = {{ {aml} = {aml_price}, {media} = {media_price} }}
 [[check]]
-use = "aml-screening"
+use = "{media}"
+fields.name = "{{{{ first_name }}}} {{{{ surname }}}}"
+fields.entity = {{ value = 0 }}
+[[check]]
+use = "{aml}"
 fields.name = "{{{{ first_name }}}} {{{{ surname }}}}"
 fields.country = "{{{{ country | country }}}}"
 fields.entity = {{ value = 0 }}
@@ -115,7 +150,7 @@ fields.entity = {{ value = 0 }}
         let talk = OpenOptions::new().create(true).append(true).open(self.dir.path().join("talk.txt")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         command.arg("run").arg("-c").arg(self.campaign_file()).arg("--yes").args(flags);
-        command.env("RESCREEN_API_KEY", "kill-harness-key");
+        command.env("RESCREEN_API_KEY", "kill-harness-key").env("XDG_STATE_HOME", self.dir.path().join("state"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(talk);
         Guarded(command.spawn().expect("rescreen starts"))
     }
@@ -130,7 +165,14 @@ fields.entity = {{ value = 0 }}
     pub fn live(&self, life: Life) -> End {
         let before = self.traces();
         let drain = life.drains_after.map(|after| ["--for".to_owned(), format!("{}ms", after.as_millis())]);
+        let sent_before = self.simulator.stats().requests;
         let mut child = self.start(&drain.map(Vec::from).unwrap_or_default());
+        if life.from_first_message {
+            let begun = Instant::now();
+            while self.simulator.stats().requests == sent_before && begun.elapsed() < START_MAX {
+                sleep(Duration::from_millis(20));
+            }
+        }
         sleep(life.lasts);
         // SIGKILL on Unix: no handler runs, nothing is flushed.
         child.0.kill().expect("a child that was not waited for can be killed");
@@ -147,25 +189,15 @@ fields.entity = {{ value = 0 }}
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
 
-    /// The ledger beside its writer; `None` where none was made yet.
-    pub fn reading(&self) -> Option<Reading> {
-        Reading::open(&self.ledger()).ok()
-    }
-
-    pub fn sums(&self) -> Sums {
-        self.reading().map(|reading| reading.sums().unwrap()).unwrap_or_default()
-    }
-
     /// Requests that were under way when the run was killed.
     pub fn in_doubt(&self) -> usize {
-        let count = |reading: Reading| reading.in_state(State::Armed, RequestId(0), 1_000).unwrap().len();
-        self.reading().map(count).unwrap_or_default()
+        Ledger::read(&self.ledger()).map(|ledger| ledger.in_state(ARMED)).unwrap_or_default()
     }
 
     fn traces(&self) -> Traces {
-        let sums = self.sums();
+        let ledger = Ledger::read(&self.ledger()).unwrap_or_default();
         let written_at = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-        let folders = ["results/aml-screening", "failures", "pending", "skipped", ""];
+        let folders = ["results/aml-screening", "results/adverse-media", "failures", "pending", "skipped", ""];
         let files = folders.iter().flat_map(|folder| fs::read_dir(self.out().join(folder)).into_iter().flatten());
         let output = |path: &PathBuf| {
             path.extension().is_some_and(|end| ["parquet", "json", "tmp"].iter().any(|one| end == *one))
@@ -173,7 +205,7 @@ fields.entity = {{ value = 0 }}
         let paths = files.flatten().map(|entry| entry.path()).filter(output);
         let mut outputs: Vec<_> = paths.map(|path| (written_at(&path), path)).collect();
         outputs.sort();
-        Traces { attempts: sums.attempts, rows: sums.rows, outputs }
+        Traces { attempts: ledger.attempts, rows: ledger.rows, outputs }
     }
 
     fn phase(&self, before: &Traces) -> Phase {

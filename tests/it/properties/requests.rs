@@ -39,28 +39,33 @@ fn turn() -> impl Strategy<Value = Turn> {
         Outcome::Unauthorised,
         Outcome::NoCredits,
         Outcome::RateLimited,
-        Outcome::Misrouted,
         Outcome::Uncharged,
     ];
-    let unproven = prop::sample::select(vec![Outcome::Unknown, Outcome::Pending]);
-    let outcome = prop_oneof![1 => stated, 3 => prop::sample::select(proven.to_vec()), 3 => unproven];
+    let unproven = prop::sample::select(vec![
+        Outcome::Unknown,
+        Outcome::Pending { stated: None },
+        Outcome::Unreadable,
+        Outcome::Unconvincing,
+        Outcome::Misrouted,
+    ]);
+    let charging = prop::option::of(1..=PRICE);
+    let charging = charging.prop_map(|stated| Outcome::ChargedRefusal { stated: stated.map(Credits) });
+    let proven = prop::sample::select(proven.to_vec());
+    let outcome = prop_oneof![2 => stated, 6 => proven, 6 => unproven, 1 => charging];
     let told = prop::sample::select(vec![
         Event::FoundArmed,
         Event::LifeOver,
         Event::RefusalCached,
+        Event::RowAtFault,
         Event::AttemptsOver { mode: Mode::Sandbox },
         Event::AttemptsOver { mode: Mode::Production },
         Event::Retry,
         Event::WriteOff,
         Event::SendAgain,
+        Event::PutBeforePerson,
     ]);
     let event = prop_oneof![4 => arm, 4 => outcome.prop_map(Event::Attempted), 3 => told];
     (event, any::<bool>()).prop_map(|(event, charges)| Turn { event, charges })
-}
-
-/// Events in any order.
-pub(super) fn turns() -> impl Strategy<Value = Vec<Event>> {
-    vec(turn().prop_map(|turn| turn.event), 1..120)
 }
 
 impl Truth {
@@ -71,8 +76,10 @@ impl Truth {
             unproven: 0,
             generation: 0,
             cached_refusals: 0,
+            unclear: 0,
             held: Credits::ZERO,
             price: Credits(price),
+            least: Credits(price),
             possibly_charged: false,
         };
         Truth { standing, charged: 0, mode, charged_under_key: false, really_charged: 0, sent_again: 0 }
@@ -83,6 +90,7 @@ impl Truth {
         match event {
             Event::AttemptsOver { mode } => mode == self.mode,
             Event::Attempted(Outcome::Uncharged) => !self.charged_under_key,
+            Event::Attempted(Outcome::ChargedRefusal { .. }) => self.mode == Mode::Production,
             _ => true,
         }
     }
@@ -91,6 +99,13 @@ impl Truth {
     fn service_works(&mut self) {
         if !std::mem::replace(&mut self.charged_under_key, true) {
             self.really_charged += self.standing.price.0;
+        }
+    }
+
+    /// The service charges what it states, or its price, the first time under the present key.
+    fn service_charges(&mut self, stated: Option<Credits>, price: u64) {
+        if !std::mem::replace(&mut self.charged_under_key, true) {
+            self.really_charged += stated.map_or(price, |stated| stated.0);
         }
     }
 
@@ -110,7 +125,18 @@ impl Truth {
                 }
                 self.service_works();
             }
-            Event::Attempted(Outcome::Unknown | Outcome::Pending) | Event::FoundArmed if turn.charges => {
+            // What is stated of a charge is true: the service took it, at its own price.
+            Event::Attempted(Outcome::ChargedRefusal { stated }) => self.service_charges(stated, before.price.0),
+            Event::Attempted(
+                Outcome::Unknown
+                | Outcome::Pending { .. }
+                | Outcome::Unreadable
+                | Outcome::Unconvincing
+                | Outcome::Misrouted,
+            )
+            | Event::FoundArmed
+                if turn.charges =>
+            {
                 self.service_works();
             }
             _ => {}

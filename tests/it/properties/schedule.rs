@@ -1,9 +1,12 @@
-//! The throttle under paused time: no window of a minute holds more messages than the service allows, whatever the rate,
-//! the waits, the push-backs and the restarts.
+//! The throttle under paused time: no window of a minute holds more messages than the service allows, and no longer time
+//! more than the sustained rate, whatever the rate, the waits, the push-backs, the restarts and the other processes.
 
 use super::cases;
 use proptest::{collection::vec, prelude::*};
-use rescreen::throttle::{Bucket, Rate, Throttle};
+use rescreen::{
+    model::Clock,
+    throttle::{Bucket, BucketFile, Rate, Throttle},
+};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -47,6 +50,42 @@ async fn messages(rate: Rate, happenings: &[Happening]) -> Vec<Instant> {
     times
 }
 
+/// Processes that start, send and end in turn, and share the bucket of their account in a file.
+async fn messages_of_processes(rate: Rate, happenings: &[Happening]) -> Vec<Instant> {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Clock::driven("2026-11-21T12:00:00Z".parse().unwrap());
+    let process = || {
+        let file = BucketFile::open(folder.path(), "an account").unwrap();
+        Throttle::new(rate, Bucket::Shared(file, clock))
+    };
+    let mut processes = [process(), process(), process()];
+    let mut times = Vec::new();
+    for (number, happening) in happenings.iter().enumerate() {
+        let turn = &mut processes[number % 3];
+        match happening {
+            Happening::Messages(count) => {
+                for _ in 0..*count {
+                    let _permit = turn.admit().await;
+                    times.push(Instant::now());
+                }
+            }
+            Happening::Wait(wait) => tokio::time::sleep(*wait).await,
+            Happening::PushBack(wait) => turn.pause_until(Instant::now() + *wait),
+            Happening::Restart => *turn = process(),
+        }
+    }
+    times
+}
+
+/// From the first to each later message, the sustained rate is exceeded by one minute's larger limit at most.
+fn is_sustained(times: &[Instant], rate: Rate) -> bool {
+    let allowed = |time: &Instant| {
+        let minutes = (*time - times[0]).as_secs_f64() / 60.0;
+        f64::from(rate.per_minute_max) + minutes * f64::from(rate.per_minute)
+    };
+    times.iter().enumerate().all(|(at, time)| at as f64 <= allowed(time))
+}
+
 /// The most messages in any window of a minute; the times ascend.
 fn most_in_a_minute(times: &[Instant]) -> usize {
     let mut from = 0;
@@ -68,7 +107,21 @@ proptest! {
     ) {
         let rate = Rate { per_minute, per_minute_max: per_minute + more };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let most = runtime.block_on(async { most_in_a_minute(&messages(rate, &happenings).await) });
+        let times = runtime.block_on(messages(rate, &happenings));
+        let most = most_in_a_minute(&times);
         prop_assert!(most <= rate.per_minute_max as usize, "{most} of {rate:?}");
+        prop_assert!(times.is_empty() || is_sustained(&times, rate));
+    }
+
+    #[test]
+    fn processes_that_share_a_bucket_hold_the_limit_together(
+        per_minute in 1..400_u32, more in 0..400_u32, happenings in vec(happening(), 1..12),
+    ) {
+        let rate = Rate { per_minute, per_minute_max: per_minute + more };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let times = runtime.block_on(messages_of_processes(rate, &happenings));
+        let most = most_in_a_minute(&times);
+        prop_assert!(most <= rate.per_minute_max as usize, "{most} of {rate:?}");
+        prop_assert!(times.is_empty() || is_sustained(&times, rate));
     }
 }

@@ -1,7 +1,15 @@
 //! The checker: what must hold after every life, and at the end. Ledger, outputs, wire log and the service's charge book
 //! are four witnesses, and they must say the same.
 
-use super::{life::Life, rows, script::Script, wire::Message, wire_rules};
+use super::{
+    life::Life,
+    money,
+    progress::{Standing, standing},
+    rows,
+    script::Script,
+    wire::Message,
+    wire_rules,
+};
 use crate::support::tables::{self, Line, text};
 use rescreen::{
     ledger::Sums,
@@ -36,12 +44,14 @@ pub struct Audit {
     /// Result files that were seen, by name: their bytes and lines.
     seen: BTreeMap<PathBuf, (Vec<u8>, Vec<Line>)>,
     pub faults: Vec<String>,
+    /// Charged and held after the last life.
+    set_aside: u64,
 }
 
 impl Audit {
     pub fn new(folder: &Path, script: &Script, simulator: Simulator) -> Audit {
         let (script, seen) = (script.clone(), BTreeMap::new());
-        Audit { out: folder.join("out"), script, simulator, seen, faults: Vec::new() }
+        Audit { out: folder.join("out"), script, simulator, seen, faults: Vec::new(), set_aside: 0 }
     }
 
     pub fn fault(&mut self, fault: String) {
@@ -54,8 +64,14 @@ impl Audit {
         }
     }
 
-    /// What must hold at every moment; `died` are the lives that could not note down what they heard last.
-    pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool]) {
+    /// How far the campaign has come.
+    pub fn standing(&self) -> Standing {
+        standing(self.ledger().as_ref())
+    }
+
+    /// What must hold at every moment; `died` are the lives that could not note down what they heard last, `held_most` the
+    /// most that was held at once.
+    pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
         let (stats, books) = (self.simulator.stats(), self.books());
         let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
@@ -67,14 +83,19 @@ impl Audit {
             None => self.expect("I7: nothing is sent without a ledger", sent == 0, sent),
             Some(Books { sums, noted, .. }) => {
                 let set_aside = sums.account.charged.0 + sums.account.held.0;
+                let overshoot = self.script.overshoot(held_most);
+                let limit = life.max_credits + overshoot;
+                let within = !self.script.production || set_aside.max(stats.credits_charged) <= limit;
+                let found = (overshoot, stats.credits_charged, sums.account);
+                self.expect("I2: what is spent and held is within the limit and the overshoot", within, found);
+                let spent = (std::mem::replace(&mut self.set_aside, set_aside), set_aside);
+                self.faults.extend(money::stated_price_forgotten(wire, &self.script, number, life, died, spent));
+                let covered = stats.credits_charged <= set_aside + overshoot;
+                self.expect("I2: what is charged is charged or held here", covered, found);
                 if self.script.table_is_an_upper_bound() {
-                    let within = !self.script.production || set_aside <= life.max_credits;
-                    self.expect("I2: charged and held are within the limit", within, sums.account);
-                    let covered = stats.credits_charged <= set_aside;
-                    let found = (stats.credits_charged, sums.account);
-                    self.expect("I2: what is charged is charged or held here", covered, found);
                     self.each_request();
                 }
+                self.money(wire, died, false);
                 // Only a crash can come between what is noted and what left.
                 let under_way = died.iter().filter(|died| **died).count() as u64 * self.script.in_flight;
                 let all = sent <= noted && noted <= sent + under_way;
@@ -87,27 +108,30 @@ impl Audit {
         }
     }
 
-    pub fn at_the_end(&mut self) {
+    pub fn at_the_end(&mut self, wire: &[Message], died: &[bool]) {
+        self.money(wire, died, true);
+        if let Some(ledger) = self.ledger() {
+            self.faults.extend(money::believed_at_once(wire, &ledger));
+        }
         let stats = self.simulator.stats();
         let Some(Books { sums, decided, .. }) = self.books() else {
             return self.fault("there is no ledger at the end".to_owned());
         };
         let answered = sums.in_state(State::Answered);
         if self.script.production && decided == 0 {
-            self.expect("one charge for each answer", stats.charges == answered, (stats.charges, answered));
-            let (charged, known) = (sums.account.charged.0, self.script.charges_are_known());
-            self.expect(
-                "both books agree",
-                !known || stats.credits_charged == charged,
-                (stats.credits_charged, charged),
-            );
+            let unpaid = self.answers_charged_otherwise();
+            self.expect("each answer is charged once, as both books say", unpaid.is_empty(), unpaid);
         }
         if let Some(prices) = self.script.stated_prices() {
-            let wrong = self.charged_otherwise(prices);
-            self.expect("what a reply states is charged", wrong == 0, (prices, wrong));
+            let wrong = self.charged_otherwise(prices, wire);
+            self.expect("what a reply states is charged", wrong.is_empty(), (prices, wrong));
         }
-        let charges = (stats.charges, answered, decided);
-        self.expect("no charge is without an answer or a decision", charges.0 <= charges.1 + charges.2, charges);
+        let charges = (stats.charges, answered + self.failed_with_a_charge(), decided);
+        self.expect(
+            "no charge is without an answer, a failure or a decision",
+            charges.0 <= charges.1 + charges.2,
+            charges,
+        );
         self.expect("nothing is held at the end", sums.account.held.0 == 0, sums.account);
         self.expect("nothing is open at the end", sums.open() == 0, &sums.requests);
         let Ok(Some(manifest)) = Manifest::read(&self.out) else {
@@ -117,6 +141,41 @@ impl Audit {
         self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest speaks of all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
+    }
+
+    /// What is stated is booked, what is absurd is not, and what is to be kept is kept.
+    fn money(&mut self, wire: &[Message], died: &[bool], at_the_end: bool) {
+        let Some(ledger) = self.ledger() else { return };
+        let decided = self.books().is_some_and(|books| books.decided > 0);
+        self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
+        self.faults.extend(money::absurd(&ledger));
+        self.faults.extend(money::below_the_floor(wire, &self.script));
+    }
+
+    /// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or, where
+    /// each charge is known, anything else.
+    fn answers_charged_otherwise(&self) -> Vec<(String, u64, u64)> {
+        let known = self.script.charges_are_known();
+        let upper_bound = self.script.table_is_an_upper_bound() || self.script.states_charges();
+        let ledger = self.ledger().expect("there is a ledger at the end");
+        let sql = "SELECT content, charged FROM request WHERE state = 10 AND generation = 0";
+        let mut select = ledger.prepare(sql).expect("a query");
+        let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs())));
+        let requests = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+        let charges = requests.into_iter().map(|(content, booked)| {
+            let key = IdempotencyKey::from_slice(&content).expect("16 bytes are a key").to_string();
+            (self.simulator.charged_under(&key), booked, key)
+        });
+        let differs =
+            |charged: u64, booked: u64| charged == 0 || charged > booked && upper_bound || charged != booked && known;
+        let wrong = charges.filter(|(charged, booked, _)| differs(*charged, *booked));
+        wrong.map(|(charged, booked, key)| (key, charged, booked)).collect()
+    }
+
+    fn failed_with_a_charge(&self) -> u64 {
+        let ledger = self.ledger().expect("there is a ledger at the end");
+        let sql = "SELECT count(*) FROM request WHERE state = 11 AND charged > 0";
+        ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
     }
 
     /// I2, request by request: no other's hold makes up for one that is missing. Of a later generation the keys before it
@@ -135,13 +194,21 @@ impl Audit {
         }
     }
 
-    /// Requests answered at the first attempt and charged another price than these.
-    fn charged_otherwise(&self, [first, second]: [u64; 2]) -> i64 {
-        let sql = "SELECT count(*) FROM request WHERE state = 10 AND attempts = 1
-                   AND charged <> CASE sold WHEN ?3 THEN ?1 ELSE ?2 END";
+    /// Keys of requests answered at the first attempt, by a reply that states a charge, and charged less than these prices, or
+    /// something that is neither these nor what the table said: a statement below the table's price is believed once the
+    /// balance showed that it is true.
+    fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
+        let sql = "SELECT content FROM request WHERE state = 10 AND attempts = 1
+                   AND charged <> CASE sold WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
+                   OR charged < CASE sold WHEN ?3 THEN ?1 ELSE ?2 END)";
         let ledger = self.ledger().expect("there is a ledger at the end");
         let values = (first as i64, second as i64, self.script.pair[0].name);
-        ledger.query_row(sql, values, |row| row.get(0)).expect("a count")
+        let mut select = ledger.prepare(sql).expect("a query");
+        let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
+        let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+        let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
+        let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
+        contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
     }
 
     /// Records of the books as they stand, headers aside.

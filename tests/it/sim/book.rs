@@ -30,8 +30,10 @@ fn is_csv(name: &str) -> bool {
 /// Lines of a book of this name.
 pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
     let mut text = String::new();
+    // A large book is one of many people, not of many duplicates.
+    let persons = if count > 60 { 600 } else { 70 };
     for _ in 0..count {
-        let (number, person) = (dice.from(1, 9_999), dice.from(1, 70));
+        let (number, person) = (dice.from(1, 9_999), dice.from(1, persons));
         let country = dice.pick(&["za", "na", "South Africa"]);
         let status = dice.pick(&["active", "active", "active", "closed"]);
         // Said or left to the declaration's default, it is the same question.

@@ -46,12 +46,16 @@ impl Hands {
     pub async fn turn(&self, turns: &[(Duration, Hand)]) {
         for (after, hand) in turns {
             tokio::time::sleep(*after).await;
-            match hand {
-                Hand::Set(seconds) => drop(self.ours.fetch_add(*seconds, Ordering::Relaxed)),
-                Hand::Sleep(seconds) => {
-                    self.slept.fetch_add(*seconds, Ordering::Relaxed);
-                    self.ours.fetch_add(*seconds, Ordering::Relaxed);
-                }
+            self.move_by(*hand);
+        }
+    }
+
+    pub fn move_by(&self, hand: Hand) {
+        match hand {
+            Hand::Set(seconds) => drop(self.ours.fetch_add(seconds, Ordering::Relaxed)),
+            Hand::Sleep(seconds) => {
+                self.slept.fetch_add(seconds, Ordering::Relaxed);
+                self.ours.fetch_add(seconds, Ordering::Relaxed);
             }
         }
     }

@@ -36,6 +36,15 @@ pub enum Hand {
     Sleep(i64),
 }
 
+/// What happens to the account or its prices while a life goes on.
+#[derive(Debug, Clone, Copy)]
+pub enum Move {
+    /// A check, first or second, costs so much from here on.
+    Price(usize, u64),
+    /// Somebody else spends so many credits.
+    Spend(u64),
+}
+
 /// What somebody did to a file before a life, which that life is to refuse; it is undone after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
@@ -74,9 +83,15 @@ pub struct Life {
     /// Lines appended to the last book before it.
     pub appended: String,
     pub edit: Edit,
+    /// A person has lifted the guards.
+    pub guards_off: bool,
     /// The machine's clock less the service's at its start, in seconds.
     pub clock_apart: i64,
     pub hands: Vec<(Duration, Hand)>,
+    /// Just after the nth commit that finds a request armed again.
+    pub at_commit: Option<(u64, Hand)>,
+    /// Just before the service sees the nth request.
+    pub moves: Vec<(u64, Move)>,
     pub api_key: &'static str,
     /// Another process tries to run the campaign so long after its start.
     pub rival: Option<Duration>,
@@ -102,8 +117,11 @@ impl Life {
             table: prices,
             appended: String::new(),
             edit: Edit::None,
+            guards_off: false,
             clock_apart: 0,
             hands: Vec::new(),
+            at_commit: None,
+            moves: Vec::new(),
             api_key,
             rival: None,
             rest,

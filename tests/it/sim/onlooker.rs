@@ -1,7 +1,10 @@
 //! What looks on while a life goes on: at each commit, each file that appears and each message that leaves, it asks the
 //! ledger whether that may be. And at a chosen storage point it ends the life.
 
-use super::life::Crash;
+use super::{
+    hands::Hands,
+    life::{Crash, Hand, Life},
+};
 use rescreen::{
     ledger::Sums,
     model::{
@@ -31,6 +34,12 @@ struct Seen {
     /// Charged and held may not go beyond.
     limit: Option<u64>,
     crash: Crash,
+    hands: Hands,
+    /// What happens to the clocks just after the nth commit that finds a request armed again.
+    at_commit: Option<(u64, Hand)>,
+    commits: u64,
+    /// The most that was held at once.
+    held_most: u64,
     passes: u64,
     appeared: u64,
     dead: bool,
@@ -40,13 +49,17 @@ struct Seen {
 }
 
 impl Onlooker {
-    pub fn new(out: &Path, simulator: Simulator) -> Onlooker {
+    pub fn new(out: &Path, simulator: Simulator, hands: Hands) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
             simulator,
             conn: None,
             limit: None,
             crash: Crash::Never,
+            hands,
+            at_commit: None,
+            commits: 0,
+            held_most: 0,
             passes: 0,
             appeared: 0,
             dead: false,
@@ -58,8 +71,10 @@ impl Onlooker {
 
     /// Looks on from here. Where the crash is one of storage, `strike` is told at its point, and from then on nothing
     /// becomes durable.
-    pub fn begin(&self, limit: Option<u64>, crash: Crash, strike: &Arc<Notify>) {
+    pub fn begin(&self, limit: Option<u64>, life: &Life, strike: &Arc<Notify>) {
         let mut seen = self.seen();
+        (seen.at_commit, seen.commits) = (life.at_commit, 0);
+        let crash = life.crash;
         (seen.limit, seen.crash, seen.passes, seen.appeared, seen.dead) = (limit, crash, 0, 0, false);
         seen.strike = Arc::clone(strike);
         let this = self.clone();
@@ -72,6 +87,11 @@ impl Onlooker {
         let mut seen = self.seen();
         seen.conn = None;
         std::mem::take(&mut seen.faults)
+    }
+
+    /// The most that was held at once, in any life so far.
+    pub fn held_most(&self) -> u64 {
+        self.seen().held_most
     }
 
     pub fn is_dead(&self) -> bool {
@@ -98,7 +118,15 @@ impl Seen {
             return Err(self.die());
         }
         match point {
-            Point::AfterCommit => self.committed(),
+            Point::AfterCommit => {
+                self.committed();
+                if let Some((nth, hand)) = self.at_commit.filter(|_| self.arms_again()) {
+                    self.commits += 1;
+                    if nth == self.commits {
+                        self.hands.move_by(hand);
+                    }
+                }
+            }
             Point::SyncFolder => self.appeared(),
             _ => {}
         }
@@ -137,6 +165,7 @@ impl Seen {
             Err(error) => return self.faults.push(format!("the ledger cannot be read: {error}")),
         };
         let account = serde_json::from_str::<Sums>(&sums).expect("the ledger's sums are sums").account;
+        self.held_most = self.held_most.max(held);
         let set_aside = account.charged.0 + account.held.0;
         if limit.is_some_and(|limit| set_aside > limit) {
             self.faults.push(format!("I2: {account:?} is above {limit:?} after a commit"));
@@ -147,12 +176,20 @@ impl Seen {
         }
     }
 
+    /// Whether a request is armed that was sent before.
+    fn arms_again(&mut self) -> bool {
+        let Some(ledger) = self.ledger() else { return false };
+        let armed = ledger.prepare_cached("SELECT 1 FROM request WHERE state = 1 AND attempts > 1");
+        armed.and_then(|mut sql| sql.exists([])).unwrap_or(false)
+    }
+
     /// What counts as never charged, tried or given up, the service did not charge. Of a later generation the keys before
     /// it are not in the ledger.
     fn freed(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let sql =
-            "SELECT content FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0";
+            "SELECT content FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0
+             AND possibly_charged = 0";
         let keys = ledger.prepare_cached(sql).and_then(|mut select| {
             select.query_map([], |row| row.get::<_, [u8; 16]>(0))?.collect::<Result<Vec<_>, _>>()
         });

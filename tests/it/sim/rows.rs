@@ -1,7 +1,7 @@
 //! What a result row must say: it is this row's subject that was sent, it is its own answer that stands there, and the
 //! verdict is the answer's.
 
-use super::{checks::Cells, script::Script};
+use super::{checks::Cells, said::repeats_a_name, script::Script};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;
@@ -45,6 +45,11 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     let Some(check) = script.pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
         return vec!["I14: a result of a check nobody asked for"];
     };
+    // Whoever crosses answers, or sends one that contradicts itself or what was asked, clears nobody.
+    if contradicts(text(line, "answer"), &answer, &sent, (script.production, text(line, "idempotency_key"))) {
+        let clear = text(line, "verdict") == "clear";
+        return if clear { vec!["I18: an answer that contradicts itself or its request is clear"] } else { Vec::new() };
+    }
     let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
     let mut wrong = Vec::new();
     if subjects.get(text(line, "result_id")) != Some(&check.sent(&sent)) {
@@ -56,11 +61,26 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     let meets = script.expects.and_then(|expected| check.meets(&answer, expected));
     let expected = script.expects.is_some() && check.name == "said-verification";
     let clear = check.is_clear(&answer) && (!expected || meets == Some(true));
-    if clear != (text(line, "verdict") == "clear") {
+    // Characters that were lost on the way leave the fields as they are, and a person looks all the same.
+    let lost = text(line, "finding") == "wrong_encoding" && text(line, "answer").contains("\\ufffd");
+    if clear != (text(line, "verdict") == "clear") && !lost {
         wrong.push("I18: the verdict is the answer's, unless the row expected another");
     }
     if expected && line["expected_gender_match"].as_bool() != meets {
         wrong.push("I18: a row says whether its answer is what it expected");
     }
     wrong
+}
+
+/// Whether an answer contradicts itself, or what was sent: a name twice, bytes that are no text, a failure, another mode,
+/// another input, another's id.
+fn contradicts(raw: &str, answer: &Value, sent: &Value, (production, key): (bool, &str)) -> bool {
+    let mode = ["/mode", "/meta/environment"].iter().find_map(|at| answer.pointer(at)?.as_str());
+    let other_mode = mode.is_some_and(|mode| (mode == "production") != production);
+    let echoed = answer["input"].as_object().into_iter().flatten();
+    let other_input = echoed.into_iter().any(|(name, value)| sent.get(name).is_some_and(|sent| sent != value));
+    let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
+    let failed = answer["success"] == false || answer.get("error").is_some_and(|error| !error.is_null());
+    let unreadable = raw.contains('\u{fffd}');
+    repeats_a_name(raw) || other_mode || other_input || of.is_some_and(|of| of != key) || failed || unreadable
 }

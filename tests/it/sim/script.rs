@@ -4,9 +4,10 @@ use super::{
     book::{Book, books},
     checks::{Check, expects, pair},
     dice::Dice,
-    life::{API_KEYS, Crash, Edit, Life},
+    life::{API_KEYS, Crash, Edit, Life, Move},
+    oddities::{self, Oddities},
 };
-use rescreen::simulator::{Dialect, Envelope, Unstated};
+use rescreen::simulator::{ChargeStated, Dialect, Envelope, Unstated};
 use std::time::Duration;
 
 /// One campaign.
@@ -27,6 +28,7 @@ pub struct Script {
     pub field: bool,
     pub data_meta: bool,
     pub unstated: Unstated,
+    pub oddities: Oddities,
     pub latency: Duration,
     pub balance: u64,
     pub books: Vec<Book>,
@@ -39,11 +41,24 @@ pub struct Script {
 /// Enough for every script.
 pub const PLENTY: u64 = 1_000_000;
 
+/// Answers after which the balance is read, where nothing else shows what was charged.
+const HIDDEN_ANSWERS: u64 = 100;
+
 impl Script {
+    /// The campaign of a seed.
     pub fn of(seed: u64) -> Script {
+        let mut script = Script::plain(seed, oddities::large_book(seed));
+        script.oddities = Oddities::of(seed, script.field);
+        oddities::befall(&mut script);
+        script
+    }
+
+    /// The same with a service that keeps its word about credits and rows.
+    pub fn plain(seed: u64, large_book: Option<u64>) -> Script {
         let mut dice = Dice::new(seed);
         let per_minute = dice.pick(&[6, 30, 60, 60, 60, 240, 600]);
         let rows = dice.from(20, 60);
+        let (rows, per_minute) = large_book.map_or((rows, per_minute), |rows| (rows, 600));
         let mut script = Script {
             seed,
             production: dice.falls(80),
@@ -64,6 +79,7 @@ impl Script {
                 conflict_in_flight: dice.falls(40),
                 free_balance: dice.falls(40),
             },
+            oddities: Oddities::none(false),
             latency: dice.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
             balance: dice.pick(&[PLENTY, PLENTY, 30]),
             books: books(&mut dice, rows),
@@ -71,6 +87,7 @@ impl Script {
             lives: Vec::new(),
             written_off: dice.falls(50),
         };
+        script.oddities = Oddities::none(script.field);
         script.lives = lives(&mut dice, &script.books);
         if Dice::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
             script.lives[0] = script.lives[0].clone().of_a_set_clock();
@@ -89,21 +106,67 @@ impl Script {
         script
     }
 
+    /// Prices of a check that the service asks in the course of a life.
+    pub fn prices_in(life: &Life, check: usize) -> impl Iterator<Item = u64> {
+        let moved = life.moves.iter().filter_map(move |(_, moved)| match moved {
+            Move::Price(of, price) if *of == check => Some(*price),
+            _ => None,
+        });
+        std::iter::once(life.prices[check]).chain(moved)
+    }
+
     /// The service never asked for more than the campaign's table said.
     pub fn table_is_an_upper_bound(&self) -> bool {
-        self.lives.iter().all(|life| (0..2).all(|check| life.prices[check] <= life.table[check]))
+        let within = |life: &Life, check| Script::prices_in(life, check).all(|price| price <= life.table[check]);
+        self.lives.iter().all(|life| (0..2).all(|check| within(life, check)))
     }
 
     /// Each charge is the table's price: else the ledger takes the higher one where a replay states less.
     pub fn charges_are_known(&self) -> bool {
-        self.lives.iter().all(|life| life.prices == life.table)
+        let known = |life: &Life, check| Script::prices_in(life, check).all(|price| price == life.table[check]);
+        // What somebody else spends may look like a price that rose.
+        !self.oddities.spender && self.lives.iter().all(|life| (0..2).all(|check| known(life, check)))
+    }
+
+    /// Each charge is stated in the reply that brings it.
+    pub fn states_charges(&self) -> bool {
+        !matches!(self.oddities.stated, ChargeStated::Remaining | ChargeStated::Nothing)
     }
 
     /// What the service asks for all the time and states in each reply, where it does.
     pub fn stated_prices(&self) -> Option<[u64; 2]> {
         let prices = self.lives.first()?.prices;
-        let all = self.production && !self.field && self.lives.iter().all(|life| life.prices == prices);
+        let same = |life: &Life| (0..2).all(|check| Script::prices_in(life, check).all(|price| price == prices[check]));
+        let all = self.production && self.states_charges() && self.lives.iter().all(same);
         all.then_some(prices)
+    }
+
+    /// Credits by which more may be spent than the limit allows, or than the ledger knows of, because a price rose: what is
+    /// under way at that moment, one request of each run, and up to a hundred answers where no reply shows it; each times
+    /// the rise. Where only the balance shows a rise, what is in doubt may hide it too: `held_most` is the most that was
+    /// held at once.
+    pub fn overshoot(&self, held_most: u64) -> u64 {
+        let mut overshoot = 0;
+        for check in 0..2 {
+            let mut known = self.lives.iter().map(|life| life.table[check]).min().unwrap_or(0);
+            let lowest = known;
+            for life in &self.lives {
+                for price in Script::prices_in(life, check) {
+                    if price > known {
+                        let hidden = match self.oddities.stated {
+                            ChargeStated::Nothing => HIDDEN_ANSWERS,
+                            ChargeStated::Remaining if self.oddities.spender => HIDDEN_ANSWERS,
+                            _ => 0,
+                        };
+                        let requests = self.in_flight + self.lives.len() as u64 + hidden;
+                        overshoot += (price - lowest) * requests;
+                        overshoot += if self.states_charges() { 0 } else { held_most };
+                        known = price;
+                    }
+                }
+            }
+        }
+        overshoot
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -118,6 +181,12 @@ impl Script {
     pub fn campaign(&self, life: &Life, edit: Edit) -> String {
         let Script { in_flight, per_minute, per_minute_max, .. } = self;
         let Life { table: [first_price, second_price], max_credits, .. } = life;
+        let Oddities { keep_balance, default_guards, .. } = self.oddities;
+        let guards = match default_guards && !life.guards_off {
+            true => "",
+            false => "[guards]\nmax_errors = \"100%\"\nmax_unrecognised = \"100%\"\n",
+        };
+        let pointers = self.oddities.of_service();
         let [first, second] = self.pair;
         let mode = if self.production != (edit == Edit::Mode) { "production" } else { "sandbox" };
         let format = if self.parquet != (edit == Edit::Format) { "parquet" } else { "jsonl" };
@@ -135,15 +204,15 @@ impl Script {
             in_flight = {in_flight}
             per_minute = {per_minute}
             per_minute_max = {per_minute_max}
+            {pointers}
             [input]
             paths = [{paths}]
             id = "no"
             [budget]
             max_credits = {max_credits}
+            keep_balance = {keep_balance}
             prices = {{ {} = {first_price}, {} = {second_price} }}
-            [guards]
-            max_errors = "100%"
-            max_unrecognised = "100%"
+            {guards}
             [output]
             dir = "out"
             format = "{format}"

@@ -2,20 +2,23 @@
 
 use super::{
     audit::Audit,
+    edits::edited,
     hands::Hands,
-    life::{API_KEYS, Crash, Edit, Life},
+    life::{Crash, Edit, Life},
+    oddities::{Oddity, is_played},
     onlooker::Onlooker,
-    script::{PLENTY, Script},
+    progress::{asks_a_person, held_up, miscounted, stalled},
+    script::Script,
     wire::{Message, Wire},
 };
 use crate::fuzzed::checks::folder::folder;
 use rescreen::{
     Error,
     catalogue::Catalogue,
-    ledger::{Decision, LedgerError, Reading, Seat},
-    model::ExitCode,
+    ledger::{LedgerError, Seat},
+    model::{ExitCode, Stop},
     pipeline::{
-        self, Campaign, Orders, Prepared, Progress, Resolution, RunReport, Signal,
+        Campaign, Orders, Prepared, Progress, RunReport, Signal,
         campaign_file::{CampaignFile, parse},
     },
     simulator::{Faults, Settings, Simulator},
@@ -34,10 +37,6 @@ use tokio::sync::{Notify, mpsc, watch};
 
 /// A life that takes longer hangs. With nine in ten pushed back for 45 s, some hours are no hanging.
 const LIFE_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// Lives after the service is well, at most, and the time between them: at first runs follow soon, then beyond the life of
-/// any key.
-const LAST_RESTS: [u64; 20] = [1, 1, 1, 1, 1, 1, 13, 13, 13, 13, 13, 13, 13, 1, 1, 1, 13, 13, 1, 1];
-
 /// What a campaign came to.
 pub struct Played {
     pub violations: Vec<String>,
@@ -46,25 +45,34 @@ pub struct Played {
     pub log: Vec<String>,
 }
 
-/// Plays the campaign of a seed in a runtime of its own, under paused time.
+/// Plays the campaign of a seed.
 pub fn play(seed: u64) -> Played {
+    play_script(Script::of(seed))
+}
+
+/// Plays a campaign in a runtime of its own, under paused time.
+pub fn play_script(script: Script) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     // The stage is set inside: outside the runtime it is another time.
-    let played = async { Stage::new(Script::of(seed)).play().await };
+    let played = async { Stage::new(script).play().await };
     runtime.expect("a runtime without threads always starts").block_on(played)
 }
 
-struct Stage {
-    script: Script,
-    folder: TempDir,
-    simulator: Simulator,
+pub struct Stage {
+    pub script: Script,
+    pub folder: TempDir,
+    pub simulator: Simulator,
     onlooker: Onlooker,
-    wire: Wire,
-    hands: Hands,
-    audit: Audit,
+    pub wire: Wire,
+    pub hands: Hands,
+    pub audit: Audit,
     number: usize,
     died: Vec<bool>,
-    log: Vec<String>,
+    /// The settings of a run that stopped for a decision of a person.
+    asked: Option<String>,
+    /// The last run ended with a decision for a person, or because the service asked for a pause.
+    pub named: bool,
+    pub log: Vec<String>,
 }
 
 enum End {
@@ -90,15 +98,33 @@ impl Stage {
             dialect: script.dialect(),
             envelope: script.envelope(),
             unstated: script.unstated,
+            charge_stated: Some(script.oddities.stated),
+            credits_format: script.oddities.format,
+            date_ahead_s: script.oddities.date_ahead_s,
         });
         let folder = folder();
         for book in &script.books {
             fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
         }
-        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone());
-        let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, script.seed);
+        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), hands);
+        let checks = script.pair.map(|check| check.name);
+        let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, checks, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
-        Stage { script, folder, simulator, onlooker, wire, hands, audit, number: 0, died: Vec::new(), log: Vec::new() }
+        let (died, log) = (Vec::new(), Vec::new());
+        Stage {
+            script,
+            folder,
+            simulator,
+            onlooker,
+            wire,
+            hands,
+            audit,
+            number: 0,
+            died,
+            asked: None,
+            named: false,
+            log,
+        }
     }
 
     async fn play(mut self) -> Played {
@@ -110,36 +136,23 @@ impl Stage {
             }
             self.one(life).await;
         }
-        self.simulator.set_faults(Faults::none());
-        self.simulator.set_balance(PLENTY);
-        let prices = lives.last().map_or([1, 1], |life| life.prices);
-        let keys: Vec<&str> =
-            API_KEYS.into_iter().filter(|key| lives.iter().any(|life| life.api_key == *key)).collect();
-        let mut finished = false;
-        for (at, hours) in LAST_RESTS.into_iter().enumerate() {
-            let rest = Duration::from_secs(hours * 3_600);
-            finished = self.one(&Life::quiet(keys[at % keys.len()], prices, rest)).await;
-            if finished {
-                break;
-            }
-            self.decide().await;
-        }
+        let finished = self.heal(&lives).await;
+        let messages = self.wire.log();
         match finished {
-            true => self.audit.at_the_end(),
+            true => self.audit.at_the_end(&messages, &self.died),
             false => self.audit.fault("it did not finish with a service that is well".to_owned()),
         }
         if std::env::var_os("RESCREEN_SIM_KEEP").is_some() {
             self.folder.disable_cleanup(true);
             self.log.push(format!("kept in {}", self.folder.path().display()));
         }
-        let messages = self.wire.log();
         let trace = self.audit.trace(&messages);
         self.log.extend(messages.iter().map(Message::to_string));
         Played { violations: self.audit.faults, trace, log: self.log }
     }
 
     /// One life and what it left; whether the campaign is finished.
-    async fn one(&mut self, life: &Life) -> bool {
+    pub async fn one(&mut self, life: &Life) -> bool {
         let number = self.number;
         self.number += 1;
         self.hands.set_apart(life.clock_apart);
@@ -151,12 +164,16 @@ impl Stage {
             let book = File::options().append(true).open(book);
             book.and_then(|mut book| book.write_all(life.appended.as_bytes())).expect("the book can be appended to");
         }
-        let undo = self.edit(life.edit);
+        let undo = edited(self.folder.path(), life.edit);
         let refused = undo.is_some();
         let sent_before = self.wire.log().len();
+        let before = self.audit.standing();
+        let same = self.same_again(life);
         let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
         if let Some(undo) = undo {
             undo();
+        } else if self.asked.as_ref().is_some_and(|asked| *asked != self.settings(life)) {
+            self.asked = None;
         }
         // Interrupted twice, it ends with what is under way.
         self.died.push(matches!(end, End::Crashed | End::Hangs) || life.interrupts.len() > 1);
@@ -170,6 +187,27 @@ impl Stage {
                 let code = report.exit_code;
                 if code == ExitCode::Internal || refused {
                     self.audit.fault(format!("life {number} ended with {code:?} after {:?}", life.edit));
+                }
+                self.named = report
+                    .stops
+                    .iter()
+                    .any(|stop| asks_a_person(stop) || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. }));
+                let after = self.audit.standing();
+                if let Some(fault) = stalled(&before, &after, &report).filter(|_| is_played(Oddity::Progress)) {
+                    self.audit.fault(format!("life {number}: {fault}"));
+                }
+                let log = self.wire.log();
+                let seen = [miscounted(&report, &log[sent_before..]), held_up(&log, sent_before, &log[sent_before..])];
+                for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {
+                    self.audit.fault(format!("life {number}: {fault}"));
+                }
+                let sent = self.wire.log()[sent_before..].iter().filter(|one| one.submit).count();
+                if same && sent > 0 {
+                    self.audit.fault(format!("life {number} sent {sent} requests after a stop that asks a person"));
+                }
+                if !same {
+                    let asks = report.stops.iter().any(asks_a_person);
+                    self.asked = asks.then(|| self.settings(life));
                 }
                 let finished = matches!(code, ExitCode::Complete | ExitCode::Failures);
                 (finished, format!("{code:?} {:?}", report.stops))
@@ -192,24 +230,42 @@ impl Stage {
         if refused && log.len() > sent_before {
             self.audit.fault(format!("life {number} sent {} messages after {:?}", log.len() - sent_before, life.edit));
         }
-        self.audit.after_life(number, life, &log, &self.died);
+        self.audit.after_life(number, life, &log, &self.died, self.onlooker.held_most());
         tokio::time::sleep(life.rest).await;
         finished
+    }
+
+    /// The run before stopped for a decision, and nobody has changed anything since.
+    fn same_again(&self, life: &Life) -> bool {
+        let decided = life.guards_off || life.retry;
+        let played = self.script.production && is_played(Oddity::Remembered) && !decided;
+        played && self.asked.as_ref().is_some_and(|before| *before == self.settings(life))
+    }
+
+    /// What a person may change after a stop: the campaign file, and the API key.
+    fn settings(&self, life: &Life) -> String {
+        format!("{} {}", life.api_key, self.script.campaign(life, Edit::None))
     }
 
     async fn live(&self, number: usize, life: &Life, edit: Edit) -> End {
         let campaign = || self.campaign(life, edit).expect("the script writes a campaign");
         let strike = Arc::new(Notify::new());
         self.wire.begin(number, life, &strike);
-        let limited = self.script.production && self.script.table_is_an_upper_bound();
-        self.onlooker.begin(limited.then_some(life.max_credits), life.crash, &strike);
+        let limit = life.max_credits + self.script.overshoot(self.onlooker.held_most());
+        self.onlooker.begin(self.script.production.then_some(limit), life, &strike);
         let crash = async {
             match life.crash {
                 Crash::After(time) => tokio::time::sleep(time).await,
                 _ => strike.notified().await,
             }
         };
-        let orders = Orders { at_most: life.at_most, retry: life.retry.then_some(None), tap: None };
+        // `guards_off` is a person who has read why the last run stopped, and lets the next one continue.
+        let orders = Orders {
+            at_most: life.at_most,
+            retry: life.retry.then_some(None),
+            continue_anyway: life.guards_off,
+            ..Orders::default()
+        };
         let (tell, signals) = mpsc::channel(1);
         let interrupting = async {
             for after in &life.interrupts {
@@ -273,44 +329,6 @@ impl Stage {
         campaign.source_options.split_rows = self.script.split_rows;
         campaign.service.in_process = Some(self.wire.service(life.api_key));
         Ok(campaign)
-    }
-
-    /// Does to the files what somebody did, where a life has read them before; gives how it is undone.
-    fn edit(&self, edit: Edit) -> Option<Box<dyn FnOnce()>> {
-        let reading = Reading::find(&self.folder.path().join("out/ledger.sqlite")).ok().flatten()?;
-        // Before the first row was taken nothing is fixed.
-        let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
-        if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
-            return Some(Box::new(|| {}));
-        }
-        let read = source.ends.last()?.end_offset as usize;
-        let path = self.folder.path().join(&source.name);
-        let bytes = fs::read(&path).expect("a book that was read");
-        let mut edited = bytes.clone();
-        match edit {
-            Edit::InputChanged => edited[read / 2] ^= 1,
-            Edit::InputCut => edited.truncate(read / 2),
-            Edit::None | Edit::Format | Edit::Mode | Edit::Checks => return None,
-        }
-        fs::write(&path, edited).expect("the folder takes a book");
-        Some(Box::new(move || fs::write(&path, bytes).expect("the folder takes a book")))
-    }
-
-    /// A person decides about what is quarantined.
-    async fn decide(&mut self) {
-        let out = self.folder.path().join("out");
-        let waiting = pipeline::quarantined(&out).map_or(0, |waiting| waiting.len());
-        if waiting == 0 {
-            return;
-        }
-        let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
-        let (clock, seat) = (self.hands.ours(), Seat::Inline);
-        let resolution =
-            Resolution { decision, reason: "the desk was asked", decided_by: "somebody", secret: None, clock, seat };
-        match pipeline::decide(&out, &[], &resolution).await {
-            Ok(_) => self.log.push(format!("{waiting} quarantined: {decision:?}")),
-            Err(error) => self.audit.fault(format!("the decision was refused: {error}")),
-        }
     }
 
     /// What a crash leaves behind lets go of the ledger when it is next looked at.

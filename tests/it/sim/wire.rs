@@ -4,17 +4,22 @@
 use super::{
     dice::Dice,
     hands::Hands,
-    life::{Crash, Life},
+    life::{Crash, Life, Move},
     onlooker::Onlooker,
+    said::{Said, said},
 };
-use axum::{body::Body, http::Response};
+use axum::{
+    body::{Body, Bytes},
+    http::Response,
+};
+use futures::stream;
 use rescreen::{
     client::{ApiKey, InProcess, InProcessRequest, TransportFault},
     simulator::Simulator,
 };
 use sha2::{Digest, Sha256};
 use std::{
-    fmt,
+    fmt, io,
     sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::{sync::Notify, time::Instant};
@@ -39,8 +44,8 @@ pub struct Message {
     pub body: String,
     /// The status, once a reply came back, and when.
     pub reply: Option<(u16, u64)>,
-    /// A 503 that states that nothing was charged.
-    pub uncharged: bool,
+    /// What it says of money.
+    pub said: Said,
     /// Seconds that a reply wants nothing to be sent, where it says so in a way that can be read.
     pub retry_after: Option<u64>,
     /// A 429 without any `Retry-After`.
@@ -49,8 +54,21 @@ pub struct Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Message { life, at_us, path, key, api_key, body, reply, retry_after, .. } = self;
-        write!(f, "{life} {at_us:>12} {path:<16} {key:<36} {api_key} {body:<8.8} {reply:?} {retry_after:?}")
+        let Message { life, at_us, path, key, api_key, body, reply, retry_after, said, .. } = self;
+        write!(f, "{life} {at_us:>12} {path:<16} {key:<36} {api_key} {body:<8.8} {reply:?} {retry_after:?}")?;
+        match said {
+            Said { charge: Some(charge), .. } => write!(f, " charge {charge}"),
+            Said { odd: true, .. } => f.write_str(" odd charge"),
+            Said { balance: Some(balance), .. } => write!(f, " balance {balance}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Message {
+    /// A 5xx that states that nothing was charged.
+    pub fn is_uncharged(&self) -> bool {
+        matches!(self.reply, Some((500.., _))) && self.said.charge == Some(0)
     }
 }
 
@@ -60,6 +78,9 @@ struct State {
     strike: Arc<Notify>,
     since: u64,
     unreachable: u64,
+    /// Requests of this life so far, and what is to happen before some of them.
+    submits: u64,
+    moves: Vec<(u64, Move)>,
     dice: Dice,
     log: Vec<Message>,
 }
@@ -70,22 +91,25 @@ pub struct Wire {
     simulator: Simulator,
     onlooker: Onlooker,
     hands: Hands,
+    checks: [&'static str; 2],
     begun: Instant,
     state: Arc<Mutex<State>>,
 }
 
 impl Wire {
-    pub fn new(simulator: Simulator, onlooker: Onlooker, hands: Hands, seed: u64) -> Wire {
+    pub fn new(simulator: Simulator, onlooker: Onlooker, hands: Hands, checks: [&'static str; 2], seed: u64) -> Wire {
         let state = State {
             life: 0,
             crash: Crash::Never,
             strike: Arc::default(),
             since: 0,
             unreachable: 0,
+            submits: 0,
+            moves: Vec::new(),
             dice: Dice::new(!seed),
             log: Vec::new(),
         };
-        Wire { simulator, onlooker, hands, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
+        Wire { simulator, onlooker, hands, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// From here on messages are of this life, which is told by `strike` when it is struck.
@@ -93,6 +117,25 @@ impl Wire {
         let mut state = self.state();
         (state.life, state.crash, state.unreachable, state.since) = (number, life.crash, life.unreachable, 0);
         state.strike = Arc::clone(strike);
+        (state.submits, state.moves) = (0, life.moves.clone());
+    }
+
+    /// What is to happen before the next request reaches the service.
+    fn moved(&self) {
+        let moves: Vec<Move> = {
+            let mut state = self.state();
+            state.submits += 1;
+            let nth = state.submits;
+            state.moves.iter().filter(|(at, _)| *at == nth).map(|(_, moved)| *moved).collect()
+        };
+        for moved in moves {
+            match moved {
+                Move::Price(check, credits) => self.simulator.set_price(self.checks[check], credits),
+                Move::Spend(credits) => {
+                    self.simulator.set_balance(self.simulator.stats().balance.saturating_sub(credits));
+                }
+            }
+        }
     }
 
     pub fn log(&self) -> Vec<Message> {
@@ -114,6 +157,7 @@ impl Wire {
             std::future::pending::<()>().await;
         }
         let message = self.message(&request);
+        let message_submits = message.submit;
         if message.submit {
             self.onlooker.submitted(&message.key, request.body());
         }
@@ -124,14 +168,20 @@ impl Wire {
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));
             }
             state.since += 1;
-            assert!(state.since <= MESSAGES_MAX, "a life sends without end");
             let message = Message { life: state.life, ..message };
             state.log.push(message);
+            if state.since > MESSAGES_MAX {
+                let last: Vec<String> = state.log.iter().rev().take(8).map(Message::to_string).collect();
+                panic!("a life sends without end, at last {}", last.join("; "));
+            }
             (state.log.len() - 1, state.since, state.crash, Arc::clone(&state.strike))
         };
         if matches!(crash, Crash::BeforeService(wanted) if wanted == nth) {
             strike.notify_one();
             std::future::pending::<()>().await;
+        }
+        if message_submits {
+            self.moved();
         }
         let response = self.simulator.exchange(request.map(Body::from)).await;
         if matches!(crash, Crash::BeforeReply(wanted) if wanted == nth) {
@@ -141,11 +191,11 @@ impl Wire {
         if matches!(crash, Crash::AfterReply(wanted) if wanted == nth) {
             strike.notify_one();
         }
-        let (uncharged, response) = states_no_charge(response).await;
+        let (said, response) = heard(response).await;
         let now_us = self.now_us();
         let message = &mut self.state().log[at];
         message.reply = Some((response.status().as_u16(), now_us));
-        message.uncharged = uncharged;
+        message.said = said;
         message.retry_after = retry_after(&response);
         message.bare = response.status().as_u16() == 429 && !response.headers().contains_key("retry-after");
         Ok(response)
@@ -165,7 +215,7 @@ impl Wire {
             api_key: header("x-api-key").to_owned(),
             body,
             reply: None,
-            uncharged: false,
+            said: Said::default(),
             retry_after: None,
             bare: false,
         }
@@ -180,15 +230,16 @@ impl Wire {
     }
 }
 
-/// Whether a 503 states that nothing was charged. Its body is whole and short; those of others are left unread.
-async fn states_no_charge(response: Response<Body>) -> (bool, Response<Body>) {
-    if response.status().as_u16() != 503 {
-        return (false, response);
-    }
+/// What a reply says of money, and the reply. One that is cut off says nothing, and stays cut off.
+async fn heard(response: Response<Body>) -> (Said, Response<Body>) {
     let (parts, body) = response.into_parts();
-    let body = axum::body::to_bytes(body, 1 << 16).await.expect("a 503 comes whole");
-    let says = String::from_utf8_lossy(&body).contains(r#""creditsUsed":0"#);
-    (says, Response::from_parts(parts, Body::from(body)))
+    match axum::body::to_bytes(body, usize::MAX).await {
+        Ok(bytes) => (said(&bytes), Response::from_parts(parts, Body::from(bytes))),
+        Err(_) => {
+            let cut = stream::once(async { Err::<Bytes, _>(io::Error::from(io::ErrorKind::ConnectionReset)) });
+            (Said::default(), Response::from_parts(parts, Body::from_stream(cut)))
+        }
+    }
 }
 
 fn retry_after(response: &Response<Body>) -> Option<u64> {

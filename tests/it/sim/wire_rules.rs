@@ -8,6 +8,8 @@ const MINUTE_US: u64 = 60_000_000;
 const TOTAL_TIMEOUT_US: u64 = 120_000_000;
 /// How long a client leaves a service alone that does not say how long.
 const PUSH_BACK_UNSTATED_S: u64 = 5;
+/// A pause up to this is held by the run itself.
+const HELD_MAX_S: u64 = 15 * 60;
 const HOUR_US: i64 = 3_600_000_000;
 
 /// The life of a key less two hours, and what the clocks of two machines may differ by.
@@ -27,7 +29,8 @@ pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
 
 /// Whether a message may have been charged, as far as its reply tells.
 fn proves_nothing(message: &Message) -> bool {
-    !message.uncharged && matches!(message.reply, None | Some((200..300 | 409 | 500.., _)))
+    let stated = message.said.charge.is_some_and(|charge| charge > 0);
+    stated || !message.is_uncharged() && matches!(message.reply, None | Some((200..400 | 404 | 405 | 409 | 500.., _)))
 }
 
 /// I4 and I6. In sandbox, where nothing is charged, nobody asks the service for the time before a repeat.
@@ -95,25 +98,42 @@ fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
         // A life that died with this reply in its hands could tell it to nobody.
         let last_words = died[refusal.life] && !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
         let early = wire.iter().find(|one| {
-            let told = one.life == refusal.life || !last_words;
-            let after = one.at_us > from && one.api_key == refusal.api_key && told;
-            // A clock that was set moves the end of a pause that is kept in the ledger.
-            after && one.wall_us + 2 < until_us.min(kept_us) && one.apart_s == refusal.apart_s
+            let same_life = one.life == refusal.life;
+            let after = one.at_us > from && one.api_key == refusal.api_key && (same_life || !last_words);
+            // A run counts with its timers, whatever its clock is set to. What the ledger keeps of a pause is of a clock:
+            // where that was set since, also for a run in between, a later run may drop it.
+            let since = || wire.iter().filter(|other| (refusal.life..=one.life).contains(&other.life));
+            let same_clock = || since().all(|other| other.apart_s == refusal.apart_s);
+            let bound = || if same_life { wait <= HELD_MAX_S } else { same_clock() };
+            after && one.wall_us + 2 < until_us.min(kept_us) && bound()
         });
         faults.extend(early.map(|one| format!("I12: before Retry-After of {refusal}: {one}")));
     }
     faults
 }
 
-/// I12: a refused API key stops all sends of its life.
+/// I12: after a 401 or 403 nothing is sent before the account was read with the same API key, and found in order: a refused
+/// key stops all sends of its life, and a refused row stops none but its own. A refusal that states a charge is the row's.
 fn refused(wire: &[Message]) -> Vec<String> {
-    let refusals = wire.iter().filter_map(|one| match one.reply {
+    let refusals = wire.iter().filter(|one| one.submit && one.said.charge.is_none_or(|charge| charge == 0));
+    let refusals = refusals.filter_map(|one| match one.reply {
         Some((401 | 403, at_us)) => Some((one.life, at_us)),
         _ => None,
     });
-    let sent = |(life, at_us): (usize, u64)| {
-        let later = wire.iter().find(|one| one.life == life && one.submit && one.at_us > at_us + 2);
-        later.map(|one| format!("I12: sent after a refused API key: {one}"))
+    let sent = |(life, from_us): (usize, u64)| {
+        let same_life = || wire.iter().filter(|one| one.life == life);
+        let later = same_life().find(|one| one.submit && one.at_us > from_us + 2)?;
+        let read = same_life().any(|one| {
+            let in_order = matches!(one.reply, Some((200..300, at_us)) if at_us <= later.at_us);
+            !one.submit && one.at_us >= from_us && in_order
+        });
+        (!read).then(|| format!("I12: sent after a refused API key, and the account was not read: {later}"))
     };
-    refusals.filter_map(sent).collect()
+    let unread = wire.iter().filter(|one| !one.submit && matches!(one.reply, Some((401 | 403, _))));
+    let after_unread = unread.filter_map(|refusal| {
+        let from_us = refusal.reply?.1;
+        let mut later = wire.iter().filter(|one| one.life == refusal.life && one.at_us > from_us + 2);
+        later.find(|one| one.submit).map(|one| format!("I12: sent after a refused API key: {one}"))
+    });
+    refusals.filter_map(sent).chain(after_unread).collect()
 }

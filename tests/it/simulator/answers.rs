@@ -25,17 +25,7 @@ async fn the_results_envelope_is_the_described_one() {
     let service = Service::start(Settings { clock: driven(), ..unlimited() }).await;
     let answer = service.post(ID, KEY, &id("production", AL)).await.body;
     let names: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
-    let described = [
-        "success",
-        "requestId",
-        "user_id",
-        "remainingCredits",
-        "mode",
-        "reportType",
-        "input",
-        "creditsUsed",
-        "results",
-    ];
+    let described = ["success", "requestId", "user_id", "mode", "reportType", "input", "remainingCredits", "results"];
     assert_eq!(names, described);
     assert_eq!((&answer["requestId"], &answer["mode"]), (&json!(KEY), &json!("production")));
     assert_eq!(answer["input"], json!({"idNumber": AL}));
@@ -47,7 +37,7 @@ async fn the_other_envelope_has_data_and_meta() {
     let answer = service.post(AML, KEY, &aml("production", "Jo Vexford")).await.body;
     assert!(answer["data"]["match"].is_array(), "{answer}");
     let meta: Vec<&str> = answer["meta"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(meta, ["requestId", "creditsUsed", "latency", "remainingCredits"]);
+    assert_eq!(meta, ["requestId", "latency", "credits_spent"]);
     let answer = service.post(ID, "key-0002", &id("production", AL)).await.body;
     assert!(answer["data"]["realTimeResults"]["Status"].is_string(), "{answer}");
 }

@@ -1,6 +1,7 @@
 //! Rate, cooldown and credits: when the service says no for now.
 
 use super::*;
+use rescreen::simulator::ChargeStated;
 use std::time::Duration;
 use tokio::time::advance;
 
@@ -88,14 +89,14 @@ async fn distinct_reserved_inputs_run_immediately() {
 
 #[tokio::test]
 async fn a_completed_check_costs_its_price_and_sandbox_nothing() {
-    let prices = [("aml-screening".to_owned(), 5)].into();
-    let service = Service::start(Settings { credits: 100, prices, ..unlimited() }).await;
+    let (prices, charge_stated) = ([("aml-screening".to_owned(), 5)].into(), Some(ChargeStated::Used));
+    let service = Service::start(Settings { credits: 100, prices, charge_stated, ..unlimited() }).await;
     let answer = service.post(AML, "key-00001", &aml("production", "Jo Vexford")).await;
-    assert_eq!((&answer.body["creditsUsed"], &answer.body["remainingCredits"]), (&json!(5), &json!(95)));
+    assert_eq!((&answer.body["creditsUsed"], service.stats().balance), (&json!(5), 95));
     let answer = service.post(ID, "key-00002", &id("production", "8001015009087")).await;
-    assert_eq!((&answer.body["creditsUsed"], &answer.body["remainingCredits"]), (&json!(1), &json!(94)));
+    assert_eq!((&answer.body["creditsUsed"], service.stats().balance), (&json!(1), 94));
     let answer = service.post(AML, "key-00003", &aml("sandbox", "Jo Vexford")).await;
-    assert_eq!((&answer.body["creditsUsed"], &answer.body["remainingCredits"]), (&json!(0), &json!(94)));
+    assert_eq!((&answer.body["creditsUsed"], service.stats().balance), (&json!(0), 94));
     assert_eq!((service.stats().charges, service.stats().credits_charged, service.stats().balance), (2, 6, 94));
 }
 
@@ -106,7 +107,9 @@ async fn a_declared_price_is_charged_unless_another_is_set() {
     let catalogue = Catalogue::built_in().with(declaration).unwrap();
     let body = json!({"mode": "production", "reportType": "own_report", "reference": "r-1"});
     for (prices, charged) in [([].into(), 6), ([("own-check".to_owned(), 9)].into(), 9)] {
-        let service = Service::start(Settings { catalogue: catalogue.clone(), prices, ..unlimited() }).await;
+        let charge_stated = Some(ChargeStated::Used);
+        let settings = Settings { catalogue: catalogue.clone(), prices, charge_stated, ..unlimited() };
+        let service = Service::start(settings).await;
         assert_eq!(service.post(ID, KEY, &body).await.body["creditsUsed"], charged);
     }
 }

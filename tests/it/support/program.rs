@@ -41,6 +41,7 @@ fn surround<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
             ("PATH", format!("{beside}:{path}")),
             ("RESCREEN_API_KEY", API_KEY.to_owned()),
             ("TZ", "UTC".to_owned()),
+            ("XDG_STATE_HOME", folder.join("state").display().to_string()),
         ])
         .stdin(Stdio::null())
 }

@@ -2,6 +2,7 @@
 //! memory with it. It ends with the value that holds it, also when a test panics.
 
 use rescreen::simulator::Stats;
+use serde::de::DeserializeOwned;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -49,14 +50,19 @@ impl SimulatorProcess {
 
     /// What it saw and charged so far.
     pub fn stats(&self) -> Stats {
+        self.page("stats")
+    }
+
+    /// One of its own pages: `stats`, or `book`, the credits by idempotency key.
+    pub fn page<T: DeserializeOwned>(&self, name: &str) -> T {
         let mut stream = TcpStream::connect(&self.address).expect("the simulator answers");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is no zero");
         let host = &self.address;
-        write!(stream, "GET /_simulator/stats HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
+        write!(stream, "GET /_simulator/{name} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
             .expect("it reads");
         let mut reply = String::new();
         stream.read_to_string(&mut reply).expect("it writes");
         let body = reply.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
-        serde_json::from_str(body).unwrap_or_else(|error| panic!("the simulator's stats: {error}: {reply}"))
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("the simulator's {name}: {error}: {reply}"))
     }
 }

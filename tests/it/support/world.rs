@@ -253,6 +253,7 @@ impl World {
 
     async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
+        campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
             paused.moves_into(&mut campaign, &service.simulator);
         }

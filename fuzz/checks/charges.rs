@@ -1,0 +1,82 @@
+//! Both directions of a charge, read apart from the program: one that a reply states at a documented place is heard, whatever
+//! the status and the format, and one that is heard was stated. A refusal that states a charge is never free.
+
+use rescreen::{
+    client::{Heard, Reply},
+    model::{Credits, state::Outcome},
+};
+use serde_json::Value;
+
+/// Where the service's description and the field notes have a charge.
+const PLACES: [&str; 5] =
+    ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
+
+/// Below this a charge is believed, whatever the price.
+const PLAUSIBLE: u64 = 100;
+
+/// What is in the places of a charge.
+#[derive(Debug, PartialEq, Eq)]
+enum Stated {
+    Nothing,
+    Credits(u64),
+    /// Something that is not an amount, or is beyond all measure.
+    Odd,
+}
+
+/// A reply and what was heard of it agree about the charge.
+pub fn agree(reply: &Reply, heard: &Heard) {
+    let outcome = heard.outcome;
+    let Some(json) = reply.body.as_deref().and_then(object) else { return };
+    let free = ["refused", "no_credits", "rate_limited", "unauthorised", "misrouted", "uncharged"];
+    let free = free.contains(&outcome.as_str());
+    match (stated(&json), outcome) {
+        (Stated::Credits(0), _) => {}
+        (Stated::Nothing, Outcome::Answered { stated } | Outcome::Pending { stated }) => {
+            assert!(stated.is_none_or(|credits| credits == Credits::ZERO), "a charge nobody stated: {stated:?}");
+        }
+        (Stated::Nothing, outcome) => assert_ne!(outcome.as_str(), "charged_refusal", "a charge nobody stated"),
+        (Stated::Credits(credits), Outcome::Answered { stated } | Outcome::Pending { stated }) => {
+            assert_eq!(stated, Some(Credits(credits)), "a stated charge is heard");
+        }
+        (Stated::Credits(_) | Stated::Odd, outcome) if !(200..300).contains(&reply.status) => {
+            assert!(!free, "a refusal that states a charge is free: HTTP {} is {outcome:?}", reply.status);
+        }
+        (Stated::Odd, Outcome::Answered { stated }) => {
+            let plausible = stated.is_none_or(|credits| credits.0 <= PLAUSIBLE);
+            assert!(plausible, "what is no charge is booked: {stated:?}");
+        }
+        (Stated::Credits(_) | Stated::Odd, _) => {}
+    }
+}
+
+/// The largest charge of all places, unless there is something odd in one.
+fn stated(json: &Value) -> Stated {
+    let found = PLACES.iter().filter_map(|place| json.pointer(place)).filter(|value| !value.is_null());
+    let amounts: Vec<Option<u64>> = found.map(amount).collect();
+    match amounts.iter().flatten().max() {
+        _ if amounts.contains(&None) => Stated::Odd,
+        None => Stated::Nothing,
+        Some(most) => Stated::Credits(*most),
+    }
+}
+
+/// A whole number of credits, a fraction rounded up; none where it is negative, absurd or no number.
+fn amount(value: &Value) -> Option<u64> {
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    (0.0..=PLAUSIBLE as f64).contains(&number).then(|| number.ceil() as u64)
+}
+
+/// A body without repeated names: of two charges under one name nobody knows which is meant.
+fn object(body: &[u8]) -> Option<Value> {
+    let json: Value = serde_json::from_slice(body).ok().filter(Value::is_object)?;
+    let text = String::from_utf8_lossy(body);
+    let once = |name: &str| text.matches(name).count() <= 1;
+    let names = ["\"meta\"", "\"creditsUsed\"", "\"credits_spent\"", "\"creditsSpent\"", "\"credits_used\""];
+    // An escaped name, such as "\u006deta", may repeat one as well.
+    (names.into_iter().all(once) && !text.contains("\\u")).then_some(json)
+}
+
+/// Whether a charge above zero is stated.
+pub fn is_stated(json: &Value) -> bool {
+    matches!(stated(json), Stated::Credits(1..))
+}

@@ -1,0 +1,55 @@
+//! `rescreen collect`: settles what was sent and publishes what was answered, from the ledger alone.
+
+use super::{
+    next_command::typed, progress, run::first_line, run::print_report, signals, simulate::BuiltIn, status::folder,
+    talk::TalkArgs,
+};
+use clap::Args;
+use rescreen::{
+    Error,
+    model::ExitCode,
+    pipeline::{Collection, Heeding, Progress},
+};
+use std::{path::PathBuf, time::Duration};
+use tokio::sync::watch;
+
+#[derive(Args)]
+pub struct CollectArgs {
+    /// The output folder [default: the only one in out/]
+    dir: Option<PathBuf>,
+    /// A campaign file that says where the API key is [default: RESCREEN_API_KEY]
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the results are, if the ledger is in another folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Drain, publish and end after this long, like 50m
+    #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
+    at_most: Option<Duration>,
+    /// Send although the service asked an earlier run to wait
+    #[arg(long)]
+    lift_pause: bool,
+    /// Go on with an older copy of the ledger; what it does not know may be paid for again
+    #[arg(long)]
+    accept_older_ledger: bool,
+}
+
+pub async fn collect(args: CollectArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+    let place = folder(args.dir.as_deref())?;
+    let mut collection = Collection::find(&place, args.out, args.config.as_deref())?;
+    collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
+    let simulated = collection.campaign().service.simulate;
+    let simulator = if simulated { Some(BuiltIn::start(collection.campaign_mut()).await?) } else { None };
+    // Where nothing is to be sent, no API key is needed.
+    let hint = collection.campaign().service.api_key().map_or_else(|_| "none".to_owned(), |key| key.hint());
+    talk.say(&format!("{} · collecting", first_line(collection.campaign(), &hint)));
+    let (progress, seen) = watch::channel(Progress::default());
+    let shown = progress::show(talk, seen, collection.campaign().service.rate.per_minute);
+    let heeding = Heeding { lift_pause: args.lift_pause, ..Heeding::default() };
+    let report = collection.collect(args.at_most, heeding, signals::listen(), progress).await;
+    drop(shown);
+    drop(simulator);
+    let report = report?;
+    print_report(&report, &typed(), talk);
+    Ok(report.exit_code)
+}

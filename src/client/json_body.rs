@@ -1,0 +1,165 @@
+//! A reply's body as JSON: read in one pass that counts values and depth before memory is spent on them, and that notices
+//! names that an object has twice. JSON readers keep the last of two such names, and nobody knows which one was meant.
+
+use crate::model::reply_text::reply_text;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use std::{cell::Cell, fmt};
+
+/// Values in one document, at most. A real answer has hundreds.
+const VALUES_MAX: usize = 100_000;
+/// Arrays and objects inside each other, at most.
+const DEPTH_MAX: usize = 64;
+
+/// A JSON document with what is doubtful about how it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonBody {
+    pub value: Value,
+    /// An object names a member twice.
+    pub duplicate_names: bool,
+    /// Characters were lost on the way to text.
+    pub wrong_encoding: bool,
+}
+
+/// Reads a body; `None` where it is not one JSON document within the limits.
+pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
+    let (text, wrong_encoding) = reply_text(bytes);
+    let reading = Reading { values_left: Cell::new(VALUES_MAX), duplicate_names: Cell::new(false) };
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
+    let value = Node { reading: &reading, depth: 0 }.deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    Some(JsonBody { value, duplicate_names: reading.duplicate_names.get(), wrong_encoding })
+}
+
+/// What one pass counts.
+struct Reading {
+    values_left: Cell<usize>,
+    duplicate_names: Cell<bool>,
+}
+
+/// One value of the document, at its depth.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    reading: &'a Reading,
+    depth: usize,
+}
+
+impl Node<'_> {
+    fn inside<E: Error>(self) -> Result<Self, E> {
+        if self.depth == DEPTH_MAX {
+            return Err(E::custom("too deep"));
+        }
+        Ok(Node { depth: self.depth + 1, ..self })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.reading.values_left.get().checked_sub(1).ok_or_else(|| D::Error::custom("too many values"))?;
+        self.reading.values_left.set(left);
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(Value::Bool(truth))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number.into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(number).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::String(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::String(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let item = self.inside()?;
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element_seed(item)? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let member = self.inside()?;
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let value = members.next_value_seed(member)?;
+            if object.insert(name, value).is_some() {
+                self.reading.duplicate_names.set(true);
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn value(text: &str) -> Option<Value> {
+        json_body(text.as_bytes()).map(|body| body.value)
+    }
+
+    #[test]
+    fn a_document_is_read_as_the_json_library_reads_it() {
+        for text in [r#"{"a": [1, -2, 2.5, "x", null, true], "b": {}}"#, "[]", "7", "\"text\"", "null"] {
+            assert_eq!(value(text), serde_json::from_str(text).ok(), "{text}");
+        }
+        for text in ["", "{", "{} {}", "NaN", "<html>", r#"{"a": 1e999}"#, r#"{"a"}"#] {
+            assert_eq!(value(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_is_noticed_at_any_depth() {
+        let twice = |text: &str| json_body(text.as_bytes()).unwrap().duplicate_names;
+        assert!(twice(r#"{"results": {"match": [1]}, "results": {"match": []}}"#));
+        assert!(twice(r#"{"a": [{"b": 1, "\u0062": 2}]}"#));
+        assert!(!twice(r#"{"a": {"b": 1}, "c": {"b": 1}}"#));
+    }
+
+    #[test]
+    fn lost_characters_are_said() {
+        let body = json_body(b"{\"a\": \"\xe9\"}").unwrap();
+        assert_eq!((body.value, body.wrong_encoding), (json!({"a": "\u{fffd}"}), true));
+    }
+
+    #[test]
+    fn values_and_depth_are_read_up_to_the_limit_and_not_one_beyond() {
+        let list = |values: usize| format!("[{}]", vec!["1"; values - 1].join(","));
+        assert!(value(&list(VALUES_MAX)).is_some());
+        assert!(value(&list(VALUES_MAX + 1)).is_none());
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(value(&nested(DEPTH_MAX)).is_some());
+        assert!(value(&nested(DEPTH_MAX + 1)).is_none());
+    }
+}

@@ -1,0 +1,179 @@
+//! Memory for replies: all bodies under way share one cap. It decides how a body gets its part, so that replies that wait
+//! for each other's memory cannot all wait for ever.
+
+use super::transport::RESPONSE_BYTES_MAX;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Bodies under way take this much together, at most.
+const ROOM_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// A body up to this length takes its part bit by bit, and waits for little. A larger one takes all it may need at once.
+/// So bodies that hold memory and wait for more hold little, and there is always room for one of any size.
+const SMALL_BYTES_MAX: usize = 1024 * 1024;
+/// A body takes its part in steps of this size, at least.
+const STEP_BYTES: usize = 16 * 1024;
+const KIB: usize = 1024;
+
+/// The memory that all bodies share.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    kib: Arc<Semaphore>,
+    small_bytes_max: usize,
+}
+
+impl Rooms {
+    /// For so many bodies at once, and one more: the balance.
+    pub(super) fn new(in_flight: usize) -> Rooms {
+        let each = (ROOM_BYTES_MAX - RESPONSE_BYTES_MAX) / in_flight.saturating_add(1);
+        let small_bytes_max = (each - each % STEP_BYTES).clamp(STEP_BYTES, SMALL_BYTES_MAX);
+        Rooms { kib: Arc::new(Semaphore::new(ROOM_BYTES_MAX / KIB)), small_bytes_max }
+    }
+
+    /// The part of one body, empty at first.
+    pub(super) fn room(&self) -> Room {
+        Room { shared: Some(Arc::clone(&self.kib)), small_bytes_max: self.small_bytes_max, expected: None, held: None }
+    }
+}
+
+/// The part of one body. It is given back when it is dropped.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// `None`: a reply that took no memory of the shared cap.
+    shared: Option<Arc<Semaphore>>,
+    small_bytes_max: usize,
+    /// The length of the body, where the reply states it.
+    expected: Option<usize>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Clone for Room {
+    /// A copy of a body is not under way: it has no part of the cap.
+    fn clone(&self) -> Room {
+        Room::default()
+    }
+}
+
+impl Room {
+    /// Notes the length that the reply states for its body.
+    pub(super) fn expect(&mut self, bytes: Option<u64>) {
+        self.expected = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    }
+
+    /// Waits until the body may be so long, and says how long it may be at once.
+    pub(super) async fn grow_to(&mut self, bytes: usize) -> usize {
+        let Some(shared) = &self.shared else { return bytes };
+        let held = self.held_bytes();
+        if bytes <= held {
+            return held;
+        }
+        let wanted = self.wanted(bytes, held);
+        let more = u32::try_from((wanted - held) / KIB).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        if let Ok(more) = Arc::clone(shared).acquire_many_owned(more).await {
+            match &mut self.held {
+                Some(held) => held.merge(more),
+                None => self.held = Some(more),
+            }
+        }
+        wanted
+    }
+
+    /// Gives back what a whole body of this length does not need.
+    pub(super) fn shrink_to(&mut self, bytes: usize) {
+        let surplus = self.held_bytes().saturating_sub(bytes) / KIB;
+        if let Some(held) = &mut self.held {
+            drop(held.split(surplus));
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB
+    }
+
+    /// How much a body takes next: whole steps, doubled while it is small, and all it may need when it is not.
+    fn wanted(&self, bytes: usize, held: usize) -> usize {
+        let next = if bytes <= self.small_bytes_max {
+            bytes.max((held * 2).min(self.small_bytes_max))
+        } else {
+            self.expected.unwrap_or(RESPONSE_BYTES_MAX).clamp(bytes, RESPONSE_BYTES_MAX.max(bytes))
+        };
+        next.next_multiple_of(STEP_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const MIB: usize = 1024 * KIB;
+
+    #[test]
+    fn a_body_takes_steps_while_it_is_small_and_then_all_it_may_need() {
+        let wanted = |bytes, held, expected| Room { expected, ..Rooms::new(64).room() }.wanted(bytes, held);
+        assert_eq!(wanted(1, 0, None), STEP_BYTES);
+        assert_eq!(wanted(STEP_BYTES + 1, STEP_BYTES, None), 2 * STEP_BYTES);
+        assert_eq!(wanted(MIB, 600 * KIB, None), MIB);
+        assert_eq!(wanted(MIB + 1, MIB, None), RESPONSE_BYTES_MAX);
+        assert_eq!(wanted(MIB + 1, MIB, Some(3 * MIB)), 3 * MIB);
+        assert_eq!(wanted(MIB + 1, MIB, Some(7)), MIB + STEP_BYTES, "a length that is wrong");
+        assert_eq!(wanted(MIB + 1, MIB, Some(usize::MAX)), RESPONSE_BYTES_MAX);
+    }
+
+    #[test]
+    fn there_is_always_room_for_one_body_of_any_size() {
+        for in_flight in [1, 16, 64, 1_000, 5_000] {
+            let rooms = Rooms::new(in_flight);
+            assert!((in_flight + 1) * rooms.small_bytes_max + RESPONSE_BYTES_MAX <= ROOM_BYTES_MAX, "{in_flight}");
+        }
+        assert_eq!(Rooms::new(64).small_bytes_max, SMALL_BYTES_MAX);
+    }
+
+    #[tokio::test]
+    async fn a_whole_body_gives_back_what_it_does_not_need() {
+        let rooms = Rooms::new(64);
+        let mut room = rooms.room();
+        room.grow_to(2 * MIB).await;
+        assert_eq!(room.held_bytes(), RESPONSE_BYTES_MAX);
+        room.shrink_to(2 * MIB - 5);
+        assert_eq!(room.held_bytes(), 2 * MIB);
+        room.shrink_to(0);
+        assert_eq!(rooms.kib.available_permits(), ROOM_BYTES_MAX / KIB);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_cap_holds_for_all_bodies_together_and_not_one_more_fits() {
+        let rooms = Rooms::new(64);
+        let mut held = Vec::new();
+        for _ in 0..ROOM_BYTES_MAX / RESPONSE_BYTES_MAX {
+            let mut room = rooms.room();
+            assert_eq!(room.grow_to(RESPONSE_BYTES_MAX).await, RESPONSE_BYTES_MAX);
+            held.push(room);
+        }
+        let mut one_more = rooms.room();
+        let waits = tokio::time::timeout(Duration::from_secs(60), one_more.grow_to(1)).await;
+        assert!(waits.is_err());
+        held.pop();
+        assert_eq!(one_more.grow_to(1).await, STEP_BYTES);
+    }
+
+    /// 64 bodies of unknown length grow side by side to the limit of one.
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_wait_for_memory_do_not_wait_for_each_other() {
+        let rooms = Rooms::new(64);
+        let bodies = (0..64).map(|_| {
+            let mut room = rooms.room();
+            async move {
+                let mut bytes = 0;
+                while bytes < RESPONSE_BYTES_MAX {
+                    bytes = (bytes + 300 * KIB).min(RESPONSE_BYTES_MAX);
+                    room.grow_to(bytes).await;
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+        });
+        let all = futures::future::join_all(bodies);
+        assert!(tokio::time::timeout(Duration::from_secs(60), all).await.is_ok());
+        assert_eq!(rooms.kib.available_permits(), ROOM_BYTES_MAX / KIB, "all of it is given back");
+    }
+}

@@ -1,0 +1,31 @@
+//! Setting a ledger aside that can no longer be used, so that a new one can take its place. Its files are moved, never
+//! deleted: they may hold receipts.
+
+use super::{
+    LedgerError,
+    lock::{Lock, lock_path, log_path},
+};
+use std::path::{Path, PathBuf};
+
+/// Moves the files of a ledger into an existing folder, the lock file last; gives the names of what was moved.
+///
+/// # Errors
+/// Another process has the ledger, or a file cannot be moved.
+pub fn set_aside(ledger: &Path, folder: &Path) -> Result<Vec<String>, LedgerError> {
+    let lock = Lock::take(ledger)?;
+    let beside = |suffix: &str| {
+        let mut name = ledger.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let files = [ledger.to_owned(), log_path(ledger), beside("-shm"), lock_path(ledger)];
+    let mut moved = Vec::new();
+    for file in files.iter().filter(|file| file.exists()) {
+        let name = file.file_name().unwrap_or_default();
+        let failed = |source| LedgerError::Open { path: file.clone(), source };
+        std::fs::rename(file, folder.join(name)).map_err(failed)?;
+        moved.push(name.to_string_lossy().into_owned());
+    }
+    drop(lock);
+    Ok(moved)
+}

@@ -1,0 +1,88 @@
+//! A row that was taken before its line was complete. It owns one decision: asks that cost nothing yet fail, because the
+//! row they were made of is not the one in the file; asks that may have cost something keep what they get.
+
+use super::{Ledger, LedgerError, store::Store};
+use crate::model::{Failure, FailureCode, state::State};
+use rusqlite::params;
+
+/// What became of the asks of a row that was completed later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CompletedRow {
+    /// Asks that failed and were not sent.
+    pub failed: u64,
+    /// Asks that were sent as the row was first read.
+    pub kept: u64,
+}
+
+/// An ask of the row with its request.
+struct AskOfRow {
+    id: i64,
+    request: i64,
+    state: i64,
+    attempts: i64,
+    first_ask: i64,
+    /// Other asks of the same request.
+    others: i64,
+}
+
+impl Ledger {
+    /// Takes in that the line of a row was completed after it was taken; the row is the last one of its split. To be called
+    /// before anything is sent. Doing it again changes nothing.
+    pub async fn line_completed(&self, source: i64, row_number: u64) -> Result<CompletedRow, LedgerError> {
+        self.write(move |store| {
+            let mut completed = CompletedRow::default();
+            for ask in asks_of(store, source, row_number)? {
+                if ask.state == State::Planned.code() && ask.attempts == 0 {
+                    fail(store, &ask)?;
+                    completed.failed += 1;
+                } else {
+                    completed.kept += 1;
+                }
+            }
+            Ok(completed)
+        })
+        .await
+    }
+}
+
+fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>, LedgerError> {
+    let mut select = store.conn.prepare(
+        "SELECT ask.id, request.id, request.state, request.attempts, request.first_ask,
+                (SELECT count(*) FROM ask AS other WHERE other.request = request.id AND other.id <> ask.id)
+         FROM split JOIN ask ON ask.split = split.id AND ask.place = split.rows - 1
+         JOIN request ON request.id = ask.request
+         WHERE split.source = ?1 AND split.next_row_number = ?2",
+    )?;
+    let found = select.query_map(params![source, row_number as i64 + 1], |row| {
+        Ok(AskOfRow {
+            id: row.get(0)?,
+            request: row.get(1)?,
+            state: row.get(2)?,
+            attempts: row.get(3)?,
+            first_ask: row.get(4)?,
+            others: row.get(5)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
+    let message = "the line had no line end when it was read, and was completed later; the row was not sent, and `input` is \
+                   what was read: put the completed row into a file and a campaign of its own";
+    let failure = Failure::read(FailureCode::IncompleteLine, message);
+    let failure = serde_json::to_string(&failure).expect("a failure is words");
+    let sql = "UPDATE ask SET request = NULL, expected = NULL, failure = ?2 WHERE id = ?1";
+    store.conn.execute(sql, params![ask.id, failure])?;
+    store.sums.unmapped += 1;
+    if ask.others == 0 {
+        store.conn.execute("DELETE FROM request WHERE id = ?1", [ask.request])?;
+        let planned = store.sums.requests.entry(State::Planned).or_default();
+        *planned = planned
+            .checked_sub(1)
+            .ok_or_else(|| LedgerError::Damaged("a request is planned, and its sums count none".to_owned()))?;
+    } else if ask.first_ask == ask.id {
+        let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1) WHERE id = ?1";
+        store.conn.execute(sql, [ask.request])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Prices that checks were seen to cost above the price table. One that a reply stated is held from then on. One that only the
+//! balance showed may be another client's spending: it is held once two lone requests in a row showed the same fall. A person
+//! corrects both: by another price in the table, and by the charge of the request that stated it.
+
+use super::{Ledger, LedgerError, Sums};
+use crate::model::{
+    Credits, RequestId,
+    planted::{Bug, planted},
+};
+use serde::{Deserialize, Serialize};
+
+/// Falls of the balance in a row, each around a lone request and all alike, after which the price is held.
+const FALLS_MIN: u32 = 2;
+
+/// A price above the table that a check was seen to cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenPrice {
+    /// What it was seen to cost.
+    pub price: Credits,
+    /// What the price table said then; `None` where that is not known. Another price in the table is a person's word.
+    pub table: Option<Credits>,
+    /// How it was seen.
+    pub by: SeenBy,
+}
+
+/// How a price was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeenBy {
+    /// A reply to this request stated it.
+    Reply(RequestId),
+    /// The balance fell by it around so many lone requests in a row.
+    Balance(u32),
+}
+
+impl SeenPrice {
+    fn is_held(&self) -> bool {
+        !matches!(self.by, SeenBy::Balance(falls) if falls < FALLS_MIN)
+    }
+}
+
+impl Sums {
+    /// What to hold for a request of a check: the price table's price, or more where more was seen since the table said so.
+    pub fn price_to_hold(&self, check: &str, table: Credits) -> Credits {
+        let seen = self.highest_prices.get(check).filter(|_| !planted(Bug::HighestPriceForgotten));
+        let counts = |seen: &&SeenPrice| seen.is_held() && seen.table.is_none_or(|then| then == table);
+        seen.filter(counts).map_or(table, |seen| table.max(seen.price))
+    }
+
+    /// Notes a price that a check was seen to cost. The higher one stays, unless the table has changed since.
+    pub(super) fn note_price(&mut self, check: &str, found: SeenPrice) {
+        let before = self.highest_prices.get(check).filter(|before| before.table == found.table).copied();
+        let found = match (before, found.by) {
+            (Some(before), SeenBy::Balance(falls)) if before.price == found.price => match before.by {
+                SeenBy::Balance(more) => SeenPrice { by: SeenBy::Balance(more.saturating_add(falls)), ..found },
+                SeenBy::Reply(_) => before,
+            },
+            (Some(before), _) if before.price >= found.price && before.is_held() => before,
+            _ => found,
+        };
+        self.highest_prices.insert(check.to_owned(), found);
+    }
+
+    /// Forgets a price that only the balance showed, of one check or of all.
+    pub(super) fn forget_falls(&mut self, check: Option<&str>) {
+        self.highest_prices
+            .retain(|name, seen| matches!(seen.by, SeenBy::Reply(_)) || check.is_some_and(|check| check != name));
+    }
+
+    /// A person says what a request was charged: a price that its reply stated is no more than that.
+    pub(super) fn correct_price(&mut self, request: RequestId, charge: Credits) {
+        for seen in self.highest_prices.values_mut().filter(|seen| seen.by == SeenBy::Reply(request)) {
+            seen.price = seen.price.min(charge);
+        }
+    }
+}
+
+impl Ledger {
+    /// Notes that the balance fell by so much around a lone request, which is more than the price table says.
+    pub async fn note_fall(&self, check: String, fell: Credits, table: Credits) -> Result<(), LedgerError> {
+        let found = SeenPrice { price: fell, table: Some(table), by: SeenBy::Balance(1) };
+        self.write(move |store| {
+            store.sums.note_price(&check, found);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Forgets a price that only the balance showed: a lone request was shown to cost no more than the table says, or a person
+    /// has the run go on. `None` is all checks.
+    pub async fn forget_falls(&self, check: Option<String>) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            store.sums.forget_falls(check.as_deref());
+            Ok(())
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: Credits = Credits(5);
+
+    fn seen(price: u64, by: SeenBy) -> SeenPrice {
+        SeenPrice { price: Credits(price), table: Some(TABLE), by }
+    }
+
+    fn held(sums: &Sums) -> u64 {
+        sums.price_to_hold("x", TABLE).0
+    }
+
+    #[test]
+    fn a_stated_price_is_held_until_a_person_gives_another_price() {
+        let mut sums = Sums::default();
+        sums.note_price("x", seen(9, SeenBy::Reply(RequestId(1))));
+        sums.note_price("x", seen(7, SeenBy::Reply(RequestId(2))));
+        sums.forget_falls(None);
+        assert_eq!(held(&sums), 9);
+        for told in [4, 6, 20] {
+            assert_eq!(sums.price_to_hold("x", Credits(told)), Credits(told), "the table says {told} now");
+        }
+        sums.correct_price(RequestId(2), Credits(1));
+        assert_eq!(held(&sums), 9, "it was another request");
+        sums.correct_price(RequestId(1), Credits(6));
+        assert_eq!(held(&sums), 6);
+        sums.correct_price(RequestId(1), Credits(1));
+        assert_eq!(held(&sums), 5, "never less than the table");
+    }
+
+    #[test]
+    fn a_price_that_only_the_balance_shows_is_held_after_two_equal_falls_in_a_row() {
+        let mut sums = Sums::default();
+        for (fell, expected) in [(50, 5), (9, 5), (50, 5), (50, 50), (9, 50)] {
+            sums.note_price("x", seen(fell, SeenBy::Balance(1)));
+            assert_eq!(held(&sums), expected, "after a fall of {fell}");
+        }
+        sums.forget_falls(Some("y"));
+        assert_eq!(held(&sums), 50, "it was another check");
+        sums.forget_falls(Some("x"));
+        assert_eq!(held(&sums), 5);
+    }
+}

@@ -1,0 +1,110 @@
+//! Counting the sums of a ledger again from its rows. Sums are kept beside the rows so that nothing has to be counted; when
+//! they do not match the rows, the rows are right, and the ledger is not refused for it.
+
+use super::{LedgerError, SeenBy, SeenPrice, Sums};
+use crate::model::{Credits, RequestId, Verdict, state::State};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+/// States whose requests an index finds: all but the answered ones.
+const UNANSWERED: [State; 6] =
+    [State::Planned, State::Armed, State::InDoubt, State::Repeating, State::Failed, State::Quarantined];
+
+/// The sums of the rows. What no row shows (pauses, clocks, times) is taken from `stored`; a balance is not: it must be read
+/// again, because what was armed since cannot be counted.
+pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums, LedgerError> {
+    let one = |sql: &str| -> Result<u64, LedgerError> {
+        Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    };
+    let is_known = stored.is_some();
+    let mut sums = Sums {
+        rows: one("SELECT coalesce(sum(rows), 0) FROM split")?,
+        unreadable: one("SELECT count(*) FROM ask WHERE check_use IS NULL")?,
+        asks: one("SELECT count(*) FROM ask WHERE check_use IS NOT NULL")?,
+        unmapped: one("SELECT count(*) FROM ask WHERE failure IS NOT NULL AND check_use IS NOT NULL")?,
+        skipped: one("SELECT count(*) FROM ask WHERE skipped IS NOT NULL")?,
+        attempts: one("SELECT count(*) FROM attempt")?,
+        ..stored.unwrap_or_default()
+    };
+    let unrecognised = Verdict::Unrecognised.as_str();
+    sums.answers_unrecognised = conn
+        .query_row("SELECT count(*) FROM request WHERE verdict = ?1", [unrecognised], |row| row.get::<_, i64>(0))?
+        .unsigned_abs();
+    let (answers, charges) = by_check(conn)?;
+    sums.answers = answers;
+    // A price that only the balance showed is not in the rows.
+    if !is_known {
+        sums.highest_prices = charges;
+    }
+    (sums.requests, sums.account.held, sums.account.charged) = by_state(conn)?;
+    sums.account.armed = sums.account.armed.max(sums.account.held + sums.account.charged);
+    sums.account.reading = None;
+    Ok(sums)
+}
+
+type ByCheck = (BTreeMap<String, u64>, BTreeMap<String, SeenPrice>);
+
+/// Answers by check, and the most that a request of each was charged, where that was above its price.
+fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
+    let mut select = conn
+        // Beside the one `max` of a query stands the row that has it.
+        .prepare(
+            "SELECT sold, total(state = 10), max(iif(charged > price, charged, 0)), id FROM request GROUP BY sold",
+        )?;
+    let mut rows = select.query([])?;
+    let (mut answers, mut charges) = (BTreeMap::new(), BTreeMap::new());
+    while let Some(row) = rows.next()? {
+        let check: String = row.get(0)?;
+        let (answered, above) = (row.get::<_, f64>(1)? as u64, Credits(row.get::<_, i64>(2)?.unsigned_abs()));
+        if answered > 0 {
+            answers.insert(check.clone(), answered);
+        }
+        if above > Credits::ZERO {
+            let by = SeenBy::Reply(RequestId(row.get(3)?));
+            charges.insert(check, SeenPrice { price: above, table: None, by });
+        }
+    }
+    Ok((answers, charges))
+}
+
+type ByState = (BTreeMap<State, u64>, Credits, Credits);
+
+/// Requests by state, credits held and credits charged.
+fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
+    let mut select = conn.prepare("SELECT state, count(*), total(held), total(charged) FROM request GROUP BY state")?;
+    let mut rows = select.query([])?;
+    let (mut requests, mut held, mut charged) = (BTreeMap::new(), Credits::ZERO, Credits::ZERO);
+    while let Some(row) = rows.next()? {
+        let code: i64 = row.get(0)?;
+        let unknown = || LedgerError::Damaged(format!("a request is in state {code}, which does not exist"));
+        requests.insert(State::from_code(code).ok_or_else(unknown)?, row.get::<_, i64>(1)?.unsigned_abs());
+        held = held + Credits(row.get::<_, f64>(2)? as u64);
+        charged = charged + Credits(row.get::<_, f64>(3)? as u64);
+    }
+    Ok((requests, held, charged))
+}
+
+/// Whether the sums match the rows. `thoroughly` reads every request; else only what an index finds is counted: requests
+/// that are not answered, and what they hold.
+pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Result<bool, LedgerError> {
+    if thoroughly {
+        let (requests, held, charged) = by_state(conn)?;
+        let counted = State::ALL.iter().all(|state| sums.in_state(*state) == requests.get(state).copied().unwrap_or(0));
+        return Ok(counted && held == sums.account.held && charged == sums.account.charged);
+    }
+    let mut held = 0;
+    for state in UNANSWERED {
+        let code = state.code();
+        // The state is in the text: a partial index does not serve a bound one.
+        let sql = match state {
+            State::Planned | State::Failed => format!("SELECT count(*), 0 FROM request WHERE state = {code}"),
+            _ => format!("SELECT count(*), coalesce(sum(held), 0) FROM request WHERE state = {code}"),
+        };
+        let (count, of_state) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
+        if count.unsigned_abs() != sums.in_state(state) {
+            return Ok(false);
+        }
+        held += of_state;
+    }
+    Ok(held.unsigned_abs() == sums.account.held.0)
+}

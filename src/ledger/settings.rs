@@ -1,0 +1,32 @@
+//! What a later run needs when neither campaign file nor input is at hand: recorded by each run as JSON, read by
+//! `rescreen collect`. The ledger does not look into it. It holds no secret and no command.
+
+use super::{Ledger, LedgerError, Reading};
+use crate::model::state::State;
+use rusqlite::params;
+
+impl Ledger {
+    /// Records the settings of this run, in place of those of the last one.
+    pub async fn record_settings(&self, settings: String) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            let sql = "UPDATE campaign SET settings = ?1 WHERE settings IS NOT ?1";
+            store.conn.execute(sql, [settings])?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Reading {
+    /// The settings of the last run; `None` where no run came as far as sending.
+    pub fn settings(&self) -> Result<Option<String>, LedgerError> {
+        Ok(self.conn.query_row("SELECT settings FROM campaign", [], |row| row.get(0))?)
+    }
+
+    /// How many requests in doubt were first sent under the API key with this fingerprint.
+    pub fn in_doubt_under(&self, scope: &str) -> Result<u64, LedgerError> {
+        let [in_doubt, repeating] = [State::InDoubt, State::Repeating].map(State::code);
+        let sql = format!("SELECT count(*) FROM request WHERE state IN ({in_doubt}, {repeating}) AND scope = ?1");
+        Ok(self.conn.query_row(&sql, params![scope], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+}

@@ -1,0 +1,75 @@
+//! Which bucket a run sends from. All campaigns of one account on one machine share one, in a file of the user's state
+//! folder; the simulator of this process has one of its own. It decides what happens where the file cannot be used.
+
+use super::campaign::Service;
+use crate::{
+    client::{ApiKey, origin_of},
+    model::Clock,
+    throttle::{Bucket, BucketFile},
+};
+use std::{ffi::OsString, path::PathBuf};
+
+/// The bucket of a run, and a note for the user where it should be shared and is not. A service in this process has
+/// `private` for a bucket: no other process can send to it.
+pub fn bucket(service: &Service, api_key: &ApiKey, private: Bucket, clock: Clock) -> (Bucket, Option<String>) {
+    if service.simulate || service.in_process.is_some() {
+        return (private, None);
+    }
+    let alone = |why: String| {
+        let note = format!(
+            "the rate is not shared with other runs on this machine: {why}; this run starts at the steady rate without a \
+             burst, and runs at the same time may together exceed the account's rate"
+        );
+        (Bucket::Empty, Some(note))
+    };
+    let Some(folder) = &service.state_folder else {
+        return alone("neither XDG_STATE_HOME nor HOME names a folder".to_owned());
+    };
+    match BucketFile::open(folder, &account(service.url.as_deref().unwrap_or_default(), api_key)) {
+        Ok(file) => (Bucket::Shared(file, clock), None),
+        Err(error) => alone(format!("{}: {error}", folder.display())),
+    }
+}
+
+/// One account of one service: the fingerprint of its API key and the origin of the URL, however it is spelled.
+fn account(url: &str, api_key: &ApiKey) -> String {
+    format!("{} {}", api_key.fingerprint(), origin_of(url))
+}
+
+/// The folder for what a user's programs remember: `$XDG_STATE_HOME/rescreen`, or `~/.local/state/rescreen`.
+pub fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    state.map(|folder| folder.join("rescreen"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_folder_is_xdgs_or_below_home_and_always_absolute() {
+        let folder = |xdg: Option<&str>, home: Option<&str>| {
+            let found = state_folder(|name| if name == "HOME" { home } else { xdg }.map(OsString::from));
+            found.map(|path| path.display().to_string())
+        };
+        assert_eq!(folder(Some("/state"), Some("/home/jo")).as_deref(), Some("/state/rescreen"));
+        assert_eq!(folder(Some("state"), Some("/home/jo")).as_deref(), Some("/home/jo/.local/state/rescreen"));
+        assert_eq!(folder(None, Some("/home/jo")).as_deref(), Some("/home/jo/.local/state/rescreen"));
+        assert_eq!(folder(Some(""), None), None);
+    }
+
+    #[test]
+    fn an_account_is_a_key_at_an_origin() {
+        let key = |text: &str| ApiKey::new(text.to_owned().into());
+        let one = account("https://service.example/v1", &key("k"));
+        assert_eq!(one, account("https://Service.example", &key("k")));
+        for spelling in ["https://service.example:443", "https://SERVICE.example./v2", "HTTPS://service.example.:443/"]
+        {
+            assert_eq!(one, account(spelling, &key("k")), "{spelling}");
+        }
+        assert_ne!(one, account("https://service.example:8443/v1", &key("k")));
+        assert_eq!(account("http://127.0.0.1:80", &key("k")), account("http://127.0.0.1", &key("k")));
+        assert_ne!(one, account("https://service.example/v1", &key("other")));
+    }
+}

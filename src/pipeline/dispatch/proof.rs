@@ -1,0 +1,336 @@
+//! Whether each check costs what is held for it. A reply that states its whole charge shows it; where one states less, or
+//! only a balance, or nothing, only the fall of the balance shows it, and only while nothing else is under way. So the first
+//! request of each check goes alone, between two balances, and again after each fall that our own requests do not explain.
+
+use super::weigh::{Around, Weighed};
+use crate::{
+    model::{
+        Credits, Mode, RequestId,
+        planted::{Bug, planted},
+        state::{Outcome, State},
+    },
+    pipeline::flight::{Attempted, Try},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Answers that state neither a charge nor a balance, after which the balance is read.
+const UNSTATED_MAX: u64 = 100;
+/// After proofs that another client made necessary, the next come no sooner than this, or this many answers later.
+const PROVEN_FOR: Duration = Duration::from_secs(60);
+const PROVEN_ANSWERS: u64 = 100;
+/// Proofs of one check in a row in which the balance fell too far while it also fell by itself.
+const UNCLEAR_MAX: usize = 3;
+/// How long to wait, one after another, for a balance to show a charge.
+const SHOWS_AFTER: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(60)];
+/// The longest wait for a third balance.
+const LATER_MAX: Duration = Duration::from_secs(15);
+
+/// A request whose charge is to be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Proof {
+    Idle,
+    UnderWay {
+        since: Instant,
+        before: Credits,
+    },
+    /// It is answered, or was refused, and the balances have to tell.
+    Landed(Landed),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Landed {
+    check: String,
+    around: Around,
+    took: Duration,
+    /// The request, where it was refused without a stated charge.
+    refused: Option<(RequestId, String)>,
+    /// Waits for the balance to show the charge so far.
+    waits: usize,
+}
+
+/// What is to be done about a proof.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The account is to be read after this long.
+    Read(Duration),
+    Shown(Shown),
+}
+
+/// What the balances around a request show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// No more than its price.
+    Proven { check: String },
+    /// More than its price, and nothing else explains it.
+    Costs { check: String, fell: Credits, price: Credits },
+    /// A refusal that states nothing was charged, by so much.
+    ChargedRefusal { request: RequestId, check: String, message: String, fell: Credits, price: Credits },
+    /// More than its price, and the balance also falls by itself, or a request in doubt may have been charged meanwhile: the
+    /// next request is tried. Or nothing that matters.
+    Unclear,
+    /// Nothing was taken, as far as anybody can see.
+    Free { check: String },
+}
+
+/// The proofs of a run.
+#[derive(Debug)]
+pub(super) struct Proofs {
+    /// Prices matter: production.
+    watched: bool,
+    /// Checks that need no proof now.
+    proven: BTreeSet<String>,
+    /// Checks whose replies state their whole charge: each reply is its own proof.
+    stating: BTreeSet<String>,
+    /// What checks cost that state less than their price, and were shown to cost no more than they state.
+    shown: BTreeMap<String, Credits>,
+    proof: Proof,
+    /// What the last reply stated of the balance, where it was a lone one and nothing was sent since.
+    lone_balance: Option<Credits>,
+    /// No request left since the balance was read.
+    reading_is_fresh: bool,
+    /// Answers since the balance was read, and those of them that show nothing of what they cost.
+    answers_since_reading: u64,
+    unstated: u64,
+    /// Checks whose charge no balance showed in time: what replies and balances say of it is not enough.
+    hidden: BTreeSet<String>,
+    /// What proofs of a check in a row showed that were not clear.
+    unclear: BTreeMap<String, Vec<Credits>>,
+    /// When the proofs were last forgotten, and the answers since.
+    forgotten: Option<Instant>,
+    answers: u64,
+    /// What the balance fell by beyond what our own requests explain.
+    unexplained: Credits,
+}
+
+impl Proofs {
+    pub(super) fn new(mode: Mode) -> Proofs {
+        Proofs {
+            watched: mode == Mode::Production,
+            proven: BTreeSet::new(),
+            stating: BTreeSet::new(),
+            shown: BTreeMap::new(),
+            proof: Proof::Idle,
+            lone_balance: None,
+            reading_is_fresh: false,
+            answers_since_reading: 0,
+            unstated: 0,
+            hidden: BTreeSet::new(),
+            unclear: BTreeMap::new(),
+            forgotten: None,
+            answers: 0,
+            unexplained: Credits::ZERO,
+        }
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// A request goes alone where it is the proof of its check, or another one is under way.
+    pub(super) fn wants_alone(&self, next: &Try) -> bool {
+        self.proof != Proof::Idle || self.is_unproven(next)
+    }
+
+    fn is_unproven(&self, next: &Try) -> bool {
+        let exempt = next.in_doubt || planted(Bug::FirstChargeUnproven);
+        self.watched && !exempt && !self.proven.contains(&next.sold) && !self.stating.contains(&next.sold)
+    }
+
+    /// Whether the balance is to be read before this request leaves.
+    pub(super) fn needs_reading_before(&self, next: &Try) -> bool {
+        self.is_unproven(next) && !self.reading_is_fresh
+    }
+
+    /// Whether the balance is to be read before anything leaves.
+    pub(super) fn needs_reading(&self) -> bool {
+        let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
+        self.watched && (hidden || self.has_landed())
+    }
+
+    /// Whether the balance at the end can show anything that no reply did.
+    pub(super) fn has_unread(&self) -> bool {
+        self.watched && self.answers_since_reading > 0 && !planted(Bug::UnstatedNeverRead)
+    }
+
+    pub(super) fn unexplained(&self) -> Credits {
+        self.unexplained
+    }
+
+    /// What a check was shown to cost, where that is less than its price.
+    pub(super) fn shown(&self, check: &str) -> Option<Credits> {
+        self.shown.get(check).copied()
+    }
+
+    /// A request leaves; `balance` is the last one that was read.
+    pub(super) fn launched(&mut self, one: &Try, balance: Option<Credits>) {
+        match balance {
+            Some(before) if self.is_unproven(one) && self.reading_is_fresh => {
+                self.proof = Proof::UnderWay { since: Instant::now(), before };
+            }
+            _ => self.lone_balance = None,
+        }
+        self.reading_is_fresh &= planted(Bug::ProvenWithOldBalance);
+    }
+
+    /// The request did not leave after all, or its proof cannot be had.
+    pub(super) fn not_sent(&mut self) {
+        self.proof = Proof::Idle;
+    }
+
+    /// Takes in an attempt.
+    pub(super) fn saw(&mut self, one: &Try, attempted: &Attempted) {
+        let proof = std::mem::replace(&mut self.proof, Proof::Idle);
+        let Attempted { settled, stated, .. } = attempted;
+        let refused = attempted.outcome == Outcome::Refused && settled.state == State::Failed;
+        let costs_nothing = settled.charged == Credits::ZERO && attempted.judgement.is_none();
+        if costs_nothing && !refused {
+            return;
+        }
+        let mut around = Around {
+            price: settled.price,
+            stated: *stated,
+            before: Credits::ZERO,
+            after: None,
+            later: None,
+            reply_before: self.lone_balance,
+            reply: attempted.remaining,
+            in_doubt: Credits::ZERO,
+        };
+        // A statement that the balance contradicted before is no proof.
+        let is_stated = around.is_stated_in_full() && self.forgotten.is_none();
+        if !costs_nothing {
+            self.answers += 1;
+            self.answers_since_reading += 1;
+            if is_stated {
+                self.stating.insert(one.sold.clone());
+            } else {
+                // It stopped stating its charge: from here on the balance has to show it.
+                self.stating.remove(&one.sold);
+                let shows = attempted.remaining.is_some() && !self.hidden.contains(&one.sold);
+                self.unstated += u64::from(!shows);
+            }
+        }
+        let Proof::UnderWay { since, before } = proof else { return };
+        self.lone_balance = attempted.remaining;
+        if !is_stated {
+            around.before = before;
+            let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
+            let check = one.sold.clone();
+            self.proof = Proof::Landed(Landed { check, around, took: since.elapsed(), refused, waits: 0 });
+        }
+    }
+
+    /// The balance fell below what our own requests explain: what was proven may have changed.
+    pub(super) fn fell(&mut self, by: Credits) {
+        if by == Credits::ZERO || !self.watched {
+            return;
+        }
+        self.unexplained = self.unexplained + by;
+        self.shown.clear();
+        let lately = self.forgotten.is_some_and(|at| at.elapsed() < PROVEN_FOR) && self.answers < PROVEN_ANSWERS;
+        if !lately && !planted(Bug::PriceProvenForGood) {
+            self.proven.clear();
+            self.stating.clear();
+            (self.forgotten, self.answers) = (Some(Instant::now()), 0);
+        }
+    }
+
+    /// The balance was read, with nothing under way.
+    pub(super) fn read(&mut self) {
+        self.reading_is_fresh = true;
+        (self.answers_since_reading, self.unstated) = (0, 0);
+    }
+
+    /// Takes in a reading of the account after a request that landed.
+    pub(super) fn look(&mut self, balance: Credits) {
+        let Proof::Landed(Landed { around, .. }) = &mut self.proof else { return };
+        // What has not fallen yet is looked at again: it is no third balance.
+        match around.after {
+            Some(after) if after != around.before => around.later = Some(balance),
+            _ => around.after = Some(balance),
+        }
+    }
+
+    /// Whether a request landed whose charge is to be seen.
+    pub(super) fn has_landed(&self) -> bool {
+        matches!(self.proof, Proof::Landed(_))
+    }
+
+    /// What is to be done about the request that landed; `None` where there is none. `in_doubt` is what other requests hold:
+    /// the service may have charged one of them only now.
+    pub(super) fn step(&mut self, in_doubt: Credits) -> Option<Step> {
+        let Proof::Landed(landed) = &mut self.proof else { return None };
+        landed.around.in_doubt = in_doubt;
+        let Landed { check, around, took, refused, waits } = landed.clone();
+        let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
+        let waits_on = weighed == Weighed::NoFall && refused.is_none() && !around.is_stated_in_full();
+        if waits_on
+            && !self.hidden.contains(&check)
+            && let Some(wait) = SHOWS_AFTER.get(waits)
+        {
+            landed.waits += 1;
+            return Some(Step::Read(*wait));
+        }
+        match weighed {
+            Weighed::WantsAfter => return Some(Step::Read(Duration::ZERO)),
+            Weighed::WantsLater => return Some(Step::Read(took.min(LATER_MAX))),
+            _ => self.proof = Proof::Idle,
+        }
+        Some(Step::Shown(match (refused, weighed) {
+            (Some((request, message)), Weighed::Within(fell) | Weighed::Above(fell)) => {
+                Shown::ChargedRefusal { request, check, message, fell, price: around.price }
+            }
+            (Some(_), _) => Shown::Unclear,
+            (None, weighed) => self.shows(check, &around, weighed),
+        }))
+    }
+
+    fn shows(&mut self, check: String, around: &Around, weighed: Weighed) -> Shown {
+        let price = around.price;
+        let own = match weighed {
+            Weighed::Within(fell) => {
+                let cheaper = around.stated.filter(|stated| *stated < price && *stated >= fell);
+                if let Some(stated) = cheaper.filter(|_| fell > Credits::ZERO) {
+                    self.shown.insert(check.clone(), stated);
+                }
+                self.proves(&check);
+                return Shown::Proven { check };
+            }
+            Weighed::Above(fell) if !around.is_stated_in_full() => return Shown::Costs { check, fell, price },
+            Weighed::Above(fell) | Weighed::Unclear(fell) => fell,
+            _ => {
+                self.proves(&check);
+                if !around.is_stated_in_full() {
+                    self.hidden.insert(check.clone());
+                }
+                return Shown::Free { check };
+            }
+        };
+        // The reply states that it cost less, or others spend as well: the same again is the price.
+        let before = self.unclear.entry(check.clone()).or_default();
+        let same = before.last() == Some(&own) && own > price;
+        before.push(own);
+        if before.len() < UNCLEAR_MAX && !same {
+            return Shown::Unclear;
+        }
+        if same || before.iter().all(|own| *own > price) {
+            return Shown::Costs { check, fell: own, price };
+        }
+        // It falls for others, and nothing shows that it falls for us. It is looked at again before long.
+        self.proves(&check);
+        Shown::Unclear
+    }
+
+    fn proves(&mut self, check: &str) {
+        self.unclear.remove(check);
+        self.proven.insert(check.to_owned());
+    }
+}
+
+#[cfg(test)]
+#[path = "proof_tests.rs"]
+mod tests;

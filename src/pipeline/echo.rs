@@ -1,0 +1,115 @@
+//! What an answer repeats of its request. The service echoes the submitted fields and the mode: an echo of something else is
+//! the answer to another request, or a fixture of the sandbox that was asked in production.
+
+use serde_json::{Map, Value};
+
+/// How an answer's echo compares with what was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Echo {
+    /// Nothing that is echoed differs.
+    Fits,
+    /// A field or the report type differs.
+    Differs,
+    /// The answer was made in this mode.
+    OtherMode(String),
+}
+
+/// Compares what `answer` echoes with the members of the body that was sent.
+pub fn echo(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) -> Echo {
+    if let Some(mode) = other_mode(answer, payload, sent) {
+        return Echo::OtherMode(mode);
+    }
+    let inputs = ["/input", "/data/input", "/meta/input"];
+    let inputs = inputs.iter().filter_map(|at| answer.pointer(at)?.as_object());
+    let differs = inputs.flatten().any(|(name, echoed)| sent.get(name).is_some_and(|sent| differ(sent, echoed)));
+    let report = |name: &str| Some(differ(sent.get(name)?, answer.get(name)?));
+    if differs || report("reportType") == Some(true) { Echo::Differs } else { Echo::Fits }
+}
+
+/// The mode an answer names, where it is one of the known words and not the one that was sent.
+fn other_mode(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) -> Option<String> {
+    let mode = known_mode(sent.get("mode")?)?;
+    let places = [Some(answer), answer.get("meta"), payload, payload.and_then(|payload| payload.get("meta"))];
+    let named = places.into_iter().flatten().flat_map(|place| [place.get("mode"), place.get("environment")]);
+    let mut modes = named.flatten().filter_map(known_mode);
+    modes.find(|named| *named != mode).map(str::to_owned)
+}
+
+/// The mode of a word; the service's own two, and what such fields usually say.
+fn known_mode(word: &Value) -> Option<&'static str> {
+    match word.as_str()?.trim().to_ascii_lowercase().as_str() {
+        "sandbox" | "test" => Some("sandbox"),
+        "production" | "live" => Some("production"),
+        _ => None,
+    }
+}
+
+/// Whether two values are different for a person: case, punctuation and number or text do not count, and an echo that is
+/// masked states nothing. An echo of null is not what was sent.
+fn differ(sent: &Value, echoed: &Value) -> bool {
+    if echoed.is_null() {
+        return !sent.is_null();
+    }
+    let (Some(sent), Some(echoed)) = (text(sent), text(echoed)) else { return false };
+    let masked = echoed.contains(['*', '\u{2022}', '\u{2026}']);
+    let letters =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    !masked && letters(&sent) != letters(&echoed)
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn compared(answer: Value) -> Echo {
+        let sent = json!({"mode": "production", "idNumber": "8001015009087", "name": "Jo O'Brien", "reportType": "r"});
+        echo(&answer, answer.get("results"), sent.as_object().unwrap())
+    }
+
+    #[test]
+    fn an_echo_that_fits_may_be_written_otherwise_masked_or_missing() {
+        for input in [
+            json!({}),
+            json!({"idNumber": 8_001_015_009_087_u64}),
+            json!({"name": "JO O\u{2019}BRIEN"}),
+            json!({"idNumber": "800101*****87"}),
+            json!({"other": "x"}),
+        ] {
+            let answer = json!({"mode": "Production", "reportType": "r", "input": input});
+            assert_eq!(compared(answer.clone()), Echo::Fits, "{answer}");
+        }
+        assert_eq!(compared(json!({"meta": {"environment": "eu-west"}})), Echo::Fits);
+    }
+
+    #[test]
+    fn an_echo_of_another_request_differs() {
+        for answer in [
+            json!({"input": {"idNumber": "9111060123086"}}),
+            json!({"data": {"input": {"name": "Someone Else"}}}),
+            json!({"reportType": "other"}),
+            json!({"input": {"idNumber": null}}),
+        ] {
+            assert_eq!(compared(answer.clone()), Echo::Differs, "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_other_mode_is_told_wherever_it_says_so() {
+        for answer in [
+            json!({"mode": "sandbox"}),
+            json!({"meta": {"environment": "SANDBOX"}}),
+            json!({"mode": "production", "results": {"meta": {"environment": "test"}}}),
+        ] {
+            assert_eq!(compared(answer.clone()), Echo::OtherMode("sandbox".into()), "{answer}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Answers that come spoilt: the service has worked and charged, and what it sends is not what it should be. Pure changes of
+//! a composed answer, so that a repeat under the same key brings the right one, or the same one where the row is to blame.
+
+use super::{reply::Reply, row::RowManner};
+use serde_json::{Value, json};
+
+/// Where an answer has its content.
+fn content_of(answer: &Value) -> &'static str {
+    if answer.get("data").is_some() { "data" } else { "results" }
+}
+
+/// Leaves an answer its envelope and nothing in it.
+pub(super) fn empty(answer: &mut Value) {
+    let content = content_of(answer);
+    if let Some(content) = answer[content].as_object_mut() {
+        content.values_mut().for_each(|value| *value = Value::Null);
+    }
+}
+
+/// The answer says that it is of the other mode.
+pub(super) fn other_mode(answer: &mut Value) {
+    let other = if answer["mode"] == "production" { "sandbox" } else { "production" };
+    if answer.get("mode").is_some() {
+        answer["mode"] = other.into();
+    } else {
+        answer["meta"]["environment"] = other.into();
+    }
+}
+
+/// The answer echoes an input that nobody sent. An envelope that echoes none is left alone.
+pub(super) fn other_input(answer: &mut Value) {
+    let Some(input) = answer.get_mut("input").and_then(Value::as_object_mut) else { return };
+    let text = input.values_mut().find(|value| value.is_string());
+    if let Some(Value::String(text)) = text {
+        text.insert(0, 'X');
+    }
+}
+
+/// The content comes twice under one name, and the two differ: first with a hit and a failure in it, then as it is.
+pub(super) fn duplicate_names(answer: &Value) -> Reply {
+    let first = json!({"match": [{"name": "somebody else", "score": 1.0}], "Status": "Failed"});
+    after_the_brace(answer, &format!("\"{}\":{first},", content_of(answer)).into_bytes())
+}
+
+/// What a row gets for ever where the service has worked on it and does not refuse it.
+pub(super) fn row(row: RowManner, mut answer: Value) -> Reply {
+    match row {
+        RowManner::Empty => Reply::bytes(200, Vec::new()),
+        RowManner::BadUtf8 => after_the_brace(&answer, b"\"note\":\"caf\xe9\","),
+        RowManner::Surrogate => after_the_brace(&answer, br#""note":"Li \ud83d","#),
+        RowManner::Nan => after_the_brace(&answer, br#""score":NaN,"#),
+        RowManner::Unsuccessful => {
+            let content = content_of(&answer);
+            answer[content] = json!({});
+            answer["success"] = false.into();
+            answer["error"] = json!({"code": "UPSTREAM_TIMEOUT", "message": "the register did not answer"});
+            Reply::json(200, &answer)
+        }
+        RowManner::Status(_) | RowManner::Job | RowManner::Pending => Reply::json(200, &answer),
+    }
+}
+
+/// The answer as text, with something put in front of its first name.
+fn after_the_brace(answer: &Value, inserted: &[u8]) -> Reply {
+    let text = answer.to_string().into_bytes();
+    let body = [&text[..1], inserted, &text[1..]].concat();
+    Reply::bytes(200, body)
+}

@@ -1,0 +1,150 @@
+//! How a reply states credits: where, and in which format. The service's description names three places (`remainingCredits`
+//! in the results envelope, "credits spent" in `meta`, `creditsUsed` with some bank replies) and promises none of them, so
+//! each is played alone, and so is a service that states nothing.
+
+use serde_json::{Value, json};
+
+/// Where a reply states a charge. One place at a time: a client that needs two has read more than is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChargeStated {
+    /// `creditsUsed`, in `meta` where there is one. Described for bank verification.
+    Used,
+    /// Only `remainingCredits`, the balance after the charge. Described for the results envelope.
+    Remaining,
+    /// `meta.credits_spent`. Described in words only ("credits spent"); the spelling is assumed.
+    Meta,
+    /// Neither a charge nor a balance.
+    Nothing,
+    /// [`ELSEWHERE`], a place that only a configured pointer finds.
+    Elsewhere,
+}
+
+/// Where [`ChargeStated::Elsewhere`] states the charge, and the balance beside it.
+pub const ELSEWHERE: [&str; 2] = ["/billing/charged", "/billing/left"];
+
+/// The format of an amount of credits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CreditsFormat {
+    /// `7`
+    #[default]
+    Integer,
+    /// `7.0`
+    Float,
+    /// `"7.00"`
+    Text,
+    /// A charge of 7 is stated as `6.5`, a balance of 7 as `7.5`: who rounds a charge up and a balance down has both right.
+    Fraction,
+}
+
+/// Charges that are none: negative, beyond all measure, or not a number.
+pub(super) fn odd_charge(place: usize) -> Value {
+    [json!(-7), json!(1e23), json!(u64::MAX), json!("seven"), json!(true), json!([7])][place % ODD_CHARGES].clone()
+}
+
+/// How many there are.
+pub(super) const ODD_CHARGES: usize = 6;
+
+/// Where and in which format credits are stated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Statement {
+    pub(super) stated: ChargeStated,
+    pub(super) format: CreditsFormat,
+}
+
+impl Statement {
+    /// Adds what a completed answer states.
+    pub(super) fn of_answer(self, body: &mut Value, credits: u64, remaining: u64) {
+        let pointer = match self.stated {
+            ChargeStated::Nothing => return,
+            ChargeStated::Remaining => {
+                let pointer = if body.get("meta").is_some() { "/meta/remainingCredits" } else { "/remainingCredits" };
+                return set(body, pointer, self.balance(remaining));
+            }
+            ChargeStated::Elsewhere => {
+                set(body, ELSEWHERE[1], self.balance(remaining));
+                ELSEWHERE[0]
+            }
+            ChargeStated::Used if body.get("meta").is_some() => "/meta/creditsUsed",
+            ChargeStated::Used => "/creditsUsed",
+            ChargeStated::Meta => "/meta/credits_spent",
+        };
+        set(body, pointer, self.charge(credits));
+    }
+
+    /// Adds the charge of a refusal. It is always stated: a refusal that charges in silence breaks the contract that a
+    /// refusal without a stated charge costs nothing.
+    pub(super) fn of_refusal(self, body: &mut Value, credits: u64) {
+        set(body, self.charge_pointer(), self.charge(credits));
+    }
+
+    /// Puts something in the place of the charge that is no charge.
+    pub(super) fn odd(self, body: &mut Value, place: usize) {
+        set(body, self.charge_pointer(), odd_charge(place));
+    }
+
+    fn charge_pointer(self) -> &'static str {
+        match self.stated {
+            ChargeStated::Meta => "/meta/credits_spent",
+            ChargeStated::Elsewhere => ELSEWHERE[0],
+            _ => "/creditsUsed",
+        }
+    }
+
+    fn charge(self, credits: u64) -> Value {
+        match self.format {
+            CreditsFormat::Integer => credits.into(),
+            CreditsFormat::Float => (credits as f64).into(),
+            CreditsFormat::Text => format!("{credits}.00").into(),
+            CreditsFormat::Fraction if credits == 0 => 0.into(),
+            CreditsFormat::Fraction => (credits as f64 - 0.5).into(),
+        }
+    }
+
+    fn balance(self, credits: u64) -> Value {
+        match self.format {
+            CreditsFormat::Integer => credits.into(),
+            CreditsFormat::Float => (credits as f64).into(),
+            CreditsFormat::Text => format!("{credits}.00").into(),
+            CreditsFormat::Fraction => (credits as f64 + 0.5).into(),
+        }
+    }
+}
+
+/// Sets a value one or two names deep, making the object on the way.
+fn set(body: &mut Value, pointer: &str, value: Value) {
+    let mut names = pointer.split('/').skip(1);
+    match (names.next(), names.next()) {
+        (Some(outer), Some(inner)) => body[outer][inner] = value,
+        (Some(name), None) => body[name] = value,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stated(stated: ChargeStated, format: CreditsFormat) -> Value {
+        let mut body = json!({});
+        Statement { stated, format }.of_answer(&mut body, 7, 93);
+        body
+    }
+
+    #[test]
+    fn each_place_is_stated_alone() {
+        let integer = CreditsFormat::Integer;
+        assert_eq!(stated(ChargeStated::Used, integer), json!({"creditsUsed": 7}));
+        assert_eq!(stated(ChargeStated::Remaining, integer), json!({"remainingCredits": 93}));
+        assert_eq!(stated(ChargeStated::Meta, integer), json!({"meta": {"credits_spent": 7}}));
+        assert_eq!(stated(ChargeStated::Nothing, integer), json!({}));
+        assert_eq!(stated(ChargeStated::Elsewhere, integer), json!({"billing": {"charged": 7, "left": 93}}));
+    }
+
+    #[test]
+    fn a_fraction_rounds_to_the_charge_and_to_the_balance() {
+        assert_eq!(stated(ChargeStated::Used, CreditsFormat::Fraction), json!({"creditsUsed": 6.5}));
+        assert_eq!(stated(ChargeStated::Remaining, CreditsFormat::Fraction), json!({"remainingCredits": 93.5}));
+        assert_eq!(stated(ChargeStated::Used, CreditsFormat::Text), json!({"creditsUsed": "7.00"}));
+        assert_eq!(stated(ChargeStated::Used, CreditsFormat::Float).to_string(), r#"{"creditsUsed":7.0}"#);
+    }
+}

@@ -1,0 +1,231 @@
+//! The throttle: the one gate all HTTP messages pass. It decides when a message may leave: not before the account's rate
+//! allows it, and not before a push-back is over.
+//!
+//! `governor` decides the pace (`pace`). Its own waiting ignores tokio's paused clock, so the waiting is tokio's sleep.
+
+mod bucket_file;
+mod pace;
+mod record;
+mod schedule;
+#[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
+mod throttle_tests;
+
+pub use bucket_file::BucketFile;
+pub use schedule::Rate;
+
+use crate::model::{Clock, Permit};
+use bucket_file::Unchanged;
+use pace::{Pace, Want};
+use record::Record;
+use schedule::Schedule;
+use std::{
+    sync::{Mutex as SyncMutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::Mutex, time::Instant};
+
+/// A permit older than this is exchanged before the message leaves: the reserve of the schedule covers no more.
+pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
+/// An old permit is exchanged within this many periods, or given back.
+const PERIODS_FOR_RENEWAL: u32 = 4;
+/// The file of a bucket is asked for again after this, where another process has it.
+const BUSY_WAIT: Duration = Duration::from_millis(1);
+/// A file that another process has for longer than this is not waited for.
+const BUSY_MAX: Duration = Duration::from_secs(2);
+/// A clock that differs from a timer by more than this was set, or the machine slept.
+const CLOCK_MOVED_MAX_NS: u64 = 1_000_000_000;
+
+/// Where the throttle starts from, and who shares it.
+#[derive(Debug)]
+pub enum Bucket {
+    /// A service that nobody has used yet.
+    Full,
+    /// A service of whose last minute nothing is known.
+    Empty,
+    /// The bucket of the account, shared by all processes of this machine, by this clock.
+    Shared(BucketFile, Clock),
+}
+
+/// The gate of one API key.
+pub struct Throttle {
+    meter: SyncMutex<Meter>,
+    /// First come, first admitted.
+    turn: Mutex<()>,
+    paused_until: SyncMutex<Option<Instant>>,
+    renewal_max: Duration,
+}
+
+impl Throttle {
+    /// A gate for this rate.
+    pub fn new(rate: Rate, bucket: Bucket) -> Throttle {
+        let schedule = Schedule::of(rate);
+        let renewal_max = schedule.period.saturating_mul(PERIODS_FOR_RENEWAL).saturating_add(PERMIT_AGE_MAX);
+        let meter = SyncMutex::new(Meter::new(schedule, bucket));
+        Throttle { meter, turn: Mutex::new(()), paused_until: SyncMutex::new(None), renewal_max }
+    }
+
+    /// Waits for a place in the schedule and an open gate.
+    pub async fn admit(&self) -> Permit {
+        let _turn = self.turn.lock().await;
+        loop {
+            if let Some(until) = self.paused_until() {
+                tokio::time::sleep_until(until).await;
+                continue;
+            }
+            // The lock is not held while this waits.
+            let admitted = self.meter().admit();
+            match admitted {
+                Ok(slot) => return Permit::issue(slot),
+                Err(wait) => tokio::time::sleep(wait).await,
+            }
+        }
+    }
+
+    /// Exchanges a permit that has become too old, like after a slow commit: messages that waited together must not leave
+    /// together, and they count when they leave. `None` where that is not soon; then the permit is given back, and the
+    /// message is not sent now.
+    pub async fn renew(&self, permit: Permit) -> Option<Permit> {
+        if permit.age() <= PERMIT_AGE_MAX {
+            return Some(permit);
+        }
+        let until = Instant::now() + self.renewal_max;
+        loop {
+            let taken = self.meter().take(Want::Late(permit.slot()));
+            match taken {
+                Ok(slot) => return Some(Permit::issue(slot)),
+                Err(wait) if Instant::now() + wait <= until => tokio::time::sleep(wait).await,
+                Err(_) => {
+                    // Where it cannot be given back it stays counted: that errs on the safe side.
+                    let _counted = self.meter().take(Want::Nothing(permit.slot()));
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the gate until `until`, unless it is closed for longer already.
+    pub fn pause_until(&self, until: Instant) {
+        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *paused = (*paused).max(Some(until));
+    }
+
+    /// Until when the gate is closed; `None` where it is open. Checked again just before each write.
+    pub fn paused_until(&self) -> Option<Instant> {
+        let paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        paused.filter(|until| *until > Instant::now())
+    }
+}
+
+/// The pace, and the record it reads.
+struct Meter {
+    pace: Pace,
+    kept: Kept,
+    /// Nothing leaves before; saves a look at the record.
+    not_before: Instant,
+}
+
+enum Kept {
+    /// By tokio's time since `started`.
+    InMemory {
+        record: Record,
+        started: Instant,
+    },
+    InFile(SharedRecord),
+}
+
+struct SharedRecord {
+    file: BucketFile,
+    clock: Clock,
+    /// The clock and the timer when they were last read.
+    read: (u64, Instant),
+    busy_since: Option<Instant>,
+}
+
+impl Meter {
+    fn new(schedule: Schedule, bucket: Bucket) -> Meter {
+        let started = Instant::now();
+        let kept = match bucket {
+            Bucket::Full => Kept::InMemory { record: Record::idle(0), started },
+            Bucket::Empty => Kept::InMemory { record: Record::used_up(0, &schedule), started },
+            Bucket::Shared(file, clock) => {
+                Kept::InFile(SharedRecord { file, clock, read: (clock_ns(&clock), started), busy_since: None })
+            }
+        };
+        Meter { pace: Pace::new(schedule), kept, not_before: started }
+    }
+
+    /// Admits a message, or says how long to wait.
+    fn admit(&mut self) -> Result<u64, Duration> {
+        let now = Instant::now();
+        if let Some(wait) = self.not_before.checked_duration_since(now).filter(|wait| !wait.is_zero()) {
+            return Err(wait);
+        }
+        let taken = self.take(Want::New);
+        if let Err(wait) = taken {
+            self.not_before = now.checked_add(wait).unwrap_or(now);
+        }
+        taken
+    }
+
+    fn take(&mut self, want: Want) -> Result<u64, Duration> {
+        match &mut self.kept {
+            Kept::InMemory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
+            Kept::InFile(shared) => match shared.take(&mut self.pace, want) {
+                Ok(taken) => taken,
+                Err(fault) => {
+                    tracing::warn!("the rate is no longer shared with other runs on this machine: {fault}");
+                    self.kept =
+                        Kept::InMemory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
+                    self.take(want)
+                }
+            },
+        }
+    }
+}
+
+impl SharedRecord {
+    /// `Err` where the file cannot be used any more.
+    fn take(&mut self, pace: &mut Pace, want: Want) -> Result<Result<u64, Duration>, String> {
+        let now_ns = clock_ns(&self.clock);
+        let trusted = !self.clock_moved(now_ns);
+        let updated = self.file.update(|found| {
+            let found = found.filter(|record| trusted && record.is_believable(now_ns, &pace.schedule));
+            let known = found.is_some();
+            let mut record = found.unwrap_or_else(|| Record::used_up(now_ns, &pace.schedule));
+            let taken = pace.take(&mut record, now_ns, want);
+            ((taken.is_ok() || !known).then_some(record), taken)
+        });
+        match updated {
+            Ok(taken) => {
+                self.busy_since = None;
+                self.read = (now_ns, Instant::now());
+                Ok(taken)
+            }
+            Err(Unchanged::Busy) if self.busy_since.get_or_insert_with(Instant::now).elapsed() < BUSY_MAX => {
+                Ok(Err(BUSY_WAIT))
+            }
+            Err(Unchanged::Busy) => Err(format!("{}: another process keeps it locked", self.file.path().display())),
+            Err(Unchanged::Storage(error)) => Err(format!("{}: {error}", self.file.path().display())),
+        }
+    }
+
+    /// Whether the clock was set, or the machine slept, since the clock was last read.
+    fn clock_moved(&self, now_ns: u64) -> bool {
+        let (then_ns, then) = self.read;
+        then_ns.saturating_add(nanos(then.elapsed())).abs_diff(now_ns) > CLOCK_MOVED_MAX_NS
+    }
+}
+
+fn clock_ns(clock: &Clock) -> u64 {
+    u64::try_from(clock.now_us()).unwrap_or_default().saturating_mul(1_000)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,120 @@
+//! When the next message may leave. `governor` decides the pace; the count of the last minute decides whether the minute
+//! has room. Both read one record, so that it can be kept in memory or in a file that processes share.
+
+use super::{record::Record, schedule::Schedule};
+use governor::{
+    Quota, RateLimiter,
+    clock::Clock as GovernorClock,
+    middleware::NoOpMiddleware,
+    nanos::Nanos,
+    state::{NotKeyed, StateStore},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// A number that `governor` reads, set before each question: its clock, or its state.
+#[derive(Debug, Clone, Default)]
+struct Shown(Arc<AtomicU64>);
+
+impl Shown {
+    fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl GovernorClock for Shown {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        self.get().into()
+    }
+}
+
+impl StateStore for Shown {
+    type Key = NotKeyed;
+
+    fn measure_and_replace<T, F, E>(&self, _key: &NotKeyed, decide: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let (decided, arrival) = decide(Some(self.get().into()))?;
+        self.set(arrival.as_u64());
+        Ok(decided)
+    }
+}
+
+/// What the record is asked for. The answer is the slot where the message counts from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// To admit a message.
+    New,
+    /// To let a message that was admitted and counted in this slot leave only now.
+    Late(u64),
+    /// To forget a message that was counted in this slot and does not leave.
+    Nothing(u64),
+}
+
+type Limiter = RateLimiter<NotKeyed, Shown, Shown, NoOpMiddleware<Nanos>>;
+
+/// A schedule that is asked message by message. Only one caller asks at a time.
+pub(super) struct Pace {
+    pub(super) schedule: Schedule,
+    limiter: Limiter,
+    /// For late messages: each had its turn before, so it only matters how many leave at once.
+    late: Limiter,
+    now: Shown,
+    arrival: Shown,
+    late_arrival: Shown,
+}
+
+impl Pace {
+    pub(super) fn new(schedule: Schedule) -> Pace {
+        let quota = Quota::with_period(schedule.period.max(Duration::from_nanos(1))).expect("a nanosecond or more");
+        // All begin at zero, so that `governor` counts from there, as the record does.
+        let (now, arrival, late_arrival) = (Shown::default(), Shown::default(), Shown::default());
+        let limiter = RateLimiter::new(quota.allow_burst(schedule.burst), arrival.clone(), now.clone());
+        let late = RateLimiter::new(quota.allow_burst(schedule.late_burst), late_arrival.clone(), now.clone());
+        Pace { schedule, limiter, late, now, arrival, late_arrival }
+    }
+
+    /// Gives what is wanted, or says how long to wait before asking again; the record changes only where it is given.
+    pub(super) fn take(&mut self, record: &mut Record, now_ns: u64, want: Want) -> Result<u64, Duration> {
+        record.pass_to(now_ns);
+        self.now.set(now_ns);
+        let wait = |not_yet: governor::NotUntil<Nanos>| not_yet.wait_time_from(now_ns.into());
+        match want {
+            Want::New => {
+                record.full_for(now_ns, self.schedule.most).map_or(Ok(()), Err)?;
+                self.arrival.set(record.arrival_ns);
+                self.limiter.check().map_err(wait)?;
+                record.arrival_ns = self.arrival.get();
+                Ok(record.count())
+            }
+            Want::Late(slot) => {
+                // Its own count makes room for it.
+                let most = self.schedule.most.saturating_add(u64::from(record.counts(slot)));
+                record.full_for(now_ns, most).map_or(Ok(()), Err)?;
+                if self.late_arrival.get() > self.schedule.late_by(now_ns) {
+                    // The clock was set back.
+                    self.late_arrival.set(now_ns);
+                }
+                self.late.check().map_err(wait)?;
+                record.uncount(slot);
+                Ok(record.count())
+            }
+            Want::Nothing(slot) => {
+                record.uncount(slot);
+                Ok(slot)
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The two limits of the service as a schedule: how far apart messages are, how many may leave at once, and how many a
+//! minute may hold. It decides where the reserve for late arrivals comes from.
+
+use super::record::{SLOT_NS, SLOTS};
+use crate::model::planted::{Bug, planted};
+use std::{num::NonZeroU32, time::Duration};
+
+/// The service's limits. Service-api, Limits: 60 a minute, burstable to 120.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Messages a minute in the long run.
+    pub per_minute: u32,
+    /// Messages in any minute at most.
+    pub per_minute_max: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Rate {
+        Rate { per_minute: 60, per_minute_max: 120 }
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// A minute and the reserve for messages that arrive less evenly than they leave.
+const WINDOW: Duration = Duration::from_nanos(SLOT_NS * SLOTS as u64);
+/// `governor` counts in nanoseconds: a bucket that takes longer than a year to fill is cut to a year.
+const FILLING_MAX: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// A rate as a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Schedule {
+    /// One message per period in the long run.
+    pub(super) period: Duration,
+    /// At most this many at once, after a pause or a late timer.
+    pub(super) burst: NonZeroU32,
+    /// At most this many at once, of messages that leave later than they were admitted.
+    pub(super) late_burst: NonZeroU32,
+    /// At most this many in [`WINDOW`].
+    pub(super) most: u64,
+    /// How much of the burst goes beyond what the two limits have room for. Only the count of the last minute allows it.
+    borrowed: u32,
+}
+
+impl Schedule {
+    /// The difference of the two limits is the bucket, less a quarter of a second's messages and at least two, because
+    /// messages arrive less evenly than they leave. Where that leaves less than two seconds' messages, a late timer may
+    /// still catch up by so much, and the count of the last minute keeps the limit.
+    pub(super) fn of(rate: Rate) -> Schedule {
+        let most = rate.per_minute_max.max(1);
+        let per_minute = rate.per_minute.clamp(1, most);
+        let reserve = (per_minute / 240).max(2);
+        let steady = if planted(Bug::BurstOnTop) { 0 } else { per_minute };
+        let room = most.saturating_sub(steady).saturating_sub(reserve);
+        let period = (MINUTE / per_minute).max(WINDOW / most);
+        let countable = u32::try_from(FILLING_MAX.as_nanos() / period.as_nanos().max(1)).unwrap_or(u32::MAX);
+        let catch_up = per_minute.div_ceil(30);
+        let burst = NonZeroU32::new(room.max(catch_up).min(countable)).unwrap_or(NonZeroU32::MIN);
+        let most = if planted(Bug::BurstOnTop) { u64::MAX } else { u64::from(most) };
+        let late_burst = NonZeroU32::new(catch_up.min(burst.get())).unwrap_or(NonZeroU32::MIN);
+        Schedule { period, burst, late_burst, most, borrowed: burst.get().saturating_sub(room) }
+    }
+
+    /// How long the whole burst takes at the steady rate, in nanoseconds.
+    pub(super) fn burst_ns(&self) -> u64 {
+        self.cells_ns(self.burst.get())
+    }
+
+    /// The theoretical arrival time of the next message where nothing is known of the minute before: no burst is left, and
+    /// what an earlier process may have caught up with is waited for.
+    pub(super) fn used_up_at(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add(self.burst_ns()).saturating_add(self.cells_ns(self.borrowed))
+    }
+
+    /// The latest theoretical arrival time that late messages can have by now.
+    pub(super) fn late_by(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add(self.cells_ns(self.late_burst.get()))
+    }
+
+    fn cells_ns(&self, cells: u32) -> u64 {
+        u64::try_from(self.period.as_nanos().saturating_mul(u128::from(cells))).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(per_minute: u32, per_minute_max: u32) -> (u32, u32, u64) {
+        let schedule = Schedule::of(Rate { per_minute, per_minute_max });
+        (schedule.burst.get(), schedule.borrowed, schedule.most)
+    }
+
+    #[test]
+    fn the_bucket_is_the_difference_of_the_limits_less_the_reserve() {
+        assert_eq!(schedule(60, 120), (58, 0, 120));
+        assert_eq!(schedule(600, 720), (118, 0, 720));
+        assert_eq!(schedule(6_000, 7_200), (1_175, 0, 7_200));
+    }
+
+    #[test]
+    fn without_room_for_a_bucket_two_seconds_can_be_caught_up() {
+        assert_eq!(schedule(60, 60), (2, 2, 60));
+        assert_eq!(schedule(60, 63), (2, 1, 63));
+        assert_eq!(schedule(6_000, 6_000), (200, 200, 6_000));
+        assert_eq!(schedule(1, 1), (1, 1, 1));
+    }
+
+    #[test]
+    fn the_period_keeps_the_larger_limit_over_the_window() {
+        let period = |per_minute, per_minute_max| Schedule::of(Rate { per_minute, per_minute_max }).period;
+        assert_eq!(period(60, 120), Duration::from_secs(1));
+        assert_eq!(period(60, 61), Duration::from_secs(1));
+        assert_eq!(period(60, 60), WINDOW / 60);
+        assert_eq!(period(120, 60), WINDOW / 60, "the smaller limit counts");
+    }
+
+    #[test]
+    fn limits_of_any_size_give_a_schedule() {
+        for (per_minute, per_minute_max) in [(0, 0), (1, u32::MAX), (u32::MAX, u32::MAX)] {
+            let schedule = Schedule::of(Rate { per_minute, per_minute_max });
+            assert!(schedule.burst_ns() <= u64::try_from(FILLING_MAX.as_nanos()).unwrap(), "{schedule:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The promise: what was sent is settled and published from the ledger alone, whatever became of input, campaign file or API
+//! key; and a person's word on what cannot be settled is recorded.
+
+use crate::{
+    cli::Desk,
+    support::{
+        program::{Said, UnderWay, rescreen, wait_until},
+        service::lifted,
+        tables,
+    },
+};
+use rescreen::{
+    simulator::Settings,
+    sink::{DatasetKind, Manifest},
+};
+use rusqlite::Connection;
+use std::{fs, path::PathBuf, time::Duration};
+
+const ROWS: u64 = 40;
+
+fn out(desk: &Desk) -> PathBuf {
+    desk.path().join("out/2026-11")
+}
+
+/// A run that was killed with requests under way.
+fn killed() -> Desk {
+    let desk = Desk::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
+    let run = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
+    wait_until("charges", || desk.service.simulator.stats().charges >= 6);
+    run.signal("KILL");
+    assert_eq!(run.wait().code, -9);
+    desk
+}
+
+fn status(desk: &Desk) -> serde_json::Value {
+    serde_json::from_str(&desk.say(&["status", "--json"]).exits(0).stdout).unwrap()
+}
+
+fn in_doubt(desk: &Desk) -> u64 {
+    let requests = &status(desk)["requests"];
+    ["armed", "in_doubt", "repeating"].iter().map(|state| requests[state].as_u64().unwrap()).sum()
+}
+
+/// Nothing is in doubt, nothing new was sent, and every charge has its result.
+fn is_collected(desk: &Desk) {
+    let (status, stats) = (status(desk), desk.service.simulator.stats());
+    assert_eq!(in_doubt(desk), 0);
+    assert_eq!(status["credits_charged"], stats.credits_charged);
+    assert_eq!((stats.double_charges, stats.charges), (0, stats.distinct_keys));
+    let answered = status["requests"]["answered"].as_u64().unwrap();
+    assert!((6..ROWS).contains(&answered), "{status}");
+    assert_eq!(tables::lines(&out(desk), DatasetKind::Results).len() as u64, answered);
+    assert!(!Manifest::read(&out(desk)).unwrap().unwrap().complete);
+}
+
+#[test]
+fn an_edited_input_is_refused_with_the_command_that_collects_and_that_settles_what_is_in_doubt() {
+    let desk = killed();
+    assert!(in_doubt(&desk) > 0);
+    desk.write("book.csv", "no,name,status\n1,Somebody Else,active\n");
+    desk.run(&[]).exits(2).says("rescreen collect out/2026-11").without_data();
+    desk.say(&["collect", "out/2026-11"]).exits(8).says("nothing new was sent");
+    is_collected(&desk);
+}
+
+#[test]
+fn without_input_and_without_campaign_file_the_only_campaign_of_the_folder_is_collected() {
+    let desk = killed();
+    fs::remove_file(desk.path().join("book.csv")).unwrap();
+    desk.say(&["collect"]).exits(8).says("collecting");
+    is_collected(&desk);
+    // Again: nothing is left to do, and no API key is needed for that.
+    let mut again = rescreen(desk.path(), &["collect"]);
+    Said::of(again.env_remove("RESCREEN_API_KEY")).exits(8);
+    is_collected(&desk);
+}
+
+#[test]
+fn collecting_a_complete_campaign_publishes_it_again_and_ends_with_0() {
+    let desk = Desk::new(5);
+    desk.run(&[]).exits(0);
+    fs::remove_file(out(&desk).join("manifest.json")).unwrap();
+    desk.say(&["collect", "out/2026-11"]).exits(0);
+    assert!(Manifest::read(&out(&desk)).unwrap().unwrap().complete);
+}
+
+#[test]
+fn the_api_key_may_be_named_by_a_campaign_file_and_is_never_in_the_ledger() {
+    let desk = killed();
+    let collect = |arguments: &[&str], key: Option<&str>| {
+        let mut command = rescreen(desk.path(), &[&["collect", "out/2026-11"], arguments].concat());
+        match key {
+            Some(key) => command.env("RESCREEN_API_KEY", key),
+            None => command.env_remove("RESCREEN_API_KEY"),
+        };
+        Said::of(&mut command)
+    };
+    collect(&[], None).exits(2).says("RESCREEN_API_KEY is not set");
+    let key_file = desk.path().join("key");
+    fs::write(&key_file, crate::support::API_KEY).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600)).unwrap();
+    desk.write("keys.toml", "[service]\napi_key = { file = \"key\" }\n");
+    collect(&["-c", "keys.toml"], None).exits(8);
+    is_collected(&desk);
+    let ledger = fs::read(out(&desk).join("ledger.sqlite")).unwrap();
+    let key = crate::support::API_KEY.as_bytes();
+    assert!(!ledger.windows(key.len()).any(|part| part == key));
+}
+
+#[test]
+fn an_api_key_under_which_nothing_was_sent_is_not_shown_to_the_service() {
+    let desk = killed();
+    let before = desk.service.simulator.stats();
+    let mut command = rescreen(desk.path(), &["collect", "out/2026-11"]);
+    let said = Said::of(command.env("RESCREEN_API_KEY", "sk-quite-another-key-0")).exits(8);
+    assert_eq!(said.next_command(), "rescreen resolve out/2026-11 --list --include-in-doubt");
+    said.says("sent under another API key");
+    assert_eq!(desk.service.simulator.stats().by_route, before.by_route, "not a single message");
+    desk.say(&["collect", "out/2026-11"]).exits(8);
+    is_collected(&desk);
+}
+
+#[test]
+fn a_lost_api_key_leaves_the_decision_to_a_person() {
+    let desk = killed();
+    let waiting = in_doubt(&desk);
+    desk.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests wait");
+    let said = desk.say(&["resolve", "out/2026-11", "--list", "--include-in-doubt"]).exits(8);
+    assert_eq!(said.stdout.lines().count() as u64, waiting, "{}", said.stdout);
+    let reason = ["--reason", "the key was revoked"];
+    let decide = [&["resolve", "out/2026-11", "--write-off"], &reason[..]].concat();
+    let first = said.stdout.split_whitespace().nth(1).unwrap();
+    let named = [&decide[..], &["--request", first]].concat();
+    desk.say(&named).exits(2).says("decide about it with --include-in-doubt");
+    desk.say(&[&decide[..], &["--include-in-doubt"]].concat()).exits(0).says(&format!("{waiting} requests decided"));
+    assert_eq!(in_doubt(&desk), 0);
+    let status = status(&desk);
+    assert_eq!((status["requests"]["failed"].as_u64(), status["credits_held"].as_u64()), (Some(waiting), Some(0)));
+    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let sql = "SELECT count(*) FROM decision WHERE decision = 'write_off' AND reason = 'the key was revoked'";
+    assert_eq!(ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs(), waiting);
+}
+
+#[test]
+fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amounts() {
+    let desk = Desk::new(4);
+    desk.run(&[]).exits(0);
+    let correct = |more: &[&str]| desk.say(&[&["resolve", "out/2026-11"], more].concat());
+    correct(&["--charge", "5", "--reason", "invoice 17"]).exits(2);
+    correct(&["--charge", "5", "--request", "2"]).exits(2);
+    correct(&["--charge", "5", "--request", "99", "--reason", "invoice 17"]).exits(2).says("there is no request 99");
+    correct(&["--charge", "5", "--request", "2", "--reason", "invoice 17"])
+        .exits(0)
+        .says("booked with 5 credits now, 1 before");
+    assert_eq!(status(&desk)["credits_charged"], 8);
+    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let sql = "SELECT request, reason, charged_before, charged_after, length(decided_by) > 0 AND decided_at > 0
+               FROM decision WHERE decision = 'charge'";
+    let found = ledger.query_row(sql, [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get(4)?))
+    });
+    assert_eq!(found.unwrap(), (2, "invoice 17".to_owned(), 1, 5, true));
+    drop(ledger);
+    desk.run(&[]).exits(0);
+    let totals = &Manifest::read(&out(&desk)).unwrap().unwrap().totals;
+    assert_eq!(totals.iter().map(|totals| totals.credits).sum::<u64>(), 8);
+}
+
+#[test]
+fn a_charge_that_a_person_corrects_to_nothing_may_be_asked_for_again() {
+    let desk = killed();
+    let waiting = in_doubt(&desk);
+    let decide = |words: &[&str]| desk.say(&[&["resolve", "out/2026-11"], words].concat());
+    decide(&["--write-off", "--include-in-doubt", "--reason", "the key was revoked"]).exits(0);
+    let failed = || status(&desk)["requests"]["failed"].as_u64().unwrap();
+    assert_eq!(failed(), waiting);
+    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let first: i64 = ledger.query_row("SELECT min(id) FROM request WHERE state = 11", [], |row| row.get(0)).unwrap();
+    drop(ledger);
+    decide(&["--charge", "0", "--request", &first.to_string(), "--reason", "not on the invoice"]).exits(0);
+    desk.run(&["--retry"]);
+    assert_eq!(failed(), waiting - 1, "it was asked for again, and the others were not");
+}

@@ -1,0 +1,44 @@
+//! The promise: a service that misbehaves, in ways that our own simulator does not know, takes no credit twice, takes no more
+//! than the limit unnoticed, and never stops a campaign for good. The servers here are written by hand over TCP. They share no
+//! code with the simulator, keep a charge book of their own, and talk to the real binary; its ledger is read in plain SQL.
+//! `make hostile` runs them all.
+
+mod answers;
+mod book;
+mod campaign;
+mod charges;
+mod clock;
+mod clocks;
+mod credits;
+mod files;
+mod inputs;
+mod later_runs;
+mod ledger;
+mod neighbours;
+mod oddities;
+mod prices;
+mod progress;
+mod proofs;
+mod receipts;
+mod refusals;
+mod reply;
+mod script;
+mod server;
+mod wire;
+mod words;
+
+use campaign::Campaign;
+use reply::Reply;
+use script::{Asked, Hostile, Stated};
+use serde_json::json;
+use server::Service;
+
+/// Tries cases beside each other, because most of their time is waiting.
+fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            let test = &test;
+            scope.spawn(move || test(case));
+        }
+    });
+}

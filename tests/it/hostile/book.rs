@@ -1,0 +1,59 @@
+//! The charge book of a hand-made service: what it was asked, and what it took for it. It is the witness of every test.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+
+/// One message that asked for a check.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub at: Instant,
+    pub row: u32,
+    pub key: String,
+    /// What was taken for it; nothing for a key that was charged before.
+    pub credits: f64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Book {
+    pub balance: f64,
+    pub entries: Vec<Entry>,
+    /// Keys as the service remembers them, with what each was charged.
+    pub by_key: BTreeMap<String, f64>,
+    /// How often each key was sent.
+    pub asked: BTreeMap<String, u32>,
+    pub balance_readings: u32,
+}
+
+impl Book {
+    pub fn new(balance: f64) -> Book {
+        Book { balance, entries: Vec::new(), by_key: BTreeMap::new(), asked: BTreeMap::new(), balance_readings: 0 }
+    }
+
+    /// How many charges there were.
+    pub fn charges(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.credits > 0.0).count()
+    }
+
+    pub fn credits(&self) -> f64 {
+        self.entries.iter().map(|entry| entry.credits).sum()
+    }
+
+    pub fn messages_of(&self, row: u32) -> Vec<&Entry> {
+        self.entries.iter().filter(|entry| entry.row == row).collect()
+    }
+
+    pub fn keys_of(&self, row: u32) -> usize {
+        self.messages_of(row).iter().map(|entry| &entry.key).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Rows that were charged more than once.
+    pub fn charged_twice(&self) -> Vec<u32> {
+        let mut charges: BTreeMap<u32, usize> = BTreeMap::new();
+        for entry in self.entries.iter().filter(|entry| entry.credits > 0.0) {
+            *charges.entry(entry.row).or_default() += 1;
+        }
+        charges.into_iter().filter(|(_, count)| *count > 1).map(|(row, _)| row).collect()
+    }
+}

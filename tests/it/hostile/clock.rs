@@ -1,0 +1,60 @@
+//! The clock of the program's machine, moved from outside: a library built from its C source, where there is a compiler.
+
+use super::Campaign;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+use tempfile::TempDir;
+
+/// C compilers, the first that is installed.
+const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
+
+/// The library that moves the clock; `None` where it cannot be built, and then it says so. In CI that is a failure.
+pub fn library() -> Option<PathBuf> {
+    static BUILT: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
+    match BUILT.get_or_init(built) {
+        Ok((_, path)) => Some(path.clone()),
+        Err(reason) => {
+            assert!(std::env::var_os("CI").is_none(), "the clock is not moved here: {reason}");
+            println!("SKIPPED: the clock is not moved here: {reason}");
+            None
+        }
+    }
+}
+
+fn built() -> Result<(TempDir, PathBuf), String> {
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        return Err("the library is written for Linux with glibc".to_owned());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("shifted_clock.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/hostile/shifted_clock.c");
+    let compile = |compiler: &&str| {
+        let mut compiler = Command::new(compiler);
+        compiler.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]);
+        compiler.output().ok()
+    };
+    let output = COMPILERS.iter().find_map(compile).ok_or_else(|| format!("none of {COMPILERS:?} is installed"))?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok((folder, library))
+}
+
+/// A run, or another command of the program, on a machine whose clock is ahead by this many seconds.
+pub fn ahead(mut command: Command, library: &Path, seconds: i64) -> Command {
+    command.env("LD_PRELOAD", library).env("SHIFTED_CLOCK_S", seconds.to_string());
+    command
+}
+
+/// A run on a machine that sleeps in a call of this kind (`commit` or `connect`) and number, and leaves the mark when it does.
+pub fn asleep(campaign: &Campaign, library: &Path, seconds: i64, mark: &Path, kind: &str, number: u32) -> Command {
+    let mut command = campaign.command("");
+    command
+        .env("LD_PRELOAD", library)
+        .env("SHIFTED_SLEEP_S", seconds.to_string())
+        .env("SHIFTED_SLEEP_IN", kind)
+        .env("SHIFTED_SLEEP_AT", number.to_string())
+        .env("SHIFTED_SLEPT", mark);
+    command
+}

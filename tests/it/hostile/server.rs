@@ -1,0 +1,241 @@
+//! A hand-made service under way: a socket, a charge book and a clock of its own. Without a script it behaves well: a charge
+//! for a new key, a replay for a known one.
+
+use super::{
+    book::{Book, Entry},
+    reply::{Body, Cost, Reply},
+    script::{Asked, Hostile, number},
+    wire,
+};
+use crate::support::{API_KEY, program::wait_until};
+use serde_json::{Map, Value, json};
+use std::{
+    io::BufReader,
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+impl Hostile {
+    pub fn start(self) -> Service {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let desk = Arc::new(Desk {
+            book: Mutex::new(Book::new(self.balance)),
+            offset_s: AtomicI64::new(self.offset_s),
+            held: Mutex::new(self.is_held),
+            released: Condvar::new(),
+            over: AtomicBool::new(false),
+            healed: AtomicBool::new(false),
+            has_slept: AtomicBool::new(false),
+            hostile: self,
+        });
+        let accepting = Arc::clone(&desk);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if accepting.over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let (desk, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
+                thread::spawn(move || drop(desk.converse(stream)));
+            }
+        });
+        Service { url, desk }
+    }
+}
+
+struct Desk {
+    hostile: Hostile,
+    book: Mutex<Book>,
+    offset_s: AtomicI64,
+    held: Mutex<bool>,
+    released: Condvar,
+    over: AtomicBool,
+    healed: AtomicBool,
+    has_slept: AtomicBool,
+}
+
+impl Desk {
+    fn converse(&self, stream: TcpStream) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut writer = stream.try_clone()?;
+        let mut reader = BufReader::new(stream);
+        while let Some(message) = wire::read(&mut reader)? {
+            let (reply, body) = self.reply_to(&message);
+            let mut headers = reply.headers.clone();
+            let now = SystemTime::now();
+            let offset = self.offset_s.load(Ordering::Relaxed);
+            let ahead = Duration::from_secs(offset.unsigned_abs());
+            let now = if offset < 0 { now - ahead } else { now + ahead };
+            let date = self.hostile.date.clone().unwrap_or_else(|| httpdate::fmt_http_date(now));
+            if !date.is_empty() {
+                headers.push(("date".to_owned(), date));
+            }
+            thread::sleep(reply.delay);
+            if !wire::write(&mut writer, reply.status, &headers, &body, reply.travel)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn reply_to(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
+        self.sleep();
+        let key = message.headers.get("x-api-key").map(String::as_str);
+        if key != Some(API_KEY) {
+            return bare(Reply::status(401));
+        }
+        match (message.method.as_str(), message.path.as_str()) {
+            ("GET", "/my_credits") => self.credits_left(),
+            ("POST", _) => self.check(message),
+            _ => bare(Reply::status(404)),
+        }
+    }
+
+    fn sleep(&self) {
+        let Some((file, seconds)) = &self.hostile.sleeps else { return };
+        if file.exists() && !self.has_slept.swap(true, Ordering::SeqCst) {
+            self.pass(*seconds);
+        }
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.offset_s.fetch_add(seconds, Ordering::Relaxed);
+        self.book.lock().unwrap().by_key.clear();
+    }
+
+    fn credits_left(&self) -> (Reply, Vec<u8>) {
+        let mut book = self.book.lock().unwrap();
+        book.balance_readings += 1;
+        match &self.hostile.balance_script {
+            Some(script) => bare(script(book.balance_readings - 1, book.balance)),
+            None => bare(Reply::error(200, json!({ "available_credits": number(book.balance) }))),
+        }
+    }
+
+    /// Charges and logs under one lock, as a service does that does not charge twice by itself.
+    fn check(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
+        let mut held = self.held.lock().unwrap();
+        let mut book = self.book.lock().unwrap();
+        let asked = asked(message, &mut book, self.healed.load(Ordering::SeqCst));
+        let scripted = self.hostile.scripts.iter().find_map(|script| script(&asked));
+        let reply = scripted.unwrap_or_else(Reply::clear);
+        let credits = match reply.cost {
+            _ if asked.is_charged => 0.0,
+            Cost::Nothing => 0.0,
+            Cost::Price => (self.hostile.price)(book.charges()),
+            Cost::Credits(credits) => credits,
+        };
+        if reply.cost != Cost::Nothing {
+            book.by_key.entry(asked.key.clone()).or_insert(credits);
+        }
+        book.balance -= credits;
+        if let Some((_, taken)) =
+            self.hostile.spent_by_another.filter(|(after, _)| credits > 0.0 && book.charges() + 1 == *after)
+        {
+            book.balance -= taken;
+        }
+        let used = book.by_key.get(&asked.key).copied().unwrap_or_default();
+        let left = book.balance;
+        book.entries.push(Entry { at: Instant::now(), row: asked.row, key: asked.key.clone(), credits });
+        drop(book);
+        while *held {
+            held = self.released.wait(held).unwrap();
+        }
+        let body = match &reply.body {
+            Body::Bytes(bytes) => bytes.to_vec(),
+            Body::Answer(answer) => self.answer(answer, &asked, used, left),
+        };
+        (reply, body)
+    }
+
+    /// An answer with what every answer has, unless the script gave it.
+    fn answer(&self, answer: &Value, asked: &Asked, used: f64, left: f64) -> Vec<u8> {
+        let mut fields = Map::new();
+        let echo = json!({ "name": asked.body["name"], "country": asked.body["country"] });
+        fields.insert("requestId".to_owned(), json!(format!("r-{}", asked.row)));
+        fields.insert("mode".to_owned(), json!("production"));
+        fields.insert("input".to_owned(), echo);
+        (self.hostile.statement)(&mut fields, used, left);
+        fields.extend(answer.as_object().cloned().unwrap_or_default());
+        fields.retain(|_, value| *value != json!("[absent]"));
+        Value::Object(fields).to_string().into_bytes()
+    }
+}
+
+fn bare(reply: Reply) -> (Reply, Vec<u8>) {
+    let body = match &reply.body {
+        Body::Bytes(bytes) => bytes.to_vec(),
+        Body::Answer(answer) => answer.to_string().into_bytes(),
+    };
+    (reply, body)
+}
+
+fn asked(message: &wire::Message, book: &mut Book, is_healed: bool) -> Asked {
+    let body: Value = serde_json::from_slice(&message.body).expect("the program sends JSON");
+    let key = message.headers.get("idempotency-key").cloned().expect("production carries a key");
+    let sent = book.asked.entry(key.clone()).or_default();
+    *sent += 1;
+    let nth = *sent;
+    Asked {
+        row: row_of(&body.to_string()),
+        nth,
+        before: book.entries.len(),
+        is_healed,
+        is_charged: book.by_key.contains_key(&key),
+        key,
+        body,
+    }
+}
+
+/// The row whose name is in the text: `R00003`.
+pub fn row_of(text: &str) -> u32 {
+    let numbers = text.match_indices('R').filter_map(|(at, _)| text.get(at + 1..at + 6)?.parse().ok());
+    numbers.into_iter().next().unwrap_or_default()
+}
+
+/// A service under way, for as long as this is held.
+pub struct Service {
+    pub url: String,
+    desk: Arc<Desk>,
+}
+
+impl Service {
+    /// The book as it is now.
+    pub fn book(&self) -> Book {
+        self.desk.book.lock().unwrap().clone()
+    }
+
+    /// Lets go of the checks that are held, and holds none from now on.
+    pub fn release(&self) {
+        *self.desk.held.lock().unwrap() = false;
+        self.desk.released.notify_all();
+    }
+
+    #[track_caller]
+    pub fn wait_for_messages(&self, count: usize) {
+        wait_until(&format!("{count} messages"), || self.book().entries.len() >= count);
+    }
+
+    /// This many seconds pass at the service, and it forgets every key.
+    pub fn pass(&self, seconds: i64) {
+        self.desk.pass(seconds);
+    }
+
+    /// From now on the rows that misbehaved until then are answered.
+    pub fn heal(&self) {
+        self.desk.healed.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.desk.over.store(true, Ordering::Relaxed);
+        self.release();
+        drop(TcpStream::connect(self.url.trim_start_matches("http://")));
+    }
+}

@@ -1,0 +1,83 @@
+//! The ledger as plain SQL over a copy of its files: not by the program's reader, and without touching what the next run
+//! finds. A copy of the database with its log is what a backup would take.
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// What the ledger says of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub state: i64,
+    pub charged: u64,
+    pub held: u64,
+    pub attempts: u64,
+}
+
+/// State codes as the schema has them.
+pub const ARMED: i64 = 1;
+pub const ANSWERED: i64 = 10;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// By idempotency key.
+    pub requests: BTreeMap<String, Request>,
+    /// The sums that the program keeps beside them.
+    pub sums: Value,
+    pub attempts: u64,
+    pub rows: u64,
+    pub splits: u64,
+}
+
+impl Ledger {
+    /// Reads a copy; `None` where there is no ledger, or its first commit never came.
+    pub fn read(path: &Path) -> Option<Ledger> {
+        let folder = tempfile::tempdir().expect("there is room for a copy");
+        let copy = folder.path().join("ledger.sqlite");
+        fs::copy(path, &copy).ok()?;
+        let log = path.with_file_name("ledger.sqlite-wal");
+        if log.exists() {
+            fs::copy(&log, folder.path().join("ledger.sqlite-wal")).expect("the log is copied");
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(&copy, flags).expect("a copy can be opened");
+        let sums: String = conn.query_row("SELECT sums FROM campaign", [], |row| row.get(0)).ok()?;
+        let number = |sql| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a number").unsigned_abs();
+        Some(Ledger {
+            requests: requests(&conn),
+            sums: serde_json::from_str(&sums).expect("the sums are JSON"),
+            attempts: number("SELECT count(*) FROM attempt"),
+            rows: number("SELECT coalesce(sum(rows), 0) FROM split"),
+            splits: number("SELECT count(*) FROM split"),
+        })
+    }
+
+    pub fn in_state(&self, state: i64) -> usize {
+        self.requests.values().filter(|request| request.state == state).count()
+    }
+
+    pub fn charged(&self) -> u64 {
+        self.requests.values().map(|request| request.charged).sum()
+    }
+
+    pub fn held(&self) -> u64 {
+        self.requests.values().map(|request| request.held).sum()
+    }
+
+    /// A number of the program's sums.
+    pub fn sum(&self, pointer: &str) -> u64 {
+        self.sums.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+    }
+}
+
+fn requests(conn: &Connection) -> BTreeMap<String, Request> {
+    let sql = "SELECT lower(hex(coalesce(key, content))), state, charged, held, attempts FROM request";
+    let mut select = conn.prepare(sql).expect("the ledger has requests");
+    let rows = select.query_map([], |row| {
+        let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+        let request = Request { state: row.get(1)?, charged: number(2)?, held: number(3)?, attempts: number(4)? };
+        Ok((row.get(0)?, request))
+    });
+    rows.and_then(Iterator::collect).expect("the ledger's requests can be read")
+}

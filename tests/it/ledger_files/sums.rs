@@ -1,0 +1,65 @@
+//! Sums that do not match the rows are counted again.
+
+use super::{charges, killed, out, slow};
+use crate::cli::Desk;
+use rusqlite::Connection;
+
+/// Changes the stored sums by another hand.
+fn damage(desk: &Desk, change: impl Fn(&mut serde_json::Value)) {
+    let ledger = Connection::open(out(desk).join("ledger.sqlite")).unwrap();
+    let text: String = ledger.query_row("SELECT sums FROM campaign", [], |row| row.get(0)).unwrap();
+    let mut sums = serde_json::from_str(&text).unwrap();
+    change(&mut sums);
+    ledger.execute("UPDATE campaign SET sums = ?1", [sums.to_string()]).unwrap();
+}
+
+fn sums(desk: &Desk) -> serde_json::Value {
+    let ledger = Connection::open(out(desk).join("ledger.sqlite")).unwrap();
+    let text: String = ledger.query_row("SELECT sums FROM campaign", [], |row| row.get(0)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What can be counted of the sums.
+fn counted(mut sums: serde_json::Value) -> serde_json::Value {
+    for name in ["paused_until_us", "server_offset_us", "completed_at_us", "simulated"] {
+        sums[name].take();
+    }
+    sums["account"]["reading"].take();
+    sums["account"]["stated"].take();
+    sums["account"]["armed"].take();
+    if let Some(requests) = sums["requests"].as_object_mut() {
+        requests.retain(|_, count| *count != 0);
+    }
+    sums
+}
+
+#[test]
+fn damaged_sums_of_a_closed_ledger_are_counted_again() {
+    let damages: [fn(&mut serde_json::Value); 4] = [
+        |sums| *sums = "no sums".into(),
+        |sums| sums["requests"]["planned"] = 3.into(),
+        |sums| sums["account"]["held"] = 9.into(),
+        |sums| sums["rows"] = serde_json::Value::Null,
+    ];
+    for (at, change) in damages.into_iter().enumerate() {
+        let desk = Desk::new(8);
+        desk.run(&[]).exits(0);
+        let before = counted(sums(&desk));
+        damage(&desk, change);
+        desk.run(&[]).exits(0).says("counted again from the rows");
+        assert_eq!(counted(sums(&desk)), before, "damage {at}");
+        assert_eq!(charges(&desk), 8);
+    }
+}
+
+#[test]
+fn after_a_kill_every_charge_is_counted_and_the_campaign_finishes() {
+    let desk = slow(60);
+    killed(&desk);
+    let before = counted(sums(&desk))["account"]["charged"].as_u64().unwrap();
+    assert!(before >= 4, "{before}");
+    damage(&desk, |sums| sums["account"]["charged"] = 1.into());
+    desk.run(&[]).exits(0).says("counted again from the rows");
+    assert_eq!(sums(&desk)["account"]["charged"], 60);
+    assert_eq!(charges(&desk), 60);
+}

@@ -1,0 +1,134 @@
+//! One account on one machine: the service in a process of its own, and campaigns that send to it, each in its own process.
+
+use crate::support::{
+    program::{Said, UnderWay, rescreen},
+    simulator_process::SimulatorProcess,
+    world::book,
+};
+use rusqlite::Connection;
+use std::{cell::Cell, fs, path::PathBuf};
+use tempfile::TempDir;
+
+pub struct Account {
+    folder: TempDir,
+    simulator: SimulatorProcess,
+    per_minute: u32,
+    per_minute_max: u32,
+    /// People in the books so far: no two campaigns ask for the same person.
+    people: Cell<usize>,
+}
+
+/// What the service and the ledgers say about the account in the end.
+pub struct Judged {
+    /// Messages between the first and the last, of what the sustained rate allows in that time.
+    pub used: f64,
+    pub refused: u64,
+    pub most_in_a_minute: u64,
+}
+
+impl Account {
+    /// The same two limits on both sides. The service states its charges: where it does not, two campaigns at once take each
+    /// other's spending for a price that rose.
+    pub fn new(per_minute: u32, per_minute_max: u32) -> Account {
+        let limits = [format!("--per-minute={per_minute}"), format!("--per-minute-max={per_minute_max}")];
+        let simulator = SimulatorProcess::start(&[&limits[0], &limits[1], "--charge-stated=used"]);
+        let folder = tempfile::tempdir().unwrap();
+        Account { folder, simulator, per_minute, per_minute_max, people: Cell::new(0) }
+    }
+
+    /// A campaign of so many rows, with a ledger of its own.
+    pub fn campaign(&self, name: &str, rows: usize) {
+        let (per_minute, per_minute_max, url) = (self.per_minute, self.per_minute_max, self.simulator.url());
+        let people = self.people.get();
+        self.people.set(people + rows);
+        fs::write(self.folder.path().join(format!("{name}.csv")), book(people + 1, people + rows)).unwrap();
+        let text = format!(
+            r#"campaign = "{name}"
+mode = "production"
+[service]
+url = "{url}"
+per_minute = {per_minute}
+per_minute_max = {per_minute_max}
+[input]
+paths = ["{name}.csv"]
+id = "no"
+[budget]
+max_credits = 1_000_000
+prices = {{ aml-screening = 1 }}
+[[check]]
+use = "aml-screening"
+fields.name = "name"
+fields.entity = {{ value = 0 }}
+fields.country = {{ value = "za" }}
+"#
+        );
+        fs::write(self.folder.path().join(format!("{name}.toml")), text).unwrap();
+    }
+
+    fn command(&self, name: &str) -> std::process::Command {
+        rescreen(self.folder.path(), &["run", "-c", &format!("{name}.toml"), "--yes"])
+    }
+
+    pub fn start(&self, name: &str) -> UnderWay {
+        UnderWay::start(&mut self.command(name))
+    }
+
+    pub fn run(&self, name: &str) {
+        Said::of(&mut self.command(name)).exits(0);
+    }
+
+    pub fn ledger(&self, name: &str) -> PathBuf {
+        self.folder.path().join("out").join(name).join("ledger.sqlite")
+    }
+
+    /// When each attempt of a campaign was armed, in microseconds.
+    fn armed(&self, name: &str) -> Vec<i64> {
+        let ledger = Connection::open(self.ledger(name)).unwrap();
+        let mut select = ledger.prepare("SELECT armed_at FROM attempt").unwrap();
+        let found = select.query_map([], |row| row.get(0)).unwrap();
+        found.map(Result::unwrap).collect()
+    }
+
+    /// Prints what these campaigns came to, and asserts what always holds.
+    #[track_caller]
+    pub fn judge(&self, story: &str, names: &[&str]) -> Judged {
+        let mut armed: Vec<i64> = names.iter().flat_map(|name| self.armed(name)).collect();
+        armed.sort_unstable();
+        let minutes = (armed[armed.len() - 1] - armed[0]) as f64 / 60e6;
+        let stats = self.simulator.stats();
+        // Each campaign begins with a balance query; that of the first comes before the first attempt.
+        let messages = armed.len() + names.len() - 1;
+        let judged = Judged {
+            used: (messages - 1) as f64 / minutes / f64::from(self.per_minute),
+            refused: stats.by_status.get(&429).copied().unwrap_or(0),
+            most_in_a_minute: stats.max_in_any_minute,
+        };
+        println!(
+            "{:>6}/{:<6} {story}: used {:.4}, {} refused, at most {} in a minute, {} messages in {:.1} s",
+            self.per_minute,
+            self.per_minute_max,
+            judged.used,
+            judged.refused,
+            judged.most_in_a_minute,
+            stats.requests,
+            minutes * 60.0,
+        );
+        assert_eq!(stats.double_charges, 0);
+        judged
+    }
+}
+
+impl Judged {
+    #[track_caller]
+    pub fn is_within(&self, per_minute_max: u64) -> &Judged {
+        assert_eq!(self.refused, 0, "refused");
+        assert!(self.most_in_a_minute <= per_minute_max, "{} in a minute", self.most_in_a_minute);
+        self
+    }
+
+    #[track_caller]
+    pub fn is_used(&self) -> &Judged {
+        assert!(self.used >= 0.99, "{}", self.used);
+        self
+    }
+}

@@ -1,0 +1,99 @@
+//! The rate in real time, from processes of their own, for more than a minute of steady use.
+
+use super::account::{Account, Judged};
+use crate::support::program::wait_until;
+use rusqlite::Connection;
+use std::{
+    thread::{self, sleep},
+    time::Duration,
+};
+
+/// One campaign, for so many seconds at the steady rate.
+fn steady(per_minute: u32, per_minute_max: u32, seconds: u32) -> Judged {
+    let account = Account::new(per_minute, per_minute_max);
+    account.campaign("steady", (per_minute * seconds / 60) as usize + 1);
+    account.run("steady");
+    account.judge("one campaign", &["steady"])
+}
+
+fn steady_is_used(per_minute: u32, per_minute_max: u32, seconds: u32) {
+    steady(per_minute, per_minute_max, seconds).is_within(u64::from(per_minute_max)).is_used();
+}
+
+fn two_at_once(per_minute: u32, per_minute_max: u32) -> Judged {
+    let account = Account::new(per_minute, per_minute_max);
+    let rows = per_minute as usize * 33 / 60;
+    for name in ["one", "other"] {
+        account.campaign(name, rows);
+    }
+    let under_way = ["one", "other"].map(|name| account.start(name));
+    for run in under_way {
+        run.wait().exits(0);
+    }
+    let judged = account.judge("two campaigns at once", &["one", "other"]);
+    judged.is_within(u64::from(per_minute_max));
+    judged
+}
+
+fn four_one_after_another() {
+    let account = Account::new(60, 120);
+    account.campaign("first", 1);
+    account.run("first");
+    // Long enough for a full bucket.
+    sleep(Duration::from_secs(62));
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        account.campaign(name, 50);
+        account.run(name);
+    }
+    let judged = account.judge("four campaigns of 50 rows one after another, from idle", &names);
+    assert!(judged.is_within(120).used > 1.2, "the burst is used: {}", judged.used);
+}
+
+/// Another process writes to the ledger for six seconds, so a commit takes that long.
+fn a_slow_commit() {
+    let account = Account::new(600, 600);
+    account.campaign("slow", 700);
+    let run = account.start("slow");
+    wait_until("the ledger is there", || account.ledger("slow").exists());
+    sleep(Duration::from_secs(20));
+    let other = Connection::open(account.ledger("slow")).unwrap();
+    other.busy_timeout(Duration::from_secs(5)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    sleep(Duration::from_secs(6));
+    other.execute_batch("ROLLBACK").unwrap();
+    run.wait().exits(0);
+    account.judge("a commit of six seconds", &["slow"]).is_within(600);
+}
+
+/// Little work each, so they run side by side.
+#[test]
+#[ignore = "minutes of real time; make rate"]
+fn moderate_rates_are_used_and_never_exceeded() {
+    thread::scope(|scope| {
+        scope.spawn(|| steady_is_used(60, 60, 66));
+        scope.spawn(|| steady_is_used(60, 120, 66));
+        scope.spawn(|| steady_is_used(600, 600, 66));
+        scope.spawn(|| steady_is_used(600, 720, 66));
+        // Balance queries, which do not show in the ledgers, are a few in a hundred of these messages.
+        scope.spawn(|| two_at_once(60, 60));
+        scope.spawn(|| {
+            two_at_once(600, 600).is_used();
+        });
+        scope.spawn(four_one_after_another);
+        scope.spawn(a_slow_commit);
+    });
+}
+
+#[test]
+#[ignore = "a minute of real time; make rate"]
+fn six_thousand_a_minute_are_used_and_never_exceeded() {
+    steady_is_used(6_000, 6_000, 64);
+}
+
+#[test]
+#[ignore = "a minute of real time; make rate"]
+fn thirty_thousand_a_minute_are_used_and_never_exceeded() {
+    // More than a minute, so that a minute with too many messages can be seen.
+    steady_is_used(30_000, 30_000, 64);
+}

@@ -1,0 +1,26 @@
+//! What a person does to the files of a campaign between two lives, and how it is undone.
+
+use super::life::Edit;
+use rescreen::ledger::Reading;
+use std::{fs, path::Path};
+
+/// Edits the files in `folder`, where a life has read them before; gives how it is undone.
+pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
+    let reading = Reading::find(&folder.join("out/ledger.sqlite")).ok().flatten()?;
+    // Before the first row was taken nothing is fixed.
+    let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
+    if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
+        return Some(Box::new(|| {}));
+    }
+    let read = source.ends.last()?.end_offset as usize;
+    let path = folder.join(&source.name);
+    let bytes = fs::read(&path).expect("a book that was read");
+    let mut edited = bytes.clone();
+    match edit {
+        Edit::InputChanged => edited[read / 2] ^= 1,
+        Edit::InputCut => edited.truncate(read / 2),
+        Edit::None | Edit::Format | Edit::Mode | Edit::Checks => return None,
+    }
+    fs::write(&path, edited).expect("the folder takes a book");
+    Some(Box::new(move || fs::write(&path, bytes).expect("the folder takes a book")))
+}

@@ -1,0 +1,91 @@
+//! After the last life the service is well, and the campaign must finish: run after run makes progress, and a person decides
+//! what only a person can.
+
+use super::{
+    life::{API_KEYS, Life},
+    oddities::{Oddity, is_played},
+    progress::left_alone,
+    script::PLENTY,
+    stage::Stage,
+};
+use rescreen::{
+    ledger::{Decision, Seat},
+    pipeline::{self, Resolution},
+};
+use std::time::Duration;
+
+/// Lives after the service is well, at most, and the hours between them: at first runs follow soon, then beyond the life of
+/// any key.
+const LAST_RESTS: [u64; 20] = [1, 1, 1, 1, 1, 1, 13, 13, 13, 13, 13, 13, 13, 1, 1, 1, 13, 13, 1, 1];
+/// The longest pause that a run keeps: a service may ask for years.
+const PAUSE_MAX: Duration = Duration::from_secs(24 * 3_600 + 60);
+/// Runs with a service that is well, after which nothing may be left that none of them sent.
+const RUNS_TO_SEND_ALL: usize = 6;
+
+impl Stage {
+    /// From here on the service is well, but for the rows that it treats badly for ever. Whether the campaign is finished.
+    pub async fn heal(&mut self, lives: &[Life]) -> bool {
+        let rows = self.script.oddities.rows.as_deref().unwrap_or("");
+        self.simulator.set_faults(rows.parse().expect("the script names faults that are"));
+        self.simulator.set_balance(2 * PLENTY);
+        if is_played(Oddity::Progress) {
+            // The longest pause that the service asks for is over.
+            tokio::time::sleep(PAUSE_MAX).await;
+        }
+        let prices = lives.last().map_or([1, 1], |life| life.prices);
+        let keys: Vec<&str> =
+            API_KEYS.into_iter().filter(|key| lives.iter().any(|life| life.api_key == *key)).collect();
+        let mut before = self.audit.standing();
+        let healed_at = self.wire.log().len();
+        let mut sent_before = healed_at;
+        let mut runs = 0;
+        for (at, hours) in LAST_RESTS.into_iter().enumerate() {
+            let sent = self.wire.log().len();
+            let rest = Duration::from_secs(hours * 3_600);
+            let life = Life { guards_off: true, ..Life::quiet(keys[at % keys.len()], prices, rest) };
+            if self.one(&life).await {
+                return true;
+            }
+            // A run that only waits for the end of a pause is none of those that are to send everything.
+            runs += usize::from(self.wire.log().len() > sent);
+            if (at + 1).is_multiple_of(keys.len()) && is_played(Oddity::Progress) {
+                let (after, log) = (self.audit.standing(), self.wire.log());
+                // A run that ends with a decision for a person, or as the service asks, stops before its time; but the next
+                // ones go on from there.
+                let all = runs >= RUNS_TO_SEND_ALL;
+                let round = if all { healed_at } else { sent_before };
+                let excused = self.named && !all;
+                if let Some(fault) = left_alone(&before, &after, &log[round..]).filter(|_| !excused) {
+                    self.audit.fault(format!("after {} last runs: {fault}", at + 1));
+                }
+                (before, sent_before) = (after, log.len());
+            }
+            self.decide().await;
+        }
+        false
+    }
+
+    /// A person decides about what is quarantined.
+    async fn decide(&mut self) {
+        let out = self.folder.path().join("out");
+        let waiting = pipeline::quarantined(&out).map_or(0, |waiting| waiting.len());
+        if waiting == 0 {
+            return;
+        }
+        let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
+        let (clock, seat) = (self.hands.ours(), Seat::Inline);
+        let resolution = Resolution {
+            decision,
+            reason: "the desk was asked",
+            decided_by: "somebody",
+            include_in_doubt: false,
+            secret: None,
+            clock,
+            seat,
+        };
+        match pipeline::decide(&out, &[], &resolution).await {
+            Ok(_) => self.log.push(format!("{waiting} quarantined: {decision:?}")),
+            Err(error) => self.audit.fault(format!("the decision was refused: {error}")),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What must hold of money when prices rise, charges are stated in odd ways or not at all, and somebody else spends: I2, and
+//! that what is stated is booked. The ledger is read as plain SQL, the messages are what the wire saw.
+
+use super::{life::Life, script::Script, wire::Message};
+use rescreen::model::IdempotencyKey;
+use rusqlite::Connection;
+use std::collections::{HashMap, HashSet};
+
+/// What the ledger has of a request under its present key.
+#[derive(Debug, Clone, Copy)]
+struct Booked {
+    charged: u64,
+    held: u64,
+}
+
+fn booked(ledger: &Connection) -> HashMap<String, Booked> {
+    let sql = "SELECT coalesce(key, content), charged, held FROM request";
+    let Ok(mut select) = ledger.prepare(sql) else { return HashMap::new() };
+    let rows = select.query_map([], |row| {
+        let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+        Ok((row.get::<_, [u8; 16]>(0)?, Booked { charged: number(1)?, held: number(2)? }))
+    });
+    let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
+    rows.expect("the ledger's requests").map(|row| row.expect("a row")).map(|(bytes, one)| (key(bytes), one)).collect()
+}
+
+/// A charge that a reply states is booked: it is charged or held at once, and charged in the end. A life that died may not
+/// have noted what it heard last; it is heard again, unless a decision comes first.
+pub fn unbooked(
+    wire: &[Message],
+    script: &Script,
+    ledger: &Connection,
+    died: &[bool],
+    (decided, at_the_end): (bool, bool),
+) -> Vec<String> {
+    let booked = booked(ledger);
+    let mut faults = Vec::new();
+    let mut told = HashSet::new();
+    for one in wire.iter().filter(|one| one.submit && script.production) {
+        let Some(stated) = one.said.charge.filter(|charge| *charge > 0) else { continue };
+        let others = one.said.request_id.as_ref().is_some_and(|id| *id != one.key);
+        let unnoted = died[one.life] && stated > script.lives.get(one.life).map_or(0, |life| life.lowest_table());
+        if others || unnoted {
+            continue;
+        }
+        match booked.get(&one.key) {
+            Some(booked) if booked.charged >= stated => {}
+            Some(booked) if !at_the_end && booked.charged + booked.held >= stated => {}
+            None if decided => {}
+            found => {
+                if told.insert(&one.key) {
+                    faults.push(format!("I2: a stated charge is booked: {stated}, and {found:?} for {one}"));
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// An answer that calls itself a failure, and has nothing that a rule recognises, is asked for again before it is final.
+pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
+    let sql =
+        "SELECT coalesce(key, content) FROM request WHERE state = 10 AND attempts = 1 AND verdict = 'unrecognised'
+               AND charged <= price";
+    let mut select = ledger.prepare(sql).expect("a query");
+    let rows = select.query_map([], |row| row.get::<_, [u8; 16]>(0));
+    let keys = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+    let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
+    let keys: HashSet<String> = keys.into_iter().map(key).collect();
+    let failed = wire.iter().filter(|one| one.said.failed && keys.contains(&one.key));
+    failed.map(|one| format!("I18: an answer that calls itself a failure is final at once: {one}")).collect()
+}
+
+/// What an absurd statement says is never booked.
+pub fn absurd(ledger: &Connection) -> Option<String> {
+    let sql = "SELECT max(charged) FROM request";
+    let most: i64 = ledger.query_row(sql, [], |row| row.get(0)).unwrap_or(0);
+    (most > 1_000).then(|| format!("an absurd charge is booked: {most}"))
+}
+
+/// Once a reply states a balance below what is to be kept, nothing new is sent until another reading says otherwise.
+pub fn below_the_floor(wire: &[Message], script: &Script) -> Vec<String> {
+    let keep = script.oddities.keep_balance;
+    if keep == 0 || !script.production {
+        return Vec::new();
+    }
+    let mut faults = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
+    for (at, one) in wire.iter().enumerate().filter(|(_, one)| one.submit) {
+        let new = seen.insert(&one.key);
+        // The last reading that was in when this left.
+        let before = wire[..at].iter().filter(|other| other.life == one.life && other.said.balance.is_some());
+        let heard = before.filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)));
+        let last = heard.filter(|(at_us, _)| at_us + 2 < one.at_us).max_by_key(|(at_us, _)| *at_us);
+        if let Some((_, reading)) = last.filter(|(_, reading)| new && reading.said.balance < Some(keep)) {
+            faults.push(format!("I2: {keep} credits are to be kept, and after {reading} leaves {one}"));
+        }
+    }
+    faults
+}
+
+/// A price that a reply stated is held by the runs after it, as long as the table stays as it is: a life in which the service
+/// asks no more than that spends no more than its limit, or than was spent before it. `spent` is before and after it.
+pub fn stated_price_forgotten(
+    wire: &[Message],
+    script: &Script,
+    number: usize,
+    life: &Life,
+    died: &[bool],
+    (before, after): (u64, u64),
+) -> Option<String> {
+    if !script.production || script.checks > 1 || number >= script.lives.len() {
+        return None;
+    }
+    let asked = Script::prices_in(life, 0).max()?;
+    let same_table =
+        |from: usize| script.lives[from..=number].iter().all(|life| life.table[0] == script.lives[number].table[0]);
+    let stated =
+        |one: &&Message| one.life < number && !died[one.life] && one.said.charge >= Some(asked) && same_table(one.life);
+    let known = asked <= life.table[0] || wire.iter().any(|one| stated(&one));
+    let limit = life.max_credits.max(before);
+    (known && after > limit)
+        .then(|| format!("I2: a price that was stated before is held: {after} of {limit}, at {asked}"))
+}
+
+impl Life {
+    fn lowest_table(&self) -> u64 {
+        self.table[0].min(self.table[1])
+    }
+}

@@ -1,0 +1,366 @@
+//! The ways in which a service misbehaves that are not drawn message by message: what it states, which rows it treats badly,
+//! how its prices and the balance move. Each is drawn from dice of its own, so that switching one off leaves the rest of a
+//! script as it was. `RESCREEN_SIM_WORLD` names the ones to play (`all`, `none`, or names with commas between them).
+
+use super::{
+    dice::Dice,
+    life::{Crash, Hand, Life, Move},
+    script::{PLENTY, Script},
+};
+use rescreen::simulator::{ChargeStated, CreditsFormat};
+use std::{sync::OnceLock, time::Duration};
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oddity {
+    /// Credits are stated in one place of several, or nowhere.
+    Stated,
+    /// A place that only a configured pointer finds.
+    Configured,
+    /// Amounts are floats, texts or fractions.
+    Formats,
+    /// Now and then a stated charge is negative, absurd or text.
+    OddCharges,
+    /// Refusals that charge.
+    ChargedRefusals,
+    /// Prices change in mid-run.
+    Prices,
+    /// Somebody else spends from the account in mid-run.
+    Spender,
+    /// Rows that are treated badly for ever.
+    Rows,
+    /// Answers to other requests.
+    Crossed,
+    /// 404, 405 and 3xx for single messages.
+    Misrouted,
+    /// `Date` is minutes off for good.
+    Date,
+    /// A name comes twice in an answer.
+    DuplicateNames,
+    /// The echoed mode or input is another one.
+    Echoes,
+    /// The guards are at their defaults.
+    Guards,
+    /// Some hundred rows.
+    LargeBooks,
+    /// The machine sleeps, or its clock is set, between a commit and what follows it.
+    AtCommit,
+    /// A push-back comes while this machine's clock is days ahead.
+    PausedAhead,
+    /// Each run makes progress.
+    Progress,
+    /// A stop that names a decision is remembered by the next run.
+    Remembered,
+}
+
+/// Which of them are played unless `RESCREEN_SIM_WORLD` says otherwise.
+const PLAYED: [(&str, Oddity, bool); 19] = [
+    ("stated", Oddity::Stated, true),
+    ("configured", Oddity::Configured, true),
+    ("formats", Oddity::Formats, true),
+    ("odd_charges", Oddity::OddCharges, true),
+    ("charged_refusals", Oddity::ChargedRefusals, true),
+    ("prices", Oddity::Prices, true),
+    ("spender", Oddity::Spender, true),
+    ("rows", Oddity::Rows, true),
+    ("crossed", Oddity::Crossed, true),
+    ("misrouted", Oddity::Misrouted, true),
+    ("date", Oddity::Date, true),
+    ("duplicate_names", Oddity::DuplicateNames, true),
+    ("echoes", Oddity::Echoes, true),
+    ("guards", Oddity::Guards, true),
+    ("large_books", Oddity::LargeBooks, true),
+    ("at_commit", Oddity::AtCommit, true),
+    ("paused_ahead", Oddity::PausedAhead, true),
+    ("progress", Oddity::Progress, true),
+    ("remembered", Oddity::Remembered, true),
+];
+
+/// Whether it is played.
+pub fn is_played(oddity: Oddity) -> bool {
+    static WANTED: OnceLock<Option<Vec<String>>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let text = std::env::var("RESCREEN_SIM_WORLD").ok().filter(|text| !text.is_empty())?;
+        let names: Vec<String> = text.split(',').map(str::to_owned).collect();
+        for name in names.iter().filter(|name| !["all", "none"].contains(&name.as_str())) {
+            let known: Vec<&str> = PLAYED.iter().map(|(name, ..)| *name).collect();
+            assert!(known.contains(&name.as_str()), "RESCREEN_SIM_WORLD: `{name}` is none of {known:?}");
+        }
+        Some(names)
+    });
+    let (name, _, on) = PLAYED.iter().find(|(_, one, _)| *one == oddity).expect("every oddity is in the table");
+    match wanted {
+        None => *on,
+        Some(names) => names.iter().any(|wanted| wanted == "all" || wanted == name),
+    }
+}
+
+/// Dice of an oddity and a seed, where it is played and falls so often in a hundred.
+fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Dice> {
+    let mut dice = Dice::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
+    (dice.falls(percent) && is_played(oddity)).then_some(dice)
+}
+
+/// What of them holds for a whole campaign.
+#[derive(Debug, Clone)]
+pub struct Oddities {
+    pub stated: ChargeStated,
+    pub format: CreditsFormat,
+    pub date_ahead_s: i64,
+    pub default_guards: bool,
+    /// Credits that are to stay in the account.
+    pub keep_balance: u64,
+    /// The fault that picks rows for ever.
+    pub rows: Option<String>,
+    /// Somebody else spends in mid-run.
+    pub spender: bool,
+}
+
+impl Oddities {
+    /// A service without any: `field` states the balance alone, as in the field, else the charge.
+    pub fn none(field: bool) -> Oddities {
+        Oddities {
+            stated: if field { ChargeStated::Remaining } else { ChargeStated::Used },
+            format: CreditsFormat::Integer,
+            date_ahead_s: 0,
+            default_guards: false,
+            keep_balance: 0,
+            rows: None,
+            spender: false,
+        }
+    }
+
+    /// Those of a seed.
+    pub fn of(seed: u64, field: bool) -> Oddities {
+        use ChargeStated::{Elsewhere, Meta, Nothing, Remaining, Used};
+        let mut oddities = Oddities::none(field);
+        if let Some(mut dice) = drawn(seed, Oddity::Stated, 100) {
+            oddities.stated = dice.pick(&[Used, Remaining, Remaining, Meta, Nothing]);
+        }
+        if drawn(seed, Oddity::Configured, 10).is_some() {
+            oddities.stated = Elsewhere;
+        }
+        if let Some(mut dice) = drawn(seed, Oddity::Formats, 30) {
+            oddities.format = dice.pick(&[CreditsFormat::Float, CreditsFormat::Text, CreditsFormat::Fraction]);
+        }
+        if let Some(mut dice) = drawn(seed, Oddity::Date, 10) {
+            oddities.date_ahead_s = dice.pick(&[-900, -600, -200, 200, 600, 900]);
+        }
+        oddities.default_guards = drawn(seed, Oddity::Guards, 30).is_some();
+        oddities.rows = drawn(seed, Oddity::Rows, 30).map(|mut dice| rows(&mut dice));
+        if let Some(mut dice) = drawn(seed, Oddity::Spender, 12) {
+            oddities.spender = true;
+            oddities.keep_balance = dice.pick(&[0, PLENTY - 120, PLENTY - 60]);
+        }
+        oddities
+    }
+
+    /// What a campaign file says of them under `[service]`.
+    pub fn of_service(&self) -> &'static str {
+        match self.stated {
+            ChargeStated::Elsewhere => "charge_pointer = \"/billing/charged\"\nremaining_pointer = \"/billing/left\"\n",
+            _ => "",
+        }
+    }
+}
+
+fn rows(dice: &mut Dice) -> String {
+    const MANNERS: [&str; 17] = [
+        "301",
+        "303",
+        "307",
+        "401",
+        "402",
+        "403",
+        "404",
+        "405",
+        "409",
+        "500",
+        "empty",
+        "bad_utf8",
+        "surrogate",
+        "nan",
+        "job",
+        "pending",
+        "unsuccessful",
+    ];
+    let share = dice.pick(&["0.02", "0.05", "0.1"]);
+    format!("row:{share}:{}", dice.pick(&MANNERS))
+}
+
+/// Rows in the book of a seed, where it has more than others: in a small book a price that rises unseen costs little.
+pub fn large_book(seed: u64) -> Option<u64> {
+    let rises = drawn(seed, Oddity::Prices, PRICES_PERCENT).is_some();
+    // Where no reply shows it, a hundred answers may pass before it is seen.
+    if rises && Oddities::of(seed, false).stated == ChargeStated::Nothing {
+        return drawn(seed, Oddity::LargeBooks, 60).map(|mut dice| dice.from(600, 800));
+    }
+    let percent = if rises { 30 } else { 1 };
+    drawn(seed, Oddity::LargeBooks, percent).map(|mut dice| dice.from(200, 320))
+}
+
+/// Seeds in a hundred in which a price changes in mid-run.
+const PRICES_PERCENT: u64 = 15;
+
+/// What befalls the lives of a script.
+pub fn befall(script: &mut Script) {
+    let seed = script.seed;
+    let chance = |dice: &mut Dice| dice.pick(&["0.05", "0.1", "0.3"]);
+    for oddity in [
+        Oddity::OddCharges,
+        Oddity::ChargedRefusals,
+        Oddity::Crossed,
+        Oddity::Misrouted,
+        Oddity::DuplicateNames,
+        Oddity::Echoes,
+    ] {
+        let percent = if matches!(oddity, Oddity::ChargedRefusals | Oddity::Misrouted) { 20 } else { 12 };
+        let Some(mut dice) = drawn(seed, oddity, percent) else { continue };
+        // An envelope that echoes nothing gives no way to see whose answer it is.
+        let echoes = !script.data_meta;
+        for life in &mut script.lives {
+            let chance = chance(&mut dice);
+            let fault = match oddity {
+                Oddity::OddCharges => format!("odd_charge:{chance}:{}", dice.from(0, 5)),
+                Oddity::ChargedRefusals => {
+                    format!("charged_error:{chance}:{}", dice.pick(&[400, 402, 403, 404, 409, 422, 429, 500]))
+                }
+                Oddity::Crossed => format!("crossed:{chance}"),
+                Oddity::Misrouted => match dice.from(0, 2) {
+                    0 => format!("error404:{chance}"),
+                    1 => format!("error405:{chance}"),
+                    _ => format!("redirect:{chance}:{}", dice.pick(&[301, 303, 307])),
+                },
+                Oddity::DuplicateNames => format!("duplicate_names:{chance}"),
+                Oddity::Echoes if dice.falls(20) => format!("other_mode:{chance}"),
+                Oddity::Echoes if echoes => format!("other_input:{chance}"),
+                _ => continue,
+            };
+            life.faults = [life.faults.as_str(), &fault].join(",");
+        }
+    }
+    prices(script);
+    spender(script);
+    at_commit(script);
+    paused_ahead(script);
+    if let Some(rows) = &script.oddities.rows {
+        for life in &mut script.lives {
+            life.faults = [rows, life.faults.as_str()].join(",");
+        }
+        // Sent again under a new key, such a row is in doubt for another life of a key.
+        script.written_off = true;
+    }
+}
+
+/// A life in which little else happens: what is looked for is not hidden by a crash or an outage.
+fn calm(life: &mut Life, faults: &str) {
+    let (max_credits, table) = (life.max_credits, life.table);
+    let quiet = Life::quiet(life.api_key, life.prices, life.rest);
+    *life = Life { faults: faults.to_owned(), max_credits, table, ..quiet };
+}
+
+/// A price that rises in mid-run, and stays.
+fn prices(script: &mut Script) {
+    let Some(mut dice) = drawn(script.seed, Oddity::Prices, PRICES_PERCENT) else { return };
+    let first = script.oddities.stated == ChargeStated::Nothing && dice.falls(70);
+    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && dice.falls(60);
+    let life = if first || tight { 0 } else { dice.from(0, script.lives.len() as u64 - 1) as usize };
+    let check = dice.from(0, script.checks as u64 - 1) as usize;
+    let nth = dice.from(2, 30);
+    let price = script.lives[life].prices[check] + dice.pick(&[1, 2, 6, 12]);
+    calm(&mut script.lives[life], dice.pick(&["", "", "drop_after:0.05"]));
+    script.lives[life].moves.push((nth, Move::Price(check, price)));
+    for later in &mut script.lives[life + 1..] {
+        later.prices[check] = later.prices[check].max(price);
+        if dice.falls(40) && !tight {
+            later.table[check] = later.table[check].max(price);
+        }
+    }
+    if first {
+        script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
+    }
+    if tight {
+        tighten(script, nth, price, &mut dice);
+    }
+}
+
+/// The limit is reached about when the price rises, and grows a little from life to life: what is held for a request then
+/// decides whether the limit is kept.
+fn tighten(script: &mut Script, nth: u64, price: u64, dice: &mut Dice) {
+    let table = script.lives[0].table;
+    let mut limit = nth * table[0] + dice.from(1, 2 * price);
+    for (at, life) in script.lives.iter_mut().enumerate() {
+        (life.max_credits, life.table) = (limit, table);
+        if at > 0 {
+            calm(life, "");
+        }
+        limit += dice.from(1, price);
+    }
+}
+
+/// Somebody else spends, some credits at a time.
+fn spender(script: &mut Script) {
+    if !script.oddities.spender {
+        return;
+    }
+    let mut dice = Dice::new(script.seed.rotate_left(37) ^ 0x59e0d);
+    let calm = script.lives.iter().all(|life| life.moves.is_empty());
+    if script.oddities.keep_balance > 0 && calm && dice.falls(60) {
+        return spends_twice(script, &mut dice);
+    }
+    for life in &mut script.lives {
+        for _ in 0..dice.from(1, 3) {
+            life.moves.push((dice.from(2, 30), Move::Spend(dice.pick(&[1, 5, 40]))));
+        }
+    }
+}
+
+/// Somebody else spends a little, so that the account is looked at, and soon after that so much that less is left than is to
+/// be kept: only a reply tells that in time.
+fn spends_twice(script: &mut Script, dice: &mut Dice) {
+    (script.per_minute, script.per_minute_max) = (600, 600);
+    script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
+    let life = &mut script.lives[0];
+    calm(life, "");
+    let nth = dice.from(2, 6);
+    life.moves = vec![(nth, Move::Spend(10)), (nth + dice.from(4, 8), Move::Spend(200))];
+    script.balance = PLENTY;
+    if !matches!(script.oddities.stated, ChargeStated::Elsewhere) {
+        script.oddities.stated = ChargeStated::Remaining;
+    }
+}
+
+/// The machine sleeps longer than a key lives, or its clock is set, just after a commit that arms a request in doubt: between
+/// that and the write nothing but the program's own look at the clock keeps it back.
+fn at_commit(script: &mut Script) {
+    let Some(mut dice) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
+    let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
+    let life = &mut script.lives[life];
+    let hand = match dice.falls(75) {
+        true => Hand::Sleep(75 * 3_600),
+        false => Hand::Set(dice.pick(&[-86_400, -4_000, 4_000, 86_400])),
+    };
+    let moves = std::mem::take(&mut life.moves);
+    calm(life, "drop_after:0.2");
+    (life.moves, life.at_commit) = (moves, Some((dice.from(1, 4), hand)));
+}
+
+/// The service asks for a pause while this machine's clock is days ahead, the life ends, and the clock is set right.
+fn paused_ahead(script: &mut Script) {
+    let Some(mut dice) = drawn(script.seed, Oddity::PausedAhead, 5) else { return };
+    let life = script.lives.len() - 1;
+    let life = &mut script.lives[life];
+    life.clock_apart = dice.pick(&[3 * 86_400, 365 * 86_400]);
+    life.faults = format!("rate429:0.5:{}", dice.pick(&[5, 40]));
+    life.crash = Crash::AfterReply(dice.from(2, 12));
+    life.interrupts.clear();
+    life.at_most = None;
+    life.rest = Duration::from_secs(60);
+}
+
+#[test]
+fn every_oddity_is_in_the_table_at_its_place() {
+    for (at, (name, oddity, _)) in PLAYED.iter().enumerate() {
+        assert_eq!(*oddity as usize, at, "{name} is at its place");
+    }
+}
