@@ -175,6 +175,13 @@ pub struct Stats {
     pub balance: u64,
 }
 
+impl Stats {
+    /// Messages to checks, refused ones and those under way included.
+    pub fn checks(&self) -> u64 {
+        self.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+    }
+}
+
 /// The service. Clones share one state.
 #[derive(Clone)]
 pub struct Simulator(Arc<Shared>);

@@ -26,7 +26,8 @@ fn out(desk: &Desk) -> PathBuf {
 fn killed() -> Desk {
     let desk = Desk::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
     let run = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    wait_until("charges", || desk.service.simulator.stats().charges >= 6);
+    // Of four in flight, the tenth at the service comes after at least six answers, and is under way for 900 ms.
+    wait_until("the tenth request", || desk.service.simulator.stats().checks() >= 10);
     run.signal("KILL");
     assert_eq!(run.wait().code, -9);
     desk

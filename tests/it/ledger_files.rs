@@ -13,12 +13,14 @@ use crate::{
         service::lifted,
     },
 };
-use rescreen::simulator::Settings;
+use rescreen::simulator::{ChargeStated, Settings};
 use std::{path::PathBuf, time::Duration};
 
-/// Replies come slowly, so that a run is under way for some seconds.
+/// Replies come slowly, so that a run is under way for some seconds. They state their charge, so that no run waits for a
+/// balance to show it.
 fn slow(rows: usize) -> Desk {
-    Desk::with(rows, Settings { latency: Duration::from_millis(40), ..lifted() })
+    let charge_stated = Some(ChargeStated::Used);
+    Desk::with(rows, Settings { latency: Duration::from_millis(40), charge_stated, ..lifted() })
 }
 
 fn charges(desk: &Desk) -> u64 {

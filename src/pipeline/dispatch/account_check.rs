@@ -86,11 +86,7 @@ impl Dispatch {
     fn leave_out(&mut self, check: &str, stop: Stop) {
         self.feeder.leave_out(check);
         self.left_out.push(stop);
-        let stays = |one: &Try| one.sold != check;
-        self.ready.retain(stays);
-        self.again.retain(stays);
-        self.sent_before.retain(stays);
-        self.waiting.retain(|_, one| one.sold != check);
+        self.queue.retain(|one| one.sold != check);
         self.aside.retain(|(one, _)| one.sold != check);
         self.purse.leave_out(check);
     }

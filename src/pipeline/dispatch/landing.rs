@@ -85,7 +85,7 @@ impl Dispatch {
             Next::Answered(one) => self.answered(&one, attempted),
             Next::Failed(one) => self.failed(&one, attempted),
             // What stays pending takes no place from what waits for an answer.
-            Next::Again(one, _) if attempted.is_pending() && self.waiting.len() >= PENDING_MAX => {
+            Next::Again(one, _) if attempted.is_pending() && self.queue.put_off_count() >= PENDING_MAX => {
                 self.left_for_later(&one);
             }
             Next::Again(one, delay) => self.put_off(one, delay),
@@ -149,10 +149,9 @@ impl Dispatch {
         if self.feeder.leaves_out(&one.sold) {
             return;
         }
-        let one = Try { is_repeat: true, ..one };
         let now = Instant::now();
         let due = self.crew.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
-        self.waiting.insert((due, one.request), one);
+        self.queue.put_off(due, one);
     }
 
     async fn attempts_over(&mut self, one: &Try, attempted: &Attempted) -> Result<(), Error> {

@@ -6,6 +6,7 @@ mod landing;
 mod proof;
 mod proving;
 mod purse;
+mod queue;
 mod weigh;
 
 use super::{
@@ -19,18 +20,12 @@ use super::{
 use crate::{
     error::Error,
     ledger::Sums,
-    model::{
-        Credits, Permit, RequestId, Stop,
-        planted::{Bug, planted},
-    },
+    model::{Credits, Permit, Stop},
 };
 use proof::Proofs;
 use purse::Purse;
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use queue::Queue;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -38,7 +33,7 @@ use tokio::{
 };
 
 /// Requests put off at once, at most: in an outage nothing new is begun beyond this.
-const WAITING_MAX: usize = 1_000;
+const PUT_OFF_MAX: usize = 1_000;
 
 /// Requests taken out of the ledger at once, at least: a reader beside a writer begins with an empty cache each time.
 const READY_MIN: usize = 512;
@@ -128,17 +123,7 @@ pub struct Dispatch {
     around: Surroundings,
     watch: Watch,
     flights: JoinSet<Result<(Try, Landed), Error>>,
-    /// New requests.
-    ready: VecDeque<Try>,
-    /// Requests that this run sent before and that are due again, the longest due first.
-    again: VecDeque<Try>,
-    /// Requests that an earlier run sent.
-    sent_before: VecDeque<Try>,
-    /// Repeats under way.
-    repeating: usize,
-    /// The last request that left was new.
-    was_new: bool,
-    waiting: BTreeMap<(Instant, RequestId), Try>,
+    queue: Queue,
     /// Refused twice, of a check that was not answered yet: they wait until nothing else is left.
     aside: Vec<(Try, Stop)>,
     /// Why nothing more is sent of a check, for each that the service refuses.
@@ -162,17 +147,12 @@ impl Dispatch {
         Dispatch {
             purse: Purse::default(),
             proofs: Proofs::new(crew.campaign.mode),
+            queue: Queue::new(crew.campaign.service.in_flight),
             crew,
             feeder,
             around,
             watch: Watch::default(),
             flights: JoinSet::new(),
-            ready: VecDeque::new(),
-            again: VecDeque::new(),
-            sent_before: VecDeque::new(),
-            repeating: 0,
-            was_new: false,
-            waiting: BTreeMap::new(),
             aside: Vec::new(),
             left_out: Vec::new(),
             stops: Vec::new(),
@@ -196,7 +176,7 @@ impl Dispatch {
             {
                 return Err(error);
             }
-            self.wake();
+            self.queue.wake(Instant::now());
             self.go_on_with_trials();
             self.refill()?;
             if self.flights.is_empty() && !self.stops.is_empty() {
@@ -216,13 +196,13 @@ impl Dispatch {
                 biased;
                 Some(landed) = self.flights.join_next(), if !self.flights.is_empty() => {
                     let (one, landed) = landed.map_err(|error| Error::Internal(error.to_string()))??;
-                    self.repeating -= usize::from(one.is_repeat);
+                    self.queue.landed(&one);
                     self.landed(one, landed).await?;
                     self.keep_stop().await?;
                 }
                 Some(signal) = self.around.signals.recv() => self.signalled(signal),
                 permit = self.crew.throttle.admit(), if unpublished.is_none() && self.may_send() => self.launch(permit),
-                () = until(self.waiting.keys().next().map(|(due, _)| *due)) => {}
+                () = until(self.queue.next_due()) => {}
                 () = until(self.around.deadline), if self.stops.is_empty() => self.stops.push(Stop::TimeIsUp),
                 Ok(()) = self.around.intake.changed() => {}
                 _ = self.tick.tick() => {
@@ -254,22 +234,8 @@ impl Dispatch {
         })
     }
 
-    /// New requests and repeats take turns; repeats are under way in half of the places at most while new ones wait.
-    fn next_is_repeat(&self) -> bool {
-        let half = (self.crew.campaign.service.in_flight / 2).max(1);
-        match (self.ready.is_empty(), self.again.is_empty() && self.sent_before.is_empty()) {
-            (_, true) => false,
-            (true, false) => true,
-            (false, false) => planted(Bug::RepeatsFirst) || self.was_new && self.repeating < half,
-        }
-    }
-
-    fn next(&self) -> Option<&Try> {
-        if self.next_is_repeat() { self.again.front().or(self.sent_before.front()) } else { self.ready.front() }
-    }
-
     fn may_send(&self) -> bool {
-        let Some(next) = self.next() else { return false };
+        let Some(next) = self.queue.next() else { return false };
         let all = self.crew.campaign.service.in_flight;
         let room = if self.proofs.wants_alone(next) { self.purse.room(1) } else { self.purse.room(all) };
         self.stops.is_empty() && !self.needs_reading() && self.flights.len() < room
@@ -277,8 +243,7 @@ impl Dispatch {
 
     fn is_done(&self) -> bool {
         let dry = self.feeder.is_dry() || self.purse.is_spent();
-        let none_ready = self.next().is_none();
-        self.flights.is_empty() && none_ready && self.waiting.is_empty() && dry
+        self.flights.is_empty() && self.queue.is_empty() && dry
     }
 
     /// Takes the next requests out of the ledger, and looks at what intake has found.
@@ -300,37 +265,22 @@ impl Dispatch {
             self.stops.extend(guards::expected_rows(sums.rows, self.crew.campaign.expect_rows));
         }
         let wanted = self.crew.campaign.service.in_flight;
-        if self.stops.is_empty() && self.ready.len() < wanted && self.waiting.len() < WAITING_MAX {
-            self.feeder.fill(&mut self.ready, &mut self.sent_before, wanted.max(READY_MIN), intake, &self.crew.sold)?;
+        if self.stops.is_empty() && self.queue.new.len() < wanted && self.queue.put_off_count() < PUT_OFF_MAX {
+            let Queue { new, sent_before, .. } = &mut self.queue;
+            self.feeder.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.crew.sold)?;
         }
         Ok(())
     }
 
-    /// Puts what is due again behind what has been due for longer.
-    fn wake(&mut self) {
-        let later = self.waiting.split_off(&(Instant::now() + Duration::from_nanos(1), RequestId(0)));
-        let due = std::mem::replace(&mut self.waiting, later);
-        self.again.extend(due.into_values());
-    }
-
     /// Puts a request at the head of those of its kind.
     fn put_first(&mut self, one: Try) {
-        match one.is_repeat {
-            _ if self.feeder.leaves_out(&one.sold) => {}
-            true => self.again.push_front(one),
-            false => self.ready.push_front(one),
+        if !self.feeder.leaves_out(&one.sold) {
+            self.queue.put_first(one);
         }
     }
 
     fn launch(&mut self, permit: Permit) {
-        let is_repeat = self.next_is_repeat();
-        let next = match is_repeat {
-            true => self.again.pop_front().or_else(|| self.sent_before.pop_front()),
-            false => self.ready.pop_front(),
-        };
-        if let Some(one) = next {
-            self.was_new = !is_repeat;
-            self.repeating += usize::from(one.is_repeat);
+        if let Some(one) = self.queue.take() {
             let reading = self.crew.ledger.sums().account.reading;
             self.proofs.launched(&one, reading.map(|reading| reading.balance));
             let (crew, shown) = (Arc::clone(&self.crew), self.proofs.shown(&one.sold));
@@ -345,7 +295,7 @@ impl Dispatch {
         if heed(&mut self.stops, signal) {
             self.flights.abort_all();
             self.flights = JoinSet::new();
-            self.repeating = 0;
+            self.queue.all_landed();
             self.cut_short = true;
         }
     }

@@ -79,18 +79,18 @@ impl Purse {
 impl Dispatch {
     /// Nothing is sent before the account was read.
     pub(super) fn needs_reading(&self) -> bool {
-        let before_next = self.next().is_some_and(|next| self.proofs.needs_reading_before(next));
+        let before_next = self.queue.next().is_some_and(|next| self.proofs.needs_reading_before(next));
         let first = self.proofs.is_watched() && !self.health.was_read();
         first || before_next || self.health.needs_reading() || self.proofs.needs_reading()
     }
 
     /// Sends the next of the requests that wait for a trial, where it is over or will never be.
     pub(super) fn go_on_with_trials(&mut self) {
-        let idle = self.flights.is_empty() && self.waiting.is_empty() && self.next().is_none();
+        let idle = self.flights.is_empty() && self.queue.is_empty();
         if (self.purse.key_on_trial.is_none() || idle)
             && let Some(next) = self.purse.next_trial()
         {
-            self.again.push_back(next);
+            self.queue.put_last(next);
         }
     }
 
@@ -108,7 +108,7 @@ impl Dispatch {
             return self.prove().await;
         }
         let short = matches!(refused, Some((Refusal::Balance { .. } | Refusal::Unread, _)));
-        let wanted = self.next().is_some() && self.needs_reading() || self.health.needs_reading();
+        let wanted = self.queue.next().is_some() && self.needs_reading() || self.health.needs_reading();
         if !(short || wanted) {
             return Ok(refused.is_some());
         }
@@ -163,11 +163,7 @@ impl Dispatch {
         self.purse.spent = Some(refusal);
         self.purse.alone = false;
         self.purse.behind_trial.clear();
-        self.ready.clear();
-        let stays = |one: &Try| one.in_doubt && one.request != refused;
-        self.again.retain(stays);
-        self.sent_before.retain(stays);
-        self.waiting.retain(|_, one| one.in_doubt);
+        self.queue.retain(|one| one.in_doubt && one.request != refused);
     }
 
     /// The budget refused a request that was about to leave.

@@ -109,8 +109,7 @@ impl Desk<'_> {
     }
 
     pub fn sent(&self) -> u64 {
-        let stats = self.service.simulator.stats();
-        stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+        self.service.simulator.stats().checks()
     }
 
     /// Nothing was sent whose arming is not in the ledger, and nothing was armed after the log of the ledger could not be

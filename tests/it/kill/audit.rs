@@ -32,7 +32,7 @@ pub fn audit_published(world: &World) -> Vec<String> {
     if charged + held > world.max_credits {
         faults.push(format!("{charged} charged and {held} held are above the limit of {}", world.max_credits));
     }
-    let sent: u64 = stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum();
+    let sent: u64 = stats.checks();
     if sent > ledger.attempts {
         faults.push(format!("{sent} messages arrived, the ledger has {} attempts", ledger.attempts));
     }

@@ -79,7 +79,7 @@ fn from_its_beginning_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
 
 /// A finished campaign whose ledger was lost, with what else is named.
 fn without_ledger(rows: usize, also: &[&str]) -> Desk {
-    let mut desk = Desk::new(rows);
+    let mut desk = slow(rows);
     desk.loses_a_ledger = true;
     desk.run(&[]).exits(0);
     for name in [&["ledger.sqlite"], also].concat() {

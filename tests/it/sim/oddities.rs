@@ -51,10 +51,12 @@ pub enum Oddity {
     Progress,
     /// A stop that names a decision is remembered by the next run.
     Remembered,
+    /// For the whole of a life every check fails while the account can be read.
+    Outage,
 }
 
 /// Which of them are played unless `RESCREEN_SIM_WORLD` says otherwise.
-const PLAYED: [(&str, Oddity, bool); 19] = [
+const PLAYED: [(&str, Oddity, bool); 20] = [
     ("stated", Oddity::Stated, true),
     ("configured", Oddity::Configured, true),
     ("formats", Oddity::Formats, true),
@@ -74,6 +76,7 @@ const PLAYED: [(&str, Oddity, bool); 19] = [
     ("paused_ahead", Oddity::PausedAhead, true),
     ("progress", Oddity::Progress, true),
     ("remembered", Oddity::Remembered, true),
+    ("outage", Oddity::Outage, true),
 ];
 
 /// Whether it is played.
@@ -243,6 +246,7 @@ pub fn befall(script: &mut Script) {
     spender(script);
     at_commit(script);
     paused_ahead(script);
+    outage(script);
     if let Some(rows) = &script.oddities.rows {
         for life in &mut script.lives {
             life.faults = [rows, life.faults.as_str()].join(",");
@@ -356,6 +360,18 @@ fn paused_ahead(script: &mut Script) {
     life.interrupts.clear();
     life.at_most = None;
     life.rest = Duration::from_secs(60);
+}
+
+/// Each check fails for as long as a life lasts, and the account can be read: a book with fewer requests than end a run for
+/// an outage is tried to the end, however often its requests are repeated.
+fn outage(script: &mut Script) {
+    let Some(mut dice) = drawn(script.seed, Oddity::Outage, 4) else { return };
+    let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
+    script.lives[life..].iter_mut().for_each(|later| later.max_credits = PLENTY);
+    let life = &mut script.lives[life];
+    let moves = std::mem::take(&mut life.moves);
+    calm(life, dice.pick(&["row:1:500", "drop_after:1"]));
+    life.moves = moves;
 }
 
 #[test]

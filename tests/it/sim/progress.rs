@@ -63,34 +63,41 @@ pub fn asks_a_person(stop: &Stop) -> bool {
     }
 }
 
-/// A stop for so many different requests in a row met so many: one request that fails again and again is one.
-pub fn miscounted(report: &RunReport, life: &[Message]) -> Option<String> {
-    let different = |failed: fn(&Option<(u16, u64)>) -> bool| {
-        let keys: HashSet<&str> =
-            life.iter().filter(|one| one.submit && failed(&one.reply)).map(|one| one.key.as_str()).collect();
-        keys.len() as u64
+/// A stop for so many different requests in a row met so many: one request that fails again and again is one. `refused` are
+/// the messages that found no connection.
+pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: &[Message]) -> Option<String> {
+    let keys = |failed: fn(&Message) -> bool| -> HashSet<&str> {
+        life.iter().filter(|one| one.submit && failed(one)).map(|one| one.key.as_str()).collect()
     };
+    let refused = refused.iter().filter(|one| one.life == number && one.submit).map(|one| one.key.as_str());
+    let not_json = |one: &Message| matches!(one.reply, Some((200..300, _))) && !one.said.json;
     report.stops.iter().find_map(|stop| {
         let (said, found) = match stop {
-            Stop::Conflict { count } => (*count, different(|reply| matches!(reply, Some((409, _))))),
+            Stop::Conflict { count } => (*count, keys(|one| matches!(one.reply, Some((409, _)))).len()),
             Stop::Unavailable { message } => {
                 let said = message.split_once(" requests in a row had no answer")?.0.parse().ok()?;
-                // A connection that was refused left no message.
-                (said, different(|reply| matches!(reply, None | Some((500.., _)))) + REFUSED_CONNECTIONS)
+                let unanswered = keys(|one| matches!(one.reply, None | Some((500.., _))));
+                (said, refused.clone().chain(unanswered).collect::<HashSet<_>>().len())
+            }
+            // One reply on the account is enough.
+            Stop::NotTheService if !life.iter().any(|one| !one.submit && not_json(one)) => {
+                (NOT_JSON_MAX, keys(not_json).len())
             }
             _ => return None,
         };
+        let found = found as u64;
         (found < said).then(|| format!("I19: it stopped for {said} requests, and {found} failed so: {stop:?}"))
     })
 }
 
-/// In a life with refused connections nobody can say how many requests they were.
-const REFUSED_CONNECTIONS: u64 = 20;
+/// Different requests whose replies are not JSON that end a run.
+const NOT_JSON_MAX: u64 = 6;
 
 /// While new requests wait they get every second place: no long row of repeats comes before the next new one.
-pub fn held_up(wire: &[Message], earlier: usize, life: &[Message]) -> Option<String> {
+/// `refused` are the messages that found no connection: what they carry is no longer new either.
+pub fn held_up(earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
     let mut seen: HashSet<&str> =
-        wire[..earlier].iter().filter(|one| one.submit).map(|one| one.body.as_str()).collect();
+        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
     let mut repeats = 0;
     for one in life.iter().filter(|one| one.submit) {
         if !seen.insert(&one.body) {

@@ -14,6 +14,8 @@ const CHARGE_MAX: f64 = 10_000.0;
 /// What a reply says of money.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
+    /// It is a whole JSON object that looks like the service's.
+    pub json: bool,
     /// The charge, where one is stated that can be read.
     pub charge: Option<u64>,
     /// There is something in the place of the charge that is no charge.
@@ -34,6 +36,7 @@ pub fn said(body: &[u8]) -> Said {
         ["/remainingCredits", "/meta/remainingCredits", "/billing/left", "/available_credits", "/Result/credits"];
     let read = charge.and_then(amount).filter(|charge| (0.0..=CHARGE_MAX).contains(charge));
     Said {
+        json: ["success", "meta", "requestId", "results"].iter().any(|name| json.get(name).is_some()),
         charge: read.map(|charge| charge.ceil() as u64),
         odd: charge.is_some() && read.is_none(),
         balance: first(&balances).and_then(amount).map(|balance| balance.max(0.0).floor() as u64),

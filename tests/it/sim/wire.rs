@@ -83,6 +83,8 @@ struct State {
     moves: Vec<(u64, Move)>,
     dice: Dice,
     log: Vec<Message>,
+    /// Messages whose connection was refused: no service saw them.
+    refused: Vec<Message>,
 }
 
 /// The wire of one campaign.
@@ -108,6 +110,7 @@ impl Wire {
             moves: Vec::new(),
             dice: Dice::new(!seed),
             log: Vec::new(),
+            refused: Vec::new(),
         };
         Wire { simulator, onlooker, hands, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
@@ -138,6 +141,11 @@ impl Wire {
         }
     }
 
+    /// Messages whose connection was refused.
+    pub fn refused(&self) -> Vec<Message> {
+        self.state().refused.clone()
+    }
+
     pub fn log(&self) -> Vec<Message> {
         self.state().log.clone()
     }
@@ -165,6 +173,8 @@ impl Wire {
             let mut state = self.state();
             let unreachable = state.unreachable;
             if state.dice.falls(unreachable) {
+                let message = Message { life: state.life, ..message };
+                state.refused.push(message);
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));
             }
             state.since += 1;

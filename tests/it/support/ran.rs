@@ -174,7 +174,7 @@ impl Ran {
 
     /// HTTP messages to checks that the service received.
     pub fn posts(&self) -> u64 {
-        self.stats.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+        self.stats.checks()
     }
 
     pub fn replies(&self, status: u16) -> u64 {

@@ -1,0 +1,185 @@
+//! Which request leaves next: new ones, those of earlier runs, and those that are due again.
+
+use crate::{
+    model::{
+        RequestId,
+        planted::{Bug, planted},
+    },
+    pipeline::flight::Try,
+};
+use std::collections::{BTreeMap, VecDeque};
+use tokio::time::Instant;
+
+/// The requests that wait for their turn. New requests and repeats take turns, and repeats are under way in half of the
+/// places at most while new ones wait, so that no request holds up the others.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// Requests that were never sent.
+    pub(super) new: VecDeque<Try>,
+    /// Requests that an earlier run sent.
+    pub(super) sent_before: VecDeque<Try>,
+    /// Requests that this run sent before and that are due again, the longest due first.
+    due: VecDeque<Try>,
+    /// Requests that are put off until a moment.
+    put_off: BTreeMap<(Instant, RequestId), Try>,
+    /// Repeats under way.
+    repeats: usize,
+    /// Repeats under way at once while new requests wait, at most.
+    repeats_max: usize,
+    /// The last request that left was new.
+    was_new: bool,
+}
+
+impl Queue {
+    /// An empty queue for a run with so many places.
+    pub(super) fn new(in_flight: usize) -> Queue {
+        Queue { repeats_max: (in_flight / 2).max(1), ..Queue::default() }
+    }
+
+    fn next_is_repeat(&self) -> bool {
+        match (self.new.is_empty(), self.due.is_empty() && self.sent_before.is_empty()) {
+            (_, true) => false,
+            (true, false) => true,
+            (false, false) => planted(Bug::RepeatsFirst) || self.was_new && self.repeats < self.repeats_max,
+        }
+    }
+
+    /// The request that leaves next.
+    pub(super) fn next(&self) -> Option<&Try> {
+        if self.next_is_repeat() { self.due.front().or(self.sent_before.front()) } else { self.new.front() }
+    }
+
+    /// Takes the request that leaves next.
+    pub(super) fn take(&mut self) -> Option<Try> {
+        let is_repeat = self.next_is_repeat();
+        let one = match is_repeat {
+            true => self.due.pop_front().or_else(|| self.sent_before.pop_front()),
+            false => self.new.pop_front(),
+        }?;
+        self.was_new = !is_repeat;
+        self.repeats += usize::from(one.is_repeat);
+        Some(one)
+    }
+
+    /// A request that was taken is no longer under way.
+    pub(super) fn landed(&mut self, one: &Try) {
+        self.repeats -= usize::from(one.is_repeat);
+    }
+
+    /// Nothing is under way any more.
+    pub(super) fn all_landed(&mut self) {
+        self.repeats = 0;
+    }
+
+    /// Puts a request at the head of those of its kind.
+    pub(super) fn put_first(&mut self, one: Try) {
+        if one.is_repeat { self.due.push_front(one) } else { self.new.push_front(one) }
+    }
+
+    /// Puts a request behind those that are due again.
+    pub(super) fn put_last(&mut self, one: Try) {
+        self.due.push_back(one);
+    }
+
+    /// Puts a request off until a moment.
+    pub(super) fn put_off(&mut self, until: Instant, one: Try) {
+        self.put_off.insert((until, one.request), Try { is_repeat: true, ..one });
+    }
+
+    /// How many requests are put off.
+    pub(super) fn put_off_count(&self) -> usize {
+        self.put_off.len()
+    }
+
+    /// The moment at which the next of them is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.put_off.keys().next().map(|(due, _)| *due)
+    }
+
+    /// Puts what is due by now behind what has been due for longer.
+    pub(super) fn wake(&mut self, now: Instant) {
+        while let Some(first) = self.put_off.first_entry().filter(|first| first.key().0 <= now) {
+            self.due.push_back(first.remove());
+        }
+    }
+
+    /// Whether no request waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.next().is_none() && self.put_off.is_empty()
+    }
+
+    /// Keeps only these of the requests that wait.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Try) -> bool) {
+        self.new.retain(&keep);
+        self.sent_before.retain(&keep);
+        self.due.retain(&keep);
+        self.put_off.retain(|_, one| keep(one));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn new(id: i64) -> Try {
+        Try::new(RequestId(id), "a".to_owned())
+    }
+
+    fn repeat(id: i64) -> Try {
+        Try { is_repeat: true, ..new(id) }
+    }
+
+    /// What leaves, one after another, while nothing lands.
+    fn leaving(queue: &mut Queue) -> Vec<i64> {
+        std::iter::from_fn(|| queue.take()).map(|one| one.request.0).collect()
+    }
+
+    #[test]
+    fn new_requests_and_repeats_take_turns_until_half_of_the_places_are_repeats() {
+        let mut queue = Queue::new(4);
+        queue.new.extend((1..=5).map(new));
+        (11..=14).for_each(|id| queue.put_last(repeat(id)));
+        assert_eq!(leaving(&mut queue), [1, 11, 2, 12, 3, 4, 5, 13, 14]);
+    }
+
+    #[test]
+    fn a_repeat_that_landed_makes_room_for_the_next_one() {
+        let mut queue = Queue::new(1);
+        queue.new.extend((1..=3).map(new));
+        (11..=12).for_each(|id| queue.put_last(repeat(id)));
+        let first: Vec<Try> = (0..3).filter_map(|_| queue.take()).collect();
+        assert_eq!(first.iter().map(|one| one.request.0).collect::<Vec<_>>(), [1, 11, 2]);
+        assert_eq!(queue.next().unwrap().request.0, 3, "a repeat is under way in the only place for it");
+        queue.landed(&first[1]);
+        assert_eq!(leaving(&mut queue), [12, 3]);
+    }
+
+    #[test]
+    fn what_this_run_sent_goes_before_what_an_earlier_run_sent() {
+        let mut queue = Queue::new(8);
+        queue.sent_before.extend((11..=12).map(repeat));
+        queue.put_last(repeat(21));
+        queue.put_first(repeat(22));
+        assert_eq!(leaving(&mut queue), [22, 21, 11, 12]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_put_off_is_due_at_its_moment_and_behind_what_was_due_before() {
+        let (mut queue, now) = (Queue::new(8), Instant::now());
+        let second = Duration::from_secs(1);
+        queue.put_off(now + second * 2, new(2));
+        queue.put_off(now + second, new(1));
+        queue.put_off(now + second * 3, new(3));
+        assert_eq!((queue.next_due(), queue.put_off_count()), (Some(now + second), 3));
+        queue.wake(now);
+        assert!(queue.next().is_none() && !queue.is_empty());
+        queue.put_last(repeat(9));
+        queue.wake(now + second * 2);
+        assert!(queue.next().unwrap().is_repeat);
+        assert_eq!(leaving(&mut queue), [9, 1, 2]);
+        assert_eq!(queue.next_due(), Some(now + second * 3));
+        queue.retain(|one| one.request.0 != 3);
+        assert!(queue.is_empty());
+    }
+}
