@@ -51,6 +51,10 @@ pub struct Reading {
     /// What [`Account::charged`] was when the balance was asked for.
     #[serde(default)]
     pub charged_at: Credits,
+    /// How far the balance had fallen by then beyond what was booked; below zero where charges do not show in it yet. What is
+    /// in doubt explains a fall once, and not again at each reading.
+    #[serde(default)]
+    pub unbooked: i64,
     /// When, in microseconds since 1970.
     pub at_us: i64,
 }
@@ -77,7 +81,8 @@ impl Account {
 
     /// A balance, asked for when the account was this one.
     pub fn reading(&self, balance: Credits, at_us: i64) -> Reading {
-        Reading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, at_us }
+        let unbooked = self.unbooked(balance).min(signed(self.held)).max(-signed(self.charged_since_reading()));
+        Reading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, unbooked, at_us }
     }
 
     /// A balance stated by a reply that was charged so much; its request was armed when the account was this one.
@@ -95,11 +100,23 @@ impl Account {
 
     /// How far a balance is below what our own requests explain: another client spent, or a price rose.
     pub fn unexplained_fall(&self, balance: Credits) -> Credits {
-        let Some(reading) = self.reading else { return Credits::ZERO };
-        // What was charged since, and what may be. What was held then is one or the other by now.
-        let charged_since = self.charged.saturating_sub(reading.charged_at);
-        let explained = self.held + charged_since;
-        reading.balance.saturating_sub(explained).saturating_sub(balance)
+        let beyond = self.unbooked(balance).saturating_sub(signed(self.held));
+        Credits(u64::try_from(beyond).unwrap_or_default())
+    }
+
+    /// How far the balance has fallen by now beyond what was booked. Where it rose, the account was topped up meanwhile, and
+    /// what was booked since is taken to be in it.
+    fn unbooked(&self, balance: Credits) -> i64 {
+        let Some(reading) = self.reading else { return 0 };
+        let fell = match balance > reading.balance {
+            true => self.charged_since_reading(),
+            false => reading.balance.saturating_sub(balance),
+        };
+        reading.unbooked.saturating_add(signed(fell)).saturating_sub(signed(self.charged_since_reading()))
+    }
+
+    fn charged_since_reading(&self) -> Credits {
+        self.reading.map_or(Credits::ZERO, |reading| self.charged.saturating_sub(reading.charged_at))
     }
 
     /// Whether `price` may be held now; a price of zero always may.
@@ -121,6 +138,10 @@ impl Account {
     }
 }
 
+fn signed(credits: Credits) -> i64 {
+    i64::try_from(credits.0).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +152,7 @@ mod tests {
             held_at: Credits(0),
             armed_at: Credits(0),
             charged_at: Credits(0),
+            unbooked: 0,
             at_us: 0,
         };
         Account {
@@ -170,6 +192,47 @@ mod tests {
         account.charged = Credits(15);
         assert!(!account.fell_by_one(Credits(85), Credits(5)), "another request was charged 5 since");
         assert!(account.fell_by_one(Credits(84), Credits(5)));
+    }
+
+    /// The account after a reading of `balance`, and how far that is below what explains it.
+    fn read(account: &mut Account, balance: u64) -> u64 {
+        let fell = account.unexplained_fall(Credits(balance));
+        account.reading = Some(account.reading(Credits(balance), 0));
+        fell.0
+    }
+
+    #[test]
+    fn what_is_in_doubt_explains_a_fall_once() {
+        let mut account = account(0, 5, 100);
+        assert_eq!(read(&mut account, 95), 0, "all that is held may have been charged");
+        assert_eq!(read(&mut account, 93), 2, "and is charged once only");
+        assert_eq!(read(&mut account, 93), 0, "what was told is not told again");
+        (account.charged, account.held) = (Credits(5), Credits(0));
+        assert_eq!(read(&mut account, 93), 0, "it turned out to be charged");
+        account.held = Credits(4);
+        assert_eq!(read(&mut account, 90), 0);
+        account.held = Credits(0);
+        assert_eq!(read(&mut account, 90), 3, "it turned out not to be charged: somebody else spent");
+    }
+
+    #[test]
+    fn a_charge_that_shows_one_reading_late_is_explained() {
+        let mut account = account(0, 0, 100);
+        account.charged = Credits(10);
+        assert_eq!(read(&mut account, 100), 0);
+        account.charged = Credits(15);
+        assert_eq!(read(&mut account, 90), 0);
+        assert_eq!(read(&mut account, 85), 0);
+        assert_eq!(read(&mut account, 84), 1);
+    }
+
+    #[test]
+    fn a_top_up_leaves_no_room_for_what_is_not_booked() {
+        let mut account = account(0, 0, 100);
+        account.charged = Credits(10);
+        assert_eq!(read(&mut account, 1_000), 0);
+        account.charged = Credits(20);
+        assert_eq!(read(&mut account, 930), 60);
     }
 
     #[test]

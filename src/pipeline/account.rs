@@ -80,8 +80,7 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<BalanceRead, Stop>, Erro
             Look::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
                     let now_us = crew.clock.now_us();
-                    let kept_max = now_us.saturating_add(micros(PAUSE_KEPT_MAX));
-                    crew.ledger.pause_until(until_us.min(kept_max), now_us).await?;
+                    crew.ledger.pause_until(until_us, now_us).await?;
                 }
                 return Ok(Err(stop));
             }
@@ -141,7 +140,8 @@ fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut
         401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status }),
         429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
             RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
-                Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(micros(wait)) })
+                let kept = micros(wait.min(PAUSE_KEPT_MAX));
+                Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
             }
             RetryAfter::Wait(wait) => Look::PushedBack { wait, message },
             RetryAfter::Unstated if reply.status == 429 => Look::PushedBack { wait: PUSH_BACK_UNSTATED, message },

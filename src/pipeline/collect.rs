@@ -112,7 +112,9 @@ impl Collection {
                     match heeding.pause(&crew).await? {
                         Some(stop) => Ok(Dispatched::nothing(stop, around)),
                         None => {
-                            Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await
+                            Dispatch::new(crew, feeder, around, None)
+                                .run(|answered| publishing.now_and_then(answered))
+                                .await
                         }
                     }
                 };

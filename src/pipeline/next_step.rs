@@ -86,6 +86,12 @@ impl Attempted {
         state == State::Planned && refusals_in_row > 1 && cached_refusals >= keys
     }
 
+    /// It was refused for a reason for which another request, or a new key, would be tried.
+    pub fn is_refusal_that_may_change_key(&self) -> bool {
+        let outcome = matches!(self.outcome, Outcome::NoCredits | Outcome::RateLimited | Outcome::Unauthorised);
+        outcome && self.settled.state == State::Planned
+    }
+
     /// The rate refused it in several runs, while the account could be read.
     pub fn is_refused_for_good(&self) -> bool {
         self.may_change_key() && self.settled.refusals_in_row >= CACHED_AFTER
@@ -178,8 +184,7 @@ fn pushed_back(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -
     one.push_backs += 1;
     match attempted.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
-        _ if one.cached >= CACHED_AFTER && attempted.may_change_key() => Next::NewKey(one),
-        // The last of the new keys was refused, too.
+        // The balance tells whether a new key is safe; or the last of them was refused, too.
         _ if one.cached >= CACHED_AFTER && attempted.settled.state == State::Planned => Next::AskAccount(one),
         _ if one.cached >= CACHED_AFTER && one.in_doubt => tried(one, attempted, mode),
         _ if one.push_backs.max(attempted.settled.refusals_in_row) >= PUSH_BACKS_ASK => Next::AskAccount(one),

@@ -91,7 +91,7 @@ fn a_429_that_repeats_while_others_are_answered_is_cached_under_the_key() {
         let Next::Again(next, _) = next_step(current, &refused, answered, Mode::Production) else { panic!("again") };
         current = next;
     }
-    assert!(matches!(next_step(current, &refused, 3, Mode::Production), Next::NewKey(_)));
+    assert!(matches!(next_step(current, &refused, 3, Mode::Production), Next::AskAccount(_)));
     let mut quiet = one();
     for _ in 0..10 {
         let Next::Again(next, _) = next_step(quiet, &refused, 5, Mode::Production) else {

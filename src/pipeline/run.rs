@@ -12,7 +12,7 @@ use super::{
     publish::{Publisher, Tap},
     publishing::Publishing,
     report::{Ending, RunReport},
-    retry::{RetryOrder, retry},
+    retry::RetryOrder,
     taking::Taking,
 };
 use crate::{
@@ -77,9 +77,6 @@ impl Prepared {
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), orders.tap)?);
         let crew = self.crew()?;
         self.remap(&check_uses).await?;
-        if let Some(code) = orders.retry {
-            retry(&crew, RetryOrder { code, unproven: orders.retry_unproven }).await?;
-        }
         if orders.continue_anyway {
             // A price that only the balance showed may be somebody else's spending: the person says to go on.
             ledger.forget_falls(None).await?;
@@ -100,10 +97,13 @@ impl Prepared {
         // To ask for failures again is a decision, too.
         let continue_anyway = orders.continue_anyway || orders.retry.is_some();
         let heeding = Heeding { continue_anyway, lift_pause: orders.lift_pause };
+        let retry = orders.retry.map(|code| RetryOrder { code, unproven: orders.retry_unproven });
         let sending = async {
             match heeding.stop(&crew).await? {
                 Some(stop) => Ok(Dispatched::nothing(stop, around)),
-                None => Dispatch::new(crew, feeder, around).run(|answered| publishing.now_and_then(answered)).await,
+                None => {
+                    Dispatch::new(crew, feeder, around, retry).run(|answered| publishing.now_and_then(answered)).await
+                }
             }
         };
         let mut sent = match beside_ledger(&ledger, sending).await {

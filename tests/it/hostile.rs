@@ -24,6 +24,7 @@ mod refusals;
 mod reply;
 mod script;
 mod server;
+mod silence;
 mod wire;
 mod words;
 

@@ -34,6 +34,11 @@ impl Dispatch {
                 return Ok(());
             }
         };
+        let can_pay = balance >= attempted.settled.price;
+        if self.proofs.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
+            // It may have been charged for what it refused: another key could be charged again.
+            return self.row_at_fault(one, attempted).await;
+        }
         if attempted.outcome == Outcome::NoCredits {
             return self.no_credits(one, attempted, balance).await;
         }

@@ -4,12 +4,12 @@ use super::Dispatch;
 use crate::{
     error::Error,
     model::{
-        Failure, FailureCode, RequestId, Stage, Stop,
+        Credits, Failure, FailureCode, RequestId, Stage, Stop,
         planted::{Bug, planted},
         state::{CACHED_REFUSALS_MAX, Event, IllegalMove},
     },
     pipeline::{
-        flight::{Attempted, Landed, PUSH_BACK_MAX, Try, micros},
+        flight::{Attempted, Landed, PAUSE_KEPT_MAX, PUSH_BACK_MAX, Try, micros},
         next_step::{Next, next_step},
     },
 };
@@ -89,7 +89,7 @@ impl Dispatch {
                 self.left_for_later(&one);
             }
             Next::Again(one, delay) => self.put_off(one, delay),
-            Next::LeftForLater(one) if attempted.fails_for_good() && self.answered > 0 && self.watch.is_answering() => {
+            Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
                 self.row_at_fault(one, attempted).await?;
             }
             Next::LeftForLater(one) => self.left_for_later(&one),
@@ -99,16 +99,22 @@ impl Dispatch {
             Next::PushedBack(one, wait) => {
                 // The account was read in this run, or nothing is at stake: the refusal is cached under the key.
                 let account_read = self.health.was_read() || !self.proofs.is_watched();
-                if attempted.is_refused_for_good() && account_read {
+                let explained = self.proofs.unexplained() == Credits::ZERO;
+                if attempted.is_refused_for_good() && account_read && explained {
                     self.new_key(one).await?;
                 } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && self.answered > 0 {
                     self.row_at_fault(one, attempted).await?;
                 }
-                let until_us = self.crew.clock.now_us().saturating_add(micros(wait));
+                let until_us = self.crew.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
                 self.stops.push(Stop::PushedBack { until_us });
             }
         }
         Ok(())
+    }
+
+    /// Whether the service answers requests of the same check, as far as this run and those before it show.
+    fn is_answering(&self, one: &Try) -> bool {
+        self.crew.ledger.sums().was_answered(&one.sold) && self.watch.is_answering()
     }
 
     /// A request is not sent again in this run.

@@ -16,6 +16,7 @@ use super::{
     health::Health,
     intake::IntakeProgress,
     report::counted,
+    retry::{RetryOrder, retry},
 };
 use crate::{
     error::Error,
@@ -129,6 +130,8 @@ pub struct Dispatch {
     /// Why nothing more is sent of a check, for each that the service refuses.
     left_out: Vec<Stop>,
     stops: Vec<Stop>,
+    /// Failures to be sent again, once the account was read: it tells which of them may have been charged.
+    retry: Option<RetryOrder>,
     purse: Purse,
     proofs: Proofs,
     health: Health,
@@ -143,7 +146,7 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    pub fn new(crew: Arc<Crew>, feeder: Feeder, around: Surroundings) -> Dispatch {
+    pub fn new(crew: Arc<Crew>, feeder: Feeder, around: Surroundings, retry: Option<RetryOrder>) -> Dispatch {
         Dispatch {
             purse: Purse::default(),
             proofs: Proofs::new(crew.campaign.mode),
@@ -156,6 +159,7 @@ impl Dispatch {
             aside: Vec::new(),
             left_out: Vec::new(),
             stops: Vec::new(),
+            retry,
             health: Health::default(),
             answered: 0,
             withheld: 0,
@@ -170,6 +174,7 @@ impl Dispatch {
     /// Where it fails, what is under way is drained before the error is given.
     pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<Dispatched, Error> {
         let mut unpublished = None;
+        self.plan_retries().await?;
         loop {
             if self.flights.is_empty()
                 && let Some(error) = unpublished
@@ -183,6 +188,10 @@ impl Dispatch {
                 break;
             }
             if self.flights.is_empty() && self.settle_account().await? {
+                continue;
+            }
+            if self.proofs.is_due() && self.stops.is_empty() {
+                self.read_account().await?;
                 continue;
             }
             if self.is_done() {
@@ -232,6 +241,18 @@ impl Dispatch {
             cut_short: self.cut_short,
             signals: self.around.signals,
         })
+    }
+
+    /// Plans failures again that are proven uncharged: by the balance as it is now.
+    async fn plan_retries(&mut self) -> Result<(), Error> {
+        let Some(order) = self.retry.take() else { return Ok(()) };
+        if self.proofs.is_watched() {
+            self.read_account().await?;
+        }
+        if self.stops.is_empty() {
+            retry(&self.crew, order).await?;
+        }
+        Ok(())
     }
 
     fn may_send(&self) -> bool {

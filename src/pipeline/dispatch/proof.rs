@@ -1,6 +1,6 @@
-//! Whether each check costs what is held for it. A reply that states its whole charge shows it; where one states less, or
-//! only a balance, or nothing, only the fall of the balance shows it, and only while nothing else is under way. So the first
-//! request of each check goes alone, between two balances, and again after each fall that our own requests do not explain.
+//! Whether each check costs what is held for it. Only the fall of the balance shows it, and only while nothing else is under
+//! way. So the first request of each check goes alone, between two balances, and again after each fall that our own requests
+//! do not explain. A reply that states its whole charge is believed against a balance that also falls by itself.
 
 use super::weigh::{Around, Weighed};
 use crate::{
@@ -19,11 +19,16 @@ use tokio::time::Instant;
 
 /// Answers that state neither a charge nor a balance, after which the balance is read.
 const UNSTATED_MAX: u64 = 100;
+/// After so many answers and so much time the balance is read, whatever the replies state.
+const READ_ANSWERS: u64 = 100;
+const READ_AFTER: Duration = Duration::from_secs(60);
 /// After proofs that another client made necessary, the next come no sooner than this, or this many answers later.
 const PROVEN_FOR: Duration = Duration::from_secs(60);
 const PROVEN_ANSWERS: u64 = 100;
 /// Proofs of one check in a row in which the balance fell too far while it also fell by itself.
 const UNCLEAR_MAX: usize = 3;
+/// The same, where each reply states its whole charge: falls by the same amount, while nothing falls by itself.
+const DENIED_MAX: usize = 5;
 /// How long to wait, one after another, for a balance to show a charge.
 const SHOWS_AFTER: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(60)];
 /// The longest wait for a third balance.
@@ -83,8 +88,6 @@ pub(super) struct Proofs {
     watched: bool,
     /// Checks that need no proof now.
     proven: BTreeSet<String>,
-    /// Checks whose replies state their whole charge: each reply is its own proof.
-    stating: BTreeSet<String>,
     /// What checks cost that state less than their price, and were shown to cost no more than they state.
     shown: BTreeMap<String, Credits>,
     proof: Proof,
@@ -92,6 +95,8 @@ pub(super) struct Proofs {
     lone_balance: Option<Credits>,
     /// No request left since the balance was read.
     reading_is_fresh: bool,
+    /// When the balance was read.
+    read_at: Option<Instant>,
     /// Answers since the balance was read, and those of them that show nothing of what they cost.
     answers_since_reading: u64,
     unstated: u64,
@@ -111,11 +116,11 @@ impl Proofs {
         Proofs {
             watched: mode == Mode::Production,
             proven: BTreeSet::new(),
-            stating: BTreeSet::new(),
             shown: BTreeMap::new(),
             proof: Proof::Idle,
             lone_balance: None,
             reading_is_fresh: false,
+            read_at: None,
             answers_since_reading: 0,
             unstated: 0,
             hidden: BTreeSet::new(),
@@ -137,7 +142,7 @@ impl Proofs {
 
     fn is_unproven(&self, next: &Try) -> bool {
         let exempt = next.in_doubt || planted(Bug::FirstChargeUnproven);
-        self.watched && !exempt && !self.proven.contains(&next.sold) && !self.stating.contains(&next.sold)
+        self.watched && !exempt && !self.proven.contains(&next.sold)
     }
 
     /// Whether the balance is to be read before this request leaves.
@@ -149,6 +154,12 @@ impl Proofs {
     pub(super) fn needs_reading(&self) -> bool {
         let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
         self.watched && (hidden || self.has_landed())
+    }
+
+    /// Whether the balance is to be read now, beside what is under way.
+    pub(super) fn is_due(&self) -> bool {
+        let long_ago = self.read_at.is_none_or(|at| at.elapsed() >= READ_AFTER);
+        self.watched && long_ago && self.answers_since_reading >= READ_ANSWERS
     }
 
     /// Whether the balance at the end can show anything that no reply did.
@@ -200,28 +211,19 @@ impl Proofs {
             reply: attempted.remaining,
             in_doubt: Credits::ZERO,
         };
-        // A statement that the balance contradicted before is no proof.
-        let is_stated = around.is_stated_in_full() && self.forgotten.is_none();
         if !costs_nothing {
             self.answers += 1;
             self.answers_since_reading += 1;
-            if is_stated {
-                self.stating.insert(one.sold.clone());
-            } else {
-                // It stopped stating its charge: from here on the balance has to show it.
-                self.stating.remove(&one.sold);
-                let shows = attempted.remaining.is_some() && !self.hidden.contains(&one.sold);
-                self.unstated += u64::from(!shows);
-            }
+            let states_balance = attempted.remaining.is_some() && !self.hidden.contains(&one.sold);
+            let shows = around.is_stated_in_full() || states_balance;
+            self.unstated += u64::from(!shows);
         }
         let Proof::UnderWay { since, before } = proof else { return };
         self.lone_balance = attempted.remaining;
-        if !is_stated {
-            around.before = before;
-            let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
-            let check = one.sold.clone();
-            self.proof = Proof::Landed(Landed { check, around, took: since.elapsed(), refused, waits: 0 });
-        }
+        around.before = before;
+        let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
+        let check = one.sold.clone();
+        self.proof = Proof::Landed(Landed { check, around, took: since.elapsed(), refused, waits: 0 });
     }
 
     /// The balance fell below what our own requests explain: what was proven may have changed.
@@ -234,14 +236,19 @@ impl Proofs {
         let lately = self.forgotten.is_some_and(|at| at.elapsed() < PROVEN_FOR) && self.answers < PROVEN_ANSWERS;
         if !lately && !planted(Bug::PriceProvenForGood) {
             self.proven.clear();
-            self.stating.clear();
             (self.forgotten, self.answers) = (Some(Instant::now()), 0);
         }
     }
 
-    /// The balance was read, with nothing under way.
-    pub(super) fn read(&mut self) {
-        self.reading_is_fresh = true;
+    /// So much of what fell was found and booked.
+    pub(super) fn explained(&mut self, by: Credits) {
+        self.unexplained = self.unexplained.saturating_sub(by);
+    }
+
+    /// The balance was read, alone or beside requests under way.
+    pub(super) fn read(&mut self, alone: bool) {
+        self.reading_is_fresh = alone;
+        self.read_at = Some(Instant::now());
         (self.answers_since_reading, self.unstated) = (0, 0);
     }
 
@@ -301,16 +308,23 @@ impl Proofs {
                 return Shown::Proven { check };
             }
             Weighed::Above(fell) if !around.is_stated_in_full() => return Shown::Costs { check, fell, price },
-            Weighed::Above(fell) | Weighed::Unclear(fell) => fell,
+            Weighed::Above(fell) => return self.denied(check, fell, price),
+            // Others spend, and the reply says what it cost.
+            Weighed::Unclear(_) if around.is_stated_in_full() => {
+                self.proves(&check);
+                return Shown::Unclear;
+            }
+            Weighed::Unclear(fell) => fell,
             _ => {
                 self.proves(&check);
-                if !around.is_stated_in_full() {
-                    self.hidden.insert(check.clone());
+                if around.is_stated_in_full() {
+                    return Shown::Unclear;
                 }
+                self.hidden.insert(check.clone());
                 return Shown::Free { check };
             }
         };
-        // The reply states that it cost less, or others spend as well: the same again is the price.
+        // Others spend as well: the same again is the price.
         let before = self.unclear.entry(check.clone()).or_default();
         let same = before.last() == Some(&own) && own > price;
         before.push(own);
@@ -323,6 +337,16 @@ impl Proofs {
         // It falls for others, and nothing shows that it falls for us. It is looked at again before long.
         self.proves(&check);
         Shown::Unclear
+    }
+
+    /// The balance fell by more than the reply states. It may be somebody else's spending, unless it comes again and again.
+    fn denied(&mut self, check: String, fell: Credits, price: Credits) -> Shown {
+        let before = self.unclear.entry(check.clone()).or_default();
+        if before.last().is_some_and(|last| *last != fell) {
+            before.clear();
+        }
+        before.push(fell);
+        if before.len() >= DENIED_MAX { Shown::Costs { check, fell, price } } else { Shown::Unclear }
     }
 
     fn proves(&mut self, check: &str) {

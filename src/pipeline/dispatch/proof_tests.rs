@@ -52,7 +52,7 @@ fn refused() -> Attempted {
 
 /// The next lone request is sent after this balance, and answered so.
 fn goes_alone(proofs: &mut Proofs, before: u64, attempted: &Attempted) {
-    proofs.read();
+    proofs.read(true);
     assert!(!proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
     proofs.launched(&one(), Some(Credits(before)));
     assert!(proofs.wants_alone(&one()), "nothing leaves beside it");
@@ -90,10 +90,44 @@ fn costs(fell: u64) -> Shown {
 }
 
 #[test]
-fn a_charge_that_is_stated_in_full_is_its_own_proof() {
+fn a_charge_that_is_stated_in_full_is_compared_with_the_balance_and_waits_for_none() {
+    for (balances, seen) in [(&[995][..], proven()), (&[1_000], Shown::Unclear), (&[980, 970], Shown::Unclear)] {
+        let mut proofs = after_first(&answered(Some(5), None));
+        assert_eq!(shown(&mut proofs, balances), seen);
+        assert!(!proofs.wants_alone(&one()), "{balances:?}");
+    }
+}
+
+#[test]
+fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
     let mut proofs = after_first(&answered(Some(5), None));
-    assert!(!proofs.has_landed() && !proofs.wants_alone(&one()));
-    assert_eq!(proofs.step(Credits::ZERO), None);
+    for _ in 0..4 {
+        assert_eq!(shown(&mut proofs, &[993, 993]), Shown::Unclear);
+        assert!(proofs.wants_alone(&one()));
+        goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
+    }
+    assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
+    let mut proofs = after_first(&answered(Some(5), None));
+    for fell in [7, 7, 7, 7, 8, 7] {
+        assert_eq!(shown(&mut proofs, &[1_000 - fell, 1_000 - fell]), Shown::Unclear, "somebody else may spend");
+        goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_100_answers_and_a_minute_the_balance_is_read_whatever_replies_state() {
+    let mut proofs = after_first(&answered(Some(5), None));
+    assert_eq!(shown(&mut proofs, &[995]), proven());
+    proofs.read(true);
+    for _ in 0..READ_ANSWERS {
+        assert!(!proofs.is_due());
+        proofs.saw(&one(), &answered(Some(5), Some(900)));
+    }
+    assert!(!proofs.is_due() && !proofs.needs_reading(), "a minute is not over");
+    tokio::time::advance(READ_AFTER).await;
+    assert!(proofs.is_due());
+    proofs.read(false);
+    assert!(!proofs.is_due());
 }
 
 #[test]
@@ -136,7 +170,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
         }
         assert_eq!(waits, [0, 5, 30, 60]);
         assert!(!proofs.wants_alone(&one()), "it goes on, at the price");
-        proofs.read();
+        proofs.read(true);
         for count in 1..=UNSTATED_MAX {
             assert!(!proofs.needs_reading(), "{count}");
             proofs.launched(&one(), None);
@@ -217,10 +251,7 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
     assert_eq!(shown(&mut proofs, &[850, 850]), Shown::Unclear, "the reply says 5, and it may be somebody else's");
-    goes_alone(&mut proofs, 850, &answered(Some(5), None));
-    assert_eq!(shown(&mut proofs, &[800, 800]), costs(50));
-    let mut proofs = after_first(&answered(Some(5), None));
-    proofs.fell(Credits(45));
+    assert!(proofs.wants_alone(&one()));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
     assert_eq!(shown(&mut proofs, &[895]), proven());
 }
@@ -229,14 +260,14 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
 fn where_nothing_is_stated_the_balance_is_read_every_hundred_answers() {
     let mut proofs = after_first(&answered(None, None));
     assert_eq!(shown(&mut proofs, &[995]), proven());
-    proofs.read();
+    proofs.read(true);
     for count in 1..=UNSTATED_MAX {
         proofs.launched(&one(), None);
         proofs.saw(&one(), &answered(None, None));
         assert_eq!(proofs.needs_reading(), count == UNSTATED_MAX, "{count}");
     }
     assert!(proofs.has_unread());
-    proofs.read();
+    proofs.read(true);
     assert!(!proofs.needs_reading() && !proofs.has_unread());
 }
 

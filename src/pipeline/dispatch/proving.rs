@@ -40,6 +40,7 @@ impl Dispatch {
             Shown::Costs { check, fell, price } => self.costs(check, fell, price).await?,
             Shown::ChargedRefusal { request, check, message, fell, price } => {
                 self.charged_refusal(request, &message).await?;
+                self.proofs.explained(fell.min(price));
                 if fell > price {
                     self.costs(check, fell, price).await?;
                 }

@@ -4,7 +4,7 @@ use super::{Dispatch, Surroundings, until};
 use crate::{
     error::Error,
     ledger::KeptStop,
-    model::{Credits, RequestId, Stop, budget::Refusal},
+    model::{Credits, ExitCode, RequestId, Stop, budget::Refusal},
     pipeline::{
         account::read_balance,
         flight::{Attempted, Try},
@@ -134,8 +134,8 @@ impl Dispatch {
 
     /// At the end of a run the balance shows what neither the replies nor the price table explain.
     pub(super) async fn read_at_the_end(&mut self) -> Result<(), Error> {
-        let stops_mildly = self.stops.iter().all(|stop| matches!(stop, Stop::Budget(_)));
-        if self.proofs.has_unread() && stops_mildly && !self.cut_short {
+        let may_ask = |stop: &Stop| matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt);
+        if self.proofs.has_unread() && self.stops.iter().all(may_ask) && !self.cut_short {
             self.read_account().await?;
         }
         Ok(())
@@ -200,9 +200,7 @@ impl Dispatch {
             () = until(*deadline) => return Ok(Err(Stop::TimeIsUp)),
             read = read_balance(&self.crew) => read?,
         };
-        if self.flights.is_empty() {
-            self.proofs.read();
-        }
+        self.proofs.read(self.flights.is_empty());
         Ok(read.map(|reading| {
             self.proofs.fell(reading.unexplained_fall);
             reading.balance
