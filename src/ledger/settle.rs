@@ -203,7 +203,9 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
         outcome => outcome,
     };
     let step = next(&row.standing, Event::Attempted(outcome))?;
-    let unexplained = |account: &Account| settlement.remaining.map(|balance| account.unexplained_fall(balance));
+    // An answer that is given again may state the balance of its first time.
+    let remaining = settlement.remaining.filter(|_| row.standing.unproven == 0);
+    let unexplained = |account: &Account| remaining.map(|balance| account.unexplained_fall(balance));
     // Judged before the charge is booked: until then the hold explains it.
     let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
     moved(store, &row, &step, None)?;
@@ -250,12 +252,12 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
         store.sums.note_price(&settlement.check, SeenPrice { price, table: Some(settlement.table), by });
     }
     let is_reading = unexplained_fall > Credits::ZERO && !planted(Bug::StatedBalanceUnread);
-    if let Some(balance) = settlement.remaining.filter(|_| is_reading) {
+    if let Some(balance) = remaining.filter(|_| is_reading) {
         // A stated balance is a reading, where it leaves less to spend than the last one. It was taken after this request
         // was armed, and perhaps before others were charged that are settled already.
         store.sums.account.reading = Some(settlement.before.reading(balance, settlement.now_us));
     }
-    if let Some(balance) = settlement.remaining {
+    if let Some(balance) = remaining {
         store.sums.account.stated = Some(settlement.before.stated(balance, charged));
     }
     Ok(settled)

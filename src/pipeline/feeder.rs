@@ -18,14 +18,14 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// What was sent before, in the order it is served. What was refused for credits or rate comes behind everything else: one
-/// refusal that the service keeps under a key could pause all the others.
+/// refusal that the service keeps under a key could pause all the others; one in doubt may not change its key, and comes last.
 const SENT_BEFORE: [SentBefore; 6] = [
     SentBefore { state: State::InDoubt, is_refused: false },
     SentBefore { state: State::Repeating, is_refused: false },
     SentBefore { state: State::Planned, is_refused: false },
+    SentBefore { state: State::Planned, is_refused: true },
     SentBefore { state: State::InDoubt, is_refused: true },
     SentBefore { state: State::Repeating, is_refused: true },
-    SentBefore { state: State::Planned, is_refused: true },
 ];
 
 /// Reads the ledger for the send loop.

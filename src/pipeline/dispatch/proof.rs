@@ -22,9 +22,11 @@ const UNSTATED_MAX: u64 = 100;
 /// After so many answers and so much time the balance is read, whatever the replies state.
 const READ_ANSWERS: u64 = 100;
 const READ_AFTER: Duration = Duration::from_secs(60);
-/// After proofs that another client made necessary, the next come no sooner than this, or this many answers later.
-const PROVEN_FOR: Duration = Duration::from_secs(60);
-const PROVEN_ANSWERS: u64 = 100;
+/// After unexplained falls prices are proven again so often in this time, or in so many answers: another client may spend all
+/// the time.
+const FORGOTTEN_MAX: u32 = 3;
+const FORGOTTEN_IN: Duration = Duration::from_secs(60);
+const FORGOTTEN_ANSWERS: u64 = 100;
 /// Proofs of one check in a row in which the balance fell too far while it also fell by itself.
 const UNCLEAR_MAX: usize = 3;
 /// The same, where each reply states its whole charge: falls by the same amount, while nothing falls by itself.
@@ -104,8 +106,8 @@ pub(super) struct Proofs {
     hidden: BTreeSet<String>,
     /// What proofs of a check in a row showed that were not clear.
     unclear: BTreeMap<String, Vec<Credits>>,
-    /// When the proofs were last forgotten, and the answers since.
-    forgotten: Option<Instant>,
+    /// Since when the proofs were forgotten so often, and the answers since.
+    forgotten: Option<(Instant, u32)>,
     answers: u64,
     /// What the balance fell by beyond what our own requests explain.
     unexplained: Credits,
@@ -233,10 +235,17 @@ impl Proofs {
         }
         self.unexplained = self.unexplained + by;
         self.shown.clear();
-        let lately = self.forgotten.is_some_and(|at| at.elapsed() < PROVEN_FOR) && self.answers < PROVEN_ANSWERS;
-        if !lately && !planted(Bug::PriceProvenForGood) {
+        if self.proven.is_empty() || planted(Bug::PriceProvenForGood) {
+            return;
+        }
+        let lately = |(at, _): &(Instant, u32)| at.elapsed() < FORGOTTEN_IN && self.answers < FORGOTTEN_ANSWERS;
+        let (since, times) = self.forgotten.filter(lately).unwrap_or((Instant::now(), 0));
+        if times == 0 {
+            self.answers = 0;
+        }
+        if times < FORGOTTEN_MAX {
             self.proven.clear();
-            (self.forgotten, self.answers) = (Some(Instant::now()), 0);
+            self.forgotten = Some((since, times + 1));
         }
     }
 

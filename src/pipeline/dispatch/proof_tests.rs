@@ -232,13 +232,15 @@ fn replies_are_compared_with_replies_where_the_account_lags_behind() {
 async fn an_unexplained_fall_makes_each_check_prove_its_price_again_but_not_all_the_time() {
     let mut proofs = after_first(&answered(None, Some(995)));
     assert_eq!(shown(&mut proofs, &[]), proven());
-    proofs.fell(Credits(3));
-    assert!(proofs.wants_alone(&one()) && proofs.unexplained() == Credits(3));
-    goes_alone(&mut proofs, 990, &answered(None, Some(985)));
-    assert_eq!(shown(&mut proofs, &[]), proven());
+    for times in 1..=FORGOTTEN_MAX {
+        proofs.fell(Credits(3));
+        assert!(proofs.wants_alone(&one()) && proofs.unexplained() == Credits(3 * u64::from(times)));
+        goes_alone(&mut proofs, 990, &answered(None, Some(985)));
+        assert_eq!(shown(&mut proofs, &[]), proven());
+    }
     proofs.fell(Credits(3));
     assert!(!proofs.wants_alone(&one()), "another client is spending: not again at once");
-    for _ in 0..PROVEN_ANSWERS {
+    for _ in 0..FORGOTTEN_ANSWERS {
         proofs.saw(&one(), &answered(None, Some(900)));
     }
     proofs.fell(Credits(3));

@@ -70,6 +70,10 @@ pub struct Stage {
     died: Vec<bool>,
     /// The settings of a run that stopped for a decision of a person.
     asked: Option<String>,
+    /// The last run ended because the service refuses a check.
+    refused: bool,
+    /// The last run ended because none of many requests was answered.
+    pub(super) unanswered: bool,
     /// The last run ended with a decision for a person, or because the service asked for a pause.
     pub named: bool,
     pub log: Vec<String>,
@@ -122,6 +126,8 @@ impl Stage {
             number: 0,
             died,
             asked: None,
+            refused: false,
+            unanswered: false,
             named: false,
             log,
         }
@@ -140,6 +146,8 @@ impl Stage {
         let messages = self.wire.log();
         match finished {
             true => self.audit.at_the_end(&messages, &self.died),
+            // Nothing but rows that are refused for ever is left of a check: a person decides about it.
+            false if self.refused => {}
             false => self.audit.fault("it did not finish with a service that is well".to_owned()),
         }
         if std::env::var_os("RESCREEN_SIM_KEEP").is_some() {
@@ -172,6 +180,9 @@ impl Stage {
         let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
         if let Some(undo) = undo {
             undo();
+        } else if life.retry {
+            // To ask for failures again lifts a stop, however the life ends.
+            self.asked = None;
         } else if self.asked.as_ref().is_some_and(|asked| *asked != self.settings(life)) {
             self.asked = None;
         }
@@ -192,6 +203,9 @@ impl Stage {
                     .stops
                     .iter()
                     .any(|stop| asks_a_person(stop) || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. }));
+                self.unanswered = report.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
+                let refuses = |stop: &Stop| matches!(stop, Stop::CheckRefused { .. });
+                self.refused = !report.stops.is_empty() && report.stops.iter().all(refuses);
                 let after = self.audit.standing();
                 if let Some(fault) = stalled(&before, &after, &report).filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
