@@ -18,17 +18,22 @@ pub struct Standing {
     pub planned: u64,
     /// Keys of all that are not settled.
     open: Vec<String>,
+    /// The keys of requests that have an attempt, also of one that never left.
+    tried: HashSet<String>,
 }
 
 /// Reads it; nothing where there is no ledger yet.
 pub fn standing(ledger: Option<&Connection>) -> Standing {
     let mut standing = Standing::default();
-    let sql = "SELECT state, coalesce(key, content) FROM request ORDER BY id";
+    let sql = "SELECT state, coalesce(key, content), attempts FROM request ORDER BY id";
     let Some(mut select) = ledger.and_then(|ledger| ledger.prepare(sql).ok()) else { return standing };
     let mut rows = select.query([]).expect("the ledger's requests");
     while let Some(row) = rows.next().expect("a row") {
         let state = State::from_code(row.get(0).expect("a number")).expect("a state");
         let key = IdempotencyKey::from_slice(&row.get::<_, [u8; 16]>(1).expect("a key")).expect("16 bytes");
+        if row.get::<_, i64>(2).expect("a count") > 0 {
+            standing.tried.insert(key.to_string());
+        }
         standing.planned += u64::from(state == State::Planned);
         match state {
             State::Answered | State::Failed | State::Quarantined => standing.settled += 1,
@@ -94,13 +99,13 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
 const NOT_JSON_MAX: u64 = 6;
 
 /// While new requests wait they get every second place: no long row of repeats comes before the next new one.
-/// `refused` are the messages that found no connection: what they carry is no longer new either.
-pub fn held_up(earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
-    let mut seen: HashSet<&str> =
-        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
+/// `before` is how the requests stood at the start of the life, and `refused` are the messages that found no connection: what
+/// they carry is no longer new either.
+pub fn held_up(before: &Standing, refused: &[Message], life: &[Message]) -> Option<String> {
+    let mut seen: HashSet<&str> = refused.iter().filter(|one| one.submit).map(|one| one.body.as_str()).collect();
     let mut repeats = 0;
     for one in life.iter().filter(|one| one.submit) {
-        if !seen.insert(&one.body) {
+        if before.tried.contains(&one.key) || !seen.insert(&one.body) {
             repeats += 1;
             continue;
         }
