@@ -101,8 +101,9 @@ const NOT_JSON_MAX: u64 = 6;
 /// While new requests wait they get every second place: no long row of repeats comes before the next new one.
 /// `before` is how the requests stood at the start of the life, and `refused` are the messages that found no connection: what
 /// they carry is no longer new either.
-pub fn held_up(before: &Standing, refused: &[Message], life: &[Message]) -> Option<String> {
-    let mut seen: HashSet<&str> = refused.iter().filter(|one| one.submit).map(|one| one.body.as_str()).collect();
+pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
+    let mut seen: HashSet<&str> =
+        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
     let mut repeats = 0;
     for one in life.iter().filter(|one| one.submit) {
         if before.tried.contains(&one.key) || !seen.insert(&one.body) {

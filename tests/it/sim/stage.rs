@@ -211,9 +211,9 @@ impl Stage {
                     self.audit.fault(format!("life {number}: {fault}"));
                 }
                 let log = self.wire.log();
-                let lately = &log[sent_before..];
+                let (earlier, lately) = log.split_at(sent_before);
                 let refused = self.wire.refused();
-                let seen = [miscounted(&report, number, lately, &refused), held_up(&before, &refused, lately)];
+                let seen = [miscounted(&report, number, lately, &refused), held_up(&before, earlier, &refused, lately)];
                 for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
                 }
