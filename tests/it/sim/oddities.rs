@@ -319,15 +319,16 @@ fn spender(script: &mut Script) {
     }
 }
 
-/// Somebody else spends a little, so that the account is looked at, and soon after that so much that less is left than is to
-/// be kept: only a reply tells that in time.
+/// Somebody else spends a little, as often as the account is looked at for it in a minute, and soon after that so much that
+/// less is left than is to be kept: only a reply tells that in time.
 fn spends_twice(script: &mut Script, dice: &mut Dice) {
     (script.per_minute, script.per_minute_max) = (600, 600);
     script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
     let life = &mut script.lives[0];
     calm(life, "");
-    let nth = dice.from(2, 6);
-    life.moves = vec![(nth, Move::Spend(10)), (nth + dice.from(4, 8), Move::Spend(200))];
+    let (nth, apart) = (dice.from(2, 6), dice.from(4, 6));
+    life.moves = (0..3).map(|time| (nth + time * apart, Move::Spend(9))).collect();
+    life.moves.push((nth + 3 * apart, Move::Spend(200)));
     script.balance = PLENTY;
     if !matches!(script.oddities.stated, ChargeStated::Elsewhere) {
         script.oddities.stated = ChargeStated::Remaining;

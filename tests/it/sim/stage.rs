@@ -206,6 +206,13 @@ impl Stage {
                 self.unanswered = report.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
                 let refuses = |stop: &Stop| matches!(stop, Stop::CheckRefused { .. });
                 self.refused = !report.stops.is_empty() && report.stops.iter().all(refuses);
+                if self.script.charges_are_known() && report.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
+                {
+                    self.audit.fault(format!(
+                        "life {number}: I2: it stopped for a price that nobody asked: {:?}",
+                        report.stops
+                    ));
+                }
                 let after = self.audit.standing();
                 if let Some(fault) = stalled(&before, &after, &report).filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
