@@ -149,7 +149,7 @@ impl Dispatch {
     pub fn new(crew: Arc<Crew>, feeder: Feeder, around: Surroundings, retry: Option<RetryOrder>) -> Dispatch {
         Dispatch {
             purse: Purse::default(),
-            proofs: Proofs::new(crew.campaign.mode),
+            proofs: Proofs::new(crew.campaign.mode, crew.ledger.sums().unexplained_since_us.is_some()),
             queue: Queue::new(crew.campaign.service.in_flight),
             crew,
             feeder,

@@ -1,6 +1,6 @@
-//! Whether each check costs what is held for it. Only the fall of the balance shows it, and only while nothing else is under
-//! way. So the first request of each check goes alone, between two balances, and again after each fall that our own requests
-//! do not explain. A reply that states its whole charge is believed against a balance that also falls by itself.
+//! Whether each check costs what is held for it. A reply that states its whole charge shows it, until the balance falls by more
+//! than is explained. Else only the fall of the balance shows it, and only while nothing else is under way. So the first request
+//! of each check goes alone, between two balances, and again after each fall that our own requests do not explain.
 
 use super::weigh::{Around, Weighed};
 use crate::{
@@ -114,7 +114,8 @@ pub(super) struct Proofs {
 }
 
 impl Proofs {
-    pub(super) fn new(mode: Mode) -> Proofs {
+    /// `doubted` where the balance fell in an earlier run without an explanation: a statement alone is no proof.
+    pub(super) fn new(mode: Mode, doubted: bool) -> Proofs {
         Proofs {
             watched: mode == Mode::Production,
             proven: BTreeSet::new(),
@@ -127,7 +128,7 @@ impl Proofs {
             unstated: 0,
             hidden: BTreeSet::new(),
             unclear: BTreeMap::new(),
-            forgotten: None,
+            forgotten: doubted.then(|| (Instant::now(), 0)),
             answers: 0,
             unexplained: Credits::ZERO,
         }
@@ -213,6 +214,10 @@ impl Proofs {
             reply: attempted.remaining,
             in_doubt: Credits::ZERO,
         };
+        let is_own_proof = around.is_stated_in_full() && self.forgotten.is_none();
+        if is_own_proof {
+            self.proves(&one.sold);
+        }
         if !costs_nothing {
             self.answers += 1;
             self.answers_since_reading += 1;
@@ -222,6 +227,9 @@ impl Proofs {
         }
         let Proof::UnderWay { since, before } = proof else { return };
         self.lone_balance = attempted.remaining;
+        if is_own_proof {
+            return;
+        }
         around.before = before;
         let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
         let check = one.sold.clone();

@@ -2,7 +2,10 @@
 //! that are charged anew.
 
 use super::{Hostile, Reply, Stated, json, script::number};
-use crate::{hostile::Campaign, support::program::wait_until};
+use crate::{
+    hostile::Campaign,
+    support::program::wait_until,
+};
 
 /// Answers state their charge; these rows are refused, and each key of theirs is charged without a word.
 fn refuses_and_charges(refused: impl Fn(u32) -> bool + Send + Sync + 'static) -> Hostile {
@@ -37,7 +40,7 @@ fn after_refusals_in_a_row_the_balance_is_read_before_they_are_retried() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_statement_that_the_balance_denies_from_the_first_request_on_ends_the_run() {
+fn a_statement_that_the_balance_denied_in_one_run_ends_the_next_one() {
     let service = Hostile::new().price(7.0).states_with(|body, _, left| {
         body.insert("creditsUsed".to_owned(), json!(1));
         body.insert("balanceAfter".to_owned(), number(left));
@@ -45,8 +48,11 @@ fn a_statement_that_the_balance_denies_from_the_first_request_on_ends_the_run() 
     let service = service.start();
     let campaign = Campaign::of(&service, 300).limit(100).with_unstated_charges();
     let said = campaign.run().exits(4);
+    assert!(said.stderr.contains("the balance fell by 600 credits more"), "{}", said.stderr);
+    let campaign = campaign.limit(300);
+    let said = campaign.run().exits(4);
     assert!(said.stderr.contains("7 credits"), "{}", said.stderr);
-    assert_eq!(service.book().charges(), 5, "each of them went alone");
+    assert_eq!(service.book().charges(), 105, "each of the second run's went alone");
 }
 
 #[test]
