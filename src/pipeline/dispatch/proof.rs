@@ -19,9 +19,10 @@ use tokio::time::Instant;
 
 /// Answers that state neither a charge nor a balance, after which the balance is read.
 const UNSTATED_MAX: u64 = 100;
-/// After so many answers and so much time the balance is read, whatever the replies state.
+/// After so many answers and so much time the balance is read, whatever the replies state. Where another client spends, each
+/// reading makes prices be proven again, which costs time.
 const READ_ANSWERS: u64 = 100;
-const READ_AFTER: Duration = Duration::from_secs(60);
+const READ_AFTER: Duration = Duration::from_secs(300);
 /// After unexplained falls prices are proven again so often in this time, or in so many answers: another client may spend all
 /// the time.
 const FORGOTTEN_MAX: u32 = 3;

@@ -125,14 +125,14 @@ fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_100_answers_and_a_minute_the_balance_is_read_whatever_replies_state() {
+async fn after_100_answers_and_five_minutes_the_balance_is_read_whatever_replies_state() {
     let mut proofs = after_first(&answered(Some(5), None));
     proofs.read(true);
     for _ in 0..READ_ANSWERS {
         assert!(!proofs.is_due());
         proofs.saw(&one(), &answered(Some(5), Some(900)));
     }
-    assert!(!proofs.is_due() && !proofs.needs_reading(), "a minute is not over");
+    assert!(!proofs.is_due() && !proofs.needs_reading(), "five minutes are not over");
     tokio::time::advance(READ_AFTER).await;
     assert!(proofs.is_due());
     proofs.read(false);

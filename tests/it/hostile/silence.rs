@@ -2,10 +2,7 @@
 //! that are charged anew.
 
 use super::{Hostile, Reply, Stated, json, script::number};
-use crate::{
-    hostile::Campaign,
-    support::program::wait_until,
-};
+use crate::{hostile::Campaign, support::program::wait_until};
 
 /// Answers state their charge; these rows are refused, and each key of theirs is charged without a word.
 fn refuses_and_charges(refused: impl Fn(u32) -> bool + Send + Sync + 'static) -> Hostile {
