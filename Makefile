@@ -1,6 +1,6 @@
 # What is done with this project. `make` alone prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sim planted kill kill-short faults hostile properties rate fuzz slow bench
+.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow bench
 
 CARGO ?= cargo
 
@@ -37,6 +37,13 @@ deny:
 		echo "SKIPPED: cargo-deny is not here, so bans, licences and sources are not checked (cargo install cargo-deny --locked)"; \
 	fi
 
+sbom: ## The crates that a release is built of, as CycloneDX (rescreen.cdx.json), with cargo-cyclonedx
+	@if $(CARGO) cyclonedx --version >/dev/null 2>&1; then \
+		$(CARGO) cyclonedx --format json --target all --override-filename rescreen.cdx; \
+	else \
+		echo "SKIPPED: cargo-cyclonedx is not installed (cargo install cargo-cyclonedx --locked)"; \
+	fi
+
 SEEDS ?= 250
 PROFILE ?= test
 sim: ## Whole campaigns in simulated time, each from a seed: SEEDS=N of them, or SEED=… again; PROFILE=simulation for long runs
@@ -57,7 +64,7 @@ faults: ## Every write, fsync, rename and commit of a small campaign fails in it
 
 hostile: ## Hand-made servers that misbehave, against the real binary: some minutes
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run --test it --run-ignored only --no-fail-fast hostile::; \
+		$(CARGO) nextest run --test it --run-ignored only --no-fail-fast --test-threads 6 hostile::; \
 	else \
 		echo "cargo-nextest is not here: cargo test takes its place"; \
 		$(CARGO) test --test it hostile:: -- --ignored; \

@@ -44,6 +44,15 @@ pub enum Error {
     Internal(String),
 }
 
+/// A task that did not end. Its panic has said where it was; the panic's message may quote a cell and is not repeated.
+impl From<tokio::task::JoinError> for Error {
+    fn from(error: tokio::task::JoinError) -> Error {
+        let what =
+            if error.is_panic() { "a task of the program panicked" } else { "a task of the program was cancelled" };
+        Error::Internal(what.to_owned())
+    }
+}
+
 impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -54,11 +63,26 @@ impl Error {
             | Error::Mapping(_)
             | Error::Source(_) => ExitCode::Usage,
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
+            Error::Sink(error) if error.is_usage() => ExitCode::Usage,
             Error::Ledger(LedgerError::IllegalMove(_)) => ExitCode::Internal,
             Error::Ledger(_) | Error::Sink(_) => ExitCode::Storage,
             Error::Input { source, .. } => source.exit_code(),
             Error::Stopped(stop) => stop.exit_code(),
             Error::Internal(_) => ExitCode::Internal,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_error_of_a_task_that_panicked_does_not_repeat_its_message() {
+        let panicked = tokio::spawn(async { panic!("Vexford") }).await.unwrap_err();
+        assert!(panicked.to_string().contains("Vexford"), "tokio repeats it");
+        let error = Error::from(panicked);
+        assert_eq!(error.exit_code(), ExitCode::Internal);
+        assert!(error.to_string().contains("panicked") && !error.to_string().contains("Vexford"), "{error}");
     }
 }

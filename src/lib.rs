@@ -31,7 +31,7 @@
 //! | floor | |
 //! |---|---|
 //! | 0 | [`model`]: pure data and pure functions: rows, keys, the state machine, budget, verdicts, failures |
-//! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration for each check |
+//! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration for each check · [`files`]: regular files with limits |
 //! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] takes, arms, settles · [`throttle`] admits · [`client`] sends · [`sink`] writes |
 //! | 3 | [`pipeline`]: the only floor that knows two rooms · [`simulator`]: the service on loopback, sharing nothing with the client |
 //! | 4 | the command line, in the binary; the library never talks to the terminal |
@@ -65,6 +65,7 @@
 pub mod catalogue;
 pub mod client;
 mod error;
+pub mod files;
 pub mod ledger;
 pub mod mapping;
 pub mod model;

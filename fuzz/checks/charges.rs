@@ -32,9 +32,14 @@ pub fn agree(reply: &Reply, heard: &Heard) {
     match (stated(&json), outcome) {
         (Stated::Credits(0), _) => {}
         (Stated::Nothing, Outcome::Answered { stated } | Outcome::Pending { stated }) => {
-            assert!(stated.is_none_or(|credits| credits == Credits::ZERO), "a charge nobody stated: {stated:?}");
+            assert!(
+                stated.is_none_or(|credits| credits == Credits::ZERO),
+                "no charge is stated, and one is read: {stated:?}"
+            );
         }
-        (Stated::Nothing, outcome) => assert_ne!(outcome.as_str(), "charged_refusal", "a charge nobody stated"),
+        (Stated::Nothing, outcome) => {
+            assert_ne!(outcome.as_str(), "charged_refusal", "no charge is stated, and one is read")
+        }
         (Stated::Credits(credits), Outcome::Answered { stated } | Outcome::Pending { stated }) => {
             assert_eq!(stated, Some(Credits(credits)), "a stated charge is heard");
         }
@@ -43,7 +48,7 @@ pub fn agree(reply: &Reply, heard: &Heard) {
         }
         (Stated::Odd, Outcome::Answered { stated }) => {
             let plausible = stated.is_none_or(|credits| credits.0 <= PLAUSIBLE);
-            assert!(plausible, "what is no charge is booked: {stated:?}");
+            assert!(plausible, "an unreadable charge is read as {stated:?}");
         }
         (Stated::Credits(_) | Stated::Odd, _) => {}
     }
@@ -66,7 +71,7 @@ fn amount(value: &Value) -> Option<u64> {
     (0.0..=PLAUSIBLE as f64).contains(&number).then(|| number.ceil() as u64)
 }
 
-/// A body without repeated names: of two charges under one name nobody knows which is meant.
+/// A body in which each name occurs once: where a charge occurs twice, it is unclear which one is right.
 fn object(body: &[u8]) -> Option<Value> {
     let json: Value = serde_json::from_slice(body).ok().filter(Value::is_object)?;
     let text = String::from_utf8_lossy(body);

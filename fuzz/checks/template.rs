@@ -1,5 +1,5 @@
 //! Any text as a template, as a condition and as a rule over an answer: the same row gives the same outcome, a value that
-//! is not there never becomes text, and no fault repeats a cell.
+//! is not there never becomes text, no text is longer than its limit, and no fault repeats a cell.
 
 use rescreen::{
     model::{Position, Row, row::Values},
@@ -10,6 +10,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Stands in cells and nowhere else.
 const MARKER: &str = "Qzx7Wv";
+/// Bytes of a template and of the text that it gives, at most.
+const SOURCE_BYTES_MAX: usize = 64 << 10;
+const TEXT_BYTES_MAX: usize = 2 << 20;
 /// How an engine would print what is not there.
 const NOTHING: [&str; 4] = ["none", "null", "undefined", "nil"];
 
@@ -19,11 +22,15 @@ pub fn check(data: &[u8]) {
     let templates = Templates::new(Tables(tables));
     let views = rows();
     if let Ok(template) = templates.compile(source) {
+        assert!(source.len() <= SOURCE_BYTES_MAX, "a template of {} bytes was taken", source.len());
         for view in &views {
             let rendered = template.render(view);
             assert_eq!(rendered, template.render(view), "the same row gives the same text");
             match rendered {
-                Ok(text) => says_nothing_of_nothing(source, &text),
+                Ok(text) => {
+                    assert!(text.len() <= TEXT_BYTES_MAX, "a text of {} bytes", text.len());
+                    says_nothing_of_nothing(source, &text);
+                }
                 Err(fault) => repeats_no_cell(source, &fault),
             }
         }
@@ -74,8 +81,15 @@ fn is_clean(source: &str, message: &str) {
 fn rows() -> Vec<RowView> {
     let cell = |text: &str| format!("{text}{MARKER}");
     let columns = ["name", "surname", "country", "status", "born", "no", "branch"];
-    let whole =
-        [cell("Jo "), cell("B"), "za".to_owned(), "active".to_owned(), "1990-02-28".into(), "007".into(), "12".into()];
+    let whole = [
+        cell("Jo "),
+        cell("B"),
+        "za".to_owned(),
+        "%.99999f".to_owned(),
+        "1990-02-28".into(),
+        "007".into(),
+        "12".into(),
+    ];
     let gaps = [cell("Jo "), "".to_owned(), "".into(), " ".into(), cell("1990-13-"), "N/A".into(), "".into()];
     let nothing: [String; 7] = Default::default();
     let nested = json!({

@@ -66,6 +66,11 @@ impl Routes {
             _ => &self.guide,
         }
     }
+
+    /// The path in each of its spellings.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.guide.as_str()).chain(self.alternate.as_deref())
+    }
 }
 
 impl Declaration {

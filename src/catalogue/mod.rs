@@ -12,7 +12,7 @@ pub use declaration::{
 };
 pub use expectation::{Compare, ExpectSpec};
 
-use crate::model::{Verdict, nearest::hint};
+use crate::model::{Verdict, file_name::check_file_name, nearest::hint};
 use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The declarations that come with the program, as text.
@@ -87,7 +87,8 @@ impl Catalogue {
 
 /// What makes a declaration unusable, if anything.
 fn check(declaration: &Declaration) -> Result<(), String> {
-    is_identifier(&declaration.name, '-').map_err(|fault| format!("name: {fault}"))?;
+    let fits = is_identifier(&declaration.name, '-').and_then(|()| check_file_name(&declaration.name));
+    fits.map_err(|fault| format!("name: {fault}"))?;
     for path in [Some(&declaration.routes.guide), declaration.routes.alternate.as_ref()].into_iter().flatten() {
         if !path.starts_with('/') || path.contains(['?', '#', ' ']) || path.contains("//") || path.contains("..") {
             return Err(format!("routes: expected a path that begins with one `/`, found `{path}`"));

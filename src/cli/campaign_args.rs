@@ -4,12 +4,13 @@
 use clap::Args;
 use rescreen::{
     Error,
+    files::{self, Links, access, strangers_in},
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint},
     pipeline::{
         Campaign,
         campaign_file::{CampaignFile, CheckTable, Share},
-        read_file,
+        read_file, read_open_file,
     },
     sink::OutputFormat,
     source::Encoding,
@@ -117,12 +118,21 @@ impl CampaignArgs {
         Campaign::new(file, &base)
     }
 
+    /// The same for a command that sends nothing paid for: no program that the file names is started.
+    pub fn campaign_to_plan(&self) -> Result<Campaign, Error> {
+        let (mut file, base) = self.fold()?;
+        file.starts_nothing = true;
+        Campaign::new(file, &base)
+    }
+
     /// The campaign file with the flags over it, and the folder its paths are relative to.
     pub fn fold(&self) -> Result<(CampaignFile, PathBuf), Error> {
-        let found = Path::new(CAMPAIGN_FILE).exists().then(|| PathBuf::from(CAMPAIGN_FILE));
-        let path = self.config.clone().or(found);
+        let (path, file) = match &self.config {
+            Some(path) => (Some(path.clone()), Some(read_file(path)?)),
+            None => found()?.map_or((None, None), |file| (Some(PathBuf::from(CAMPAIGN_FILE)), Some(file))),
+        };
         let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
-        let mut file = path.map(|path| read_file(&path)).transpose()?.unwrap_or_default();
+        let mut file = file.unwrap_or_default();
         let here = |path: &PathBuf| match base.as_os_str().is_empty() || path.as_os_str() == "-" {
             true => Ok(path.clone()),
             // Paths of the command line are relative to where it is typed, those of the file to the file.
@@ -184,7 +194,7 @@ impl CampaignArgs {
         if !self.carry.is_empty() {
             file.output.carry.clone_from(&self.carry);
         }
-        file.simulate = self.simulate;
+        (file.simulate, file.starts_nothing) = (self.simulate, self.simulate);
     }
 
     /// `--check` picks checks of the file by name, or adds them; `--map` and `--set` feed their fields.
@@ -202,6 +212,33 @@ impl CampaignArgs {
             feed(file, "--set", target, FieldSource::Constant(constant.into()))?;
         }
         Ok(())
+    }
+}
+
+/// The campaign file of the working folder, where nobody else can have written it or put it there: it can name programs to
+/// start, and paths relative to its folder. It is examined and read by one opening, so that no other file takes its place.
+fn found() -> Result<Option<CampaignFile>, Error> {
+    let path = Path::new(CAMPAIGN_FILE);
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(None);
+    }
+    let refused = |whose: String| {
+        Err(Error::Config(format!(
+            "{CAMPAIGN_FILE} in this folder is not used, because {whose}, and a campaign file can start programs; if you \
+             trust it, name it with -c {CAMPAIGN_FILE}, or make file and folder yours alone"
+        )))
+    };
+    let opened = files::open(path, Links::Refused).and_then(|file| Ok((file.metadata()?, file)));
+    let (metadata, file) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return refused(error.to_string()),
+    };
+    let access = access(&metadata);
+    match (access.other_owner, strangers_in(Path::new("."))) {
+        (Some(owner), _) => refused(format!("it belongs to the user with the id {owner}")),
+        (None, _) if access.strangers_write => refused("others can change it".to_owned()),
+        (None, Some(strangers)) => refused(strangers),
+        (None, None) => read_open_file(path, file).map(Some),
     }
 }
 

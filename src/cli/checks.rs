@@ -1,6 +1,6 @@
 //! `rescreen checks`: the catalogue, documented or assumed.
 
-use super::talk::to_stdout;
+use super::talk::{json_to_stdout, lines_to_stdout};
 use clap::Args;
 use comfy_table::{Table, presets};
 use rescreen::{
@@ -27,20 +27,20 @@ pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
         Some(name) => one(args, catalogue.get(name)?)?,
         None if args.json => {
             let all: Vec<&Declaration> = catalogue.iter().collect();
-            to_stdout(&json(&all)?);
+            json_to_stdout(&json(&all)?);
         }
-        None => to_stdout(&overview(&catalogue)),
+        None => lines_to_stdout(&overview(&catalogue)),
     }
     Ok(ExitCode::Complete)
 }
 
 fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     if args.toml {
-        to_stdout(&as_declaration(Catalogue::built_in_toml(&declaration.name).unwrap_or_default()));
+        lines_to_stdout(&as_declaration(Catalogue::built_in_toml(&declaration.name).unwrap_or_default()));
     } else if args.json {
-        to_stdout(&json(declaration)?);
+        json_to_stdout(&json(declaration)?);
     } else {
-        to_stdout(&detail(declaration));
+        lines_to_stdout(&detail(declaration));
     }
     Ok(())
 }

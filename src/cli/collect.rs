@@ -20,6 +20,9 @@ pub struct CollectArgs {
     /// A campaign file that says where the API key is [default: RESCREEN_API_KEY]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The service's base URL, where no run on this machine sent the API key there before
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
     /// Where the results are, if the ledger is in another folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -36,7 +39,7 @@ pub struct CollectArgs {
 
 pub async fn collect(args: CollectArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     let place = folder(args.dir.as_deref())?;
-    let mut collection = Collection::find(&place, args.out, args.config.as_deref())?;
+    let mut collection = Collection::find(&place, args.out, args.config.as_deref(), args.service.as_deref())?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
     let simulated = collection.campaign().service.simulate;
     let simulator = if simulated { Some(BuiltIn::start(collection.campaign_mut()).await?) } else { None };

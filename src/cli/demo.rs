@@ -2,6 +2,7 @@
 //! and the same code as everything else.
 
 use super::{
+    next_command::quoted,
     run::{print_report, run_campaign},
     talk::TalkArgs,
 };
@@ -30,10 +31,11 @@ pub async fn demo(args: DemoArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     write_where_missing(dir, "customers.toml", CAMPAIGN)?;
     let round = next_round(dir);
     talk.say(&format!(
-        "A book of invented customers, {}, is screened for AML and its ID numbers are verified,\nas {} says. No credit is spent: the simulator answers.\n",
+        "A book of invented customers, {}, is screened for AML and its ID numbers are verified,",
         dir.join("customers.csv").display(),
-        dir.join("customers.toml").display(),
     ));
+    talk.say(&format!("as {} says. No credit is spent: the simulator answers.", dir.join("customers.toml").display(),));
+    talk.say("");
     let mut file = rescreen::pipeline::read_file(&dir.join("customers.toml"))?;
     file.simulate = true;
     file.campaign = Some(round.clone());
@@ -47,10 +49,13 @@ pub async fn demo(args: DemoArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     talk.say("");
     print_report(&report, &words, talk);
     let results = out.join("results/**/*.parquet").display().to_string();
+    talk.say("");
+    talk.say("Read the results, for example in DuckDB:");
     talk.say(&format!(
-        "\nRead the results, for example in DuckDB:\n  SELECT check_name, verdict, finding, count(*) FROM read_parquet('{results}', union_by_name = true) GROUP BY ALL\nRun the same campaign again: it pays once.\n  {}",
-        words.join(" ")
+        "  SELECT check_name, verdict, finding, count(*) FROM read_parquet('{results}', union_by_name = true) GROUP BY ALL",
     ));
+    talk.say("Run the same campaign again: it pays once.");
+    talk.say(&format!("  {}", quoted(&words)));
     match report.exit_code {
         // The book has a few bad rows on purpose.
         ExitCode::Failures => Ok(ExitCode::Complete),

@@ -3,9 +3,11 @@
 mod campaign_args;
 mod checks;
 mod collect;
+mod core_dump;
 mod credits;
 mod demo;
 mod next_command;
+mod panic;
 mod plan;
 mod progress;
 mod resolve;
@@ -16,7 +18,10 @@ mod status;
 mod talk;
 
 use clap::{Parser, Subcommand};
-use rescreen::{Error, model::ExitCode};
+use rescreen::{
+    Error,
+    model::{ExitCode, printable::printable},
+};
 
 /// Takes a whole book of subjects (customers, companies, vehicles) through a paid, rate-limited verification service.
 /// Every row is answered or accounted for, and nothing is paid for twice.
@@ -53,26 +58,29 @@ enum Command {
 
 /// Parses, runs, and gives the exit code; errors are printed here and nowhere else.
 pub fn main() -> ExitCode {
+    panic::say_only_where();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
             // Help and version go to standard output with exit code 0. A closed pipe is nobody's error.
-            drop(error.print());
-            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
+            drop(said_safely(error).print());
+            return code;
         }
     };
     cli.talk.start_log();
+    core_dump::forbid();
     // One thread sends, hears and decides: what blocks has threads of its own, and a message that changes threads costs more
     // than the work on it.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            talk::error(&format!("the runtime cannot be started: {error}"));
+            talk::to_stderr(&format!("error: the runtime cannot be started: {error}"));
             return ExitCode::Internal;
         }
     };
     let code = runtime.block_on(obey(cli)).unwrap_or_else(|error| {
-        talk::error(&error.to_string());
+        talk::error(&error);
         error.exit_code()
     });
     // A reader that waits on a pipe must not keep a finished run alive.
@@ -80,8 +88,17 @@ pub fn main() -> ExitCode {
     code
 }
 
+/// The same error about the same words made safe to print: it repeats them, and a pattern such as `*.csv` may have put the
+/// name of somebody's file among them.
+fn said_safely(error: clap::Error) -> clap::Error {
+    let words = std::env::args_os().map(|word| printable(&word.to_string_lossy()).into_owned());
+    Cli::try_parse_from(words).err().unwrap_or(error)
+}
+
 async fn obey(cli: Cli) -> Result<ExitCode, Error> {
     signals::outlive_file_size_limit();
+    #[cfg(debug_assertions)]
+    panic::planted().await?;
     match cli.command {
         Command::Demo(args) => demo::demo(args, &cli.talk).await,
         Command::Plan(args) => plan::plan(args, &cli.talk).await,

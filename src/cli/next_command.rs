@@ -1,7 +1,7 @@
 //! The command that goes on: every stop prints it, ready to be copied.
 
 use rescreen::{
-    model::{ExitCode, Stop, budget::Refusal, state::State},
+    model::{ExitCode, Stop, budget::Refusal, printable::is_printable, state::State},
     pipeline::RunReport,
 };
 
@@ -77,14 +77,29 @@ pub fn quoted(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%@+".contains(c);
     let quote = |word: &String| match !word.is_empty() && word.chars().all(plain) {
         true => word.clone(),
+        false if !is_printable(word) => escaped(word),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
+/// A word with characters that no terminal should get, in the form `$'…'` of bash, zsh and POSIX since 2024.
+fn escaped(word: &str) -> String {
+    let mut shown = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => shown.extend(['\\', c]),
+            c if is_printable(c.encode_utf8(&mut [0; 4])) => shown.push(c),
+            c => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| shown.push_str(&format!("\\{byte:03o}"))),
+        }
+    }
+    shown + "'"
+}
+
 /// The words of this process's command line, with the program's plain name.
 pub fn typed() -> Vec<String> {
-    std::iter::once("rescreen".to_owned()).chain(std::env::args().skip(1)).collect()
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("rescreen".to_owned()).chain(words).collect()
 }
 
 #[cfg(test)]
@@ -95,6 +110,12 @@ mod tests {
     fn words_are_quoted_as_a_shell_reads_them() {
         let words = ["rescreen", "run", "my book.csv", "--map", "name={{ a }} it's"].map(str::to_owned);
         assert_eq!(quoted(&words), r"rescreen run 'my book.csv' --map 'name={{ a }} it'\''s'");
+    }
+
+    #[test]
+    fn what_a_terminal_should_not_get_is_escaped_as_a_shell_reads_it() {
+        let word = "a\n\u{1b}[2J it's \\ \u{202e}é".to_owned();
+        assert_eq!(quoted(&[word]), r"$'a\012\033[2J it\'s \\ \342\200\256é'");
     }
 
     #[test]

@@ -26,14 +26,19 @@ pub struct PlanArgs {
 }
 
 pub async fn plan(args: PlanArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
-    let mut campaign = args.campaign.campaign()?;
+    let mut campaign = args.campaign.campaign_to_plan()?;
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
-    let key_hint = campaign.service.api_key().map_or_else(|_| "not set".to_owned(), |key| key.hint());
+    let key_hint = campaign.service.api_key().map_or_else(|_| "not read".to_owned(), |key| key.hint());
     talk.say(&first_line(&campaign, &key_hint));
     let (for_plan, show) = (campaign.clone(), args.show);
     let planned = tokio::task::spawn_blocking(move || pipeline::plan(&for_plan, show)).await;
-    let plan = planned.map_err(|error| Error::Internal(error.to_string()))??;
+    let plan = planned.map_err(Error::from)??;
     print_feeds(&plan.feeds, talk);
+    if campaign.key_secret_stands_in && plan.known.is_some() {
+        talk.say(
+            "the key secret comes from a program, which `plan` does not start: what was asked before counts as new",
+        );
+    }
     for line in lines(&campaign, &plan) {
         to_stdout(&line);
     }

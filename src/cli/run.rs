@@ -83,9 +83,18 @@ pub async fn run_campaign(
     let prepared = Prepared::open(campaign).await?;
     talk.say(&first_line(prepared.campaign(), &prepared.key_hint()));
     if let Some(folder) = prepared.set_aside() {
-        talk.say(&format!("a new ledger was begun; what was here before is in {}", folder.display()));
+        let what = match prepared.campaign().new_ledger {
+            true => "a new ledger was begun; what was here before is in",
+            false => {
+                "this copy of the ledger does not know all results; they are published again, and those from before are in"
+            }
+        };
+        talk.say(&format!("{what} {}", folder.display()));
     }
     print_feeds(&prepared.feeds(), talk);
+    if prepared.campaign().key_secret_stands_in {
+        talk.say("another text stands in for the key secret: a rehearsal starts no program");
+    }
     if let Some(note) = prepared.rate_note() {
         talk.say(note);
     }

@@ -1,6 +1,6 @@
 //! `rescreen simulate`: the service on loopback.
 
-use super::talk::to_stderr;
+use super::{signals, talk::to_stderr};
 use clap::Args;
 use rescreen::{
     Error,
@@ -16,6 +16,9 @@ pub struct SimulateArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     listen: SocketAddr,
+    /// Listen also where other machines can reach it
+    #[arg(long)]
+    anywhere: bool,
     /// The one API key that is accepted [default: any]
     #[arg(long, value_name = "K")]
     key: Option<String>,
@@ -73,11 +76,23 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         }),
         ..Settings::default()
     };
+    if !args.listen.ip().to_canonical().is_loopback() && !args.anywhere {
+        return Err(Error::Config(format!(
+            "--listen {}: expected an address of loopback such as 127.0.0.1, found one that other machines can reach, and they \
+             could use the simulator; add --anywhere to allow it",
+            args.listen
+        )));
+    }
     let no_port = |error: std::io::Error| Error::Config(format!("--listen {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).await.map_err(no_port)?;
     let address = listener.local_addr().map_err(no_port)?;
     to_stderr(&format!("the simulator listens on http://{address}; what it saw: http://{address}/_simulator/stats"));
-    serve(Simulator::new(settings), listener, async { drop(tokio::signal::ctrl_c().await) }).await.map_err(no_port)?;
+    let mut signals = signals::listen();
+    serve(Simulator::new(settings), listener, async move {
+        let _ = signals.recv().await;
+    })
+    .await
+    .map_err(no_port)?;
     Ok(ExitCode::Complete)
 }
 

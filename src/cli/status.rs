@@ -1,6 +1,6 @@
 //! `rescreen status`: where a campaign stands, read beside the run that writes it.
 
-use super::talk::to_stdout;
+use super::talk::{json_to_stdout, to_stdout};
 use clap::Args;
 use rescreen::{
     Error,
@@ -21,7 +21,7 @@ pub struct StatusArgs {
 pub fn status(args: &StatusArgs) -> Result<ExitCode, Error> {
     let status = pipeline::status(&folder(args.dir.as_deref())?)?;
     if args.json {
-        to_stdout(&status.to_json().to_string());
+        json_to_stdout(&status.to_json().to_string());
     } else {
         lines(&status).iter().for_each(|line| to_stdout(line));
     }

@@ -12,6 +12,7 @@ use crate::{
         Credits,
         credits::{Amount, Rounding, read_amount},
         planted::{Bug, planted},
+        printable::printable_cut,
         state::Outcome,
     },
 };
@@ -24,11 +25,14 @@ const CHARGE_POINTERS: [&str; 5] =
 /// Where a balance was seen in a reply. Service-api: `remainingCredits` in the verification envelope.
 const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
 
+/// A code, a message or an identifier of the service, at most.
+const TEXT_CHARACTERS_MAX: usize = 300;
+
 /// Where the replies of a check have what, and what is believed of them.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplySpec<'a> {
     pub answer: &'a AnswerSpec,
-    /// JSON pointers of the user's: each stands in place of the known ones, and an empty one reads nothing.
+    /// JSON pointers that the user sets. Each replaces the known places; an empty one switches the reading off.
     pub charge_pointer: Option<&'a str>,
     pub remaining_pointer: Option<&'a str>,
     /// The price that is held. A charge far above it is not believed.
@@ -96,7 +100,8 @@ fn unheard(fault: &TransportFault) -> Heard {
         simulated: None,
         answer: None,
         code: None,
-        message,
+        // It may repeat a name of a certificate, or a header that cannot be read.
+        message: shown(&message),
     }
 }
 
@@ -125,16 +130,16 @@ fn heard(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
         http_status: Some(reply.status),
         remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
         unreadable_amount: [charge, remaining].into_iter().find_map(|amount| match amount {
-            Amount::Unreadable(text) => Some(text),
+            Amount::Unreadable(text) => Some(shown(&text)),
             _ => None,
         }),
-        request_id: text(&["/requestId", "/meta/requestId", "/meta/request_id"]).map(str::to_owned),
+        request_id: text(&["/requestId", "/meta/requestId", "/meta/request_id"]).map(shown),
         push_back,
         repeat_after,
         server_now_us: reply.date.as_deref().and_then(server_clock),
         simulated: Some(reply.simulated),
-        code: text(&["/error/code", "/code"]).map(printable),
-        message: message.map_or_else(|| described(reply), printable),
+        code: text(&["/error/code", "/code"]).map(shown),
+        message: message.map_or_else(|| described(reply), shown),
         answer: json.filter(|_| (200..300).contains(&reply.status)),
     }
 }
@@ -161,7 +166,7 @@ fn balance(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     amounts.find(|amount| *amount != Amount::Absent).unwrap_or(Amount::Absent)
 }
 
-/// What stands in the place that the user names, or in the known ones where none is named.
+/// The values at the place that the user sets, or at the known places where none is set.
 fn amounts<'a>(
     body: Option<&'a Value>,
     configured: Option<&'a str>,
@@ -255,10 +260,9 @@ fn described(reply: &Reply) -> String {
     }
 }
 
-/// Text of the service made safe to show: no control characters, none that turn the line around, and not endless.
-fn printable(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().take(300).map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+/// Text of the service as messages, outputs and the ledger have it: safe to print, and not endless.
+fn shown(text: &str) -> String {
+    printable_cut(text, TEXT_CHARACTERS_MAX)
 }
 
 #[cfg(test)]

@@ -201,7 +201,20 @@ fn only_a_connect_failure_proves_that_nothing_left() {
 }
 
 #[test]
-fn control_characters_of_the_service_do_not_reach_a_terminal() {
-    let heard = hear_aml(&reply(400, r#"{"error": {"code": "A\u001b[2J", "message": "x\u0007\ny"}}"#));
-    assert!(!heard.message.contains(char::is_control) && !heard.code.unwrap().contains(char::is_control));
+fn what_the_service_says_is_cut_and_safe_to_print() {
+    let hostile = format!("A\u{1b}[2J\nerror: x\u{202e}\u{61c}{}", "x".repeat(10_000));
+    let text = Value::from(hostile).to_string();
+    let begins = r"A\u{1b}[2J\nerror: x\u{202e}\u{61c}xxx";
+    let body = format!(
+        r#"{{"error": {{"code": {text}, "message": {text}}}, "requestId": {text}, "remainingCredits": {text}}}"#
+    );
+    let heard = hear_aml(&reply(400, &body));
+    for said in [heard.code.unwrap(), heard.message, heard.request_id.unwrap()] {
+        assert!(said.starts_with(begins) && said.chars().count() <= 300, "{said}");
+    }
+    let unreadable = heard.unreadable_amount.unwrap();
+    assert!(!unreadable.contains(char::is_control) && !unreadable.contains('\u{202e}'), "{unreadable}");
+    let fault = TransportFault::Untrusted { host: "a\u{202e}".into(), fault: "b\n\u{1b}".into() };
+    let heard = hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() });
+    assert!(heard.message.contains(r"a\u{202e}") && heard.message.contains(r"b\n\u{1b}"), "{}", heard.message);
 }

@@ -1,5 +1,5 @@
 //! A reply's body as JSON: read in one pass that counts values and depth before memory is spent on them, and that notices
-//! names that an object has twice. JSON readers keep the last of two such names, and nobody knows which one was meant.
+//! names that an object has twice. JSON readers keep the last of the two values, and it is unclear which one is right.
 
 use crate::model::reply_text::reply_text;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};

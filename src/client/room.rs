@@ -22,7 +22,7 @@ pub(super) struct Rooms {
 }
 
 impl Rooms {
-    /// For so many bodies at once, and one more: the balance.
+    /// Room for `in_flight` bodies at once, and for one more: the reply with the balance.
     pub(super) fn new(in_flight: usize) -> Rooms {
         let each = (ROOM_BYTES_MAX - RESPONSE_BYTES_MAX) / in_flight.saturating_add(1);
         let small_bytes_max = (each - each % STEP_BYTES).clamp(STEP_BYTES, SMALL_BYTES_MAX);

@@ -5,16 +5,23 @@ use super::{
     ApiKey,
     connect_gate::{ConnectGate, paid},
     room::Rooms,
-    transport::{Exchange, InProcess, Patience, Transport, words},
+    transport::{Exchange, InProcess, Patience, Transport, TransportFault, words},
 };
-use crate::model::{Permit, Receipt};
+use crate::{
+    files::{self, Links},
+    model::{Permit, Receipt},
+};
 use reqwest::{
     Method, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// Certificates of all public authorities together are a quarter of this.
+const CA_FILE_BYTES_MAX: u64 = 1 << 20;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -36,7 +43,10 @@ pub struct Settings {
     pub api_key: ApiKey,
     /// Requests under way at once, at most.
     pub in_flight: usize,
+    /// The URL of an HTTP proxy, for a service by https.
     pub proxy: Option<String>,
+    /// `USER:PASSWORD` for the proxy.
+    pub proxy_auth: Option<SecretString>,
     /// PEM file of a certificate authority to trust beside the system's.
     pub ca_file: Option<PathBuf>,
     /// A service in this process, in place of the network.
@@ -48,6 +58,8 @@ pub struct Settings {
 pub enum ClientError {
     #[error("service url `{url}`: {fault}")]
     Url { url: String, fault: String },
+    #[error("[service] proxy: {0}")]
+    Proxy(&'static str),
     #[error("the API key has a character that cannot stand in a header; check where it comes from")]
     Key,
     #[error("ca_file {}: {fault}", .path.display())]
@@ -60,6 +72,8 @@ pub enum ClientError {
 pub struct Client {
     transport: Transport,
     base: String,
+    /// The same, parsed: the key goes to no other scheme, host or port.
+    service: Url,
     headers: HeaderMap,
     gate: ConnectGate,
 }
@@ -92,7 +106,7 @@ impl Client {
                 Transport::Http { http, patience, rooms: Rooms::new(settings.in_flight) }
             }
         };
-        Ok(Client { transport, base, headers: headers(settings)?, gate })
+        Ok(Client { transport, base, service: url, headers: headers(settings)?, gate })
     }
 
     /// The same client, which writes on a new connection only where `allowed` says so once it stands: connecting may take
@@ -108,13 +122,27 @@ impl Client {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let key = HeaderValue::from_str(&receipt.key().to_string()).expect("a UUID is letters, digits and hyphens");
         headers.insert(IDEMPOTENCY_KEY, key);
-        let url = format!("{}{}", self.base, receipt.path());
+        let url = match self.url(receipt.path()) {
+            Ok(url) => url,
+            Err(fault) => return Exchange::not_sent(fault),
+        };
         paid(self.transport.exchange(Method::POST, url, headers, receipt.into_body())).await
     }
 
     /// Reads a path that costs nothing.
     pub async fn get(&self, _permit: Permit, path: &str) -> Exchange {
-        self.transport.exchange(Method::GET, format!("{}{path}", self.base), self.headers.clone(), Vec::new()).await
+        match self.url(path) {
+            Ok(url) => self.transport.exchange(Method::GET, url, self.headers.clone(), Vec::new()).await,
+            Err(fault) => Exchange::not_sent(fault),
+        }
+    }
+
+    /// The URL of a route, which is on the configured host whatever its text is.
+    fn url(&self, route: &str) -> Result<Url, TransportFault> {
+        match format!("{}{route}", self.base).parse::<Url>() {
+            Ok(url) if route.starts_with('/') && url.origin() == self.service.origin() => Ok(url),
+            _ => Err(TransportFault::NotWritten("its route does not lead to the configured service".to_owned())),
+        }
     }
 }
 
@@ -131,12 +159,13 @@ fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<r
         .tcp_nodelay(true)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
-    if let Some(proxy) = &settings.proxy {
-        builder = builder.proxy(reqwest::Proxy::all(proxy).map_err(|error| setup(&error))?);
+    if let Some(proxy) = proxy(settings)? {
+        builder = builder.proxy(proxy);
     }
     if let Some(path) = &settings.ca_file {
         let ca_file = |fault: String| ClientError::CaFile { path: path.clone(), fault };
-        let pem = std::fs::read(path).map_err(|error| ca_file(error.to_string()))?;
+        let pem = files::read(path, Links::Followed, CA_FILE_BYTES_MAX);
+        let pem = pem.map_err(|error| ca_file(error.to_string()))?;
         let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| ca_file(error.to_string()))?;
         if certificates.is_empty() {
             return Err(ca_file("expected a PEM certificate, found none".to_owned()));
@@ -150,6 +179,29 @@ fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<r
         Some(path) => ClientError::CaFile { path: path.clone(), fault: words(&error) },
         None => setup(&error),
     })
+}
+
+/// The proxy, where one is configured. What goes through it is encrypted for the service alone.
+fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
+    let Some(text) = &settings.proxy else { return Ok(None) };
+    let proxy: Url = text.parse().map_err(|_| ClientError::Proxy("expected a URL like http://proxy.example:3128"))?;
+    if !proxy.username().is_empty() || proxy.password().is_some() {
+        return Err(ClientError::Proxy(
+            "expected no user or password in it; name their source with proxy_auth, such as { env = \"PROXY_AUTH\" } for \
+             USER:PASSWORD",
+        ));
+    }
+    if checked_url(&settings.url)?.scheme() != "https" {
+        return Err(ClientError::Proxy(
+            "expected a service by https; the API key would be sent through the proxy in clear text",
+        ));
+    }
+    let proxy = reqwest::Proxy::all(proxy).map_err(|error| setup(&error))?;
+    match settings.proxy_auth.as_ref().map(|auth| auth.expose_secret().split_once(':')) {
+        None => Ok(Some(proxy)),
+        Some(Some((user, password))) => Ok(Some(proxy.basic_auth(user, password))),
+        Some(None) => Err(ClientError::Proxy("proxy_auth: expected USER:PASSWORD, found no colon")),
+    }
 }
 
 fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {

@@ -45,6 +45,7 @@ async fn exchanged(
 ) -> (Result<Reply, TransportFault>, Duration) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let settings = Settings {
+        proxy_auth: None,
         url: format!("{scheme}://{}", listener.local_addr().unwrap()),
         auth: Auth::XApiKey,
         api_key: ApiKey::new("sk-planted".to_owned().into()),
@@ -56,7 +57,8 @@ async fn exchanged(
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
     let client = Client::patient(&settings, PATIENCE).unwrap();
     let begun = Instant::now();
-    let exchange = client.transport.exchange(Method::POST, client.base.clone(), HeaderMap::new(), b"{}".to_vec()).await;
+    let exchange =
+        client.transport.exchange(Method::POST, client.service.clone(), HeaderMap::new(), b"{}".to_vec()).await;
     (exchange.reply, begun.elapsed())
 }
 

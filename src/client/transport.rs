@@ -9,7 +9,7 @@ use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use reqwest::{
-    Method,
+    Method, Url,
     header::{DATE, HeaderMap, RETRY_AFTER},
 };
 use rustls::CertificateError;
@@ -71,6 +71,13 @@ pub struct Exchange {
     pub room: Room,
 }
 
+impl Exchange {
+    /// Of a request that was not sent.
+    pub(super) fn not_sent(fault: TransportFault) -> Exchange {
+        Exchange { reply: Err(fault), latency: Duration::ZERO, room: Room::default() }
+    }
+}
+
 /// A request for a service in this process.
 pub type InProcessRequest = axum::http::Request<Vec<u8>>;
 type InProcessReply = Result<axum::http::Response<Body>, TransportFault>;
@@ -107,7 +114,7 @@ pub(super) enum Transport {
 
 impl Transport {
     /// Sends one message and reads its reply.
-    pub(super) async fn exchange(&self, method: Method, url: String, headers: HeaderMap, body: Vec<u8>) -> Exchange {
+    pub(super) async fn exchange(&self, method: Method, url: Url, headers: HeaderMap, body: Vec<u8>) -> Exchange {
         let start = Instant::now();
         let mut room = Room::default();
         let reply = match self {
@@ -119,7 +126,7 @@ impl Transport {
                 let mut request = InProcessRequest::new(body);
                 *request.method_mut() = method;
                 *request.headers_mut() = headers;
-                match url.parse() {
+                match url.as_str().parse() {
                     Ok(uri) => {
                         *request.uri_mut() = uri;
                         in_process(service, request).await
@@ -188,7 +195,7 @@ async fn whole_body<C: AsRef<[u8]>, E>(
             Ok(Some(Ok(chunk))) if body.len() + chunk.as_ref().len() <= RESPONSE_BYTES_MAX => {
                 let bytes = body.len() + chunk.as_ref().len();
                 let granted = tokio::time::timeout_at(deadline, room.grow_to(bytes)).await.ok()?;
-                // Never more than was granted, as doubling by itself would take.
+                // Reserved exactly: a growing `Vec` doubles, which may be more than was granted.
                 body.reserve_exact(granted.saturating_sub(body.len()));
                 body.extend_from_slice(chunk.as_ref());
             }

@@ -11,6 +11,7 @@ use crate::model::{
 };
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// Nothing in doubt is sent again in the last two hours of its key's life.
 const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
@@ -32,6 +33,8 @@ pub struct ArmOrder {
     pub scope: String,
     /// The route in use; a request in doubt keeps the one it was sent to, unless that route was never there.
     pub path: String,
+    /// All routes of its check: nothing is sent to another one.
+    pub routes: Arc<[String]>,
     pub key_life_hours: u32,
     pub now_us: i64,
 }
@@ -85,7 +88,7 @@ impl RequestRow {
     }
 
     /// The age of the key of an attempted request, by this machine's clock and by the service's. Where the clocks are too
-    /// far apart to be the same clock and their ages differ in verdict, nobody can say.
+    /// far apart to be the same clock and their ages differ in verdict, it is disputed.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
         let age_here = now_us.saturating_sub(first_armed_at);
@@ -129,6 +132,12 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
             moved(store, &row, &over, None)?;
             return Ok(Armed::Quarantined);
         }
+        // It was found by an index as one that waits to be sent.
+        Err(IllegalMove::NoSuchMove { state, .. }) => {
+            let RequestId(id) = order.request;
+            let fault = format!("request {id} is {} by its row, and waits to be sent by an index", state.as_str());
+            return Err(LedgerError::Damaged(fault));
+        }
         Err(withheld) => return Ok(Armed::Withheld(withheld)),
     };
     // One that another clock wrote is not believed.
@@ -141,16 +150,21 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     let price = store.sums.price_to_hold(&order.check, order.price);
     // A request in doubt holds its price already; of a price that rose meanwhile the rest.
     let price = if first { price } else { price.max(row.standing.price) };
+    let path = match &row.path {
+        Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path,
+        _ => &order.path,
+    };
+    // What the ledger says of a route is data: the declaration says where anything is sent.
+    if *path != order.path && !order.routes.contains(path) {
+        return Ok(Armed::Withheld(IllegalMove::OtherRoute));
+    }
+    let path = path.clone();
     let more = price.saturating_sub(row.standing.held);
     if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
         return Ok(Armed::Refused(refusal));
     }
     row.standing.price = price;
     moved(store, &row, &step, None)?;
-    let path = match &row.path {
-        Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path.clone(),
-        _ => order.path.clone(),
-    };
     if first && row.is_forgotten(order, offset_us) {
         (row.first_armed_at, row.first_armed_at_server) = (None, None);
     }
@@ -170,6 +184,7 @@ fn note_attempt(
     first: bool,
 ) -> Result<(), LedgerError> {
     store.sums.attempts += 1;
+    let last_attempt = store.sums.attempts as i64;
     let number = row.attempts.saturating_add(1);
     if first {
         let server = store.sums.server_offset_us.map(|offset| order.now_us.saturating_add(offset));
@@ -177,7 +192,7 @@ fn note_attempt(
             .conn
             .prepare_cached(
                 "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = ?4, first_armed_at_server = ?5,
-                 scope = ?6, path = ?7 WHERE id = ?1",
+                 scope = ?6, path = ?7, last_attempt = ?8 WHERE id = ?1",
             )?
             .execute(params![
                 row.id,
@@ -186,11 +201,13 @@ fn note_attempt(
                 row.first_armed_at.unwrap_or(order.now_us),
                 row.first_armed_at_server.or(server),
                 order.scope,
-                path
+                path,
+                last_attempt
             ])?;
     } else {
-        let sql = "UPDATE request SET attempts = ?2, price = ?3, path = ?4 WHERE id = ?1";
-        store.conn.prepare_cached(sql)?.execute(params![row.id, number, row.standing.price.0 as i64, path])?;
+        let sql = "UPDATE request SET attempts = ?2, price = ?3, path = ?4, last_attempt = ?5 WHERE id = ?1";
+        let values = params![row.id, number, row.standing.price.0 as i64, path, last_attempt];
+        store.conn.prepare_cached(sql)?.execute(values)?;
     }
     store
         .conn

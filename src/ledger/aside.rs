@@ -3,9 +3,9 @@
 
 use super::{
     LedgerError,
-    lock::{Lock, lock_path, log_path},
+    lock::{Lock, lock_path, log_path, shared_memory_path},
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Moves the files of a ledger into an existing folder, the lock file last; gives the names of what was moved.
 ///
@@ -13,12 +13,7 @@ use std::path::{Path, PathBuf};
 /// Another process has the ledger, or a file cannot be moved.
 pub fn set_aside(ledger: &Path, folder: &Path) -> Result<Vec<String>, LedgerError> {
     let lock = Lock::take(ledger)?;
-    let beside = |suffix: &str| {
-        let mut name = ledger.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let files = [ledger.to_owned(), log_path(ledger), beside("-shm"), lock_path(ledger)];
+    let files = [ledger.to_owned(), log_path(ledger), shared_memory_path(ledger), lock_path(ledger)];
     let mut moved = Vec::new();
     for file in files.iter().filter(|file| file.exists()) {
         let name = file.file_name().unwrap_or_default();

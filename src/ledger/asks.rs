@@ -3,7 +3,7 @@
 
 use super::{
     LedgerError, Part, Reading, TakenRow,
-    pack::unpack,
+    pack::{ANSWER_BYTES_MAX, unpack},
     rows::{unpack_heads, unpack_rows},
 };
 use crate::model::{
@@ -168,7 +168,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
         Some(packed) => {
-            let body = unpack(&packed).map_err(|_| damaged("answer"))?;
+            let body = unpack(&packed, ANSWER_BYTES_MAX).map_err(|_| damaged("answer"))?;
             Some(AnswerView {
                 latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
                 requested_at_us: row.get(20)?,

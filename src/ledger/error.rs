@@ -1,5 +1,5 @@
-//! What stops a run at the ledger. It owns one decision: which faults mean that a ledger is lost, and which pass by themselves
-//! once somebody closes a program or makes room.
+//! What stops a run at the ledger. It owns one decision: which faults mean that a ledger is lost, and which end when another
+//! program is closed or the disk has room again.
 
 use super::SCHEMA_VERSION;
 use rusqlite::ErrorCode;
@@ -15,6 +15,8 @@ pub enum LedgerError {
         .path.display()
     )]
     Open { path: PathBuf, source: std::io::Error },
+    #[error("{}: expected a file of the ledger that is yours alone, found {found}", .path.display())]
+    NotPrivate { path: PathBuf, found: String },
     #[error("there is no ledger at {}; `rescreen run` makes one", .path.display())]
     Absent { path: PathBuf },
     #[error(
@@ -125,6 +127,7 @@ impl LedgerError {
             self,
             LedgerError::InUse { .. }
                 | LedgerError::Absent { .. }
+                | LedgerError::NotPrivate { .. }
                 | LedgerError::Identity { .. }
                 | LedgerError::Layout { .. }
                 | LedgerError::NewCheck { .. }
@@ -154,8 +157,13 @@ impl Fault {
         let says = |part: &str| message.as_ref().is_some_and(|message| message.starts_with(part));
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Fault::Locked,
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Fault::Damaged,
-            ErrorCode::Unknown if says("no such table") || says("no such column") => Fault::Damaged,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TooBig => Fault::Damaged,
+            // What it holds does not fit what was asked for.
+            ErrorCode::Unknown
+                if ["no such table", "no such column", "integer overflow"].iter().any(|part| says(part)) =>
+            {
+                Fault::Damaged
+            }
             _ => Fault::Storage,
         }
     }

@@ -2,7 +2,7 @@
 //! error before anything is read or sent, because a key made under another identity is another charge.
 
 use super::LedgerError;
-use crate::model::{Mode, request::KEY_VERSION};
+use crate::model::{Mode, key::fingerprint, request::KEY_VERSION};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The identity a run brings.
@@ -38,6 +38,16 @@ pub(super) fn read(conn: &Connection) -> Result<Option<(Identity, u32)>, LedgerE
         Ok((Identity { campaign, mode, origin, key_secret }, key_version))
     })
     .transpose()
+}
+
+/// A name for a ledger that no other ledger has: a digest of what it belongs to and of the moment at which it was made.
+pub(super) fn ledger_id(conn: &Connection) -> Result<String, LedgerError> {
+    let missing = || LedgerError::Damaged("it does not say to which campaign it belongs".to_owned());
+    let (identity, key_version) = read(conn)?.ok_or_else(missing)?;
+    let created_at: i64 = conn.query_row("SELECT created_at FROM campaign", [], |row| row.get(0))?;
+    let Identity { campaign, mode, origin, key_secret } = identity;
+    let text = format!("{campaign}\n{}\n{origin}\n{key_secret:?}\n{key_version}\n{created_at}", mode.as_str());
+    Ok(fingerprint(b"rescreen ledger", &text))
 }
 
 /// Compares what is recorded with what the run brings.

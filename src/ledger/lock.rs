@@ -6,8 +6,9 @@
 //! notes has lost its write-ahead log, and with it receipts.
 
 use super::LedgerError;
+use crate::files::{self, Links};
 use std::{
-    fs::{File, Metadata, OpenOptions, TryLockError},
+    fs::{File, Metadata, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -38,7 +39,7 @@ impl Lock {
     pub(super) fn take(ledger: &Path) -> Result<Lock, LedgerError> {
         let path = lock_path(ledger);
         let failed = |source| LedgerError::Open { path: path.clone(), source };
-        let file = private_file(&path).map_err(failed)?;
+        let file = files::open_private(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: ledger.to_owned() }),
@@ -50,6 +51,10 @@ impl Lock {
         }
         let mut lock = Lock { file, path: path.clone(), noted: Noted::Nothing };
         let text = lock.read().map_err(failed)?;
+        if !is_ours(text.trim()) || lock.file.metadata().map_err(failed)?.len() > LINE_BYTES as u64 {
+            let found = "another file, which is not overwritten; move it away".to_owned();
+            return Err(LedgerError::NotPrivate { path, found });
+        }
         lock.noted = match text.trim() {
             "" if std::fs::metadata(ledger).is_ok_and(|metadata| metadata.len() > 0) => {
                 // Noted at once: the next run would find an empty lock file and take it for a new one.
@@ -97,6 +102,12 @@ impl Lock {
 /// Length of the note.
 const LINE_BYTES: usize = 64;
 
+/// Whether a lock file has a note of ours, or the beginning of one that was cut short.
+fn is_ours(text: &str) -> bool {
+    let is_number = |rest: &str| rest.trim().bytes().all(|byte| byte.is_ascii_digit());
+    COMMITS.starts_with(text) || LOCK_MISSING.starts_with(text) || text.strip_prefix(COMMITS).is_some_and(is_number)
+}
+
 fn noted(text: &str) -> Noted {
     let commits = text.strip_prefix(COMMITS).and_then(|number| number.trim().parse().ok());
     commits.map_or(Noted::Nothing, Noted::Commits)
@@ -104,7 +115,7 @@ fn noted(text: &str) -> Noted {
 
 /// How many commits the lock file beside a ledger notes, where it notes any.
 pub fn commits_noted(ledger: &Path) -> Option<u64> {
-    match noted(std::fs::read_to_string(lock_path(ledger)).ok()?.trim()) {
+    match noted(files::read_text(&lock_path(ledger), Links::Refused, LINE_BYTES as u64).ok()?.trim()) {
         Noted::Commits(commits) => Some(commits),
         Noted::Nothing | Noted::LockMissing => None,
     }
@@ -127,18 +138,24 @@ pub(super) fn lock_path(ledger: &Path) -> PathBuf {
 
 /// The write-ahead log of a ledger.
 pub(super) fn log_path(ledger: &Path) -> PathBuf {
-    let mut log = ledger.as_os_str().to_owned();
-    log.push("-wal");
-    PathBuf::from(log)
+    beside(ledger, "-wal")
 }
 
-/// Only its owner reads it: the ledger holds personal data.
-pub(super) fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// The index of a ledger's log, shared by the processes that have it open.
+pub(super) fn shared_memory_path(ledger: &Path) -> PathBuf {
+    beside(ledger, "-shm")
+}
+
+/// The rollback journal that SQLite would play back where there is one.
+pub(super) fn rollback_path(ledger: &Path) -> PathBuf {
+    beside(ledger, "-journal")
+}
+
+/// A file beside a database, as SQLite names it.
+fn beside(ledger: &Path, suffix: &str) -> PathBuf {
+    let mut name = ledger.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Which file a path leads to.

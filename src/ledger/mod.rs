@@ -11,6 +11,7 @@ mod completed;
 mod error;
 mod identity;
 mod lock;
+mod open;
 mod pack;
 mod parts;
 mod prices;
@@ -34,7 +35,7 @@ pub use identity::Identity;
 pub use lock::commits_noted;
 pub use parts::{Part, PartPlan};
 pub use prices::{SeenBy, SeenPrice};
-pub use reading::{Counts, Place, Reading, Retryable, SentBefore, SourceView};
+pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};
 pub use rows::TakenRow;
 pub use settle::{AnswerRecord, Settled, Settlement};
@@ -43,4 +44,4 @@ pub use take::{CheckUseRow, Fate, SplitEnd, TakenAsk, TakenSplit};
 pub use writer::{Committing, Ledger, Seat};
 
 /// The version of the schema. A ledger of another version is refused, never converted in passing.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;

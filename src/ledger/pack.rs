@@ -7,9 +7,10 @@ use zstd::{
     zstd_safe::get_frame_content_size,
 };
 
-/// Bytes of anything packed, at most: an answer of 32 MiB, or a split of 4 MiB and one row of 16 MiB, each character of
-/// which JSON may spell with six.
-const UNPACKED_MAX: usize = 256 << 20;
+/// Bytes of an answer, at most: a reply has 32 MiB, and each byte that is not text becomes three.
+pub(super) const ANSWER_BYTES_MAX: usize = 96 << 20;
+/// Bytes of the rows of a split, at most: 4 MiB and one row of 16 MiB, each character of which JSON may spell with six.
+pub(super) const ROWS_BYTES_MAX: usize = 256 << 20;
 
 /// How much of the time to spend on how little room.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +36,12 @@ pub(super) fn pack(bytes: &[u8], level: Level) -> Vec<u8> {
 ///
 /// # Errors
 /// These bytes are not what [`pack`] gave.
-pub(super) fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn unpack(packed: &[u8], bytes_max: usize) -> io::Result<Vec<u8>> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let length = get_frame_content_size(packed).map_err(|_| damaged())?.ok_or_else(damaged)?;
     let length = usize::try_from(length).map_err(|_| damaged())?;
     // Memory is not given on the word of bytes that may be damaged.
-    if length > UNPACKED_MAX {
+    if length > bytes_max {
         return Err(damaged());
     }
     UNPACKER.with_borrow_mut(|unpacker| unpacker.decompress(packed, length))
@@ -55,13 +56,13 @@ mod tests {
         for text in [String::new(), "one answer".to_owned(), "0".repeat(3 << 20)] {
             for level in [Level::Rows, Level::Answer] {
                 let packed = pack(text.as_bytes(), level);
-                assert_eq!(unpack(&packed).unwrap(), text.as_bytes());
-                assert!(unpack(&packed[..packed.len() - 1]).is_err());
+                assert_eq!(unpack(&packed, ROWS_BYTES_MAX).unwrap(), text.as_bytes());
+                assert!(unpack(&packed[..packed.len() - 1], ROWS_BYTES_MAX).is_err());
             }
         }
-        assert!(unpack(b"").is_err() && unpack(b"no frame of zstd").is_err());
+        assert!(unpack(b"", 9).is_err() && unpack(b"no frame of zstd", 9).is_err());
         // A frame of one segment whose header states a length of 8 bytes that are all ones.
         let endless = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &[0xff; 8], &[1, 0, 0]].concat();
-        assert!(unpack(&endless).is_err());
+        assert!(unpack(&endless, ROWS_BYTES_MAX).is_err());
     }
 }

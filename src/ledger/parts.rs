@@ -1,7 +1,7 @@
 //! Parts: which asks a result file holds is durable before the file is written, so it can be written again byte for byte;
 //! that it is whole is durable before the manifest names it.
 
-use super::{Ledger, LedgerError, store::Store};
+use super::{CheckUseRow, Ledger, LedgerError, store::Store};
 use crate::model::{
     Verdict,
     planted::{Bug, planted},
@@ -22,6 +22,32 @@ pub struct Part {
     pub path: String,
     /// Bytes and SHA-256 (hexadecimal), once the file is whole.
     pub written: Option<(u64, String)>,
+}
+
+impl Part {
+    /// Whether this can be a part of that check, as [`record`] makes them: the ledger is data, and its text never says
+    /// where to write.
+    pub(super) fn check(&self, check: Option<&CheckUseRow>) -> Result<(), LedgerError> {
+        let damaged = |what: &str| Err(LedgerError::Damaged(format!("part {} {what}", self.id)));
+        let Some(check) = check else { return damaged("belongs to a check that the campaign lacks") };
+        let is_its_path = |extension: &&str| self.path == part_path(&check.name, self.id, extension);
+        if !EXTENSIONS.iter().any(is_its_path) {
+            return damaged("has a path that is not its own");
+        }
+        let asks = self.last_ask.checked_sub(self.first_ask).and_then(|asks| u64::try_from(asks).ok());
+        match asks {
+            Some(asks) if self.first_ask > 0 && (1..=asks.saturating_add(1)).contains(&self.rows) => Ok(()),
+            _ => damaged("counts rows that it cannot have"),
+        }
+    }
+}
+
+/// Extensions of the formats in which results are written.
+const EXTENSIONS: [&str; 2] = ["parquet", "jsonl"];
+
+/// The path of a part in its output folder.
+fn part_path(check: &str, id: i64, extension: &str) -> String {
+    format!("results/{check}/part-{id:06}.{extension}")
 }
 
 /// How the next parts are cut.
@@ -97,7 +123,7 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
         return Ok(part);
     }
     let id: i64 = store.conn.query_row("SELECT coalesce(max(id), 0) + 1 FROM part", [], |row| row.get(0))?;
-    let path = format!("results/{folder}/part-{id:06}.{}", plan.extension);
+    let path = part_path(folder, id, &plan.extension);
     let rows = asks.len() as u64;
     store.conn.execute(
         "INSERT INTO part (id, check_use, first_ask, last_ask, rows, path) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

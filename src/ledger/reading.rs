@@ -7,13 +7,20 @@ use super::{
     identity,
     store::{open_for_reading, read_sums},
 };
-use crate::model::{Credits, Failure, IdempotencyKey, RequestId, state::State};
+use crate::{
+    catalogue::is_identifier,
+    model::{Credits, Failure, IdempotencyKey, RequestId, state::State},
+};
 use rusqlite::{Connection, Row, params};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A reader of one ledger.
 pub struct Reading {
     pub(super) conn: Connection,
+    path: PathBuf,
 }
 
 /// What is known of a source.
@@ -58,25 +65,18 @@ pub struct SentBefore {
     pub is_refused: bool,
 }
 
-/// A place in the order in which requests are sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    pub attempts: u32,
-    pub request: RequestId,
-}
-
-impl Place {
-    /// Before all requests.
-    pub const START: Place = Place { attempts: 0, request: RequestId(0) };
-}
-
 impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
     /// There is none, or none that got to its first commit; or it has another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
-        Ok(Reading { conn: open_for_reading(path)? })
+        Ok(Reading { conn: open_for_reading(path)?, path: path.to_owned() })
+    }
+
+    /// The ledger's file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Opens a ledger for reading, or `None` where there is none yet.
@@ -100,6 +100,11 @@ impl Reading {
     pub fn identity(&self) -> Result<Identity, LedgerError> {
         let recorded = identity::read(&self.conn)?;
         recorded.map(|(identity, _)| identity).ok_or_else(|| LedgerError::Damaged("it has no identity".to_owned()))
+    }
+
+    /// A name for this ledger that no other ledger has.
+    pub fn ledger_id(&self) -> Result<String, LedgerError> {
+        identity::ledger_id(&self.conn)
     }
 
     pub fn sums(&self) -> Result<Sums, LedgerError> {
@@ -148,6 +153,7 @@ impl Reading {
 
     /// All parts in their order.
     pub fn parts(&self) -> Result<Vec<Part>, LedgerError> {
+        let checks = self.check_uses()?;
         let sql = "SELECT id, check_use, first_ask, last_ask, rows, path, bytes, sha256 FROM part ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
         let parts = select.query_map([], |row| {
@@ -165,7 +171,9 @@ impl Reading {
                 written,
             })
         })?;
-        Ok(parts.collect::<Result<_, _>>()?)
+        let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+        parts.iter().try_for_each(|part| part.check(checks.get(&part.check_use)))?;
+        Ok(parts)
     }
 
     /// Requests in this state, in input order, after the request `after`, with the catalogue name of their check.
@@ -183,24 +191,24 @@ impl Reading {
         self.requests("attempts = 0", State::Planned, after, count)
     }
 
-    /// Requests that were sent before, those with the fewest attempts first, after the place `after`: one that fails again
-    /// and again comes behind all others of its kind.
+    /// Requests that were sent before, with the number of their last attempt among all of the ledger, those beyond `after`
+    /// and those that were not tried for longest first: one that ends every run comes behind all others of its kind.
     pub fn sent_before(
         &self,
         sent: SentBefore,
-        after: Place,
+        after: u64,
         count: usize,
-    ) -> Result<Vec<(Place, String)>, LedgerError> {
+    ) -> Result<Vec<(u64, RequestId, String)>, LedgerError> {
         let sql = format!(
-            "SELECT attempts, id, sold FROM request INDEXED BY request_sent_before
-             WHERE state = {} AND state <> 10 AND attempts > 0 AND (refusals_in_row > 0) = {}
-             AND (attempts, id) > (?1, ?2) ORDER BY attempts, id LIMIT ?3",
+            "SELECT last_attempt, id, sold FROM request INDEXED BY request_sent_before
+             WHERE state = {} AND state <> 10 AND attempts > 0 AND (refusals_in_row > 0) = {} AND last_attempt > ?1
+             ORDER BY last_attempt LIMIT ?2",
             sent.state.code(),
             sent.is_refused
         );
         let mut select = self.conn.prepare_cached(&sql)?;
-        let found = select.query_map(params![after.attempts, after.request.0, count as i64], |row| {
-            Ok((Place { attempts: row.get(0)?, request: RequestId(row.get(1)?) }, row.get(2)?))
+        let found = select.query_map(params![after as i64, count as i64], |row| {
+            Ok((row.get::<_, i64>(0)? as u64, RequestId(row.get(1)?), row.get(2)?))
         })?;
         Ok(found.collect::<Result<_, _>>()?)
     }
@@ -322,5 +330,10 @@ pub(super) fn check_use_rows(conn: &Connection) -> Result<BTreeMap<i64, super::C
     let uses = select.query_map([], |row| {
         Ok((row.get(0)?, super::CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
     })?;
-    Ok(uses.collect::<Result<_, _>>()?)
+    let uses: BTreeMap<i64, super::CheckUseRow> = uses.collect::<Result<_, _>>()?;
+    // A name is a folder's name, too.
+    match uses.values().all(|one| is_identifier(&one.name, '-').is_ok()) {
+        true => Ok(uses),
+        false => Err(LedgerError::Damaged("a check has a name that no check can have".to_owned())),
+    }
 }

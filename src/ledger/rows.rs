@@ -3,7 +3,7 @@
 
 use super::{
     LedgerError,
-    pack::{Level, pack, unpack},
+    pack::{Level, ROWS_BYTES_MAX, pack, unpack},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -63,7 +63,7 @@ struct RowHead {
 
 fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
-    let lines = unpack(block).map_err(|error| damaged(&error))?;
+    let lines = unpack(block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

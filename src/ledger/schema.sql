@@ -1,4 +1,4 @@
--- The ledger, version 3. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger, version 4. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,
@@ -71,6 +71,7 @@ CREATE TABLE request (
     state            INTEGER NOT NULL DEFAULT 0,
     unproven         INTEGER NOT NULL DEFAULT 0,
     attempts         INTEGER NOT NULL DEFAULT 0,
+    last_attempt     INTEGER NOT NULL DEFAULT 0, -- its number among all attempts of the ledger
     price            INTEGER NOT NULL DEFAULT 0,
     held             INTEGER NOT NULL DEFAULT 0,
     charged          INTEGER NOT NULL DEFAULT 0,
@@ -89,7 +90,7 @@ CREATE TABLE request (
 ) STRICT;
 CREATE INDEX request_of_body ON request (digest);
 CREATE INDEX request_unanswered ON request (state, id) WHERE state <> 10;
-CREATE INDEX request_sent_before ON request (state, attempts, id) WHERE state <> 10 AND attempts > 0;
+CREATE INDEX request_sent_before ON request (state, last_attempt) WHERE state <> 10 AND attempts > 0;
 CREATE INDEX request_of_key ON request (key) WHERE key IS NOT NULL;
 
 CREATE TABLE attempt (

@@ -3,15 +3,19 @@
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
-    lock::{Lock, Noted, Place, log_is_lost, log_path, private_file},
+    lock::{Lock, Noted, Place, log_is_lost, log_path},
+    open::{Found, connect, examine},
     recount::{matches, recounted},
 };
-use crate::model::{
-    Credits,
-    fault_point::{self, Point},
-    planted::{Bug, planted},
+use crate::{
+    files,
+    model::{
+        Credits,
+        fault_point::{self, Point},
+        planted::{Bug, planted},
+    },
 };
-use rusqlite::{Connection, OpenFlags, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE};
+use rusqlite::{Connection, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE};
 use std::{
     path::Path,
     sync::Arc,
@@ -56,10 +60,10 @@ impl Store {
         if fresh {
             // Before there is a ledger: one beside an empty lock file has lost its lock file.
             lock.note(0)?;
-            private_file(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
+            files::open_private(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
         }
         let log_bytes = log_bytes(path);
-        let conn = Connection::open(path)?;
+        let conn = connect(path)?;
         // A run that ends before its time leaves the log as it is, as if it was killed.
         conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let place = Arc::new(Place::of(path, &lock)?);
@@ -82,10 +86,9 @@ impl Store {
             commits: 1,
             lock,
         };
-        match version(&store.conn)? {
-            0 => store.create(brought, now_us)?,
-            SCHEMA_VERSION => store.load(path, brought, log_bytes, older)?,
-            found => return Err(LedgerError::Version { found }),
+        match examine(&store.conn)? {
+            Found::Nothing => store.create(brought, now_us)?,
+            Found::Ledger => store.load(path, brought, log_bytes, older)?,
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
@@ -255,15 +258,28 @@ fn log_bytes(ledger: &Path) -> u64 {
     std::fs::metadata(log_path(ledger)).map_or(0, |log| log.len())
 }
 
-/// SQLite answers with the mode the ledger will have, commits the change after that, and says so only at the end.
 fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
-    let mut pragma = conn.prepare("PRAGMA journal_mode = WAL")?;
+    if journal_mode(conn, "PRAGMA journal_mode")? != "wal" {
+        // The change to a write-ahead log writes one page, the first. A rollback journal for it on the disk would stay
+        // behind where the change fails, and a ledger with one beside it is refused.
+        journal_mode(conn, "PRAGMA journal_mode = MEMORY")?;
+    }
+    match journal_mode(conn, "PRAGMA journal_mode = WAL")? {
+        mode if mode == "wal" => Ok(()),
+        found => Err(LedgerError::JournalMode { found }),
+    }
+}
+
+/// Asks for the journal mode, or changes it. SQLite answers with the mode the ledger will have, commits the change after
+/// that, and says whether it could only at the end.
+fn journal_mode(conn: &Connection, sql: &str) -> Result<String, LedgerError> {
+    let mut pragma = conn.prepare(sql)?;
     let mut rows = pragma.query([])?;
     let mut found = String::new();
     while let Some(row) = rows.next()? {
         found = row.get(0)?;
     }
-    if found == "wal" { Ok(()) } else { Err(LedgerError::JournalMode { found }) }
+    Ok(found)
 }
 
 /// A planned fault as SQLite would say it.
@@ -284,19 +300,17 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     if !path.exists() {
         return Err(LedgerError::Absent { path: path.to_owned() });
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let log_bytes = log_bytes(path);
-    let conn = Connection::open_with_flags(path, flags)?;
+    let conn = connect(path)?;
     // A reader does not tidy up after a run that was killed: the log is a receipt until a run has read it.
     conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
     conn.pragma_update(None, "query_only", true)?;
     conn.pragma_update(None, "cache_size", -2_048)?;
-    match version(&conn)? {
-        SCHEMA_VERSION => Ok(conn),
+    match examine(&conn)? {
+        Found::Ledger => Ok(conn),
         // Whoever began it died before its first commit: nothing was ever sent by it.
-        0 => Err(LedgerError::Absent { path: path.to_owned() }),
-        found => Err(LedgerError::Version { found }),
+        Found::Nothing => Err(LedgerError::Absent { path: path.to_owned() }),
     }
 }
 
@@ -307,10 +321,6 @@ pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
         true => Ok(sums),
         false => Err(LedgerError::Damaged("its sums count more than there can be".to_owned())),
     }
-}
-
-fn version(conn: &Connection) -> Result<i64, LedgerError> {
-    Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use super::{
     error::MappingError,
     fill,
     matching::{Match, match_column},
+    shown_columns::ShownColumns,
 };
 use crate::{
     catalogue::{Declaration, FieldSpec},
-    model::{Row, field::tidy, nearest::hint, row::find_column},
+    model::{Row, field::tidy, row::find_column},
     template::{Condition, Template},
 };
 use serde_json::Value;
@@ -103,7 +104,8 @@ impl Bound {
 
 pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: Shape) -> Result<Bound, MappingError> {
     let several = mapping.checks.len() > 1;
-    let binder = Binder { frame: &mapping.frame, columns, shape, several };
+    let shown = ShownColumns::new(mapping, columns, shape);
+    let binder = Binder { frame: &mapping.frame, columns, shown, shape, several };
     let checks = mapping.checks.iter().map(|check| binder.check(check)).collect::<Result<_, _>>()?;
     Ok(Bound { frame: mapping.frame.clone(), checks })
 }
@@ -111,6 +113,8 @@ pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: Shape) -> Resul
 struct Binder<'a> {
     frame: &'a Frame,
     columns: &'a [String],
+    /// The same as messages may speak of them.
+    shown: ShownColumns<'a>,
     shape: Shape,
     /// Whether a flag has to name its check.
     several: bool,
@@ -170,12 +174,11 @@ impl Binder<'_> {
                 Err(MappingError::Ambiguous { check, field, columns, flag })
             }
             Match::Nothing => {
-                let names = || self.columns.iter().map(String::as_str);
                 let near = [spec.name.as_str()].into_iter().chain(spec.synonyms.iter().map(String::as_str));
-                let hint = near.map(|name| hint(name, names())).find(|hint| !hint.is_empty()).unwrap_or_default();
+                let hint = near.map(|name| self.shown.hint(name)).find(|hint| !hint.is_empty()).unwrap_or_default();
                 let flag = self.flag(&check, &field, "COLUMN");
                 let doc = if spec.doc.is_empty() { String::new() } else { format!(" ({})", spec.doc) };
-                let (field, known) = (format!("field `{field}`{doc}"), self.known(&hint));
+                let (field, known) = (format!("field `{field}`{doc}"), self.shown.known(&hint));
                 Err(MappingError::NoSource { check, field, known, flag })
             }
         }
@@ -202,7 +205,7 @@ impl Binder<'_> {
                 check: check.to_owned(),
                 place: place.to_owned(),
                 column: column.clone(),
-                known: self.known(&hint(column, names())),
+                known: self.shown.known(&self.shown.hint(column)),
             }),
             _ => Ok(()),
         }
@@ -212,15 +215,5 @@ impl Binder<'_> {
         let field = if self.several { format!("{check}.{field}") } else { field.to_owned() };
         let quote = if column.contains(char::is_whitespace) { "'" } else { "" };
         format!("--map {quote}{field}={column}{quote}")
-    }
-
-    /// The nearest column and at most twenty others: a wide file must not drown the message.
-    fn known(&self, hint: &str) -> String {
-        let named = |column: &String| format!("`{}`", tidy(column));
-        let mut listed: Vec<String> = self.columns.iter().take(20).map(named).collect();
-        if self.columns.len() > listed.len() {
-            listed.push(format!("and {} more", self.columns.len() - listed.len()));
-        }
-        format!("{hint}; the columns are {}", listed.join(", "))
     }
 }

@@ -35,7 +35,7 @@ fn among(columns: &[String], fits: impl Fn(&str) -> bool) -> Match<'_> {
     }
 }
 
-fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace() && !"_-.".contains(*c)).flat_map(char::to_lowercase).collect()
 }
 

@@ -14,6 +14,7 @@ mod expect;
 mod feed;
 mod fill;
 mod matching;
+mod shown_columns;
 #[cfg(test)]
 #[path = "mapping_tests.rs"]
 mod tests;
@@ -22,12 +23,14 @@ pub use ask::{AskRequest, Mapped, key_of_generation};
 pub use bind::{Bound, Feed};
 pub use error::MappingError;
 pub use feed::FieldSource;
+pub use shown_columns::ShownColumns;
 
 use crate::{
     catalogue::{Catalogue, Declaration, FieldSpec},
     model::{KeySecret, Mode, nearest::hint},
     template::{Condition, Nulls, Tables, Template, Templates},
 };
+use bind::Shape;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -85,6 +88,8 @@ impl MappingOptions {
 pub struct Mapping {
     frame: Arc<Frame>,
     checks: Vec<PlannedCheck>,
+    /// The names of the columns are the user's, or numbers, and no line of a file: messages may repeat them.
+    named_by_user: bool,
 }
 
 /// What every ask of the campaign shares.
@@ -135,18 +140,33 @@ impl Mapping {
             key_secret: options.key_secret,
             nulls: Arc::new(Nulls::new(options.null, options.null_in)),
         };
-        Ok(Mapping { frame: Arc::new(frame), checks })
+        Ok(Mapping { frame: Arc::new(frame), checks, named_by_user: false })
+    }
+
+    /// The same for sources without a header line, whose columns the user names or counts.
+    pub fn without_header_line(self) -> Mapping {
+        Mapping { named_by_user: true, ..self }
+    }
+
+    /// The columns of a header as messages may speak of them.
+    pub fn shown<'a>(&self, header: &'a [String]) -> ShownColumns<'a> {
+        ShownColumns::new(self, header, Shape::Flat)
+    }
+
+    /// The keys of a first JSON row as messages may speak of them.
+    pub fn shown_nested<'a>(&self, first_row_keys: &'a [String]) -> ShownColumns<'a> {
+        ShownColumns::new(self, first_row_keys, Shape::Nested)
     }
 
     /// Binds to a source with a header: columns become places, and a name that is not among them is an error.
     pub fn bind(&self, header: &[String]) -> Result<Bound, MappingError> {
-        bind::bind(self, header, bind::Shape::Flat)
+        bind::bind(self, header, Shape::Flat)
     }
 
     /// Binds to a source of JSON objects, given the keys of its first row. They are matched by name as a header is; keys
     /// that a row lacks are missing values of that row.
     pub fn bind_nested(&self, first_row_keys: &[String]) -> Result<Bound, MappingError> {
-        bind::bind(self, first_row_keys, bind::Shape::Nested)
+        bind::bind(self, first_row_keys, Shape::Nested)
     }
 }
 

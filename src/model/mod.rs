@@ -3,17 +3,20 @@
 
 pub mod budget;
 pub mod clock;
+pub mod column_name;
 pub mod country;
 pub mod credits;
 pub mod failure;
 pub mod fault_point;
 pub mod field;
+pub mod file_name;
 pub mod key;
 pub mod mode;
 pub mod nearest;
 pub mod note;
 pub mod planted;
 pub mod plate;
+pub mod printable;
 pub mod registration_number;
 pub mod reply_text;
 pub mod request;

@@ -144,7 +144,7 @@ pub enum KeyAge {
     Alive,
     /// Within two hours of the end of its life, or beyond.
     Over,
-    /// The two clocks disagree about it: nobody can say.
+    /// The two clocks disagree about it.
     Disputed,
 }
 
@@ -235,6 +235,8 @@ pub enum IllegalMove {
     OtherApiKey,
     #[error("this machine's clock and the service's disagree about the age of a key")]
     ClocksApart,
+    #[error("a request in doubt is not sent again to a route that its check does not have")]
+    OtherRoute,
     #[error("a request that may have been charged is not retried under a new key")]
     NotProven,
     #[error("three keys of this request met a cached refusal")]

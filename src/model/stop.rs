@@ -145,6 +145,14 @@ pub enum Stop {
     ClockApart {
         seconds: i64,
     },
+    /// Only the ledger says that the API key belongs to this service.
+    UnknownService {
+        url: String,
+    },
+    /// Requests in doubt were sent to a route that their check does not have now.
+    OtherRoute {
+        check: String,
+    },
     /// The simulator answered a campaign of the real service, or the other way round.
     OtherSide {
         simulated: bool,
@@ -213,7 +221,7 @@ impl Stop {
             | Stop::NotTheService
             | Stop::BalanceUnreadable
             | Stop::PushedBack { .. } => ExitCode::Service,
-            Stop::ClockApart { .. } => ExitCode::Doubt,
+            Stop::ClockApart { .. } | Stop::OtherRoute { .. } | Stop::UnknownService { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } | Stop::OtherMode { .. } => ExitCode::Usage,
             Stop::TooManyErrors { .. }
             | Stop::Alike { .. }
@@ -323,6 +331,18 @@ impl fmt::Display for Stop {
                 f,
                 "this machine's clock and the service's are {seconds} seconds apart, and requests in doubt are judged by \
                  their age; set the clock and run again"
+            ),
+            Stop::UnknownService { url } => write!(
+                f,
+                "nothing was sent: only the ledger says that its requests belong to {url}, and no run of yours on this \
+                 machine sent this API key there in the same way. If that is right, run again with --service {url}; a proxy, \
+                 a CA file and declarations are read from the campaign file alone, with -c FILE"
+            ),
+            Stop::OtherRoute { check } => write!(
+                f,
+                "requests in doubt of `{check}` were sent to a route that `{check}` does not have now, and a key is only \
+                 sent again to its own route; put the route of the declaration back and run again, or decide with \
+                 `rescreen resolve --list --include-in-doubt`"
             ),
             Stop::OtherSide { simulated: true } => {
                 f.write_str("the simulator answered a campaign of the real service; check [service] url")

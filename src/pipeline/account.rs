@@ -2,9 +2,9 @@
 
 use super::{
     bucket::bucket,
-    campaign::Service,
     flight::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, meet, micros},
     heeding::paused_until,
+    service::Service,
 };
 use crate::{
     client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after},
@@ -156,7 +156,7 @@ fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut
 pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Credits, Stop>, Error> {
     let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let api_key = service.api_key()?;
-    let client = Client::new(&service.client_settings(url, api_key.clone()))?;
+    let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
     let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
     let throttle = Throttle::new(service.rate, bucket);
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;

@@ -1,7 +1,7 @@
 //! Which bucket a run sends from. All campaigns of one account on one machine share one, in a file of the user's state
 //! folder; the simulator of this process has one of its own. It decides what happens where the file cannot be used.
 
-use super::campaign::Service;
+use super::service::Service;
 use crate::{
     client::{ApiKey, origin_of},
     model::Clock,

@@ -2,22 +2,22 @@
 //! command line folded in.
 
 use super::{
-    bucket::state_folder,
     campaign_file::{CampaignFile, CheckTable, SecretSource, Share, parse},
     campaign_input::{self, Input},
-    secret, table_file,
+    secret,
+    service::Service,
+    table_file,
 };
 use crate::{
-    catalogue::{Catalogue, Declaration, Spelling, is_identifier},
-    client::{self, ApiKey, InProcess},
+    catalogue::{Catalogue, Declaration, is_identifier},
     error::Error,
+    files::{self, Links},
     ledger::Seat,
     mapping::{CheckUse, Mapping, MappingOptions, key_of_generation},
-    model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance},
+    model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
     sink::OutputFormat,
-    source::SourceOptions,
+    source::{HeaderLine, SourceOptions},
     template::Tables,
-    throttle::Rate,
 };
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -52,6 +52,8 @@ pub struct Campaign {
     pub format: OutputFormat,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
+    /// The key secret comes from a program that is not started, and another text stands in for it.
+    pub key_secret_stands_in: bool,
     pub clock: Clock,
     /// Where commits are made; inline means that everything else is done in the caller's place too.
     pub seat: Seat,
@@ -64,31 +66,6 @@ pub struct Campaign {
     pub(super) null: Vec<String>,
     pub(super) null_in: BTreeMap<String, Vec<String>>,
     pub(super) tables: BTreeMap<String, BTreeMap<String, String>>,
-}
-
-/// How the service is reached; the API key is found only when it is needed.
-#[derive(Debug, Clone)]
-pub struct Service {
-    /// The base URL; where the service is simulated, whoever starts the simulator says where it listens.
-    pub url: Option<String>,
-    /// The service is the built-in simulator.
-    pub simulate: bool,
-    pub auth: client::Auth,
-    pub routes: Spelling,
-    pub rate: Rate,
-    pub in_flight: usize,
-    pub proxy: Option<String>,
-    pub ca_file: Option<PathBuf>,
-    pub balance_pointer: Option<String>,
-    /// Where a reply states its charge and the balance, beside the known places.
-    pub charge_pointer: Option<String>,
-    pub remaining_pointer: Option<String>,
-    /// A service in this process, in place of the network.
-    pub in_process: Option<InProcess>,
-    /// Where the bucket of the account is kept, for all runs on this machine to share.
-    pub state_folder: Option<PathBuf>,
-    pub(super) api_key: SecretSource,
-    pub(super) base: PathBuf,
 }
 
 /// When a run stops by itself.
@@ -132,6 +109,7 @@ impl Campaign {
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
             key_secret: key_secret(&file, base)?,
+            key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
             clock: Clock::System,
             seat: Seat::default(),
             new_ledger: false,
@@ -158,7 +136,8 @@ impl Campaign {
             null_in: self.null_in.clone(),
             tables: Tables(self.tables.clone()),
         };
-        Ok(Mapping::new(&self.catalogue, &self.uses, options)?)
+        let mapping = Mapping::new(&self.catalogue, &self.uses, options)?;
+        Ok(if self.source_options.header == HeaderLine::First { mapping } else { mapping.without_header_line() })
     }
 
     /// The key of a request's generation.
@@ -240,78 +219,29 @@ impl Campaign {
     }
 }
 
-impl Service {
-    /// What a campaign file says of the service.
-    pub fn new(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
-        let table = &file.service;
-        if !file.simulate && table.url.is_none() {
-            return Err(Error::Config(
-                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
-                    .to_owned(),
-            ));
-        }
-        // Before anything is opened or said: a URL may hold what is nobody's business.
-        table.url.as_deref().map_or(Ok(()), client::check_url)?;
-        if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
-            return Err(Error::Config(
-                "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute"
-                    .to_owned(),
-            ));
-        }
-        Ok(Service {
-            url: table.url.clone(),
-            simulate: file.simulate,
-            auth: table.auth,
-            routes: table.routes,
-            rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
-            in_flight: table.in_flight,
-            proxy: table.proxy.clone(),
-            ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
-            balance_pointer: table.balance_pointer.clone(),
-            charge_pointer: table.charge_pointer.clone(),
-            remaining_pointer: table.remaining_pointer.clone(),
-            in_process: None,
-            state_folder: state_folder(|name| std::env::var_os(name)),
-            api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
-            base: base.to_owned(),
-        })
-    }
-
-    /// The API key, from where the user says it is.
-    pub fn api_key(&self) -> Result<ApiKey, Error> {
-        if let Some(given) = self.in_process.as_ref().and_then(|service| service.api_key.as_ref()) {
-            return Ok(given.clone());
-        }
-        if self.simulate {
-            return Ok(ApiKey::new("simulated".to_owned().into()));
-        }
-        secret::read(&self.api_key, "the API key", &self.base).map(ApiKey::new)
-    }
-
-    /// What the client needs; `url` is the service's or the built-in simulator's.
-    pub fn client_settings(&self, url: String, api_key: ApiKey) -> client::Settings {
-        client::Settings {
-            url,
-            auth: self.auth,
-            api_key,
-            in_flight: self.in_flight,
-            proxy: self.proxy.clone(),
-            ca_file: self.ca_file.clone(),
-            in_process: self.in_process.clone(),
-        }
-    }
-}
-
 /// Thirty-two hexadecimal characters of a text's SHA-256.
 fn digest_of(text: &str) -> String {
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A campaign file with tables of its own may be long; larger tables are files of their own.
+const CAMPAIGN_FILE_BYTES_MAX: u64 = 4 << 20;
+
 /// Reads a campaign file's words.
 pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
     let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
-    let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    parse(&text).map_err(fault)
+    let file = files::open(path, Links::Followed).map_err(|error| fault(error.to_string()))?;
+    read_open_file(path, file)
+}
+
+/// Reads a campaign file that is open; `path` is its name in messages.
+///
+/// # Errors
+/// It is too long, not text, or not a campaign file.
+pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
+    parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)
 }
 
 fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
@@ -331,6 +261,7 @@ fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
             "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not beginning with `.`; it names a folder"
         )));
     }
+    check_file_name(name).map_err(|fault| Error::Config(format!("campaign `{name}`: {fault}")))?;
     Ok(name.clone())
 }
 
@@ -356,7 +287,8 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
     let check_use = |table: &CheckTable| {
         catalogue.get(&table.check)?;
         if let Some(name) = &table.name {
-            is_identifier(name, '-').map_err(|fault| Error::Config(format!("[[check]] name `{name}`: {fault}")))?;
+            let fits = is_identifier(name, '-').and_then(|()| check_file_name(name));
+            fits.map_err(|fault| Error::Config(format!("[[check]] name `{name}`: {fault}")))?;
         }
         Ok(CheckUse {
             check: table.check.clone(),
@@ -387,7 +319,11 @@ fn guards(file: &CampaignFile) -> Guards {
     }
 }
 
+/// The key secret. Where no program is started, one stands in for that of a program: keys are told apart as well by it.
 fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
-    let found = file.keys.secret.as_ref().map(|source| secret::read(source, "the key secret", base));
+    let found = file.keys.secret.as_ref().map(|source| match source {
+        SecretSource::Command(_) if file.starts_nothing => Ok("stands in for the key secret".to_owned().into()),
+        source => secret::read(source, "the key secret", base),
+    });
     Ok(found.transpose()?.map(KeySecret::new))
 }

@@ -1,12 +1,14 @@
 //! The campaign file: TOML as the user writes it, and nothing decided yet. Command-line flags are folded into the same
 //! structure, so that there is one way from words to a campaign. No secret is ever in it, only where one is found.
 
+use super::secret::SECRET_EXPECTED;
+pub use super::secret::SecretSource;
 use super::table_file::TableSource;
 use crate::{
     catalogue::{Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
-    model::{Credits, Mode, nearest::hint},
+    model::{Credits, Mode, nearest::hint, printable::printable},
     sink::OutputFormat,
     source::{Encoding, Format},
 };
@@ -40,6 +42,9 @@ pub struct CampaignFile {
     /// The service is the built-in simulator. Set by `--simulate`, never by the file.
     #[serde(skip)]
     pub simulate: bool,
+    /// No program that the file names is started. Set by `plan` and `--simulate`, never by the file.
+    #[serde(skip)]
+    pub starts_nothing: bool,
     /// Rows read of each source at most. Set by `--limit`, never by the file.
     #[serde(skip)]
     pub limit_rows: Option<u64>,
@@ -60,6 +65,8 @@ pub struct ServiceTable {
     /// Requests under way at once.
     pub in_flight: usize,
     pub proxy: Option<String>,
+    /// Where `USER:PASSWORD` of the proxy is found.
+    pub proxy_auth: Option<SecretSource>,
     pub ca_file: Option<PathBuf>,
     /// JSON pointer to the balance in the answer of `GET /my_credits`.
     pub balance_pointer: Option<String>,
@@ -80,44 +87,11 @@ impl Default for ServiceTable {
             per_minute_max: 120,
             in_flight: 64,
             proxy: None,
+            proxy_auth: None,
             ca_file: None,
             balance_pointer: None,
             charge_pointer: None,
             remaining_pointer: None,
-        }
-    }
-}
-
-/// Where a secret is found.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "toml::Value")]
-pub enum SecretSource {
-    /// An environment variable.
-    Env(String),
-    /// A file only its owner can read.
-    File(PathBuf),
-    /// A program and its arguments; its first output line is the secret. No shell.
-    Command(Vec<String>),
-}
-
-const SECRET_EXPECTED: &str = "expected where the secret is found, as { env = \"NAME\" }, { file = \"PATH\" } or \
-    { command = [\"PROGRAM\", \"ARGUMENT\"] }; the secret itself never stands in this file";
-
-impl TryFrom<toml::Value> for SecretSource {
-    type Error = &'static str;
-
-    /// The one error says nothing of what is there: it may be the secret.
-    fn try_from(value: toml::Value) -> Result<SecretSource, &'static str> {
-        let toml::Value::Table(table) = value else { return Err(SECRET_EXPECTED) };
-        let mut entries = table.into_iter();
-        match (entries.next(), entries.next()) {
-            (Some((kind, toml::Value::String(text))), None) if kind == "env" => Ok(SecretSource::Env(text)),
-            (Some((kind, toml::Value::String(text))), None) if kind == "file" => Ok(SecretSource::File(text.into())),
-            (Some((kind, toml::Value::Array(words))), None) if kind == "command" => {
-                let words = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>();
-                words.map(SecretSource::Command).ok_or(SECRET_EXPECTED)
-            }
-            _ => Err(SECRET_EXPECTED),
         }
     }
 }
@@ -294,10 +268,11 @@ fn key_of(line: &str) -> String {
     if key.is_empty() { String::new() } else { format!("\n  {}{rest}", cut(key, KEY_CHARACTERS_MAX)) }
 }
 
-/// A text without control characters, and not endless.
+/// A text that is safe to print, and not endless.
 fn cut(text: &str, characters_max: usize) -> String {
-    let shown = text.chars().take(characters_max).map(|c| if c.is_control() { ' ' } else { c });
-    shown.chain((text.chars().count() > characters_max).then_some('…')).collect()
+    let text = printable(text);
+    let is_longer = text.chars().count() > characters_max;
+    text.chars().take(characters_max).chain(is_longer.then_some('…')).collect()
 }
 
 /// The key and the known ones in serde's "unknown field" message.

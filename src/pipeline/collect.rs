@@ -1,30 +1,36 @@
 //! Collecting: what was sent is settled and what was answered is published, from the ledger alone. Nothing planned is sent,
 //! so an input or a campaign file that was edited or lost stands in no one's way.
 //!
-//! It owns one decision: whether anything may be sent at all. The ledger says where to send, and the API key goes along; so
-//! only a key under which requests of this very ledger were sent before is used.
+//! It owns one decision: whether anything may be sent at all. The ledger says where its requests were sent, and the API key
+//! would go along. So a key is used only if requests of this ledger were sent under it, and only if a run on this machine
+//! sent it to the same service in the same way, or the user names the service.
 
 use super::{
     bucket::bucket,
     campaign::{Campaign, read_file},
+    campaign_file::CampaignFile,
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
     heeding::Heeding,
     intake::IntakeProgress,
+    known_service,
     notes::Notes,
+    out_folder::claim,
     prepare::crew,
     publish::Publisher,
     publishing::Publishing,
     recorded::campaign_of,
+    remains::set_aside_unknown,
     report::RunReport,
     run::{Said, beside_ledger, publish_and_report},
     status::ledger_in,
 };
 use crate::{
+    catalogue::Catalogue,
     client::Client,
     error::Error,
     ledger::{Identity, Ledger, Reading, Sums},
-    model::{Credits, state::State},
+    model::{Credits, Stop, state::State},
     throttle::Bucket,
 };
 use std::{
@@ -41,6 +47,8 @@ use tokio::{
 pub struct Collection {
     campaign: Arc<Campaign>,
     identity: Identity,
+    /// The user said where to send, and how.
+    is_confirmed: bool,
 }
 
 impl Collection {
@@ -49,7 +57,12 @@ impl Collection {
     ///
     /// # Errors
     /// There is no ledger, no run of it came as far as sending, or the campaign file cannot be read.
-    pub fn find(place: &Path, out: Option<PathBuf>, config: Option<&Path>) -> Result<Collection, Error> {
+    pub fn find(
+        place: &Path,
+        out: Option<PathBuf>,
+        config: Option<&Path>,
+        service: Option<&str>,
+    ) -> Result<Collection, Error> {
         let ledger = ledger_in(place);
         let apart =
             || Error::Config(format!("{} is a ledger file: --out DIR says where its results are", place.display()));
@@ -57,8 +70,15 @@ impl Collection {
         let file = config.map(read_file).transpose()?;
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
         let reading = Reading::open(&ledger)?;
-        let campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
-        Ok(Collection { campaign: Arc::new(campaign), identity: reading.identity()? })
+        let mut campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
+        let said = service.or_else(|| file.as_ref()?.service.url.as_deref());
+        let is_confirmed = said.is_some_and(|said| Some(said.trim_end_matches('/')) == campaign.service.url.as_deref());
+        if is_confirmed {
+            only_what_the_user_says(&mut campaign, file.as_ref(), base)?;
+        } else if let (Some(said), Some(url)) = (service, &campaign.service.url) {
+            return Err(Error::Config(format!("--service {said}: the requests of this ledger were sent to {url}")));
+        }
+        Ok(Collection { campaign: Arc::new(campaign), identity: reading.identity()?, is_confirmed })
     }
 
     pub fn campaign(&self) -> &Campaign {
@@ -81,11 +101,13 @@ impl Collection {
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let Collection { campaign, identity } = self;
+        let Collection { campaign, identity, is_confirmed } = self;
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.seat, now_us)?);
         ledger.recover().await?;
+        set_aside_unknown(&campaign, &ledger)?;
+        claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), None)?);
         let unexplained = Credits::ZERO;
@@ -95,12 +117,17 @@ impl Collection {
         if open > 0 {
             let api_key = campaign.service.api_key()?;
             let known = Reading::open(ledger.path())?.in_doubt_under(&api_key.fingerprint())?;
-            if let Some(url) = &campaign.service.url {
-                Client::new(&campaign.service.client_settings(url.clone(), api_key.clone()))?;
-            }
+            let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
+            let is_known = is_here || is_confirmed || known_service::is_known(&campaign, &api_key);
             if known == 0 {
                 sent.withheld = open;
+            } else if !is_known {
+                let url = campaign.service.url.clone().unwrap_or_default();
+                sent.stops.push(Stop::UnknownService { url });
             } else {
+                if let Some(url) = &campaign.service.url {
+                    Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
+                }
                 let (bucket, _) = bucket(&campaign.service, &api_key, Bucket::Empty, campaign.clock);
                 let crew = crew(&campaign, &ledger, &api_key, bucket)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
@@ -125,6 +152,25 @@ impl Collection {
         let said = Said { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
         publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), said).await
     }
+}
+
+/// Nothing of the ledger decides how the service is reached: not a proxy, not a certificate authority, and not a route.
+fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
+    let table = file.map(|file| &file.service);
+    campaign.service.proxy = table.and_then(|table| table.proxy.clone());
+    campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
+    let declared = file.map(|file| file.declarations.clone()).unwrap_or_default();
+    let known = declared.into_iter().try_fold(Catalogue::built_in(), Catalogue::with)?;
+    for one in campaign.sold() {
+        if known.get(&one.name).is_ok_and(|known| known.routes == one.routes) {
+            continue;
+        }
+        return Err(Error::Config(format!(
+            "only the ledger declares the routes of `{}`; name the campaign file that declares them with -c FILE",
+            one.name
+        )));
+    }
+    Ok(())
 }
 
 fn in_doubt(sums: &Sums) -> u64 {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    ledger::{LedgerError, Place, Reading, SentBefore},
+    ledger::{LedgerError, Reading, SentBefore},
     model::{
         RequestId,
         planted::{Bug, planted},
@@ -31,9 +31,10 @@ const SENT_BEFORE: [SentBefore; 6] = [
 /// Reads the ledger for the send loop.
 pub struct Feeder {
     reading: Reading,
-    /// What was sent before, each state read once, the fewest attempts first.
+    /// What was sent before, each state read once, what was not tried for longest first.
     stage: usize,
-    after_sent: Place,
+    /// The last attempt of the last request that was read so.
+    after_sent: u64,
     /// New requests, read upwards.
     after_new: RequestId,
     dry: bool,
@@ -53,7 +54,7 @@ impl Feeder {
         Feeder {
             reading,
             stage: usize::from(planted(Bug::DoubtNeverSent)),
-            after_sent: Place::START,
+            after_sent: 0,
             after_new: RequestId(0),
             dry: false,
             in_hand: HashSet::new(),
@@ -129,9 +130,9 @@ impl Feeder {
                 continue;
             }
             let page = self.reading.sent_before(*sent, self.after_sent, wanted)?;
-            self.after_sent = page.last().map_or(Place::START, |(last, _)| *last);
+            self.after_sent = page.last().map_or(0, |(last, ..)| *last);
             self.stage += usize::from(page.is_empty());
-            let page = page.into_iter().map(|(place, name)| (place.request, name)).collect();
+            let page = page.into_iter().map(|(_, request, name)| (request, name)).collect();
             again.extend(self.take(page, sold).map(|(request, name)| Try::again(request, name, is_doubt)));
         }
         Ok(())

@@ -37,7 +37,10 @@ pub struct Sold {
     pub declaration: Declaration,
     pub judge: Judge,
     pub price: Credits,
+    /// The route its requests are sent to.
     pub path: String,
+    /// All routes of its declaration: what is in doubt is sent again to one of them, or not at all.
+    pub routes: Arc<[String]>,
 }
 
 /// What all attempts of a run share.
@@ -69,6 +72,8 @@ pub struct Try {
     pub in_doubt: bool,
     /// It was sent before: while new requests wait, it takes at most every second place.
     pub is_repeat: bool,
+    /// What its last turn counted for: 1 for a new request, -1 for a repeat, 0 where no other kind waited.
+    pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,
     /// Times in this run that it was pending.
@@ -91,6 +96,7 @@ impl Try {
             attempts: 0,
             in_doubt: false,
             is_repeat: false,
+            turn: 0,
             was_refused_alone: false,
             repeats: 0,
             push_backs: 0,
@@ -166,6 +172,7 @@ pub async fn fly(
         allowance: crew.campaign.allowance,
         scope: crew.scope.clone(),
         path: sold.path.clone(),
+        routes: Arc::clone(&sold.routes),
         key_life_hours: sold.declaration.key_life_hours,
         now_us: crew.clock.now_us(),
     };

@@ -5,8 +5,8 @@ use super::campaign::Campaign;
 use crate::{
     error::Error,
     ledger::{LedgerError, SourceView, SplitEnd, TakenRow},
-    mapping::{Bound, Feed, Mapped, Mapping},
-    model::{Clock, Record, Row, nearest::hint, row::find_column},
+    mapping::{Bound, Feed, Mapped, Mapping, ShownColumns},
+    model::{Clock, Record, Row, row::find_column},
     source::{Checkpoint, Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,11 @@ impl Intake {
             }
         };
         if let Some(columns) = &columns {
-            self.check_columns(columns)?;
+            let shown = match format {
+                Format::Csv => self.mapping.shown(columns),
+                Format::Jsonl => self.mapping.shown_nested(columns),
+            };
+            self.check_columns(columns, &shown)?;
         }
         let bound = match (&columns, format) {
             (None, _) => None,
@@ -154,12 +158,12 @@ impl Intake {
     }
 
     /// The id and carried columns are columns of the header, or keys of the first object.
-    fn check_columns(&self, header: &[String]) -> Result<(), Error> {
+    fn check_columns(&self, header: &[String], shown: &ShownColumns<'_>) -> Result<(), Error> {
         let names = || header.iter().map(String::as_str);
         for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
         {
             if find_column(names(), column).is_none() {
-                let hint = hint(column, names());
+                let hint = shown.doubt().unwrap_or_else(|| shown.hint(column));
                 return Err(Error::Config(format!("{flag}: the input has no column `{column}`{hint}")));
             }
         }

@@ -205,4 +205,4 @@ fn growing(first: Duration, times: u32, most: Duration) -> Duration {
 
 #[cfg(test)]
 #[path = "next_step_tests.rs"]
-mod tests;
+pub mod tests;

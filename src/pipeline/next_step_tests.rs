@@ -6,7 +6,8 @@ use crate::{
     model::{Credits, RequestId},
 };
 
-fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
+/// An attempt that says nothing of money.
+pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
     let settled = Settled {
         state,
         attempts: 1,

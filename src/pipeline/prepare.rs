@@ -7,9 +7,11 @@ use super::{
     flight::{Crew, Sold},
     intake::Intake,
     judge::Judge,
+    known_service,
+    out_folder::{claim, refuse_inputs_inside},
     project::Layout,
     recorded,
-    remains::{refuse_lost_ledger, set_aside},
+    remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
     remap::remap,
     run::blocking,
 };
@@ -53,7 +55,7 @@ impl Prepared {
         let api_key = campaign.service.api_key()?;
         if let Some(url) = &campaign.service.url {
             // A mistake in how the service is reached must not leave a ledger behind.
-            Client::new(&campaign.service.client_settings(url.clone(), api_key.clone()))?;
+            Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
         }
         let identity = Identity {
             campaign: campaign.name.clone(),
@@ -62,6 +64,7 @@ impl Prepared {
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
         let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
         // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
         // the inputs: a mistake in them must not leave an empty ledger behind.
@@ -98,8 +101,11 @@ impl Prepared {
         };
         let ledger = Arc::new(ledger);
         ledger.recover().await?;
-        // Before anything is sent the folder says which of its files are receipts.
-        crate::sink::write_readme(&campaign.out)?;
+        let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
+        // Again: a path through a folder that did not exist leads somewhere only now.
+        crate::sink::create_folder(&campaign.out)?;
+        refuse_inputs_inside(&campaign)?;
+        claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
         let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
         let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
         Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
@@ -112,6 +118,9 @@ impl Prepared {
 
     /// Records what `rescreen collect` needs to settle and publish without the campaign file.
     pub(super) async fn record_settings(&self) -> Result<(), Error> {
+        if let Err(error) = known_service::note(&self.campaign, &self.api_key) {
+            tracing::info!("the state folder cannot be written ({error}): `collect` will ask for --service");
+        }
         Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign)?).await?)
     }
 
@@ -193,7 +202,7 @@ pub(super) fn crew(
     let url = campaign.service.url.clone().ok_or_else(nowhere)?;
     let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
     let watch = Arc::clone(&clock_watch);
-    let settings = campaign.service.client_settings(url, api_key.clone());
+    let settings = campaign.service.client_settings(url, api_key.clone())?;
     let throttle = Arc::new(Throttle::new(campaign.service.rate, bucket));
     let gate = Arc::clone(&throttle);
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
@@ -204,6 +213,7 @@ pub(super) fn crew(
             judge: Judge::new(declaration, &templates)?,
             price: campaign.price(&declaration.name).ok_or_else(unknown)?,
             path: declaration.routes.path(campaign.service.routes).to_owned(),
+            routes: declaration.routes.all().map(str::to_owned).collect(),
             declaration: declaration.clone(),
         };
         Ok((declaration.name.clone(), sold))

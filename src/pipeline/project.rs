@@ -95,7 +95,7 @@ impl Projector {
     pub fn check(&self, check_use: Option<i64>) -> Result<&Projected, Error> {
         check_use
             .and_then(|id| self.checks.get(&id))
-            .ok_or_else(|| Error::Internal("an ask of a check the campaign does not have".to_owned()))
+            .ok_or_else(|| damaged("an ask belongs to a check that the campaign does not have"))
     }
 
     fn head<'a>(&'a self, mode: OutputMode, ask: &AskView<'a>) -> Head<'a> {
@@ -115,7 +115,7 @@ impl Projector {
         mode: OutputMode,
         ask: &'a AskView<'a>,
     ) -> Result<ResultRow<'a>, Error> {
-        let defect = || Error::Internal("a result without an answer".to_owned());
+        let defect = || damaged("an ask with a result has no answer");
         let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
         let answer = request.answer.as_ref().ok_or_else(defect)?;
         let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Projector {
         let (failure, request): (&Failure, Option<&RequestView>) = match &ask.fate {
             AskFate::Failure(failure) => (failure, None),
             AskFate::Request(request) => (request.failure.as_ref().unwrap_or(&unexplained), Some(request)),
-            AskFate::Skipped(_) => return Err(Error::Internal("a skipped ask among the failures".to_owned())),
+            AskFate::Skipped(_) => return Err(damaged("a skipped ask is among the failures")),
         };
         let possibly_charged = request.is_some_and(|request| request.possibly_charged);
         let row = FailureRow {
@@ -175,7 +175,7 @@ impl Projector {
 
     pub fn pending_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
         let AskFate::Request(request) = &ask.fate else {
-            return Err(Error::Internal("a pending ask without a request".to_owned()));
+            return Err(damaged("a pending ask has no request"));
         };
         let reason = match request.state {
             State::Planned => PendingReason::Unsent,
@@ -193,7 +193,7 @@ impl Projector {
     pub fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
         match &ask.fate {
             AskFate::Skipped(reason) => Ok(SkippedRow { head: self.head(mode, ask), reason }.into_cells()),
-            _ => Err(Error::Internal("an ask among the skipped that was not".to_owned())),
+            _ => Err(damaged("an ask that was not skipped is among the skipped")),
         }
     }
 }
@@ -236,6 +236,11 @@ fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judge
         (None, None) => return judged,
     };
     Judgement { verdict: Verdict::Review, finding }
+}
+
+/// The rows of the ledger contradict each other.
+fn damaged(what: &str) -> Error {
+    LedgerError::Damaged(what.to_owned()).into()
 }
 
 #[cfg(test)]

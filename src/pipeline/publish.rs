@@ -1,10 +1,10 @@
 //! Publishing: settled asks → rows → parts → manifest. What a part holds is in the ledger before it is written, the
 //! manifest is written last, and everything here can be done again at any time with the same result.
 
-use super::{campaign::Campaign, project::Projector};
+use super::{campaign::Campaign, out_folder::claim, project::Projector};
 use crate::{
     error::Error,
-    ledger::{Ledger, Part as LedgerPart, PartPlan, Reading},
+    ledger::{Ledger, LedgerError, Part as LedgerPart, PartPlan, Reading},
     model::{
         Credits, Verdict,
         planted::{Bug, planted},
@@ -57,15 +57,14 @@ impl Publisher {
     pub fn publish(&self) -> Result<Manifest, Error> {
         // A folder that was moved away must not be made again without its ledger.
         self.ledger.check_place()?;
-        sink::create_folder(&self.out)?;
-        sink::write_readme(&self.out)?;
+        let reading = Reading::open(self.ledger.path())?;
+        claim(&self.out, self.projector.campaign(), &reading)?;
         let extension = self.format.extension().to_owned();
         let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
         // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
-        let reading = Reading::open(self.ledger.path())?;
         let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
         for part in reading.parts()? {
             if part.written.is_none() || !self.out.join(&part.path).exists() {
@@ -104,8 +103,8 @@ impl Publisher {
         })?;
         let written = writer.finish()?;
         if written.rows != part.rows {
-            let fault = format!("part {} has {} rows, the ledger says {}", part.path, written.rows, part.rows);
-            return Err(Error::Internal(fault));
+            let fault = format!("part {} has {} rows, and its asks are {}", part.id, part.rows, written.rows);
+            return Err(LedgerError::Damaged(fault).into());
         }
         self.ledger.part_written(part.id, written.bytes, written.sha256, &verdicts)?;
         Ok(())
@@ -115,7 +114,7 @@ impl Publisher {
     fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
         reading.hold_still()?;
         let mode = self.mode(reading.sums()?.simulated);
-        let number = next_snapshot(&self.out)?;
+        let number = sink::next_snapshot(&self.out);
         let mut datasets = self.results(reading)?;
         datasets.push(self.snapshot(DatasetKind::Failures, number, |each| {
             reading.failed_asks(|ask| each(self.projector.failure_row(mode, &ask)?))
@@ -128,15 +127,18 @@ impl Publisher {
         })?);
         let totals = self.totals(reading)?;
         let input = input(reading)?;
-        let complete = input.sources.iter().all(|source| source.complete)
+        let accounted = input.sources.iter().all(|source| source.complete)
             && !input.sources.is_empty()
             && totals.iter().all(|totals| totals.pending == 0 || planted(Bug::CompleteTooSoon));
+        if accounted {
+            sink::verify(&self.out, &datasets)?;
+        }
         Ok(Manifest {
             manifest_version: MANIFEST_VERSION,
             program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
             campaign: self.projector.campaign().to_owned(),
             mode,
-            complete,
+            complete: accounted,
             format: self.format,
             datasets,
             totals,
@@ -220,14 +222,6 @@ fn format_of(path: &Path) -> OutputFormat {
         true => OutputFormat::Jsonl,
         false => OutputFormat::Parquet,
     }
-}
-
-/// One more than the number of the snapshots the manifest names: readers of the old ones are not disturbed.
-fn next_snapshot(out: &Path) -> Result<u64, Error> {
-    let named = Manifest::read(out)?.into_iter().flat_map(|manifest| manifest.datasets);
-    let parts = named.filter(|dataset| dataset.kind != DatasetKind::Results).flat_map(|dataset| dataset.parts);
-    let number = |path: &str| path.rsplit_once("part-")?.1.split('.').next()?.parse::<u64>().ok();
-    Ok(parts.filter_map(|part| number(&part.path)).max().unwrap_or(0) + 1)
 }
 
 /// What a manifest's totals come to, over all checks.

@@ -31,7 +31,7 @@ impl Publishing {
     pub fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
         if let Some(task) = self.task.take_if(|task| task.is_finished()) {
             // It is finished, so nobody waits for it here.
-            task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(|error| Error::Internal(error.to_string()))??;
+            task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(Error::from)??;
         }
         let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
         if !due || self.task.is_some() {
@@ -49,7 +49,7 @@ impl Publishing {
 
     pub async fn finish(self) -> Result<(), Error> {
         match self.task {
-            Some(task) => task.await.map_err(|error| Error::Internal(error.to_string()))?,
+            Some(task) => task.await.map_err(Error::from)?,
             None => Ok(()),
         }
     }

@@ -4,9 +4,11 @@
 
 use super::{
     bucket::state_folder,
-    campaign::{Campaign, Guards, SIMULATED_ORIGIN, Service},
+    campaign::{Campaign, Guards, SIMULATED_ORIGIN},
     campaign_file::{CampaignFile, SecretSource, Share},
+    known_service::absolute,
     project::Layout,
+    service::Service,
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling},
@@ -63,9 +65,8 @@ pub(super) fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         per_minute: service.rate.per_minute,
         per_minute_max: service.rate.per_minute_max,
         in_flight: service.in_flight,
-        // A proxy's address may hold a password.
-        proxy: service.proxy.clone().filter(|proxy| !proxy.contains('@')),
-        ca_file: service.ca_file.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        proxy: service.proxy.clone(),
+        ca_file: service.ca_file.as_deref().map(absolute),
         balance_pointer: service.balance_pointer.clone(),
         charge_pointer: service.charge_pointer.clone(),
         remaining_pointer: service.remaining_pointer.clone(),
@@ -116,6 +117,7 @@ pub(super) fn campaign_of(
         ledger: ledger.to_owned(),
         // New keys are made for requests that were never sent, and of these none is sent here.
         key_secret: None,
+        key_secret_stands_in: false,
         clock: Clock::System,
         seat: Seat::default(),
         new_ledger: false,
@@ -142,6 +144,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         rate: Rate { per_minute: settings.per_minute.max(1), per_minute_max: settings.per_minute_max.max(1) },
         in_flight: settings.in_flight.max(1),
         proxy: table.and_then(|table| table.proxy.clone()).or(settings.proxy),
+        proxy_auth: table.and_then(|table| table.proxy_auth.clone()),
         ca_file: table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path)).or(settings.ca_file),
         balance_pointer: settings.balance_pointer,
         charge_pointer: settings.charge_pointer,
@@ -152,6 +155,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
             .and_then(|table| table.api_key.clone())
             .unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
         base: base.to_owned(),
+        starts_nothing: false,
     })
 }
 

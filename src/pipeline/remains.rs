@@ -1,7 +1,7 @@
 //! What an earlier campaign left in an output folder. It owns one decision: a folder with results but without a usable
 //! ledger is never begun anew in silence, because what is in it was paid for.
 
-use super::campaign::Campaign;
+use super::{campaign::Campaign, out_folder::same_folder};
 use crate::{
     error::Error,
     ledger::{self, Identity, Ledger, Reading},
@@ -15,11 +15,14 @@ use std::path::{Path, PathBuf};
 /// There are results, a manifest or a used lock file, and no ledger.
 pub(super) fn refuse_lost_ledger(campaign: &Campaign) -> Result<(), Error> {
     let Some(what) = remains(campaign) else { return Ok(()) };
+    let owner = sink::claimed_by(&campaign.out)?;
+    let of = owner.map(|owner| format!(" of a ledger that is lost or elsewhere (campaign `{}`)", owner.campaign));
     Err(Error::Config(format!(
-        "{} has {what} and no ledger ({}): nothing there shows what was paid for. Restore ledger.sqlite and \
+        "{} has {what}{} and no ledger ({}): nothing there shows what was paid for. Restore ledger.sqlite and \
          ledger.sqlite-wal from a backup (one that is older than the last run needs --accept-older-ledger with it), choose another folder with --out DIR, or pass --new-ledger to set the old results \
          aside and begin anew, which may pay again",
         campaign.out.display(),
+        of.unwrap_or_default(),
         campaign.ledger.display(),
     )))
 }
@@ -33,7 +36,8 @@ fn remains(campaign: &Campaign) -> Option<String> {
         0 if sink::is_published(&campaign.out) => Some("published results".to_owned()),
         0 => ledger::commits_noted(&campaign.ledger)
             .filter(|commits| *commits > 0)
-            .map(|_| "the lock file of a ledger".to_owned()),
+            .map(|_| "the lock file of a ledger".to_owned())
+            .or_else(|| sink::used(&campaign.out).map(|name| format!("files in {name}"))),
         rows => Some(super::report::counted(rows, "published result", "published results")),
     }
 }
@@ -54,12 +58,36 @@ pub(super) fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Opti
         return Ok(None);
     }
     let home = campaign.ledger.parent().unwrap_or(Path::new("."));
-    let name = format!("before-{}", campaign.clock.now().strftime("%Y%m%dT%H%M%SZ"));
-    let beside_ledger = new_folder(home, &name)?;
+    let beside_ledger = new_folder(home, &folder_name(campaign))?;
     ledger::set_aside(&campaign.ledger, &beside_ledger)?;
-    let folder = if same_folder(home, &campaign.out) { beside_ledger } else { new_folder(&campaign.out, &name)? };
-    sink::set_aside(&campaign.out, &folder)?;
+    let folder = match same_folder(home, &campaign.out) {
+        true => beside_ledger,
+        false => new_folder(&campaign.out, &folder_name(campaign))?,
+    };
+    sink::set_aside(&campaign.out, &folder, true)?;
     Ok(Some(folder))
+}
+
+/// `--accept-older-ledger`: results that the older copy does not know are set aside with all others, which are written
+/// again from it; gives where to, if there were any.
+///
+/// # Errors
+/// The ledger cannot be read, or something cannot be moved.
+pub(super) fn set_aside_unknown(campaign: &Campaign, ledger: &Ledger) -> Result<Option<PathBuf>, Error> {
+    if !campaign.accept_older_ledger {
+        return Ok(None);
+    }
+    let known = Reading::open(ledger.path())?.parts()?.into_iter().map(|part| part.path).collect();
+    if !sink::has_other_results(&campaign.out, &known) {
+        return Ok(None);
+    }
+    let folder = new_folder(&campaign.out, &folder_name(campaign))?;
+    sink::set_aside(&campaign.out, &folder, false)?;
+    Ok(Some(folder))
+}
+
+fn folder_name(campaign: &Campaign) -> String {
+    format!("before-{}", campaign.clock.now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
 fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> {
@@ -84,9 +112,4 @@ fn new_folder(home: &Path, name: &str) -> Result<PathBuf, Error> {
         .expect("one of endless names is free");
     sink::create_folder(&free)?;
     Ok(free)
-}
-
-fn same_folder(one: &Path, other: &Path) -> bool {
-    let whole = |path: &Path| std::fs::canonicalize(path).ok();
-    whole(one).is_some() && whole(one) == whole(other)
 }

@@ -98,8 +98,10 @@ impl RunReport {
     }
 
     pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
+        let signals = [Stop::Interrupted, Stop::Terminated];
+        let first = stops.iter().find(|stop| signals.contains(stop));
         RunReport {
-            exit_code: ExitCode::Interrupted,
+            exit_code: first.map_or(ExitCode::Interrupted, Stop::exit_code),
             stops: once(stops),
             sums,
             answered: 0,

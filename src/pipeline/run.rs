@@ -193,7 +193,7 @@ impl TakingTask {
         loop {
             tokio::select! {
                 biased;
-                taken = &mut self.task => return taken.map_err(|error| Error::Internal(error.to_string()))?,
+                taken = &mut self.task => return taken.map_err(Error::from)?,
                 Some(signal) = sent.signals.recv() => {
                     sent.heed(signal);
                     self.stop.store(true, Ordering::Relaxed);
@@ -257,7 +257,7 @@ pub(super) async fn publish_and_report(
 }
 
 /// How often a run checks that its ledger still is where it was.
-const PLACE_EVERY: Duration = Duration::from_millis(250);
+const PLACE_EVERY: Duration = Duration::from_millis(500);
 
 /// Sends as long as the ledger is in its place: what is sent without it would be forgotten.
 pub(super) async fn beside_ledger<T>(
@@ -306,7 +306,7 @@ pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     match seat {
-        Seat::Thread => tokio::task::spawn_blocking(work).await.map_err(|error| Error::Internal(error.to_string()))?,
+        Seat::Thread => tokio::task::spawn_blocking(work).await.map_err(Error::from)?,
         Seat::Inline => work(),
     }
 }

@@ -23,11 +23,21 @@ use axum::{
     extract::ConnectInfo,
     http::{HeaderMap, Method, Request, Response, header, request::Parts},
 };
+use futures::StreamExt;
 use serde_json::{Value, json};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
-/// A body above this is refused with 413. Service-api shows no limit; the figure is the simulator's own.
-const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// A body above this is refused with 413. Service-api shows no limit; the figure is the simulator's own, above what any mapped
+/// request needs.
+const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// A body that takes longer is refused with 408.
+const BODY_TIME: Duration = Duration::from_secs(10);
+/// Of a message without a valid API key, so much and for so long is read and thrown away, so that its reply is not lost.
+const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
+const DISCARDED_TIME: Duration = Duration::from_secs(1);
 
 const STATS: &str = "/_simulator/stats";
 const RESET: &str = "/_simulator/reset";
@@ -55,13 +65,17 @@ impl Simulator {
         reply.into_response(self.date())
     }
 
-    /// The simulator's own pages, outside the service: no key, no rate, not counted.
+    /// The simulator's own pages, outside the service: no rate, not counted, and no key but for a reset where
+    /// one is set.
     fn own_page(&self, parts: &Parts) -> Option<Reply> {
         match (&parts.method, parts.uri.path()) {
             (&Method::GET, STATS) => {
                 Some(Reply::json(200, &serde_json::to_value(self.stats()).expect("counters are plain JSON")))
             }
             (&Method::POST, RESET) => {
+                if let (Some(_), Err(refusal)) = (&self.settings().api_key, self.account(&parts.headers)) {
+                    return Some(Reply::refusal(&refusal, self.manner()));
+                }
                 self.reset();
                 Some(Reply::json(200, &json!({"reset": true})))
             }
@@ -82,18 +96,23 @@ impl Simulator {
 
     async fn reply(&self, parts: &Parts, body: Body) -> Reply {
         let manner = self.manner();
-        let admitted = self.account(&parts.headers).and_then(|account| {
-            let free = self.settings().unstated.free_balance && parts.uri.path() == BALANCE;
-            let admission = self.desk().admit(account, self.now_us(), free)?;
-            Ok((account, admission))
-        });
+        let account = match self.account(&parts.headers) {
+            Ok(account) => account,
+            // Whoever has no key fills no memory.
+            Err(refusal) => {
+                discard(&parts.headers, body).await;
+                return Reply::refusal(&refusal, manner);
+            }
+        };
+        let free = self.settings().unstated.free_balance && parts.uri.path() == BALANCE;
+        let admitted = self.desk().admit(account, self.now_us(), free);
         // the body is read before anything is answered: a connection closed on unread bytes loses the reply
         let body = match body_bytes(&parts.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return Reply::refusal(&refusal, manner),
         };
-        let (account, admission) = match admitted {
-            Ok(admitted) => admitted,
+        let admission = match admitted {
+            Ok(admission) => admission,
             Err(refusal) => return Reply::refusal(&refusal, manner),
         };
         let key = idempotency_key(&parts.headers).ok().flatten().map(|key| digest(&[&account, key.as_bytes()]));
@@ -311,13 +330,38 @@ fn peer_address(parts: &Parts) -> IpAddr {
 }
 
 async fn body_bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let too_large = || Refusal::new(413, "payload_too_large", "the body is above 16 MiB");
-    let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let too_large = || Refusal::new(413, "payload_too_large", "the body is above 4 MiB");
+    let stated = stated_length(headers);
     if stated.is_some_and(|length| length > BODY_BYTES_MAX) {
         return Err(too_large());
     }
-    to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| match stated {
-        Some(_) => Refusal::new(400, "incomplete_body", "the body is shorter than stated"),
-        None => too_large(),
-    })
+    match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(_)) if stated.is_some() => Err(Refusal::new(400, "incomplete_body", "the body is shorter than stated")),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => Err(Refusal::new(408, "request_timeout", "the body took too long")),
+    }
+}
+
+fn stated_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
+}
+
+/// Reads a body and keeps nothing of it.
+async fn discard(headers: &HeaderMap, body: Body) {
+    if stated_length(headers).is_some_and(|length| length > DISCARDED_BYTES_MAX) {
+        return;
+    }
+    let mut chunks = body.into_data_stream();
+    let mut left = DISCARDED_BYTES_MAX;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    // What does not come in time is not waited for.
+    drop(tokio::time::timeout(DISCARDED_TIME, reading).await);
 }

@@ -29,6 +29,7 @@ mod row;
 mod serve;
 mod spoil;
 mod statement;
+mod visitor;
 
 pub use fault::{Faults, FaultsError};
 pub use serve::serve;

@@ -1,25 +1,38 @@
 //! The simulator on a socket the caller has bound. Each connection carries a switch that cuts it, so that a lost reply is
-//! lost as in life: no status, no header, the connection ends.
+//! lost as in life: no status, no header, the connection ends. Connections are limited in number and in the time they take
+//! for a header, since others may use the machine too.
 
-use super::Simulator;
+use super::{Simulator, reply::Reply, visitor::Visitors};
 use axum::{
-    extract::connect_info::Connected,
-    serve::{IncomingStream, Listener},
+    body::Body,
+    extract::ConnectInfo,
+    http::{Request, Response},
+    serve::Listener,
 };
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
+    convert::Infallible,
     io,
     net::{IpAddr, SocketAddr},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
 };
+
+/// Connections at once; others wait until one ends.
+const CONNECTIONS_MAX: u32 = 512;
+/// How long the header of a message may take from the end of the one before it.
+const HEADER_TIME: Duration = Duration::from_secs(10);
 
 /// Serves until `shutdown` completes; exchanges begun by then are finished.
 ///
@@ -27,11 +40,69 @@ use tokio::{
 /// Those of the socket.
 pub async fn serve(
     simulator: Simulator,
-    listener: TcpListener,
+    mut listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let service = simulator.router().into_make_service_with_connect_info::<Peer>();
-    axum::serve(Cuttable(listener), service).with_graceful_shutdown(shutdown).await
+    let visitors = Visitors::of(listener.local_addr()?.ip());
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
+    let (end, ended) = watch::channel(());
+    let accepting = async {
+        loop {
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+            let (stream, address) = Listener::accept(&mut listener).await;
+            // without it every second small reply on a connection waits for the client's delayed acknowledgement
+            let _ = stream.set_nodelay(true);
+            let (simulator, ended) = (simulator.clone(), ended.clone());
+            tokio::spawn(async move {
+                converse(simulator, visitors, stream, address, ended).await;
+                drop(permit);
+            });
+        }
+    };
+    tokio::select! {
+        () = accepting => {}
+        () = shutdown => {}
+    }
+    drop((listener, end));
+    drop(permits.acquire_many(CONNECTIONS_MAX).await);
+    Ok(())
+}
+
+/// One connection, from its first message to its end.
+async fn converse(
+    simulator: Simulator,
+    visitors: Visitors,
+    stream: TcpStream,
+    address: SocketAddr,
+    mut ended: watch::Receiver<()>,
+) {
+    let cut = Arc::<AtomicBool>::default();
+    let peer = Peer { address, cut: Arc::clone(&cut) };
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (simulator, peer) = (simulator.clone(), peer.clone());
+        async move { Ok::<_, Infallible>(answer(&simulator, visitors, peer, request).await) }
+    });
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIME)
+            .serve_connection(TokioIo::new(Wire { stream, cut }), service)
+    );
+    // How it ended is the client's business: it went away, was cut off or took too long.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = ended.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    drop(connection.await);
+}
+
+async fn answer(simulator: &Simulator, visitors: Visitors, peer: Peer, request: Request<Incoming>) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    if let Some(refusal) = visitors.refusal(&parts.uri, &parts.headers) {
+        return Reply::refusal(&refusal, simulator.manner()).into_response(simulator.date());
+    }
+    parts.extensions.insert(ConnectInfo(peer));
+    simulator.exchange(Request::from_parts(parts, Body::new(body))).await
 }
 
 /// Who is at the other end of a connection, and the switch that ends it.
@@ -49,30 +120,6 @@ impl Peer {
     /// From now on nothing is written to this connection.
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::Release);
-    }
-}
-
-impl Connected<IncomingStream<'_, Cuttable>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Cuttable>) -> Peer {
-        Peer { address: *stream.remote_addr(), cut: Arc::clone(&stream.io().cut) }
-    }
-}
-
-struct Cuttable(TcpListener);
-
-impl Listener for Cuttable {
-    type Io = Wire;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Wire, SocketAddr) {
-        let (stream, address) = Listener::accept(&mut self.0).await;
-        // without it every second small reply on a connection waits for the client's delayed acknowledgement
-        let _ = stream.set_nodelay(true);
-        (Wire { stream, cut: Arc::default() }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
     }
 }
 

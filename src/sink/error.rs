@@ -20,6 +20,30 @@ pub enum SinkError {
         .path.display(), super::MANIFEST_VERSION
     )]
     ManifestVersion { path: PathBuf, found: String },
+    #[error(
+        "{} holds the results of another ledger (campaign `{campaign}`), and nothing there is replaced; choose another \
+         folder with --out DIR, or with [output] dir", .path.display()
+    )]
+    OtherLedger { path: PathBuf, campaign: String },
+    #[error(
+        "{}: this ledger did not write it, and it is not replaced; move it away, or choose another folder with --out DIR, \
+         and run again", .path.display()
+    )]
+    NotOurs { path: PathBuf },
+    #[error("{}: expected a folder, found a symbolic link; remove it, or choose another folder with --out DIR", .path.display())]
+    Link { path: PathBuf },
+    #[error(
+        "{}: it was changed after it was written (its SHA-256 differs); move it away and run again: it is written again \
+         from the ledger", .path.display()
+    )]
+    Changed { path: PathBuf },
     #[error("{}: the manifest may not say complete: {fault}", .path.display())]
     NotComplete { path: PathBuf, fault: String },
+}
+
+impl SinkError {
+    /// Whether this is a folder the user chose (exit 2) rather than storage (exit 11).
+    pub fn is_usage(&self) -> bool {
+        matches!(self, SinkError::OtherLedger { .. } | SinkError::NotOurs { .. } | SinkError::Link { .. })
+    }
 }

@@ -6,11 +6,14 @@ use super::{
     new_file::NewFile,
     totals::{CheckTotals, InputTotals},
 };
+use crate::files::{self, Links};
 use serde::{Deserialize, Serialize};
-use std::{fs, io, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
 /// The manifest's name in the output folder.
 pub const MANIFEST_NAME: &str = "manifest.json";
+/// A manifest of 100,000 parts is a third of this.
+const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 /// The shape of the manifest.
 pub const MANIFEST_VERSION: u32 = 1;
 
@@ -155,11 +158,9 @@ impl Manifest {
     /// The manifest of an output folder; `None` where nothing was published yet.
     pub fn read(folder: &Path) -> Result<Option<Manifest>, SinkError> {
         let path = folder.join(MANIFEST_NAME);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(fault) => return Err(SinkError::Storage { path, step: "reading", fault }),
-        };
+        let found = files::found(&path, Links::Refused, MANIFEST_BYTES_MAX);
+        let found = found.map_err(|fault| SinkError::Storage { path: path.clone(), step: "reading", fault })?;
+        let Some(text) = found else { return Ok(None) };
         let invalid = |fault| SinkError::Manifest { path: path.clone(), fault };
         let value: serde_json::Value = serde_json::from_slice(&text).map_err(invalid)?;
         // The version first: another version has another shape.

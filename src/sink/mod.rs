@@ -12,8 +12,10 @@
 //! | `dataset_rows` | one row of each |
 //! | `column_name` | the name of a column in the outputs |
 //! | `manifest`, `totals` | the parts that count, and the counts that must add up |
+//! | `claim` | the ledger that an output folder belongs to |
 //! | `folder` | the output folder: access rights, README, what is left over |
 
+mod claim;
 mod column_name;
 mod dataset_rows;
 mod datasets;
@@ -28,13 +30,14 @@ mod table;
 mod totals;
 mod writer;
 
+pub use claim::{Owner, claim, claimed_by, verify};
 pub use column_name::column_name;
 pub use dataset_rows::{
     AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, SkippedRow, result_id,
 };
 pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
 pub use error::SinkError;
-pub use folder::{create_folder, is_published, set_aside, sweep, write_readme};
+pub use folder::{create_folder, has_other_results, is_published, next_snapshot, set_aside, sweep, used, write_readme};
 pub use jsonl_rows::JsonlRows;
 pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};

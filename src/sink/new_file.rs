@@ -2,15 +2,18 @@
 //! when it is given up. It decides the order: flush, fsync, rename, fsync of the folder.
 
 use super::SinkError;
-use crate::model::{
-    fault_point::{self, Point},
-    key::hex,
-    planted::{Bug, planted},
+use crate::{
+    files::{self, Links},
+    model::{
+        fault_point::{self, Point},
+        key::hex,
+        planted::{Bug, planted},
+    },
 };
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -25,6 +28,8 @@ pub(super) struct NewFile {
     hasher: Sha256,
     bytes: u64,
     published: bool,
+    /// What is there under its name is replaced.
+    replaces: bool,
 }
 
 /// A file that is there: its size in bytes and its SHA-256 in hexadecimal.
@@ -38,14 +43,24 @@ fn temporary_name(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// Whether a file's name is a temporary one of ours.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".tmp")
+/// The file of a temporary name, where it is one.
+pub(super) fn file_of_temporary(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(".tmp")
 }
 
 impl NewFile {
-    /// Begins a file in an existing folder; its access right is the owner's alone.
+    /// Begins a file in an existing folder; its access right is the owner's alone. It replaces what is there.
     pub(super) fn create(path: &Path) -> Result<NewFile, SinkError> {
+        NewFile::begin(path, true)
+    }
+
+    /// The same for a file that replaces nothing: [`SinkError::NotOurs`] where another one is there when it is published. One
+    /// with the same content is as good.
+    pub(super) fn create_new(path: &Path) -> Result<NewFile, SinkError> {
+        NewFile::begin(path, false)
+    }
+
+    fn begin(path: &Path, replaces: bool) -> Result<NewFile, SinkError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("output");
         let temporary = match planted(Bug::WrittenInPlace) {
             true => path.to_owned(),
@@ -55,6 +70,14 @@ impl NewFile {
             let path = temporary.clone();
             move |fault| SinkError::Storage { path, step, fault }
         };
+        if replaces {
+            // A pipe, a device or a link in its place is not ours to replace.
+            files::check(path, Links::Refused).map_err(|fault| SinkError::Storage {
+                path: path.to_owned(),
+                step: "replacing",
+                fault,
+            })?;
+        }
         match fs::remove_file(&temporary) {
             Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
                 return Err(failed("removing a stale file")(fault));
@@ -73,10 +96,11 @@ impl NewFile {
             hasher: Sha256::new(),
             bytes: 0,
             published: false,
+            replaces,
         })
     }
 
-    /// Puts the file on the disk and under its name, in place of what was there.
+    /// Puts the file on the disk and under its name.
     pub(super) fn publish(mut self) -> Result<Published, SinkError> {
         let failed = |step| {
             let path = self.path.clone();
@@ -85,11 +109,42 @@ impl NewFile {
         self.writer.flush().map_err(failed("writing"))?;
         let Disk(file) = self.writer.get_ref();
         fault_point::pass(Point::Sync).and_then(|()| file.sync_all()).map_err(failed("fsync"))?;
-        let rename = || fs::rename(&self.temporary, &self.path);
-        fault_point::pass(Point::Rename).and_then(|()| rename()).map_err(failed("renaming"))?;
-        self.published = true;
+        let sha256 = hex(&self.hasher.clone().finalize());
+        fault_point::pass(Point::Rename).map_err(failed("renaming"))?;
+        match self.rename() {
+            Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists && !self.replaces => {
+                // A run that was killed after this very rename left the same file.
+                if digest(&self.path).map_err(failed("reading"))? != sha256 {
+                    return Err(SinkError::NotOurs { path: self.path.clone() });
+                }
+            }
+            renamed => {
+                renamed.map_err(failed("renaming"))?;
+                self.published = true;
+            }
+        }
         sync_folder(self.path.parent().unwrap_or(Path::new("."))).map_err(failed("fsync of the folder"))?;
-        Ok(Published { bytes: self.bytes, sha256: hex(&self.hasher.clone().finalize()) })
+        Ok(Published { bytes: self.bytes, sha256 })
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        match self.replaces || self.temporary == self.path {
+            true => fs::rename(&self.temporary, &self.path),
+            false => files::rename_new(&self.temporary, &self.path),
+        }
+    }
+}
+
+/// The SHA-256 of a file, in hexadecimal.
+pub(super) fn digest(path: &Path) -> io::Result<String> {
+    let mut file = files::open(path, Links::Refused)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hasher.finalize())),
+            bytes => hasher.update(&buffer[..bytes]),
+        }
     }
 }
 

@@ -29,12 +29,12 @@ pub struct WrittenFile {
 }
 
 impl TableWriter {
-    /// Begins a table at `path`; folders that are missing are made.
+    /// Begins a table at `path`, where nothing else is; folders that are missing are made.
     pub fn create(path: &Path, format: OutputFormat, schema: &Schema) -> Result<TableWriter, SinkError> {
         if let Some(folder) = path.parent() {
             create_folder(folder)?;
         }
-        let file = NewFile::create(path)?;
+        let file = NewFile::create_new(path)?;
         let format = match format {
             OutputFormat::Parquet => Format::Parquet(Box::new(
                 ParquetRows::new(file, schema).map_err(|fault| SinkError::Parquet { path: path.to_owned(), fault })?,
@@ -62,6 +62,9 @@ impl TableWriter {
     }
 
     /// Makes the table appear under its name, whole and on the disk.
+    ///
+    /// # Errors
+    /// Storage, and [`SinkError::NotOurs`] where another file has the name.
     pub fn finish(self) -> Result<WrittenFile, SinkError> {
         let file = match self.format {
             Format::Parquet(rows) => {

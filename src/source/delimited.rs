@@ -5,7 +5,7 @@
 //! exactly, and a record beyond the limit (a quote that swallows the file) is parsed on to its end without being kept.
 
 use super::{
-    COLUMNS_MAX, END_MARK, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, Step, damage,
+    COLUMNS_MAX, END_MARK, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, Step, UNENDED_BYTES_MAX, damage,
     header::{self, HeaderLine},
     input::{Filled, Input},
     letters::Letters,
@@ -42,6 +42,8 @@ pub(super) struct Delimited {
     began: Option<(u64, u64)>,
     /// Raw bytes of the last record without its line end.
     raw_bytes: u64,
+    /// Raw bytes after which a record that has not ended is an error.
+    bytes_max: u64,
     /// A line ended with `\r`: a `\n` that follows belongs to it.
     after_cr: bool,
     /// The input ended inside quotes.
@@ -75,14 +77,22 @@ impl Delimited {
 
     fn header_line(&mut self, input: &mut Input) -> Result<Vec<String>, SourceError> {
         let source_name = self.source_name.clone();
-        if self.parse(input, None)? != Parsed::Cells {
-            return Err(SourceError::NoHeader { source_name });
+        let unended = |expected| SourceError::HeaderUnended { source_name: source_name.clone(), expected };
+        // Without a header there is nothing to skip to: a header that is too long is not read to its end.
+        self.bytes_max = ROW_BYTES_MAX;
+        let parsed = match self.parse(input, None) {
+            Err(SourceError::RowUnended { .. }) => return Err(unended("a line end within 16 MiB, found none")),
+            parsed => parsed?,
+        };
+        self.bytes_max = UNENDED_BYTES_MAX;
+        if parsed != Parsed::Cells {
+            return Err(SourceError::NoHeader { source_name: source_name.clone() });
         }
         if self.raw_bytes > ROW_BYTES_MAX {
-            return Err(SourceError::HeaderUnended { source_name, expected: "at most 16 MiB" });
+            return Err(unended("at most 16 MiB"));
         }
         if self.quote_open {
-            return Err(SourceError::HeaderUnended { source_name, expected: "its end before the end of the input" });
+            return Err(unended("its end before the end of the input"));
         }
         self.began = None;
         header::names(&source_name, self.letters, self.cells, self.kept_cells())
@@ -110,6 +120,7 @@ impl Delimited {
             cells: 0,
             began: None,
             raw_bytes: 0,
+            bytes_max: UNENDED_BYTES_MAX,
             after_cr: input.last() == Some(b'\r'),
             quote_open: false,
             is_held: false,
@@ -211,7 +222,7 @@ impl Delimited {
             self.began = Some((input.offset(), input.line));
             (self.output_len, self.cells) = (0, 0);
         }
-        let (begin, _) = self.began.expect("set above");
+        let (begin, line) = self.began.expect("set above");
         let mut surplus = [0; 64];
         loop {
             let filled = input.fill(deadline)?;
@@ -250,6 +261,9 @@ impl Delimited {
                 ReadRecordResult::OutputFull => self.output.resize((self.output.len() * 2).min(OUTPUT_BYTES_MAX), 0),
                 ReadRecordResult::InputEmpty | ReadRecordResult::OutputEndsFull => {}
                 ReadRecordResult::End => return Ok(Parsed::Ended),
+            }
+            if self.raw_bytes > self.bytes_max {
+                return Err(SourceError::RowUnended { source_name: self.source_name.clone(), line });
             }
         }
     }

@@ -27,11 +27,12 @@ pub enum SourceError {
          leave `header` and `columns` out"
     )]
     HeaderOfJson { source_name: Arc<str> },
+    /// Names are not repeated: the first line of a file without a header is a row.
     #[error(
-        "{source_name}: expected the columns this input was begun with ({}), found others ({}); bring them back, or begin \
-         a new campaign", .known.join(", "), .found.join(", ")
+        "{source_name}: expected the {columns_known} columns this input was begun with, found {columns_found}, and column \
+         {first_changed} has another name; bring them back, or begin a new campaign"
     )]
-    ColumnsChanged { source_name: Arc<str>, known: Vec<String>, found: Vec<String> },
+    ColumnsChanged { source_name: Arc<str>, columns_known: usize, columns_found: usize, first_changed: usize },
     #[error(
         "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` makes lines out of it"
     )]
@@ -48,8 +49,17 @@ pub enum SourceError {
     },
     #[error("{source_name}: the header: expected {expected}; is a quote left open in it?")]
     HeaderUnended { source_name: Arc<str>, expected: &'static str },
-    #[error("{source_name}: the header: columns {first} and {second} are both called `{name}`; rename one of them")]
-    DuplicateColumn { source_name: Arc<str>, name: String, first: usize, second: usize },
+    /// The name is not repeated: the first line of a file without a header is a row.
+    #[error(
+        "{source_name}: the header: columns {first} and {second} have the same name; rename one of them, or, if the first line \
+         is a row, use --no-header (or [input] header = false)"
+    )]
+    DuplicateColumn { source_name: Arc<str>, first: usize, second: usize },
+    #[error(
+        "{source_name}: line {line}: expected a row that ends within 256 MiB, found no end; check that this is the right \
+         file and that no quote is left open"
+    )]
+    RowUnended { source_name: Arc<str>, line: u64 },
     #[error("{source_name}: the header: expected at most {max} columns, found {found}", max = super::COLUMNS_MAX)]
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(

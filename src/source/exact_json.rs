@@ -2,7 +2,7 @@
 //! is kept as text. Names that stand twice, strings with NUL and deep nesting are refused, because each would reach the
 //! service as something else than what the input says.
 
-use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX, NAME_RESERVED};
+use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX, NAME_RESERVED, json_values};
 use crate::model::{Failure, FailureCode};
 use serde::{
     Deserialize, Deserializer,
@@ -11,12 +11,28 @@ use serde::{
 use serde_json::{Map, Number, Value, error::Category, value::RawValue};
 use std::fmt;
 
+/// An object, and how many values it has.
+#[derive(Debug)]
+pub(super) struct ExactRow {
+    pub row: Map<String, Value>,
+    pub values: usize,
+}
+
 /// Reads the object on a line.
-pub(super) fn parse(line: &str, line_number: u64) -> Result<Map<String, Value>, Failure> {
+pub(super) fn parse(line: &str, line_number: u64) -> Result<ExactRow, Failure> {
     let text = Text { line, line_number };
+    // Before anything is built: the text of a row says little about what it takes in memory.
+    let values = json_values::count(line, JSON_VALUES_MAX);
+    if values > JSON_VALUES_MAX {
+        let message = format!(
+            "line {line_number}: expected at most {JSON_VALUES_MAX} values in a row, found more; split the row, or leave \
+             out what no field reads"
+        );
+        return Err(Failure::read(FailureCode::RowTooLarge, message));
+    }
     let raw: &RawValue = serde_json::from_str(line).map_err(|fault| text.invalid(line, &fault))?;
     let kind = match raw.get().as_bytes()[0] {
-        b'{' => return text.row(raw),
+        b'{' => return text.row(raw).map(|row| ExactRow { row, values }),
         b'[' => "a list",
         b'"' => "text",
         b't' | b'f' => "a boolean",
@@ -61,8 +77,10 @@ impl<'a> Text<'a> {
         }
         Ok(match first {
             b'{' => {
-                let mut map = Map::new();
-                for (name, raw) in self.members(raw)? {
+                let members = self.members(raw)?;
+                // Room for what comes and no more: many small objects would take three times as much.
+                let mut map = Map::with_capacity(members.len());
+                for (name, raw) in members {
                     let value = self.value(raw, depth + 1, column)?;
                     self.insert(&mut map, name, value)?;
                 }
@@ -70,7 +88,11 @@ impl<'a> Text<'a> {
             }
             b'[' => {
                 let items: Vec<&RawValue> = self.read(text)?;
-                Value::Array(items.into_iter().map(|raw| self.value(raw, depth + 1, column)).collect::<Result<_, _>>()?)
+                let mut values = Vec::with_capacity(items.len());
+                for raw in items {
+                    values.push(self.value(raw, depth + 1, column)?);
+                }
+                Value::Array(values)
             }
             b'"' => Value::String(self.without_nul(self.read(text)?, column)?),
             b't' => Value::Bool(true),
@@ -169,16 +191,16 @@ mod tests {
     #[test]
     fn a_number_whose_text_would_change_stays_text() {
         let line = r#"{"a":42,"b":12345678901234567890123,"c":1.10,"d":1e5,"e":-0,"f":1.5,"g":[7e0],"h":-7}"#;
-        let row = parse(line, 1);
+        let row = parse(line, 1).map(|exact| exact.row);
         let expected = json!({"a": 42, "b": "12345678901234567890123", "c": "1.10", "d": "1e5", "e": "-0", "f": 1.5,
             "g": ["7e0"], "h": -7});
         assert_eq!(Value::Object(row.unwrap()), expected);
-        assert_eq!(parse(r#"{"n":1e400}"#, 1).unwrap()["n"], json!("1e400"));
+        assert_eq!(parse(r#"{"n":1e400}"#, 1).unwrap().row["n"], json!("1e400"));
     }
 
     #[test]
     fn members_keep_their_order() {
-        let row = parse(r#" { "z": {"y": null, "b": [true, "x"]}, "a": "0012" } "#, 1).unwrap();
+        let row = parse(r#" { "z": {"y": null, "b": [true, "x"]}, "a": "0012" } "#, 1).unwrap().row;
         assert_eq!(Value::Object(row).to_string(), r#"{"z":{"y":null,"b":[true,"x"]},"a":"0012"}"#);
     }
 
@@ -222,7 +244,17 @@ mod tests {
         let nested = |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
         assert!(parse(&nested(64), 1).is_ok());
         assert!(fault(&nested(65)).1.contains("at most 64 levels"));
-        assert_eq!(fault(&"{\"a\":".repeat(100_000)).0, FailureCode::InvalidJson);
+        assert_eq!(fault(&"{\"a\":".repeat(99_000)).0, FailureCode::InvalidJson);
+    }
+
+    #[test]
+    fn a_row_of_100_000_values_is_read_and_one_more_is_a_failure_of_the_row() {
+        let of = |values: usize| format!("{{\"a\":[{}]}}", vec!["0"; values - 2].join(","));
+        assert_eq!(parse(&of(JSON_VALUES_MAX), 1).unwrap().values, JSON_VALUES_MAX);
+        let (code, message) = fault(&of(JSON_VALUES_MAX + 1));
+        assert_eq!(code, FailureCode::RowTooLarge);
+        assert!(message.starts_with("line 7: expected at most 100000 values in a row, found more"), "{message}");
+        assert_eq!(fault(&"{\"a\":".repeat(100_001)).0, FailureCode::RowTooLarge);
     }
 
     #[test]

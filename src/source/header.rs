@@ -97,7 +97,6 @@ pub(super) fn names<'a>(
         if let Some(first) = places.insert(name.as_str(), at) {
             return Err(SourceError::DuplicateColumn {
                 source_name: source_name.clone(),
-                name: name.clone(),
                 first: first + 1,
                 second: at + 1,
             });
@@ -140,9 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn two_alike_are_named_with_their_places() {
+    fn two_alike_are_told_by_their_places() {
         let message = of(&[b"id", b"x", b"id"]).unwrap_err();
-        assert_eq!(message, "f.csv: the header: columns 1 and 3 are both called `id`; rename one of them");
+        let expected = "f.csv: the header: columns 1 and 3 have the same name; rename one of them, or, if the first line is a row, \
+            use --no-header (or [input] header = false)";
+        assert_eq!(message, expected);
     }
 
     #[test]

@@ -92,6 +92,6 @@ pub(super) fn verify(
         Format::Csv => matches!(input.last(), None | Some(b'\n' | b'\r')),
         Format::Jsonl => matches!(input.last(), None | Some(b'\n')),
     };
-    let grew = !line_ended && input.fill(None)? == Filled::Bytes && rest.skip(input)?;
+    let grew = !line_ended && input.fill(None)? == Filled::Bytes && rest.skip(source_name, input)?;
     Ok(Verified { next_row_number: last.next_row_number, completed_row: grew.then_some(rows_known) })
 }

@@ -2,7 +2,8 @@
 //! records; a line beyond the limit is skipped to its end without being kept. A lone Ctrl-Z that ends the input is none.
 
 use super::{
-    END_MARK, ROW_BYTES_MAX, SourceError, Step, damage, exact_json,
+    END_MARK, ROW_BYTES_MAX, SourceError, Step, UNENDED_BYTES_MAX, damage,
+    exact_json::{self, ExactRow},
     input::{Filled, Input},
     letters::Letters,
 };
@@ -20,11 +21,18 @@ pub(super) struct Lines {
     last: Option<u8>,
     /// Where the line under way begins; `None` between lines.
     began: Option<u64>,
+    /// The values of all rows so far.
+    values: usize,
 }
 
 impl Lines {
     pub(super) fn new(source_name: Arc<str>, letters: Letters) -> Lines {
-        Lines { source_name, letters, line: Vec::new(), line_bytes: 0, last: None, began: None }
+        Lines { source_name, letters, line: Vec::new(), line_bytes: 0, last: None, began: None, values: 0 }
+    }
+
+    /// How many JSON values the rows so far had.
+    pub(super) fn values(&self) -> usize {
+        self.values
     }
 
     /// The next record.
@@ -39,9 +47,15 @@ impl Lines {
             if filled == Filled::Stalled || (filled == Filled::Ended && self.began.is_none()) {
                 return Ok(if filled == Filled::Stalled { Step::Stalled } else { Step::Ended });
             }
+            if self.began.is_none() && skip_blank_lines(input) {
+                continue;
+            }
             let byte_offset = *self.began.get_or_insert(input.offset());
             let line = input.line;
             if filled == Filled::Bytes && !self.take(input) {
+                if self.line_bytes > UNENDED_BYTES_MAX {
+                    return Err(SourceError::RowUnended { source_name: self.source_name.clone(), line });
+                }
                 continue;
             }
             self.began = None;
@@ -78,18 +92,20 @@ impl Lines {
     }
 
     /// The record on the line; `None` on a blank one.
-    fn record(&self, position: Position) -> Option<Record> {
-        let line = self.line.trim_ascii();
-        if line.is_empty() && self.line_bytes <= ROW_BYTES_MAX {
+    fn record(&mut self, position: Position) -> Option<Record> {
+        if self.line.trim_ascii().is_empty() && self.line_bytes <= ROW_BYTES_MAX {
             return None;
         }
-        Some(match self.values(position.line) {
-            Ok(values) => Record::Row(Row { position, values }),
-            Err(failure) => damage::raw(position, failure, line),
+        Some(match self.row(position.line) {
+            Ok(exact) => {
+                self.values += exact.values;
+                Record::Row(Row { position, values: Values::Nested(exact.row) })
+            }
+            Err(failure) => damage::raw(position, failure, self.line.trim_ascii()),
         })
     }
 
-    fn values(&self, line_number: u64) -> Result<Values, Failure> {
+    fn row(&self, line_number: u64) -> Result<ExactRow, Failure> {
         // The `\r` of a line end does not count.
         let bytes = self.line_bytes - u64::from(self.last == Some(b'\r'));
         if bytes > ROW_BYTES_MAX {
@@ -101,6 +117,18 @@ impl Lines {
             let message = format!("line {line_number}, column {}: {message}", fault.valid_up_to() + 1);
             Failure::read(FailureCode::InvalidUtf8, message)
         })?;
-        exact_json::parse(text, line_number).map(Values::Nested)
+        exact_json::parse(text, line_number)
     }
+}
+
+/// Skips the blank lines that are available, all at once; whether there were any.
+fn skip_blank_lines(input: &mut Input) -> bool {
+    let available = input.available();
+    let blanks = available.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(available.len());
+    let Some(last) = available[..blanks].iter().rposition(|byte| *byte == b'\n') else { return false };
+    let lines = available[..=last].iter().filter(|byte| **byte == b'\n').count() as u64;
+    input.consume(last + 1);
+    input.line += lines;
+    input.set_boundary();
+    true
 }

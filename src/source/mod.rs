@@ -25,6 +25,7 @@
 //! | `delimited` | records of CSV |
 //! | `lines` | records of JSON lines |
 //! | `exact_json` | a JSON object without loss |
+//! | `json_values` | how many values a JSON text has |
 //! | `damage` | what is kept of a record that cannot be a row |
 
 mod damage;
@@ -35,6 +36,7 @@ mod error;
 mod exact_json;
 mod header;
 mod input;
+mod json_values;
 mod known;
 mod layout;
 mod letters;
@@ -69,8 +71,16 @@ pub const RATIO_MAX: u64 = 200;
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
 /// Raw bytes of one record without its line end, at most.
 pub const ROW_BYTES_MAX: u64 = 16 << 20;
+/// Bytes after which a record that has not ended stops the reading: a shorter one above [`ROW_BYTES_MAX`] is a failure of
+/// its row, and its rest is skipped.
+pub const UNENDED_BYTES_MAX: u64 = 256 << 20;
 /// Columns of a source, at most.
 pub const COLUMNS_MAX: usize = 1_024;
+/// Values in a JSON row, at most: the row itself, its lists and objects, and all that is in them. In memory a value takes up
+/// to 200 bytes, however short its text is.
+pub const JSON_VALUES_MAX: usize = 100_000;
+/// Values of JSON rows after which a split ends with the record under way.
+pub const SPLIT_VALUES_MAX: usize = 50_000;
 /// Lists and objects inside one another in a JSON row, the row itself counted, at most.
 pub const JSON_DEPTH_MAX: usize = 64;
 

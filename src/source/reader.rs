@@ -1,8 +1,8 @@
-//! The source being read, split by split. It decides where a split ends: after 1,000 records, 4 MiB of input, or a second
-//! of a slow stream, and always between two records.
+//! The source being read, split by split. It decides where a split ends: after 1,000 records, 4 MiB of input, 50,000 JSON
+//! values, or a second of a slow stream, and always between two records.
 
 use super::{
-    SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_WAIT, SourceError, Step,
+    SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError, Step,
     delimited::Delimited,
     door::{self, Entrance},
     encoding::Encoding,
@@ -59,6 +59,16 @@ enum Records {
     Lines(Lines),
 }
 
+impl Records {
+    /// How many JSON values the records so far had. A cell of CSV takes little more than its text.
+    fn values(&self) -> usize {
+        match self {
+            Records::Delimited(_) => 0,
+            Records::Lines(lines) => lines.values(),
+        }
+    }
+}
+
 /// A source being read.
 pub struct SourceReader {
     name: Arc<str>,
@@ -101,8 +111,14 @@ impl SourceReader {
                 if let (Some(header), Some(columns)) = (&known.header, columns)
                     && header != columns
                 {
-                    let (known, found) = (header.clone(), columns.to_vec());
-                    return Err(SourceError::ColumnsChanged { source_name: name, known, found });
+                    let alike = header.iter().zip(columns).take_while(|(known, found)| known == found).count();
+                    let (columns_known, columns_found, first_changed) = (header.len(), columns.len(), alike + 1);
+                    return Err(SourceError::ColumnsChanged {
+                        source_name: name,
+                        columns_known,
+                        columns_found,
+                        first_changed,
+                    });
                 }
                 let verified = known::verify(&mut input, &name, known, is_stream)?;
                 completed_row = verified.completed_row;
@@ -167,10 +183,14 @@ impl SourceReader {
             self.ended = true;
             return Err(fault);
         }
-        let begin = self.input.boundary_offset();
+        let (begin, values) = (self.input.boundary_offset(), self.records.values());
         let mut records = Vec::new();
         let mut deadline = None;
-        while !self.ended && records.len() < self.split_rows && self.input.boundary_offset() - begin < SPLIT_BYTES_MAX {
+        while !self.ended
+            && records.len() < self.split_rows
+            && self.input.boundary_offset() - begin < SPLIT_BYTES_MAX
+            && self.records.values() - values < SPLIT_VALUES_MAX
+        {
             if self.next_row_number > self.row_number_max {
                 self.ended = true;
                 break;

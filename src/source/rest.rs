@@ -2,10 +2,11 @@
 //! where that record ends, so that the next one begins where it does.
 
 use super::{
-    SourceError,
+    SourceError, UNENDED_BYTES_MAX,
     input::{Filled, Input},
     layout::Format,
 };
+use std::sync::Arc;
 
 /// Follows the text of the last split, to know whether it ended inside quotes.
 pub(super) struct Rest {
@@ -31,7 +32,8 @@ impl Rest {
     }
 
     /// Consumes what is left of the record, with its line end; whether there was more than the line end.
-    pub(super) fn skip(mut self, input: &mut Input) -> Result<bool, SourceError> {
+    pub(super) fn skip(mut self, source_name: &Arc<str>, input: &mut Input) -> Result<bool, SourceError> {
+        let (begin, line) = (input.offset(), input.line);
         let mut grew = false;
         while input.fill(None)? == Filled::Bytes {
             let text = input.available();
@@ -55,6 +57,9 @@ impl Rest {
             input.consume(taken);
             if ended {
                 break;
+            }
+            if input.offset() - begin > UNENDED_BYTES_MAX {
+                return Err(SourceError::RowUnended { source_name: source_name.clone(), line });
             }
         }
         input.set_boundary();

@@ -1,7 +1,11 @@
 //! The closed list of filters, tests and functions, each looked at for what it does with a missing value. It owns one
 //! decision: only text, numbers and booleans become text; a list, an object or nothing at all is refused.
 
-use super::missing::{is_defined, is_missing, missing, used};
+use super::{
+    lists,
+    missing::{is_defined, is_missing, missing, used},
+    operators, spent,
+};
 use crate::model::country;
 use minijinja::{
     Environment, Error, ErrorKind, Output, State, Value, filters, functions, tests,
@@ -20,7 +24,7 @@ pub struct Tables(pub BTreeMap<String, BTreeMap<String, String>>);
 #[error("{0}")]
 pub(super) struct Refusal(String);
 
-fn refuse(message: impl Into<String>) -> Error {
+pub(super) fn refuse(message: impl Into<String>) -> Error {
     let message = message.into();
     Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(Refusal(message))
 }
@@ -91,24 +95,26 @@ pub(super) const TESTS: [&str; 25] = [
 
 pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
     let env = environment;
-    env.set_formatter(|output: &mut Output, _: &State, value: &Value| Ok(output.write_str(&text(value)?)?));
-    env.add_function("namespace", functions::namespace);
+    env.set_formatter(|output: &mut Output, _: &State, value: &Value| {
+        let text = text(value)?;
+        spent::text(text.len())?;
+        Ok(output.write_str(&text)?)
+    });
+    env.add_function("namespace", |defaults: Option<Value>| {
+        spent::nested().and_then(|()| functions::namespace(defaults))
+    });
 
-    env.add_filter("lower", |value: &Value| text(value).map(|text| text.to_lowercase()));
-    env.add_filter("upper", |value: &Value| text(value).map(|text| text.to_uppercase()));
-    env.add_filter("title", |value: &Value| text(value).map(filters::title));
-    env.add_filter("capitalize", |value: &Value| text(value).map(|text| capitalized(&text)));
-    env.add_filter("trim", |value: &Value| text(value).map(|text| text.trim().to_owned()));
-    env.add_filter("digits", |value: &Value| text(value).map(|text| text.replace(|c: char| !c.is_ascii_digit(), "")));
-    env.add_filter("string", |value: &Value| text(value).map(Cow::into_owned));
-    env.add_filter("reverse", |value: &Value| text(value).map(|text| text.chars().rev().collect::<String>()));
-    env.add_filter("replace", |value: &Value, from: &Value, to: &Value| -> Result<String, Error> {
-        Ok(text(value)?.replace(text(from)?.as_ref(), text(to)?.as_ref()))
-    });
+    env.add_filter("lower", |value: &Value| made(value, |text| text.to_lowercase()));
+    env.add_filter("upper", |value: &Value| made(value, |text| text.to_uppercase()));
+    env.add_filter("title", |value: &Value| made(value, |text| filters::title(Cow::Borrowed(text))));
+    env.add_filter("capitalize", |value: &Value| made(value, capitalized));
+    env.add_filter("trim", |value: &Value| made(value, |text| text.trim().to_owned()));
+    env.add_filter("digits", |value: &Value| made(value, |text| text.replace(|c: char| !c.is_ascii_digit(), "")));
+    env.add_filter("string", |value: &Value| made(value, str::to_owned));
+    env.add_filter("reverse", |value: &Value| made(value, |text| text.chars().rev().collect()));
+    env.add_filter("replace", replace);
     env.add_filter("split", split);
-    env.add_filter("lines", |value: &Value| -> Result<Vec<String>, Error> {
-        Ok(text(value)?.lines().map(str::to_owned).collect())
-    });
+    env.add_filter("lines", |value: &Value| parts(text(value)?.lines()));
     env.add_filter("format", format);
     env.add_filter("date", date);
     env.add_filter("country", country_code);
@@ -128,13 +134,7 @@ pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
     env.add_filter("float", filters::float);
     env.add_filter("round", filters::round);
     env.add_filter("abs", filters::abs);
-    env.add_filter("list", filters::list);
-    env.add_filter("map", filters::map);
-    env.add_filter("select", filters::select);
-    env.add_filter("selectattr", filters::selectattr);
-    env.add_filter("reject", filters::reject);
-    env.add_filter("rejectattr", filters::rejectattr);
-    env.add_filter("unique", filters::unique);
+    lists::install(env);
 
     env.add_test("defined", is_defined);
     env.add_test("undefined", |value: &Value| !is_defined(value));
@@ -157,7 +157,10 @@ pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
     for name in ["ne", "!="] {
         env.add_test(name, tests::is_ne);
     }
-    env.add_test("in", tests::is_in);
+    env.add_test("in", |state: &State, value: &Value, place: &Value| -> Result<bool, Error> {
+        operators::sought(value)?;
+        tests::is_in(state, value, place)
+    });
     for name in ["lt", "lessthan", "<"] {
         env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a < b));
     }
@@ -173,7 +176,7 @@ pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
 }
 
 /// The one way from a value to text.
-fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
+pub(super) fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
     if is_missing(value) {
         return Err(used(value));
     }
@@ -221,34 +224,108 @@ fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>)
     Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
 }
 
+/// A text out of a text. It may be three times as long: some letters in capitals are three.
+fn made(value: &Value, make: impl Fn(&str) -> String) -> Result<String, Error> {
+    let text = text(value)?;
+    if text.len() > spent::TEXT_BYTES_MAX {
+        return Err(refuse(spent::TOO_LONG));
+    }
+    let made = make(&text);
+    spent::text(made.len())?;
+    Ok(made)
+}
+
+fn replace(value: &Value, from: &Value, to: &Value) -> Result<String, Error> {
+    let (value, from, to) = (text(value)?, text(from)?, text(to)?);
+    let found = value.matches(from.as_ref()).count();
+    let added = found.saturating_mul(to.len());
+    spent::text((value.len() - found * from.len()).saturating_add(added))?;
+    Ok(value.replace(from.as_ref(), &to))
+}
+
+/// A list of texts.
+fn parts<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Value, Error> {
+    let mut list = Vec::new();
+    for part in parts {
+        spent::items(1)?;
+        spent::text(part.len())?;
+        list.push(Value::from(part));
+    }
+    Ok(Value::from(list))
+}
+
 fn join(value: &Value, joint: Option<&str>) -> Result<String, Error> {
     if is_missing(value) {
         return Err(used(value));
     }
     let mut joined = String::new();
     for (at, item) in value.try_iter()?.enumerate() {
-        if at > 0 {
-            joined.push_str(joint.unwrap_or_default());
+        let joint = if at > 0 { joint.unwrap_or_default() } else { "" };
+        let item = text(&item)?;
+        let length = joint.len() + item.len();
+        if joined.len() + length > spent::TEXT_BYTES_MAX {
+            return Err(refuse(spent::TOO_LONG));
         }
-        joined.push_str(&text(&item)?);
+        spent::text(length)?;
+        joined.push_str(joint);
+        joined.push_str(&item);
     }
     Ok(joined)
 }
 
-fn split(value: &Value, by: Option<&str>) -> Result<Vec<String>, Error> {
+fn split(value: &Value, by: Option<&str>) -> Result<Value, Error> {
     let text = text(value)?;
-    Ok(match by {
-        None => text.split_whitespace().map(str::to_owned).collect(),
-        Some(by) => text.split(by).map(str::to_owned).collect(),
-    })
+    match by {
+        None => parts(text.split_whitespace()),
+        Some(by) => parts(text.split(by)),
+    }
 }
 
+/// Width and precision of a number in `format`, at most. MiniJinja panics above 65,535.
+const FORMAT_MAX: usize = 1_000;
+/// The longest a number is without either.
+const NUMBER_BYTES_MAX: usize = 400;
+
 fn format(state: &State, pattern: &Value, values: Rest<Value>) -> Result<Value, Error> {
-    text(pattern)?;
+    let mut length = format_length(&text(pattern)?)?;
     for value in values.iter() {
-        text(value)?;
+        length = length.saturating_add(text(value)?.len());
     }
+    spent::text(length)?;
     filters::format(state, pattern, values)
+}
+
+/// How much a pattern adds to its values, at most; refuses a width or precision that is too large.
+fn format_length(pattern: &str) -> Result<usize, Error> {
+    let mut length = pattern.len();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('%') {
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('%') {
+            rest = after;
+            continue;
+        }
+        if let Some(named) = rest.strip_prefix('(') {
+            rest = named.find(')').map_or("", |end| &named[end + 1..]);
+        }
+        length = length.saturating_add(NUMBER_BYTES_MAX);
+        rest = rest.trim_start_matches(['#', '0', '-', ' ', '+']);
+        for separator in ["", "."] {
+            let Some(number) = rest.strip_prefix(separator) else { break };
+            let digits = number.len() - number.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            // A number without digits is none; one that is too long to be read is too large.
+            let size = if digits == 0 { 0 } else { number[..digits].parse().unwrap_or(usize::MAX) };
+            if size > FORMAT_MAX {
+                return Err(refuse(format!(
+                    "`format` takes a width and a precision of at most {FORMAT_MAX}, and this is a larger one"
+                )));
+            }
+            // A character has four bytes at most.
+            length = length.saturating_add(4 * size);
+            rest = &number[digits..];
+        }
+    }
+    Ok(length)
 }
 
 /// A date in the form that is given. None is guessed: 03/04/2026 is a day in April here and in March there.
@@ -275,5 +352,6 @@ fn country_code(value: &Value) -> Result<&'static str, Error> {
 fn table(tables: &Tables, value: &Value, name: &str) -> Result<Value, Error> {
     let table = tables.0.get(name).ok_or_else(|| refuse(format!("no table is called `{name}`")))?;
     let found = table.get(text(value)?.trim());
+    spent::text(found.map_or(0, String::len))?;
     Ok(found.map_or_else(|| missing(format!("the entry of table `{name}` for this value")), Value::from))
 }

@@ -4,6 +4,7 @@
 //! The engine prints an object without handing it any state of the evaluation, so the watch is kept per thread; an
 //! evaluation never leaves its thread.
 
+use super::spent;
 use minijinja::{
     Error, ErrorKind, State, Value,
     value::{DynObject, Object, ObjectRepr},
@@ -45,6 +46,7 @@ thread_local! {
 /// Runs an evaluation and says what it did with missing values.
 pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, Watch) {
     WATCH.replace(Watch::new(stand_in));
+    spent::reset();
     let outcome = evaluation();
     (outcome, WATCH.with_borrow(Watch::clone))
 }
@@ -59,7 +61,15 @@ pub(super) fn null(what: String) -> Value {
     stand_in(what, true)
 }
 
-fn stand_in(what: String, null: bool) -> Value {
+/// Bytes of a name that is kept. A template may look for a name that is a whole text.
+const NAME_BYTES_MAX: usize = 200;
+
+fn stand_in(mut what: String, null: bool) -> Value {
+    if what.len() > NAME_BYTES_MAX {
+        what.truncate(what.floor_char_boundary(NAME_BYTES_MAX));
+        what.push('…');
+        what.shrink_to_fit();
+    }
     WATCH.with_borrow_mut(|watch| {
         watch.read = Some(what.clone());
         match watch.stand_in {

@@ -7,6 +7,9 @@
 //! have met a missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and
 //! both must agree.
 //!
+//! It bounds what a template takes: its text has 64 KiB at most and no deep nesting (`nesting`), an evaluation 50,000 steps,
+//! and what it makes is counted in bytes (`spent`), its result being 2 MiB at most.
+//!
 //! | with a missing `x` | template | condition, answer rule |
 //! |---|---|---|
 //! | `x` alone, `not x` | false | false |
@@ -15,9 +18,14 @@
 //! | `x < 'a'` | fault | fault |
 //! | `x ~ 'a'`, any filter but `default` | fault | fault |
 
+mod bounded;
 mod filters;
+mod lists;
 mod missing;
+mod nesting;
+mod operators;
 mod source;
+mod spent;
 mod view;
 
 pub use filters::Tables;
@@ -30,6 +38,8 @@ use std::collections::BTreeSet;
 
 /// Steps one evaluation may take.
 const FUEL: u64 = 50_000;
+/// Loops inside one another at one time, at most; a macro counts as five. MiniJinja evaluates them on the stack.
+const NESTED_MAX: usize = 160;
 /// The one template of an environment.
 const NAME: &str = "template";
 /// Names a template may use that are not columns.
@@ -94,8 +104,10 @@ impl Templates {
         let mut environment = Environment::empty();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
         environment.set_fuel(Some(FUEL));
+        environment.set_recursion_limit(NESTED_MAX);
         environment.set_debug(false);
         filters::install(&mut environment, tables.clone());
+        operators::install(&mut environment);
         Templates { environment, tables }
     }
 
@@ -115,15 +127,16 @@ impl Templates {
     }
 
     fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
-        source::inspect_expression(source)?;
-        self.environment.compile_expression_owned(source.to_owned()).map_err(refusal)?;
+        let alone = bounded::expression(&source::inspect_expression(source)?)?;
+        self.environment.compile_expression_owned(alone).map_err(refusal)?;
         self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), Kind::Expression)
     }
 
     fn compiled(&self, source: &str, kind: Kind) -> Result<Compiled, TemplateError> {
+        let bounded = bounded::bounded(source)?;
         let inspected = source::inspect(source, kind, &self.tables)?;
         let mut environment = self.environment.clone();
-        environment.add_template_owned(NAME, source.to_owned()).map_err(refusal)?;
+        environment.add_template_owned(NAME, bounded).map_err(refusal)?;
         let mut columns: BTreeSet<String> = {
             let template = environment.get_template(NAME).map_err(refusal)?;
             template.undeclared_variables(false).into_iter().collect()
@@ -194,7 +207,9 @@ impl Compiled {
     }
 
     fn render(&self, context: Value) -> Result<String, minijinja::Error> {
-        self.environment.get_template(NAME)?.render(context)
+        let mut result = spent::Printed::default();
+        self.environment.get_template(NAME)?.render_captured_to(context, &mut result)?;
+        Ok(result.into_text())
     }
 }
 
@@ -218,6 +233,7 @@ fn fault(error: &minijinja::Error, watch: &Watch) -> RenderFault {
         (ErrorKind::OutOfFuel, _) => {
             RenderFault::Error { message: format!("the template takes more than {FUEL} steps; write a shorter loop") }
         }
+        (ErrorKind::WriteFailure, _) => RenderFault::Error { message: spent::TOO_LONG.to_owned() },
         (_, Some(what)) => RenderFault::Missing { what: what.clone() },
         (ErrorKind::UndefinedError, None) => RenderFault::Missing { what: "a part of the template".to_owned() },
         _ => RenderFault::Error { message: wording(error) },
@@ -239,3 +255,7 @@ fn wording(error: &minijinja::Error) -> String {
 #[cfg(test)]
 #[path = "template_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "bounds_tests.rs"]
+mod bounds_tests;

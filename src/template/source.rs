@@ -28,7 +28,7 @@ pub(super) struct Inspected {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
+pub(super) enum Token<'a> {
     Word(&'a str),
     Text(&'a str),
     Sign(&'a str),
@@ -36,33 +36,109 @@ enum Token<'a> {
 
 use Token::{Sign, Text, Word};
 
+/// A token with its place in the code: the byte it begins with, and the one behind it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub token: Token<'a>,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The inside of a tag.
+#[derive(Debug)]
+pub(super) struct Code<'a> {
+    /// `{{` or `{%`; nothing where an expression stands alone.
+    pub open: &'a str,
+    pub text: &'a str,
+    pub tokens: Vec<Place<'a>>,
+    /// The end of the tag; nothing where it has none.
+    pub close: &'a str,
+    pub is_statement: bool,
+}
+
+impl<'a> Code<'a> {
+    /// Where the name of a statement is among the tokens: behind a sign that trims spaces. Behind all where there is none.
+    pub(super) fn first_word_at(&self) -> usize {
+        match self.tokens.first() {
+            _ if !self.is_statement => usize::MAX,
+            Some(Place { token: Sign("-" | "+"), start: 0, .. }) => 1,
+            _ => 0,
+        }
+    }
+
+    /// The name of a statement.
+    pub(super) fn first_word(&self) -> Option<&'a str> {
+        match self.tokens.get(self.first_word_at()).map(|place| place.token) {
+            Some(Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+}
+
+/// What a template consists of.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    /// Text that is printed as it stands there.
+    Raw(&'a str),
+    /// A comment with its braces.
+    Comment(&'a str),
+    Code(Code<'a>),
+}
+
+/// The pieces of a template in their order, with nothing left out.
+pub(super) fn pieces(source: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut raw, mut at) = (0, 0);
+    while let Some(found) = source[at..].find('{') {
+        let open = at + found;
+        let is_statement = match source.as_bytes().get(open + 1) {
+            Some(b'{') => false,
+            Some(b'%') => true,
+            Some(b'#') => {
+                at = source[open..].find("#}").map_or(source.len(), |end| open + end + 2);
+                pieces.extend([Piece::Raw(&source[raw..open]), Piece::Comment(&source[open..at])]);
+                raw = at;
+                continue;
+            }
+            _ => {
+                at = open + 1;
+                continue;
+            }
+        };
+        let rest = &source[open + 2..];
+        let (tokens, length, closed) = tokens(rest, if is_statement { "%}" } else { "}}" });
+        at = open + 2 + length + if closed { 2 } else { 0 };
+        pieces.push(Piece::Raw(&source[raw..open]));
+        pieces.push(Piece::Code(Code {
+            open: &source[open..open + 2],
+            text: &rest[..length],
+            tokens,
+            close: &source[open + 2 + length..at],
+            is_statement,
+        }));
+        raw = at;
+    }
+    pieces.push(Piece::Raw(&source[raw..]));
+    pieces
+}
+
 /// Looks at every piece of code in a template.
 pub(super) fn inspect(source: &str, kind: Kind, tables: &Tables) -> Result<Inspected, TemplateError> {
     let mut inspected = Inspected::default();
-    let mut rest = source;
-    while let Some(at) = rest.find('{') {
-        rest = &rest[at + 1..];
-        let (end, statement) = match rest.bytes().next() {
-            Some(b'{') => ("}}", false),
-            Some(b'%') => ("%}", true),
-            Some(b'#') => {
-                rest = rest.find("#}").map_or("", |end| &rest[end + 2..]);
-                continue;
-            }
-            _ => continue,
-        };
-        let (tokens, after) = tokens(&rest[1..], end);
-        rest = after.unwrap_or_default();
-        inspect_code(&tokens, statement, kind, tables, &mut inspected)?;
+    for piece in pieces(source) {
+        if let Piece::Code(code) = piece {
+            let tokens: Vec<Token<'_>> = code.tokens.iter().map(|place| place.token).collect();
+            inspect_code(&tokens, code.is_statement, kind, tables, &mut inspected)?;
+        }
     }
     Ok(inspected)
 }
 
 /// Refuses an expression with an end in it: the engine panics where anything follows one.
-pub(super) fn inspect_expression(source: &str) -> Result<(), TemplateError> {
+pub(super) fn inspect_expression(source: &str) -> Result<Code<'_>, TemplateError> {
     match tokens(source, "}}") {
-        (_, None) => Ok(()),
-        (_, Some(_)) => refuse("`}}` ends an expression that `{{` did not begin: an expression stands without them"),
+        (tokens, _, false) => Ok(Code { open: "", text: source, tokens, close: "", is_statement: false }),
+        (_, _, true) => refuse("`}}` ends an expression that `{{` did not begin: an expression stands without them"),
     }
 }
 
@@ -146,45 +222,78 @@ fn check_inline_ifs(tokens: &[Token<'_>], first: &str) -> Result<(), TemplateErr
 
 const UNFINISHED: &str = "an `if` inside an expression needs its `else`: what is said where it does not hold";
 
-fn refuse<T>(message: impl Into<String>) -> Result<T, TemplateError> {
+pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, TemplateError> {
     Err(TemplateError(message.into()))
 }
 
-/// The tokens up to `end`, and the text after it where it is there. Texts lose their quotes; numbers are words.
-fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Token<'a>>, Option<&'a str>) {
+/// The tokens up to `end`, the bytes up to it, and whether it is there. Texts lose their quotes; numbers are words.
+fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Place<'a>>, usize, bool) {
     let mut tokens = Vec::new();
     let mut depth = 0_usize;
-    let mut rest = code;
-    while let Some(letter) = rest.chars().next() {
+    let mut at = 0;
+    while let Some(letter) = code[at..].chars().next() {
+        let rest = &code[at..];
         if depth == 0 && rest.starts_with(end) {
-            return (tokens, Some(&rest[end.len()..]));
+            return (tokens, at, true);
         }
-        let length = match letter {
+        let (token, length) = match letter {
             '"' | '\'' => {
                 let inner = text_length(&rest[1..], letter);
-                tokens.push(Text(&rest[1..1 + inner]));
-                (inner + 2).min(rest.len())
+                (Some(Text(&rest[1..1 + inner])), (inner + 2).min(rest.len()))
+            }
+            '0'..='9' => {
+                let length = number_length(rest);
+                (Some(Word(&rest[..length])), length)
             }
             _ if letter.is_alphanumeric() || letter == '_' => {
                 let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-                tokens.push(Word(&rest[..length]));
-                length
+                (Some(Word(&rest[..length])), length)
             }
-            _ if letter.is_whitespace() => letter.len_utf8(),
+            _ if letter.is_whitespace() => (None, letter.len_utf8()),
             _ => {
-                let length = if rest.starts_with("==") || rest.starts_with("!=") { 2 } else { letter.len_utf8() };
+                let of_two = ["==", "!=", "**", "//"].into_iter().any(|sign| rest.starts_with(sign));
+                let length = if of_two { 2 } else { letter.len_utf8() };
                 match letter {
                     '(' | '[' | '{' => depth += 1,
                     ')' | ']' | '}' => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                tokens.push(Sign(&rest[..length]));
-                length
+                (Some(Sign(&rest[..length])), length)
             }
         };
-        rest = &rest[length..];
+        tokens.extend(token.map(|token| Place { token, start: at, end: at + length }));
+        at += length;
     }
-    (tokens, None)
+    (tokens, code.len(), false)
+}
+
+/// The bytes of a number, as MiniJinja reads one: `1`, `1_000`, `0x1f`, `1.5`, `1e-5`.
+fn number_length(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    if let [b'0', b'b' | b'B' | b'o' | b'O' | b'x' | b'X', ..] = bytes {
+        return 2 + bytes[2..].iter().take_while(|byte| byte.is_ascii_hexdigit() || **byte == b'_').count();
+    }
+    let (mut length, mut fraction, mut exponent) = (0, false, false);
+    while let Some(byte) = bytes.get(length) {
+        let before = length.checked_sub(1).map(|before| bytes[before]);
+        match byte {
+            b'0'..=b'9' | b'_' => {}
+            b'.' if !fraction && !exponent => {
+                let is_exponent = matches!(bytes.get(length + 1), Some(b'e' | b'E'))
+                    && matches!(bytes.get(length + 2), Some(b'+' | b'-' | b'0'..=b'9'));
+                if is_name(bytes.get(length + 1)) && !is_exponent {
+                    break;
+                }
+                fraction = true;
+            }
+            b'e' | b'E' if !exponent => exponent = true,
+            b'+' | b'-' if matches!(before, Some(b'e' | b'E')) => {}
+            _ => break,
+        }
+        length += 1;
+    }
+    length
 }
 
 /// The bytes up to the closing quote; a backslash takes the next letter along.

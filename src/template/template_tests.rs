@@ -111,21 +111,12 @@ fn a_missing_value_never_becomes_text() {
         "{{ list | last }}",
         "{{ list | join(' ') }}",
         "{{ list | map('upper') | join }}",
-        "{{ list ~ '' }}",
         "{{ [first, last] | join(' ') }}",
-        "{{ [last] ~ '' }}",
-        "{{ {'a': last} ~ '' }}",
-        "{{ [first, absent] ~ '' }}",
-        "{{ [empty | first] ~ '' }}",
-        "{{ names ~ '' }}",
-        "{{ row ~ '' }}",
-        "{{ deep ~ '' }}",
         "{{ empty | first }}",
         "{{ empty | last }}",
         "{{ '' | first }}",
         "{{ names | map(attribute='full') | first }}",
         "{{ names | map(attribute='full') | join(' ') }}",
-        "{{ names | map(attribute='full') | list ~ '' }}",
         "{{ names[0].full }}",
         "{{ names[1].full }}",
         "{{ names | selectattr('full') | map(attribute='full') | first }}",
@@ -164,6 +155,29 @@ fn a_missing_value_never_becomes_text() {
             Err(RenderFault::Missing { .. }) => {}
             other => panic!("{attempt} gave {other:?}"),
         }
+    }
+}
+
+#[test]
+fn a_list_or_an_object_never_becomes_text_with_or_without_a_missing_value_in_it() {
+    let attempts = [
+        "{{ list ~ '' }}",
+        "{{ [last] ~ '' }}",
+        "{{ {'a': last} ~ '' }}",
+        "{{ [first, absent] ~ '' }}",
+        "{{ [empty | first] ~ '' }}",
+        "{{ names ~ '' }}",
+        "{{ row ~ '' }}",
+        "{{ deep ~ '' }}",
+        "{{ names | map(attribute='full') | list ~ '' }}",
+        "{{ texts ~ '' }}",
+        "{{ ['a'] ~ '' }}",
+        "{{ 'x' ~ deep.map }}",
+        "{{ texts }}",
+        "{{ 1 if texts in 'abc' else 0 }}",
+    ];
+    for attempt in attempts {
+        assert!(matches!(render(attempt, &sparse()), Err(RenderFault::Error { .. })), "{attempt}");
     }
 }
 

@@ -15,7 +15,11 @@ use minijinja::{
     value::{Enumerator, Object, ObjectRepr},
 };
 use serde_json::Value as Json;
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 /// The texts that stand for null, for all columns and for single ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,9 @@ fn fold(column: &str) -> String {
     column.trim().to_lowercase()
 }
 
+/// A text of so many bytes is copied wherever it is asked for.
+const SHORT_BYTES: usize = 64;
+
 /// A row as templates see it; made once for all templates of a row.
 #[derive(Clone)]
 pub struct RowView(Arc<Seen>);
@@ -65,11 +72,20 @@ pub struct RowView(Arc<Seen>);
 struct Seen {
     row: Row,
     nulls: Arc<Nulls>,
+    /// The values of columns that were asked for, by place: a template that names a column often does not copy it each time.
+    values: Mutex<BTreeMap<usize, Value>>,
+    /// The names of the columns, once they were asked for.
+    names: OnceLock<Vec<Value>>,
 }
 
 impl RowView {
     pub fn new(row: &Row, nulls: &Arc<Nulls>) -> RowView {
-        RowView(Arc::new(Seen { row: row.clone(), nulls: nulls.clone() }))
+        RowView(Arc::new(Seen {
+            row: row.clone(),
+            nulls: nulls.clone(),
+            values: Mutex::default(),
+            names: OnceLock::new(),
+        }))
     }
 
     pub(super) fn context(&self) -> Value {
@@ -91,20 +107,29 @@ impl Seen {
                 let at = find_column(header.iter().map(String::as_str), name)?;
                 let text = cells.get(at).filter(|text| !Nulls::is_one_of(self.nulls.of(name), text));
                 Some(match text {
+                    Some(text) if text.len() > SHORT_BYTES => self.kept(at, || Some(Value::from(text.trim())))?,
                     Some(text) => Value::from(text.trim()),
                     None => missing(format!("column `{}`", header[at])),
                 })
             }
             Values::Nested(map) => {
-                let exact = map.get(name);
-                let found = exact.or_else(|| {
-                    let at = find_column(map.keys().map(String::as_str), name)?;
-                    map.values().nth(at)
-                });
-                let value = found.and_then(|value| convert(value, Some(self.nulls.of(name))));
+                let at = find_column(map.keys().map(String::as_str), name);
+                let found = at.and_then(|at| Some((at, map.values().nth(at)?)));
+                let value = found.and_then(|(at, value)| self.kept(at, || convert(value, Some(self.nulls.of(name)))));
                 Some(value.unwrap_or_else(|| missing(format!("`{name}`"))))
             }
         }
+    }
+
+    /// The value of a column, made when it is asked for first.
+    fn kept(&self, at: usize, make: impl FnOnce() -> Option<Value>) -> Option<Value> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = values.get(&at) {
+            return Some(value.clone());
+        }
+        let value = make()?;
+        values.insert(at, value.clone());
+        Some(value)
     }
 
     fn columns(&self) -> Vec<&str> {
@@ -153,7 +178,8 @@ impl Object for Columns {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.0.columns().into_iter().map(Value::from).collect())
+        let names = || self.0.columns().into_iter().map(Value::from).collect();
+        Enumerator::Values(self.0.names.get_or_init(names).clone())
     }
 }
 
@@ -164,7 +190,7 @@ pub struct AnswerView(Value);
 impl AnswerView {
     pub fn new(payload: &Json, answer: &Json) -> AnswerView {
         let part = |value: &Json| convert(value, None);
-        let members = BTreeMap::from([("payload".to_owned(), part(payload)), ("answer".to_owned(), part(answer))]);
+        let members = BTreeMap::from([("payload".into(), part(payload)), ("answer".into(), part(answer))]);
         AnswerView(Value::from_object(Members { members, of_row: false }))
     }
 
@@ -197,7 +223,7 @@ fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
             Some(Value::from_object(Items { items, of_row }))
         }
         Json::Object(map) => {
-            let members = map.iter().map(|(key, member)| (key.clone(), convert(member, nulls))).collect();
+            let members = map.iter().map(|(key, member)| (key.as_str().into(), convert(member, nulls))).collect();
             Some(Value::from_object(Members { members, of_row }))
         }
     }
@@ -205,7 +231,8 @@ fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
 
 /// A JSON object. Of a row, a null member is as good as none; of an answer it is defined, and still no value.
 struct Members {
-    members: BTreeMap<String, Option<Value>>,
+    /// A name is handed out without a copy of it.
+    members: BTreeMap<Arc<str>, Option<Value>>,
     of_row: bool,
 }
 
@@ -226,7 +253,7 @@ impl Object for Members {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.members.keys().map(|key| Value::from(key.as_str())).collect())
+        Enumerator::Values(self.members.keys().map(|key| Value::from(Arc::clone(key))).collect())
     }
 }
 
@@ -256,11 +283,7 @@ impl Object for Items {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values((0..self.items.len()).map(|at| self.item(at)).collect())
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.items.len())
+        Enumerator::Seq(self.items.len())
     }
 }
 

@@ -3,9 +3,9 @@
 //! nothing known.
 
 use super::record::{RECORD_BYTES, Record};
-use crate::model::key::fingerprint;
+use crate::{files, model::key::fingerprint};
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -36,11 +36,7 @@ impl BucketFile {
     /// # Errors
     /// The folder or the file cannot be read or written.
     pub fn open(folder: &Path, account: &str) -> io::Result<BucketFile> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        files::private_folder(folder)?;
         let path = folder.join(format!("rate-{}", fingerprint(b"rescreen rate", account)));
         let mut file = BucketFile { path, opened: None };
         file.opened()?;
@@ -72,7 +68,7 @@ impl BucketFile {
         let recent = self.opened.take().filter(|(_, at)| at.elapsed() < OPENED_MAX);
         let (file, at) = match recent {
             Some(opened) => opened,
-            None => (open(&self.path)?, Instant::now()),
+            None => (files::open_private(&self.path)?, Instant::now()),
         };
         Ok(&mut self.opened.insert((file, at)).0)
     }
@@ -91,20 +87,4 @@ fn update_locked<T>(file: &mut File, decide: impl FnOnce(Option<Record>) -> (Opt
         }
     }
     Ok(decided)
-}
-
-/// Opens a regular file that only its owner reads.
-fn open(path: &Path) -> io::Result<File> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if !found.is_file() => {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file"));
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(_) | Err(_) => {}
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

@@ -11,6 +11,7 @@ mod clock;
 mod clocks;
 mod credits;
 mod files;
+mod folders;
 mod inputs;
 mod later_runs;
 mod ledger;
@@ -25,6 +26,7 @@ mod reply;
 mod script;
 mod server;
 mod silence;
+mod tampered;
 mod wire;
 mod words;
 

@@ -3,6 +3,7 @@
 
 mod csv_records;
 mod encodings;
+mod endless;
 mod headers;
 mod json_lines;
 mod packed;

@@ -2,6 +2,10 @@
 
 mod support;
 
+/// Counts for [`template_memory`].
+#[global_allocator]
+static ALLOCATOR: support::allocated::Counting = support::allocated::Counting;
+
 mod budget;
 mod campaign;
 mod catalogue;
@@ -31,4 +35,5 @@ mod security;
 #[cfg(debug_assertions)]
 mod sim;
 mod simulator;
+mod template_memory;
 mod tidy;

@@ -1,13 +1,16 @@
-//! The promise: what a service replies takes a bounded amount of memory, however large and however many at once.
+//! The promise: what a service replies and what an input holds take a bounded amount of memory, however large and however
+//! many at once.
 
 use crate::support::{
-    program::{UnderWay, rescreen},
+    program::{Said, UnderWay, rescreen},
     world::book,
 };
+use rescreen::source::{FIELD_BYTES_MAX, JSON_VALUES_MAX};
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
     sync::{
         Arc, Barrier,
         atomic::{AtomicUsize, Ordering},
@@ -93,6 +96,17 @@ fn peak_mib(process: u32) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024)
 }
 
+/// Runs the program to its end; the most memory it had, in MiB, and what it said.
+fn run_to_its_end(folder: &Path, arguments: &[&str]) -> (u64, Said) {
+    let run = UnderWay::start(&mut rescreen(folder, arguments));
+    let mut peak = 0;
+    while let Some(so_far) = peak_mib(run.id()) {
+        peak = so_far;
+        sleep(Duration::from_millis(2));
+    }
+    (peak, run.wait())
+}
+
 #[test]
 fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
     if !cfg!(target_os = "linux") {
@@ -122,15 +136,53 @@ fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
         "--set",
         "country=za",
     ];
-    let run = UnderWay::start(&mut rescreen(folder.path(), &arguments));
-    let mut peak = 0;
-    while let Some(so_far) = peak_mib(run.id()) {
-        peak = so_far;
-        sleep(Duration::from_millis(2));
-    }
-    let said = run.wait();
+    let (peak, said) = run_to_its_end(folder.path(), &arguments);
     assert_eq!(service.delivered.load(Ordering::Relaxed), REPLIES, "replies delivered:\n{}", said.stderr);
     println!("{REPLIES} replies of {} MiB: at most {peak} MiB", REPLY_BYTES / 1024 / 1024);
     assert!(peak <= PEAK_MIB_MAX, "{peak} MiB");
     assert!(peak >= 64, "bodies were read: {peak} MiB");
+}
+
+/// A row of 15 columns and as many values as a row may have, each column of about so many bytes.
+fn row_of_many_values(number: usize, column_bytes: usize) -> String {
+    const COLUMNS: usize = 15;
+    // The row, its id, and each column's list are values too, and each item of a list is two.
+    let items = (JSON_VALUES_MAX - 2 - COLUMNS) / (2 * COLUMNS);
+    let item = format!(r#"{{"":"{}"}}"#, "x".repeat((column_bytes / items).saturating_sub(8)));
+    let list = format!("[{}]", vec![item; items].join(","));
+    let columns: Vec<String> = (0..COLUMNS).map(|column| format!(r#""c{column}":{list}"#)).collect();
+    format!("{{\"id\":\"{number}\",{}}}\n", columns.join(","))
+}
+
+#[test]
+fn the_largest_rows_of_json_stay_within_512_mib() {
+    if !cfg!(target_os = "linux") {
+        println!("SKIPPED: the memory of another process is read on Linux alone");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows: Vec<String> = (0..4).map(|number| row_of_many_values(number, FIELD_BYTES_MAX)).collect();
+    assert!(rows[0].len() > 15_600_000 && rows[0].len() < 16 << 20, "{} bytes", rows[0].len());
+    rows.extend((4..24).map(|number| row_of_many_values(number, 0)));
+    fs::write(folder.path().join("book.jsonl"), rows.concat()).unwrap();
+    for command in ["plan", "run"] {
+        let arguments = [
+            command,
+            "book.jsonl",
+            "--simulate",
+            "--check",
+            "aml-screening",
+            "--map",
+            "name=person {{ id }} of {{ c0 | length }} and {{ c14 | length }}",
+            "--set",
+            "entity=0",
+            "--set",
+            "country=za",
+        ];
+        let (peak, said) = run_to_its_end(folder.path(), &arguments);
+        println!("{command} of {} rows: at most {peak} MiB", rows.len());
+        let said = said.exits(0);
+        assert!(!said.stderr.contains("row_too_large"), "{}", said.stderr);
+        assert!((64..=512).contains(&peak), "{command}: {peak} MiB");
+    }
 }

@@ -1,10 +1,15 @@
 //! The promise: whatever the other end or the surroundings do, key and subject go nowhere else, nothing is sent behind the
 //! ledger's back, and memory stays bounded. The other end is a hand-made server that does what no honest one does.
 
+mod columns;
+mod names;
+mod process;
 mod replies;
 mod said;
 mod surroundings;
+mod terminal;
 mod tls;
+mod trust;
 mod wire;
 
 use crate::support::{

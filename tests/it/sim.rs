@@ -87,11 +87,18 @@ const MENDED: [u64; 15] = [
     20_064_129, 20_084_479, 20_088_866, 20_089_187, 20_093_715, 20_096_812,
 ];
 
+/// With a service that misbehaves: a refusal of one request that ended each run before the others were tried; repeats that took
+/// the turns of new requests at a closed gate (two); a sandbox request in doubt whose 429 was asked for again without end.
+const MENDED_WITH_ODDITIES: [u64; 4] = [2_806, 5_986, 9_079, 19_125];
+
 #[test]
 fn seeds_that_once_broke_something_hold() {
     for seed in MENDED {
         let plain = caught(|| play_script(Script::plain(seed, None)));
         assert_eq!(plain, Vec::<String>::new(), "seed {seed}");
+    }
+    for seed in MENDED_WITH_ODDITIES {
+        assert_eq!(violations(seed), Vec::<String>::new(), "seed {seed}");
     }
 }
 

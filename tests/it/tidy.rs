@@ -7,7 +7,7 @@ const LINES_MAX: usize = 400;
 
 /// What each room may import, besides itself. Floors of architecture.md, section 3.
 const FLOOR_0: [&str; 1] = ["model"];
-const FLOOR_1: [&str; 2] = ["template", "catalogue"];
+const FLOOR_1: [&str; 3] = ["template", "catalogue", "files"];
 const FLOOR_2: [&str; 7] = ["source", "mapping", "ledger", "throttle", "client", "webhook", "sink"];
 const FLOOR_3: [&str; 2] = ["pipeline", "simulator"];
 
@@ -16,7 +16,7 @@ fn may_import(room: &str, other: &str) -> bool {
     match room {
         _ if room == other => true,
         "model" => false,
-        "template" | "catalogue" => FLOOR_0.contains(&other),
+        "template" | "catalogue" | "files" => FLOOR_0.contains(&other),
         _ if FLOOR_2.contains(&room) => below_2,
         "simulator" => ["model", "catalogue"].contains(&other),
         "error" => below_2 || FLOOR_2.contains(&other),

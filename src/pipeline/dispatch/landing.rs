@@ -26,9 +26,9 @@ impl Dispatch {
         }
         match landed {
             Landed::Refused(refusal) => self.refused(one, refusal),
-            Landed::GateClosed => self.put_first(one),
+            Landed::GateClosed => self.take_back(one),
             Landed::ClockMoved => {
-                self.put_first(one);
+                self.take_back(one);
                 self.health.clock_moved();
             }
             Landed::NotBefore(until_us) => self.not_before(one, until_us),
@@ -37,8 +37,9 @@ impl Dispatch {
             // It waits for the clock to be set; the others go on.
             Landed::Withheld(IllegalMove::ClocksApart) => {
                 let offset = self.crew.ledger.sums().server_offset_us.unwrap_or_default();
-                self.disputed = Some(offset.saturating_abs() / 1_000_000);
+                self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
             }
+            Landed::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.sold }),
             Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             Landed::Attempted(attempted) => {
                 self.check_charge(&one, &attempted);
@@ -47,6 +48,13 @@ impl Dispatch {
             }
         }
         Ok(())
+    }
+
+    /// A request stays in doubt; the reason is said once, at the end.
+    fn withhold(&mut self, reason: Stop) {
+        if !self.withholds.contains(&reason) {
+            self.withholds.push(reason);
+        }
     }
 
     /// Counts what comes in a row, by request.
@@ -160,7 +168,7 @@ impl Dispatch {
         self.queue.put_off(due, one);
     }
 
-    async fn attempts_over(&mut self, one: &Try, attempted: &Attempted) -> Result<(), Error> {
+    pub(super) async fn attempts_over(&mut self, one: &Try, attempted: &Attempted) -> Result<(), Error> {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,

@@ -39,12 +39,12 @@ const PUT_OFF_MAX: usize = 1_000;
 /// Requests taken out of the ledger at once, at least: a reader beside a writer begins with an empty cache each time.
 const READY_MIN: usize = 512;
 
-/// What the terminal, or a scheduler, tells a run.
+/// What the terminal, or a scheduler, tells a run: once to drain, a second time, by either, to end now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// Once: drain. Twice: now.
+    /// From the terminal.
     Interrupt,
-    /// Drain.
+    /// From a scheduler.
     Terminate,
 }
 
@@ -113,9 +113,9 @@ impl Dispatched {
 
 /// Notes what a signal wants; whether it wants it now.
 fn heed(stops: &mut Vec<Stop>, signal: Signal) -> bool {
-    let again = stops.contains(&Stop::Interrupted);
+    let again = stops.contains(&Stop::Interrupted) || stops.contains(&Stop::Terminated);
     stops.push(signal.stop());
-    again && signal == Signal::Interrupt
+    again
 }
 
 pub struct Dispatch {
@@ -139,8 +139,8 @@ pub struct Dispatch {
     withheld: u64,
     /// Requests that were refused without a charge until this run gave up on them.
     left_unsent: u64,
-    /// The clocks disagree about the age of a request's key by this many seconds.
-    disputed: Option<i64>,
+    /// Why requests in doubt stay as they are, while the others are sent.
+    withholds: Vec<Stop>,
     cut_short: bool,
     tick: Interval,
 }
@@ -164,7 +164,7 @@ impl Dispatch {
             answered: 0,
             withheld: 0,
             left_unsent: 0,
-            disputed: None,
+            withholds: Vec::new(),
             cut_short: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
         }
@@ -204,7 +204,7 @@ impl Dispatch {
             tokio::select! {
                 biased;
                 Some(landed) = self.flights.join_next(), if !self.flights.is_empty() => {
-                    let (one, landed) = landed.map_err(|error| Error::Internal(error.to_string()))??;
+                    let (one, landed) = landed.map_err(Error::from)??;
                     self.queue.landed(&one);
                     self.landed(one, landed).await?;
                     self.keep_stop().await?;
@@ -224,7 +224,7 @@ impl Dispatch {
         }
         self.stops.extend(self.purse.spent());
         self.stops.append(&mut self.left_out);
-        self.stops.extend(self.disputed.map(|seconds| Stop::ClockApart { seconds }));
+        self.stops.append(&mut self.withholds);
         if self.stops.is_empty() && self.left_unsent > 0 {
             let requests = counted(self.left_unsent, "request was", "requests were");
             let message = format!("{requests} refused again and again, without a charge");
@@ -291,6 +291,13 @@ impl Dispatch {
             self.feeder.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.crew.sold)?;
         }
         Ok(())
+    }
+
+    /// Takes back a request that did not leave.
+    fn take_back(&mut self, one: Try) {
+        if !self.feeder.leaves_out(&one.sold) {
+            self.queue.take_back(one);
+        }
     }
 
     /// Puts a request at the head of those of its kind.

@@ -244,7 +244,7 @@ impl Proofs {
         }
         self.unexplained = self.unexplained + by;
         self.shown.clear();
-        if self.proven.is_empty() || planted(Bug::PriceProvenForGood) {
+        if planted(Bug::PriceProvenForGood) {
             return;
         }
         let lately = |(at, _): &(Instant, u32)| at.elapsed() < FORGOTTEN_IN && self.answers < FORGOTTEN_ANSWERS;
@@ -252,9 +252,11 @@ impl Proofs {
         if times == 0 {
             self.answers = 0;
         }
+        // Where nothing is proven yet, nothing is forgotten: the fall only takes away what a statement shows by itself.
+        let forgets = !self.proven.is_empty();
         if times < FORGOTTEN_MAX {
             self.proven.clear();
-            self.forgotten = Some((since, times + 1));
+            self.forgotten = Some((since, times + u32::from(forgets)));
         }
     }
 

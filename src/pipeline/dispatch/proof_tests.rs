@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    ledger::Settled,
     model::{Judgement, RequestId, state::Outcome, state::State},
+    pipeline::next_step::tests::attempted,
 };
 
 const CHECK: &str = "aml-screening";
@@ -15,32 +15,11 @@ fn one() -> Try {
 
 fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempted {
     let stated = stated.map(Credits);
-    let settled = Settled {
-        state: State::Answered,
-        attempts: 1,
-        refusals_in_row: 0,
-        cached_refusals: 0,
-        unclear: 0,
-        price: PRICE,
-        charged: stated.unwrap_or(PRICE).max(PRICE),
-        so_far: Credits::ZERO,
-        unexplained_fall: Credits::ZERO,
-    };
-    Attempted {
-        settled,
-        outcome: Outcome::Answered { stated },
-        judgement: Some(Judgement::unrecognised()),
-        http_status: Some(200),
-        remaining: remaining.map(Credits),
-        stated,
-        unreadable_amount: None,
-        push_back: None,
-        repeat_after: None,
-        other_mode: None,
-        alike: String::new(),
-        message: String::new(),
-        other_side: None,
-    }
+    let mut answered = attempted(State::Answered, Outcome::Answered { stated }, Some(200));
+    (answered.stated, answered.remaining) = (stated, remaining.map(Credits));
+    (answered.settled.price, answered.settled.charged) = (PRICE, stated.unwrap_or(PRICE).max(PRICE));
+    answered.judgement = Some(Judgement::unrecognised());
+    answered
 }
 
 fn refused() -> Attempted {
@@ -265,6 +244,15 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
     assert!(proofs.wants_alone(&one()));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
     assert_eq!(shown(&mut proofs, &[895]), proven());
+}
+
+#[test]
+fn a_fall_before_the_first_request_takes_the_belief_in_statements_away() {
+    let mut proofs = Proofs::new(Mode::Production, false);
+    proofs.fell(Credits(45));
+    goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
+    assert_eq!(shown(&mut proofs, &[950, 950]), Shown::Unclear, "the reply says 5, and the balance does not");
+    assert!(proofs.wants_alone(&one()));
 }
 
 #[test]

@@ -169,7 +169,7 @@ impl Dispatch {
     /// The budget refused a request that was about to leave.
     pub(super) fn refused(&mut self, one: Try, refusal: Refusal) {
         self.purse.refused(refusal, one.request);
-        self.put_first(one);
+        self.take_back(one);
     }
 
     /// What an attempt says about the money.

@@ -26,8 +26,8 @@ pub(super) struct Queue {
     repeats: usize,
     /// Repeats under way at once while new requests wait, at most.
     repeats_max: usize,
-    /// The last request that left was new.
-    was_new: bool,
+    /// New requests that left, less repeats: above 0 it is the turn of a repeat.
+    lead: i64,
 }
 
 impl Queue {
@@ -40,7 +40,7 @@ impl Queue {
         match (self.new.is_empty(), self.due.is_empty() && self.sent_before.is_empty()) {
             (_, true) => false,
             (true, false) => true,
-            (false, false) => planted(Bug::RepeatsFirst) || self.was_new && self.repeats < self.repeats_max,
+            (false, false) => planted(Bug::RepeatsFirst) || self.lead > 0 && self.repeats < self.repeats_max,
         }
     }
 
@@ -52,11 +52,20 @@ impl Queue {
     /// Takes the request that leaves next.
     pub(super) fn take(&mut self) -> Option<Try> {
         let is_repeat = self.next_is_repeat();
-        let one = match is_repeat {
+        let mut one = match is_repeat {
             true => self.due.pop_front().or_else(|| self.sent_before.pop_front()),
             false => self.new.pop_front(),
         }?;
-        self.was_new = !is_repeat;
+        let others_wait = match is_repeat {
+            true => !self.new.is_empty(),
+            false => !self.due.is_empty() || !self.sent_before.is_empty(),
+        };
+        one.turn = match is_repeat {
+            false if others_wait && self.lead < 1 => 1,
+            true if others_wait && self.lead > 0 => -1,
+            _ => 0,
+        };
+        self.lead += one.turn;
         self.repeats += usize::from(one.is_repeat);
         Some(one)
     }
@@ -74,6 +83,12 @@ impl Queue {
     /// Puts a request at the head of those of its kind.
     pub(super) fn put_first(&mut self, one: Try) {
         if one.is_repeat { self.due.push_front(one) } else { self.new.push_front(one) }
+    }
+
+    /// Takes back a request that was taken and did not leave: it has its turn again.
+    pub(super) fn take_back(&mut self, one: Try) {
+        self.lead -= one.turn;
+        self.put_first(one);
     }
 
     /// Puts a request behind those that are due again.
@@ -153,6 +168,30 @@ mod tests {
         assert_eq!(queue.next().unwrap().request.0, 3, "a repeat is under way in the only place for it");
         queue.landed(&first[1]);
         assert_eq!(leaving(&mut queue), [12, 3]);
+    }
+
+    #[test]
+    fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
+        // Some are taken at a time, the first one leaves, and its reply closes the gate before the others can.
+        for (places, others) in [(4, 2), (6, 6), (64, 5)] {
+            let mut queue = Queue::new(places);
+            queue.new.extend((1..=90).map(new));
+            (101..=190).for_each(|id| queue.put_last(repeat(id)));
+            let mut new_ones = 0_i64;
+            for round in 0..60 {
+                let first = queue.take().unwrap();
+                new_ones += if first.is_repeat { -1 } else { 1 };
+                assert!(new_ones.abs() <= 2, "one kind is {new_ones} ahead in round {round}");
+                queue.landed(&first);
+                let mut taken: Vec<Try> = (0..others).filter_map(|_| queue.take()).collect();
+                let middle = if round % 2 == 0 { 0 } else { others / 2 };
+                taken.rotate_left(middle);
+                for one in taken {
+                    queue.landed(&one);
+                    queue.take_back(one);
+                }
+            }
+        }
     }
 
     #[test]

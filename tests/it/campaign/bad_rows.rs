@@ -102,3 +102,17 @@ async fn a_refused_identity_number_is_never_sent() {
     let messages: String = ran.failures().iter().map(|line| text(line, "message").to_owned()).collect();
     assert!(!messages.contains("80010"), "{messages}");
 }
+
+#[tokio::test]
+async fn a_cell_that_a_template_takes_for_a_pattern_is_a_failure_of_its_row_alone() {
+    let csv = "no,name,status\n1,A Vexford,%s\n2,B Vexford,%.99999f\n3,C Vexford,%1000000000d\n4,D Vexford,%6s\n";
+    let mut world = World::new().csv(csv).campaign(|file| {
+        file.checks[0].fields.insert("name".into(), "{{ name }} {{ status | format(1.5) }}".into());
+    });
+    let ran = world.run().await.exits(ExitCode::Failures).charged(2).counts(2, 2, 0, 0).adds_up(true);
+    assert_eq!(ran.failure_codes(), [("template_error".into(), 2)].into());
+    for line in ran.failures() {
+        let message = text(line, "message");
+        assert!(message.contains("a width and a precision of at most 1000"), "{message}");
+    }
+}

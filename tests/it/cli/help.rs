@@ -114,6 +114,7 @@ fn the_help_of_simulate() {
 
     Options:
           --listen <ADDR>        Where to listen [default: 127.0.0.1:8787]
+          --anywhere             Listen also where other machines can reach it
           --key <K>              The one API key that is accepted [default: any]
           --credits <N>          The balance at the start [default: 1000000]
           --per-minute <N>       Messages a minute [default: 60]

@@ -113,3 +113,21 @@ fn an_unknown_retry_code_names_the_nearest() {
     let message = run(&Desk::new(2), &["--check", "aml-screening", "--retry", "refusd"]);
     assert!(message.contains("`refused`"), "{message}");
 }
+
+#[test]
+fn a_template_that_is_too_long_is_named_with_its_limit_and_its_length() {
+    let name = format!("name={{{{ name }}}}{}", "x".repeat(70_000));
+    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", &name, "--set", "entity=0"]), @r#"
+    error: check `aml-screening`, field `name`: expected a template of at most 64 KiB, found 70010 bytes
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_input_without_a_line_end_is_refused_at_the_limit_of_a_line() {
+    let desk = Desk::new(2);
+    let words =
+        ["plan", "/dev/zero", "--simulate", "--check", "aml-screening", "--map", "name=name", "--set", "entity=0"];
+    let message = refused(&desk, &words);
+    assert!(message.contains("/dev/zero: the header: expected a line end within 16 MiB, found none"), "{message}");
+}

@@ -57,3 +57,23 @@ fn an_address_that_is_taken_is_a_mistake_of_the_user() {
     let address = taken.local_addr().unwrap().to_string();
     Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", &address])).exits(2).says(&address);
 }
+
+#[test]
+fn an_address_that_others_can_reach_wants_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let said = Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", address])).exits(2).without_data();
+        assert!(said.stderr.contains(address) && said.stderr.contains("--anywhere"), "{}", said.stderr);
+    }
+    let mut simulator = Command::new(BINARY)
+        .args(["simulate", "--listen", "0.0.0.0:0", "--anywhere"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    simulator.kill().unwrap();
+    simulator.wait().unwrap();
+    assert!(line.contains("http://0.0.0.0:"), "{line}");
+}

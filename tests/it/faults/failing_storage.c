@@ -243,6 +243,9 @@ OF_SYNC(fdatasync)
         return NEXT(name) arguments;                                                                                   \
     }
 OF_PATH(RENAME, rename, (const char *from, const char *to), to, from, (from, to))
+// Both folders are the working folder, or the paths are absolute.
+OF_PATH(RENAME, renameat2, (int from_fd, const char *from, int to_fd, const char *to, unsigned int flags), to, from,
+        (from_fd, from, to_fd, to, flags))
 OF_PATH(REMOVE, unlink, (const char *path), path, path, (path))
 OF_PATH(MKDIR, mkdir, (const char *path, mode_t mode), path, path, (path, mode))
 

@@ -1,6 +1,7 @@
 //! The clock of the program's machine, moved from outside: a library built from its C source, where there is a compiler.
 
 use super::Campaign;
+use crate::support::compiled;
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -8,13 +9,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// C compilers, the first that is installed.
-const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
-
 /// The library that moves the clock; `None` where it cannot be built, and then it says so. In CI that is a failure.
 pub fn library() -> Option<PathBuf> {
     static BUILT: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
-    match BUILT.get_or_init(built) {
+    match BUILT.get_or_init(|| compiled::library("hostile/shifted_clock.c")) {
         Ok((_, path)) => Some(path.clone()),
         Err(reason) => {
             assert!(std::env::var_os("CI").is_none(), "the clock is not moved here: {reason}");
@@ -22,23 +20,6 @@ pub fn library() -> Option<PathBuf> {
             None
         }
     }
-}
-
-fn built() -> Result<(TempDir, PathBuf), String> {
-    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
-        return Err("the library is written for Linux with glibc".to_owned());
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("shifted_clock.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/hostile/shifted_clock.c");
-    let compile = |compiler: &&str| {
-        let mut compiler = Command::new(compiler);
-        compiler.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]);
-        compiler.output().ok()
-    };
-    let output = COMPILERS.iter().find_map(compile).ok_or_else(|| format!("none of {COMPILERS:?} is installed"))?;
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Ok((folder, library))
 }
 
 /// A run, or another command of the program, on a machine whose clock is ahead by this many seconds.

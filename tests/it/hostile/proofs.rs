@@ -54,20 +54,23 @@ fn a_price_that_rises_while_the_stated_charge_stays_is_seen_in_the_balance() {
     assert!(service.book().charges() <= 20 + 4 + 5, "{} charges; {}", service.book().charges(), said.stderr);
 }
 
+/// A service that takes 50 for a price of 1, whatever it states, is noticed at its first charge.
+fn its_first_charge_ends_the_run(service: Hostile) {
+    let service = service.start();
+    let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
+    campaign.run().exits(4);
+    assert_eq!(service.book().charges(), 1);
+}
+
 #[test]
 #[ignore = "make hostile"]
 fn a_stated_balance_from_before_the_charge_hides_no_price() {
     let before = Arc::new(Mutex::new(1_000_000.0));
-    let service = Hostile::new()
-        .price(50.0)
-        .states_with(move |body, _, left| {
-            let shown = std::mem::replace(&mut *before.lock().unwrap(), left);
-            body.insert("remainingCredits".to_owned(), number(shown));
-        })
-        .start();
-    let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
-    campaign.run().exits(4);
-    assert_eq!(service.book().charges(), 1);
+    let service = Hostile::new().price(50.0).states_with(move |body, _, left| {
+        let shown = std::mem::replace(&mut *before.lock().unwrap(), left);
+        body.insert("remainingCredits".to_owned(), number(shown));
+    });
+    its_first_charge_ends_the_run(service);
 }
 
 #[test]
@@ -75,31 +78,22 @@ fn a_stated_balance_from_before_the_charge_hides_no_price() {
 fn a_stated_balance_that_never_moves_hides_no_price() {
     let service = Hostile::new()
         .price(50.0)
-        .states_with(|body, _, _| drop(body.insert("remainingCredits".to_owned(), json!(1_000_000))))
-        .start();
-    let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
-    campaign.run().exits(4);
-    assert_eq!(service.book().charges(), 1);
+        .states_with(|body, _, _| drop(body.insert("remainingCredits".to_owned(), json!(1_000_000))));
+    its_first_charge_ends_the_run(service);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn an_account_that_shows_a_charge_seconds_later_is_waited_for() {
     let seen: Mutex<(Instant, f64)> = Mutex::new((Instant::now(), 1_000_000.0));
-    let service = Hostile::new()
-        .price(50.0)
-        .states(Stated::Nothing)
-        .balance_script(move |_, balance| {
-            let mut seen = seen.lock().unwrap();
-            if seen.0.elapsed() > Duration::from_secs(4) {
-                *seen = (Instant::now(), balance);
-            }
-            Reply::error(200, json!({ "available_credits": number(seen.1), "source": "cache" }))
-        })
-        .start();
-    let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
-    campaign.run().exits(4);
-    assert_eq!(service.book().charges(), 1);
+    let service = Hostile::new().price(50.0).states(Stated::Nothing).balance_script(move |_, balance| {
+        let mut seen = seen.lock().unwrap();
+        if seen.0.elapsed() > Duration::from_secs(4) {
+            *seen = (Instant::now(), balance);
+        }
+        Reply::error(200, json!({ "available_credits": number(seen.1), "source": "cache" }))
+    });
+    its_first_charge_ends_the_run(service);
 }
 
 #[test]

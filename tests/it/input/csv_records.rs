@@ -124,7 +124,11 @@ fn headers_that_cannot_be_used_are_refused() {
     for (text, message) in [
         (&b""[..], "input: expected a header line with the names of the columns, found an empty input"),
         (b"\n\r\n", "input: expected a header line with the names of the columns, found an empty input"),
-        (b"id,name,id\n", "input: the header: columns 1 and 3 are both called `id`; rename one of them"),
+        (
+            b"id,name,id\n",
+            "input: the header: columns 1 and 3 have the same name; rename one of them, or, if the first line is a row, use \
+             --no-header (or [input] header = false)",
+        ),
         (
             b"id,n\xe9\n",
             "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \

@@ -45,3 +45,11 @@ fn a_line_of_blanks_beyond_the_limit_is_a_failure_too() {
     assert!(rows[0].starts_with("row_too_large"));
     assert_eq!(rows[1], r#"{"a":2}"#);
 }
+
+#[test]
+fn a_row_of_more_than_100_000_values_is_a_failure_and_the_next_row_is_read() {
+    let row = format!("{{\"a\":[{}]}}\n{{\"a\":1}}\n", vec!["0"; 100_000].join(","));
+    let rows = jsonl(&row).rows();
+    assert!(rows[0].starts_with("row_too_large: line 1: expected at most 100000 values in a row, found more"));
+    assert_eq!(rows[1], r#"{"a":1}"#);
+}

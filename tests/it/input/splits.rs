@@ -1,6 +1,6 @@
 //! Where a split ends, and how a source's layout is found.
 
-use super::{csv, place, shown, splits_of};
+use super::{csv, jsonl, place, shown, splits_of};
 use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
 use std::{
     io::{self, Read},
@@ -41,6 +41,13 @@ fn a_split_ends_after_four_mebibytes() {
     let text = format!("a\n{}", format!("{}\n", "x".repeat(1 << 19)).repeat(20));
     let splits = csv(&text).splits(None).unwrap();
     assert_eq!(splits.iter().map(|split| split.records.len()).collect::<Vec<_>>(), [8, 8, 4]);
+}
+
+#[test]
+fn a_split_of_json_ends_after_50_000_values() {
+    let row = format!("{{\"a\":[{}]}}\n", vec!["0"; 19_998].join(","));
+    let splits = jsonl(&row.repeat(7)).splits(None).unwrap();
+    assert_eq!(splits.iter().map(|split| split.records.len()).collect::<Vec<_>>(), [3, 3, 1]);
 }
 
 #[test]

@@ -42,20 +42,22 @@ fn the_readme_says_what_must_not_be_deleted_and_a_users_own_is_kept() {
 fn a_sweep_takes_what_is_left_over_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let kept = [
+        ".notes.txt.tmp",
         "failures/notes.txt",
-        "failures/part-2.jsonl",
+        "failures/part-000002.jsonl",
+        "failures/part-7.jsonl",
         "ledger.sqlite",
         "pending/mine.parquet",
-        "results/aml/part-1.parquet",
-        "results/aml/part-9.parquet",
+        "pending/old/part-000001.parquet",
+        "results/aml/part-000001.parquet",
+        "results/aml/part-000009.parquet",
     ];
     let gone = [
         ".manifest.json.tmp",
-        "failures/.part-3.jsonl.tmp",
-        "failures/part-1.jsonl",
-        "pending/old/part-1.parquet",
-        "results/aml/.part-2.parquet.tmp",
-        "skipped/part-1.parquet",
+        "failures/.part-000003.jsonl.tmp",
+        "failures/part-000001.jsonl",
+        "results/aml/.part-000002.parquet.tmp",
+        "skipped/part-000001.parquet",
     ];
     for name in kept.iter().chain(&gone) {
         let path = folder.path().join(name);
@@ -65,8 +67,8 @@ fn a_sweep_takes_what_is_left_over_and_nothing_else() {
     let mut manifest = manifest();
     manifest.complete = false;
     manifest.datasets = vec![
-        dataset(DatasetKind::Results, Some("aml"), "results/aml/part-1.parquet", 1),
-        dataset(DatasetKind::Failures, None, "failures/part-2.jsonl", 1),
+        dataset(DatasetKind::Results, Some("aml"), "results/aml/part-000001.parquet", 1),
+        dataset(DatasetKind::Failures, None, "failures/part-000002.jsonl", 1),
     ];
     assert_eq!(sweep(folder.path(), &manifest).unwrap(), gone.len() as u64);
     assert_eq!(names(folder.path()), kept);

@@ -1,7 +1,7 @@
 //! The program in hostile or careless surroundings: proxies it was not told to use, certificates that are none, URLs that
 //! would show the key or hold a secret.
 
-use super::wire::{Answer, Wire, clear};
+use super::wire::{Answer, Wire, clear, json};
 use crate::support::{
     program::{Said, rescreen},
     world::book,
@@ -39,11 +39,40 @@ fn a_proxy_of_the_environment_is_not_used() {
 }
 
 #[test]
-fn a_proxy_of_the_campaign_file_is_used() {
+fn a_proxy_of_the_campaign_file_is_used_with_its_password_and_sees_no_key() {
+    let proxy = Wire::new(|_, _| Answer::Bytes(json("502 Bad Gateway", "")));
+    for (auth, sent) in [("", ""), ("proxy_auth = { env = \"PROXY_AUTH\" }", "Basic bWU6aHVudGVyMg==")] {
+        let folder = desk(&format!("url = \"https://service.example\"\nproxy = \"{}\"\n{auth}", proxy.url));
+        let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "--for", "6s"]);
+        let said = Said::of(command.env("PROXY_AUTH", "me:hunter2"));
+        let message = proxy.messages().pop().unwrap_or_else(|| panic!("nothing came: {}", said.stderr));
+        assert!(message.head.starts_with("CONNECT service.example:443"), "{}", message.head);
+        assert_eq!(
+            (message.header("x-api-key"), message.header("proxy-authorization")),
+            (String::new(), sent.to_owned())
+        );
+    }
+}
+
+#[test]
+fn plain_http_through_a_proxy_and_a_password_in_a_proxy_are_refused() {
     let proxy = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("url = \"http://127.0.0.1:1\"\nproxy = \"{}\"", proxy.url));
-    run(folder.path()).exits(0);
-    assert_eq!(proxy.checks().len(), 2);
+    for (service, expected) in [
+        (format!("url = \"http://127.0.0.1:9\"\nproxy = \"{}\"", proxy.url), "expected a service by https"),
+        (
+            format!("url = \"https://127.0.0.1:9\"\nproxy = \"{}\"", proxy.url.replace("//", "//me:hunter2@")),
+            "proxy_auth",
+        ),
+    ] {
+        let folder = desk(&service);
+        for words in [&["run", "--config", "rescreen.toml", "--yes"][..], &["plan", "--config", "rescreen.toml"]] {
+            let said = Said::of(&mut rescreen(folder.path(), words));
+            let all = said.stderr + &said.stdout;
+            assert!(all.contains(expected) && !all.contains("hunter2"), "{words:?}: {all}");
+        }
+        assert!(!folder.path().join("out").exists());
+    }
+    assert_eq!(proxy.messages().len(), 0);
 }
 
 #[test]

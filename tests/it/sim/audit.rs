@@ -46,12 +46,14 @@ pub struct Audit {
     pub faults: Vec<String>,
     /// Charged and held after the last life.
     set_aside: u64,
+    /// By life, the requests that had an attempt when it began, also one that never left.
+    tried: Vec<HashSet<String>>,
 }
 
 impl Audit {
     pub fn new(folder: &Path, script: &Script, simulator: Simulator) -> Audit {
         let (script, seen) = (script.clone(), BTreeMap::new());
-        Audit { out: folder.join("out"), script, simulator, seen, faults: Vec::new(), set_aside: 0 }
+        Audit { out: folder.join("out"), script, simulator, seen, faults: Vec::new(), set_aside: 0, tried: Vec::new() }
     }
 
     pub fn fault(&mut self, fault: String) {
@@ -67,6 +69,13 @@ impl Audit {
     /// How far the campaign has come.
     pub fn standing(&self) -> Standing {
         standing(self.ledger().as_ref())
+    }
+
+    /// A life begins.
+    pub fn life_begins(&mut self) -> Standing {
+        let standing = self.standing();
+        self.tried.push(standing.tried.clone());
+        standing
     }
 
     /// What must hold at every moment; `died` are the lives that could not note down what they heard last, `held_most` the
@@ -123,6 +132,9 @@ impl Audit {
             let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
             let mut unpaid = self.answers_charged_otherwise();
             unpaid.retain(|(key, ..)| !odd.contains(key.as_str()));
+            // An answer that was exchanged for another states the charge of that one, and that is what is booked.
+            let stated = |key: &str, booked| wire.iter().any(|one| one.key == *key && one.said.charge == Some(booked));
+            unpaid.retain(|(key, _, booked)| !(self.script.is_crossed() && stated(key, *booked)));
             self.expect("each answer is charged once, as both books say", unpaid.is_empty(), unpaid);
         }
         if let Some(prices) = self.script.stated_prices() {
@@ -152,7 +164,7 @@ impl Audit {
         let decided = self.books().is_some_and(|books| books.decided > 0);
         self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
         self.faults.extend(money::absurd(&ledger));
-        self.faults.extend(money::below_the_floor(wire, &self.script));
+        self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
     }
 
     /// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or, where

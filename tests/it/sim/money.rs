@@ -78,8 +78,9 @@ pub fn absurd(ledger: &Connection) -> Option<String> {
     (most > 1_000).then(|| format!("an absurd charge is booked: {most}"))
 }
 
-/// Once a reply states a balance below what is to be kept, nothing new is sent until another reading says otherwise.
-pub fn below_the_floor(wire: &[Message], script: &Script) -> Vec<String> {
+/// Once a reply states a balance below what is to be kept, nothing new is sent until another reading says otherwise. What was
+/// armed by an earlier life is not new, though it may never have left. `tried` has such requests by life.
+pub fn below_the_floor(wire: &[Message], script: &Script, tried: &[HashSet<String>]) -> Vec<String> {
     let keep = script.oddities.keep_balance;
     if keep == 0 || !script.production {
         return Vec::new();
@@ -87,7 +88,7 @@ pub fn below_the_floor(wire: &[Message], script: &Script) -> Vec<String> {
     let mut faults = Vec::new();
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, one) in wire.iter().enumerate().filter(|(_, one)| one.submit) {
-        let new = seen.insert(&one.key);
+        let new = seen.insert(&one.key) && !tried.get(one.life).is_some_and(|tried| tried.contains(&one.key));
         // The last reading that was in when this left.
         let before = wire[..at].iter().filter(|other| other.life == one.life && other.said.balance.is_some());
         let heard = before.filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)));

@@ -19,7 +19,7 @@ pub struct Standing {
     /// Keys of all that are not settled.
     open: Vec<String>,
     /// The keys of requests that have an attempt, also of one that never left.
-    tried: HashSet<String>,
+    pub tried: HashSet<String>,
 }
 
 /// Reads it; nothing where there is no ledger yet.

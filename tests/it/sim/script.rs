@@ -43,6 +43,8 @@ pub const PLENTY: u64 = 1_000_000;
 
 /// Answers after which the balance is read, where nothing else shows what was charged.
 const HIDDEN_ANSWERS: u64 = 100;
+/// Different requests without an answer that end a run, or twice as many as are under way.
+const FAILED_MAX: u64 = 50;
 
 impl Script {
     /// The campaign of a seed.
@@ -128,6 +130,11 @@ impl Script {
         !self.oddities.spender && self.lives.iter().all(|life| (0..2).all(|check| known(life, check)))
     }
 
+    /// Some replies are those of other requests.
+    pub fn is_crossed(&self) -> bool {
+        self.lives.iter().any(|life| life.faults.contains("crossed"))
+    }
+
     /// Each charge is stated in the reply that brings it.
     pub fn states_charges(&self) -> bool {
         !matches!(self.oddities.stated, ChargeStated::Remaining | ChargeStated::Nothing)
@@ -158,9 +165,14 @@ impl Script {
                             ChargeStated::Remaining if self.oddities.spender => HIDDEN_ANSWERS,
                             _ => 0,
                         };
-                        let requests = self.in_flight + self.lives.len() as u64 + hidden;
+                        // Where every request fails and is charged, no answer shows the rise before the run ends for it.
+                        let fails = self.lives.iter().any(|life| life.faults.contains("row:1:"));
+                        let failed = if fails { FAILED_MAX.max(2 * self.in_flight) } else { 0 };
+                        let requests = self.in_flight + self.lives.len() as u64 + hidden + failed;
                         overshoot += (price - lowest) * requests;
-                        overshoot += if self.states_charges() { 0 } else { held_most };
+                        // What is in doubt may be charged at the new price, too.
+                        let in_doubt = held_most.saturating_mul(price).div_ceil(lowest.max(1));
+                        overshoot += if self.states_charges() { 0 } else { in_doubt };
                         known = price;
                     }
                 }

@@ -74,6 +74,8 @@ pub struct Stage {
     refused: bool,
     /// The last run ended because none of many requests was answered.
     pub(super) unanswered: bool,
+    /// The last run left requests in doubt, because the clocks disagree about the age of their keys.
+    pub(super) apart: bool,
     /// The last run ended with a decision for a person, or because the service asked for a pause.
     pub named: bool,
     pub log: Vec<String>,
@@ -128,6 +130,7 @@ impl Stage {
             asked: None,
             refused: false,
             unanswered: false,
+            apart: false,
             named: false,
             log,
         }
@@ -175,7 +178,7 @@ impl Stage {
         let undo = edited(self.folder.path(), life.edit);
         let refused = undo.is_some();
         let sent_before = self.wire.log().len();
-        let before = self.audit.standing();
+        let before = self.audit.life_begins();
         let same = self.same_again(life);
         let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
         if let Some(undo) = undo {
@@ -204,7 +207,12 @@ impl Stage {
                     .iter()
                     .any(|stop| asks_a_person(stop) || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. }));
                 self.unanswered = report.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
-                let refuses = |stop: &Stop| matches!(stop, Stop::CheckRefused { .. });
+                self.apart = report.stops.iter().any(|stop| matches!(stop, Stop::ClockApart { .. }));
+                let refuses = |stop: &Stop| match stop {
+                    Stop::CheckRefused { .. } => true,
+                    Stop::NoCredits { balance, price } => balance >= price,
+                    _ => false,
+                };
                 self.refused = !report.stops.is_empty() && report.stops.iter().all(refuses);
                 if self.script.charges_are_known() && report.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
                 {

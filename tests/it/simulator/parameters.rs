@@ -32,9 +32,9 @@ async fn an_unknown_route_is_404_and_a_wrong_method_405() {
 }
 
 #[tokio::test]
-async fn a_body_above_16_mib_is_413() {
+async fn a_body_above_4_mib_is_413() {
     let simulator = Simulator::new(unlimited());
-    let body = Body::from(vec![b' '; 16 * 1024 * 1024 + 1]);
+    let body = Body::from(vec![b' '; 4 * 1024 * 1024 + 1]);
     let request = Request::post(AML).header("x-api-key", "api-key").body(body).unwrap();
     assert_eq!(simulator.exchange(request).await.status(), 413);
 }

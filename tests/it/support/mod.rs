@@ -1,6 +1,8 @@
 //! What the tests share: a world with a campaign in it, the service it talks to, the outputs it leaves, and the program.
 
+pub mod allocated;
 pub mod book;
+pub mod compiled;
 pub mod data;
 pub mod dice;
 pub mod onlooker;

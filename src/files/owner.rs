@@ -1,0 +1,77 @@
+//! Whose file it is, and who else may read or change it. It decides nothing: what to do about it depends on the file.
+
+use std::{fs::Metadata, path::Path};
+
+/// Who can reach a file or folder, as far as its owner and mode tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The user id of the owner, where that is another user than the one this process acts for.
+    pub other_owner: Option<u32>,
+    /// Its group or everyone may write to it.
+    pub others_write: bool,
+    /// Everyone may write to it, or a group that is not this user's own.
+    pub strangers_write: bool,
+    /// Its group or everyone may read it.
+    pub others_read: bool,
+}
+
+/// Who else can put files into a folder, in words. `None` where nobody else can, and where the folder does not exist.
+pub fn strangers_in(folder: &Path) -> Option<String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let access = access(&std::fs::metadata(folder).ok()?);
+    match access.other_owner {
+        Some(owner) => Some(format!("the folder {} belongs to the user with the id {owner}", folder.display())),
+        None if access.strangers_write => Some(format!("others can write to the folder {}", folder.display())),
+        None => None,
+    }
+}
+
+/// Reads it off the metadata of an open file. Where the system has no owners and modes, the file is the user's alone.
+pub fn access(metadata: &Metadata) -> Access {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (owner, mode) = (metadata.uid(), metadata.mode());
+        Access {
+            other_owner: (owner != rustix::process::geteuid().as_raw()).then_some(owner),
+            others_write: mode & 0o022 != 0,
+            strangers_write: mode & 0o002 != 0
+                || mode & 0o020 != 0 && metadata.gid() != rustix::process::getegid().as_raw(),
+            others_read: mode & 0o044 != 0,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Access { other_owner: None, others_write: false, strangers_write: false, others_read: false }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::PermissionsExt,
+    };
+
+    #[test]
+    fn modes_tell_who_else_can_reach_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "").unwrap();
+        let of = |path: &std::path::Path, mode: u32| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            let Access { other_owner, others_write, strangers_write, others_read } =
+                access(&fs::metadata(path).unwrap());
+            assert_eq!(other_owner, None);
+            (others_write, strangers_write, others_read)
+        };
+        assert_eq!(of(&path, 0o600), (false, false, false));
+        assert_eq!(of(&path, 0o640), (false, false, true));
+        assert_eq!(of(&path, 0o620), (true, false, false), "a group of this user's own");
+        assert_eq!(of(&path, 0o666), (true, true, true));
+        assert_eq!(of(folder.path(), 0o1777), (true, true, true));
+    }
+}

@@ -1,0 +1,59 @@
+//! Files and folders that only their owner can read: what they hold is personal data, or about a secret.
+
+use super::regular::{Links, opened, options};
+use std::{
+    fs::{DirBuilder, File},
+    io,
+    path::Path,
+};
+
+/// Makes a folder and its parents, for the owner alone. A folder that exists is left as it is.
+///
+/// # Errors
+/// It cannot be made.
+pub fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Opens a regular file for reading and writing, and makes it for the owner alone where it is missing. What it holds stays.
+///
+/// # Errors
+/// It cannot be opened or made, or is not a regular file; a link is refused.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = options(Links::Refused);
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    opened(path, &options, Links::Refused)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::{
+        fs,
+        io::{Read, Write},
+        os::unix::fs::PermissionsExt,
+    };
+
+    #[test]
+    fn only_the_owner_reaches_what_is_made_and_what_a_file_holds_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b");
+        private_folder(&folder).unwrap();
+        let path = folder.join("file");
+        open_private(&path).unwrap().write_all(b"held").unwrap();
+        let mut text = String::new();
+        open_private(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "held");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        std::os::unix::fs::symlink(&path, folder.join("link")).unwrap();
+        assert!(open_private(&folder.join("link")).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! Opening the database file of a ledger. Others may have changed it, and it is data all the same: it decides what is
+//! accepted as a ledger. Its files are regular ones that only their owner can change, and its tables, indexes and views are
+//! exactly those of `schema.sql`: no trigger and no view of someone else's ever runs.
+
+use super::{
+    LedgerError, SCHEMA_VERSION,
+    lock::{lock_path, log_path, rollback_path, shared_memory_path},
+};
+use crate::files::{self, Access, Links, access, strangers_in};
+use rusqlite::{
+    Connection, OpenFlags,
+    config::DbConfig::{
+        SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+        SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+    },
+    limits::Limit,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+/// Bytes of one value of a ledger, at most: an answer of 32 MiB that does not compress, or a split of 4 MiB and a row of 16.
+const VALUE_BYTES_MAX: i32 = 40 << 20;
+
+/// Objects of a schema that are compared, at most: ours has far fewer.
+const OBJECTS_MAX: usize = 200;
+
+/// Type, name, table and definition of a part of a schema.
+type Object = (String, String, String, String);
+
+/// Connects to the file of a ledger, which exists.
+pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
+    check_files(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = Connection::open_with_flags(without_links(path)?, flags)?;
+    conn.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    for switch in [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
+        conn.set_db_config(switch, false)?;
+    }
+    conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
+    Ok(conn)
+}
+
+/// What a database file is, by its version and its schema.
+pub(super) enum Found {
+    /// An empty file: its first commit was never made.
+    Nothing,
+    Ledger,
+}
+
+/// Examines the schema of an open file.
+///
+/// # Errors
+/// It is a ledger of another version, or its schema is not ours.
+pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
+    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let found = schema_of(conn)?;
+    match version {
+        0 if found.is_empty() => return Ok(Found::Nothing),
+        0 => return Err(LedgerError::Damaged("it is a database of another program".to_owned())),
+        SCHEMA_VERSION => {}
+        found => return Err(LedgerError::Version { found }),
+    }
+    let ours = our_schema();
+    if found == *ours {
+        return Ok(Found::Ledger);
+    }
+    let added = found.iter().find(|object| !ours.contains(object));
+    let gone = ours.iter().find(|object| !found.contains(object));
+    Err(LedgerError::Damaged(match (added, gone) {
+        (Some((kind, name, ..)), _) => {
+            let article = if kind == "index" { "an" } else { "a" };
+            format!("it has {article} {kind} `{name}` that no release of rescreen made")
+        }
+        (None, Some((kind, name, ..))) => format!("its {kind} `{name}` is missing"),
+        (None, None) => "its schema differs".to_owned(),
+    }))
+}
+
+fn our_schema() -> &'static Vec<Object> {
+    static OURS: OnceLock<Vec<Object>> = OnceLock::new();
+    OURS.get_or_init(|| {
+        let made = || -> Result<Vec<Object>, LedgerError> {
+            let conn = Connection::open_in_memory()?;
+            conn.execute_batch(include_str!("schema.sql"))?;
+            schema_of(&conn)
+        };
+        made().expect("our own schema is valid")
+    })
+}
+
+fn schema_of(conn: &Connection) -> Result<Vec<Object>, LedgerError> {
+    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name LIMIT ?1";
+    let mut select = conn.prepare(sql)?;
+    let found =
+        select.query_map([OBJECTS_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The path with the links of its folders resolved: SQLite refuses a link in any part of it, and only the last one would be
+/// another file.
+fn without_links(path: &Path) -> Result<PathBuf, LedgerError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
+    Ok(folder.join(path.file_name().unwrap_or_default()))
+}
+
+/// Refuses files of a ledger that are not regular files, or that another user can change.
+fn check_files(ledger: &Path) -> Result<(), LedgerError> {
+    // A ledger has a write-ahead log. SQLite would play a rollback journal back all the same, whoever put it there.
+    let journal = rollback_path(ledger);
+    if fs::symlink_metadata(&journal).is_ok() {
+        let found = "a rollback journal, which no ledger has; move it away".to_owned();
+        return Err(LedgerError::NotPrivate { path: journal, found });
+    }
+    if let Some(strangers) = strangers_in(ledger.parent().unwrap_or(Path::new(""))) {
+        let found = format!("that {strangers}; make it yours alone (`chmod 700`)");
+        return Err(LedgerError::NotPrivate { path: ledger.to_owned(), found });
+    }
+    for path in [ledger.to_owned(), log_path(ledger), shared_memory_path(ledger), lock_path(ledger)] {
+        let failed = |source| LedgerError::Open { path: path.clone(), source };
+        files::check(&path, Links::Refused).map_err(failed)?;
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        let Access { other_owner, others_write, others_read, .. } = access(&metadata);
+        let refused = |found: String| Err(LedgerError::NotPrivate { path: path.clone(), found });
+        match other_owner {
+            Some(owner) => {
+                return refused(format!("one of the user with the id {owner}; run as that user, or copy it"));
+            }
+            None if others_write => return refused("one that others can change too; `chmod 600` it".to_owned()),
+            None if others_read => {
+                tracing::warn!("{} can be read by others, and it holds personal data: `chmod 600` it", path.display());
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(change: &str) -> Result<(), String> {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(include_str!("schema.sql")).unwrap();
+        conn.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();
+        conn.execute_batch(change).unwrap();
+        examine(&conn).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_schema_that_is_not_ours_is_damage_and_is_named() {
+        assert_eq!(changed(""), Ok(()));
+        for (change, named) in [
+            ("CREATE TRIGGER evil AFTER UPDATE ON request BEGIN DELETE FROM attempt; END", "a trigger `evil`"),
+            ("CREATE VIEW evil AS SELECT 1", "a view `evil`"),
+            (
+                "DROP TABLE campaign; CREATE VIEW campaign AS SELECT printf('%.*c', 900000000, 'x') AS sums",
+                "a view `campaign`",
+            ),
+            ("CREATE INDEX more ON ask (place)", "an index `more`"),
+            ("DROP INDEX ask_failed", "its index `ask_failed` is missing"),
+            ("ALTER TABLE part ADD COLUMN more TEXT", "a table `part`"),
+            ("PRAGMA user_version = 0", "a database of another program"),
+            ("PRAGMA user_version = 1", "schema version 1"),
+        ] {
+            let error = changed(change).unwrap_err();
+            assert!(error.contains(named), "{change}: {error}");
+        }
+    }
+}

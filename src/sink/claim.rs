@@ -1,0 +1,104 @@
+//! Which ledger an output folder belongs to. A folder belongs to one ledger: its name for the folder is in a small file
+//! there, and the results of another ledger are never replaced. It decides whether a run may write into a folder.
+
+use super::{
+    SinkError,
+    folder::{PUBLISHED, create_folder, used},
+    manifest::{Dataset, DatasetKind},
+    new_file::{NewFile, digest},
+};
+use crate::files::{self, Links};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The file that says to which ledger a folder belongs.
+pub(super) const CLAIM_NAME: &str = "ledger.id";
+/// The claim is two short lines.
+const CLAIM_BYTES_MAX: u64 = 512;
+
+/// Claims an output folder for a ledger, or finds that it is its own already. `id` is the ledger's, `campaign` its
+/// campaign's name. `holds_ledger` says that the ledger is in this folder: then a lost claim is written again.
+///
+/// # Errors
+/// The folder belongs to another ledger, holds files of the same names that no ledger claimed, or cannot be written.
+pub fn claim(folder: &Path, id: &str, campaign: &str, holds_ledger: bool) -> Result<(), SinkError> {
+    refuse_links(folder)?;
+    let path = folder.join(CLAIM_NAME);
+    let mut file = match (claimed_by(folder)?, used(folder)) {
+        (Some(owner), _) if owner.id == id => return Ok(()),
+        // A ledger that was here before published nothing.
+        (Some(_), None) if holds_ledger => NewFile::create(&path)?,
+        (Some(owner), _) => {
+            return Err(SinkError::OtherLedger { path: folder.to_owned(), campaign: owner.campaign });
+        }
+        (None, Some(name)) if !holds_ledger => return Err(SinkError::NotOurs { path: folder.join(name) }),
+        (None, _) => {
+            create_folder(folder)?;
+            NewFile::create_new(&path)?
+        }
+    };
+    let text = format!("{id}\n{campaign}\n");
+    file.write_all(text.as_bytes()).map_err(|fault| SinkError::Storage {
+        path: path.clone(),
+        step: "writing",
+        fault,
+    })?;
+    match file.publish() {
+        // Another run was faster.
+        Err(SinkError::NotOurs { .. }) => claim(folder, id, campaign, holds_ledger),
+        published => published.map(drop),
+    }
+}
+
+/// The ledger that claims a folder.
+pub struct Owner {
+    id: String,
+    /// The name of its campaign.
+    pub campaign: String,
+}
+
+/// The ledger that a folder belongs to, if it belongs to any.
+///
+/// # Errors
+/// The claim cannot be read.
+pub fn claimed_by(folder: &Path) -> Result<Option<Owner>, SinkError> {
+    let path = folder.join(CLAIM_NAME);
+    let found = files::found(&path, Links::Refused, CLAIM_BYTES_MAX)
+        .and_then(|bytes| bytes.map(files::text).transpose())
+        .map_err(|fault| SinkError::Storage { path, step: "reading", fault })?;
+    let Some(text) = found else { return Ok(None) };
+    let mut lines = text.lines();
+    let id = lines.next().unwrap_or_default().to_owned();
+    Ok(Some(Owner { id, campaign: lines.next().unwrap_or_default().to_owned() }))
+}
+
+/// A folder of ours that is a link leads where another program wants it: nothing is written through it.
+pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
+    let folders = PUBLISHED.map(|name| folder.join(name));
+    let checks = fs::read_dir(folder.join("results")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_link = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    match folders.into_iter().chain(checks).find(is_link) {
+        Some(path) => Err(SinkError::Link { path }),
+        None => Ok(()),
+    }
+}
+
+/// Compares the parts of the results with what was written, byte for byte: others can change them.
+///
+/// # Errors
+/// A part is missing, is not the one that was written, or cannot be read.
+pub fn verify(folder: &Path, datasets: &[Dataset]) -> Result<(), SinkError> {
+    let results = datasets.iter().filter(|dataset| dataset.kind == DatasetKind::Results);
+    for part in results.flat_map(|dataset| &dataset.parts) {
+        let path = folder.join(&part.path);
+        match digest(&path) {
+            Ok(found) if found == part.sha256 => {}
+            Ok(_) => return Err(SinkError::Changed { path }),
+            Err(fault) => return Err(SinkError::Storage { path, step: "reading", fault }),
+        }
+    }
+    Ok(())
+}

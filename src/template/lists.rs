@@ -1,0 +1,68 @@
+//! The filters over lists. They are MiniJinja's own; here they are counted, and take only arguments that it does not make
+//! long texts of.
+
+use super::{filters::refuse, missing::is_missing, spent};
+use minijinja::{
+    Environment, Error, State, Value, filters,
+    value::{Kwargs, Rest},
+};
+use std::borrow::Cow;
+
+type Filtered = Result<Vec<Value>, Error>;
+
+pub(super) fn install(env: &mut Environment<'static>) {
+    env.add_filter("list", |state: &State, value: Value| counted(&value).and_then(|()| filters::list(state, value)));
+    env.add_filter("map", map);
+    env.add_filter("select", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+        counted(&list)?;
+        filters::select(state, list, test.map(Cow::Borrowed), rest)
+    });
+    env.add_filter("reject", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+        counted(&list)?;
+        filters::reject(state, list, test.map(Cow::Borrowed), rest)
+    });
+    env.add_filter(
+        "selectattr",
+        |state: &State, list: Value, name: &str, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+            counted(&list)?;
+            filters::selectattr(state, list, Cow::Borrowed(name), test.map(Cow::Borrowed), rest)
+        },
+    );
+    env.add_filter(
+        "rejectattr",
+        |state: &State, list: Value, name: &str, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+            counted(&list)?;
+            filters::rejectattr(state, list, Cow::Borrowed(name), test.map(Cow::Borrowed), rest)
+        },
+    );
+    env.add_filter("unique", unique);
+}
+
+/// Counts a list of as many items as this one.
+fn counted(list: &Value) -> Result<(), Error> {
+    match list.as_str() {
+        _ if is_missing(list) => Ok(()),
+        Some(text) => spent::items(text.chars().count()),
+        None => spent::items(list.len().unwrap_or_default()),
+    }
+}
+
+fn map(state: &State, list: Value, rest: Rest<Value>) -> Filtered {
+    // Each `map` in another is a call inside a call.
+    if rest.first().and_then(Value::as_str).is_some_and(|name| name.trim() == "map") {
+        return Err(refuse("`map` does not take `map`; a loop goes over lists of lists"));
+    }
+    counted(&list)?;
+    filters::map(state, list, rest)
+}
+
+/// Compares texts in small letters, each of which is a copy.
+fn unique(state: &State, list: Value, options: Kwargs) -> Result<Value, Error> {
+    counted(&list)?;
+    if !is_missing(&list) && list.as_str().is_none() {
+        for item in list.try_iter()? {
+            spent::text(item.as_str().map_or(0, str::len))?;
+        }
+    }
+    filters::unique(state, list, options)
+}

@@ -1,0 +1,68 @@
+//! Input without line ends: reading stops at a limit and says where, whatever comes in.
+
+use rescreen::source::{Format, HeaderLine, Origin, SourceError, SourceOptions, SourceReader};
+use std::{
+    io::{Cursor, Read, repeat},
+    time::{Duration, Instant},
+};
+
+fn endless(start: &'static str, byte: u8, options: &SourceOptions) -> Result<SourceReader, SourceError> {
+    let reader = Cursor::new(start).chain(repeat(byte));
+    SourceReader::open("input".into(), Origin::Reader(Box::new(reader)), options, None)
+}
+
+fn of(format: Format) -> SourceOptions {
+    SourceOptions { format: Some(format), ..SourceOptions::default() }
+}
+
+/// The rows before the fault, and what the fault says.
+fn read(mut reader: SourceReader) -> (usize, String) {
+    let mut rows = 0;
+    loop {
+        match reader.next_split() {
+            Ok(Some(split)) => rows += split.records.len(),
+            Ok(None) => panic!("an input without an end has ended"),
+            Err(error) => return (rows, error.to_string()),
+        }
+    }
+}
+
+#[test]
+fn a_header_without_an_end_is_refused_after_16_mebibytes() {
+    let expected = "input: the header: expected a line end within 16 MiB, found none; is a quote left open in it?";
+    for (start, byte) in [("", 0), ("id,name", b'x'), ("id,\"name", b'\n'), ("", b','), ("sep=", b';')] {
+        for options in [SourceOptions::default(), of(Format::Csv)] {
+            let error = endless(start, byte, &options).err().expect("refused").to_string();
+            assert_eq!(error, expected, "{start:?}");
+        }
+    }
+}
+
+#[test]
+fn a_row_without_an_end_stops_the_reading_after_the_rows_before_it() {
+    let expected = |line| format!("input: line {line}: expected a row that ends within 256 MiB, found no end");
+    let (rows, message) = read(endless("id,name\n1,a\n2,\"b", b'x', &of(Format::Csv)).unwrap());
+    assert_eq!(rows, 1);
+    assert!(message.starts_with(&expected(3)), "{message}");
+    let (rows, message) = read(endless("{\"id\":1}\n\n{\"id\":\"", b'x', &of(Format::Jsonl)).unwrap());
+    assert_eq!(rows, 1);
+    assert!(message.starts_with(&expected(3)), "{message}");
+}
+
+#[test]
+fn a_first_row_without_an_end_is_refused_where_there_is_no_header() {
+    let options = SourceOptions { header: HeaderLine::Missing, ..of(Format::Csv) };
+    let error = endless("", 0, &options).err().expect("refused").to_string();
+    assert!(error.starts_with("input: line 1: expected a row that ends within 256 MiB"), "{error}");
+}
+
+#[test]
+fn many_blank_lines_of_json_are_skipped_quickly() {
+    let text = format!("{}{{\"a\":1}}\n", " \r\n\n".repeat(8 << 20));
+    let begun = Instant::now();
+    let records = super::jsonl(&text).records();
+    let elapsed = begun.elapsed();
+    assert_eq!(records.iter().map(super::place).collect::<Vec<_>>(), [(1, (16 << 20) + 1, 32 << 20)]);
+    // One at a time these took half a minute without optimisation.
+    assert!(elapsed < Duration::from_secs(8), "{elapsed:?}");
+}

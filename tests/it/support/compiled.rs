@@ -1,0 +1,28 @@
+//! Libraries in C that are loaded before the system's own, built where there is a compiler for them.
+
+use std::{path::PathBuf, process::Command};
+use tempfile::TempDir;
+
+/// C compilers, the first that is installed.
+const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
+
+/// Builds the shared library of a C source in `tests/it`; it is there as long as the folder is held.
+///
+/// # Errors
+/// Why there is none here.
+pub fn library(source: &str) -> Result<(TempDir, PathBuf), String> {
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        return Err("it is written for Linux with glibc".to_owned());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("preloaded.so");
+    let source = format!("{}/tests/it/{source}", env!("CARGO_MANIFEST_DIR"));
+    let compile = |compiler: &&str| {
+        let mut compiler = Command::new(compiler);
+        compiler.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"]).arg(&library).args([&source, "-ldl"]);
+        compiler.output().ok()
+    };
+    let output = COMPILERS.iter().find_map(compile).ok_or_else(|| format!("none of {COMPILERS:?} is installed"))?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok((folder, library))
+}

@@ -1,0 +1,134 @@
+//! The promise: whatever a template says, evaluating it for a row takes a bounded amount of memory, and ends with a text or
+//! with a failure of the row.
+
+use crate::support::{allocated::peak_of, dice::Dice};
+use rescreen::{
+    model::{Position, Row, row::Values},
+    template::{RowView, Tables, Templates},
+};
+use serde_json::json;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Text that a template makes, at most.
+const TEXT_BYTES_MAX: usize = 2 << 20;
+/// What an evaluation has allocated at one time, at most: 8 MiB of text and lists, and what growing and copying them takes.
+const PEAK_BYTES_MAX: usize = 24 << 20;
+
+const TEXTS: [&str; 8] = ["big", "a", "'xy'", "''", "x", "y", "b.c", "'%1000s%.1000f'"];
+const LISTS: [&str; 6] = ["b.list", "[a, big]", "[x, y]", "(big | split(''))", "[[big], x]", "z"];
+const NUMBERS: [&str; 6] = ["0", "3", "-1", "999", "1000000000", "9223372036854775807"];
+const FILTERS: [&str; 14] = [
+    "upper",
+    "lower",
+    "title",
+    "capitalize",
+    "trim",
+    "reverse",
+    "string",
+    "digits",
+    "replace('x', big)",
+    "replace('', a)",
+    "default(big)",
+    "format(big, 1.5, a)",
+    "split('') | join(a)",
+    "list | join",
+];
+
+/// An expression that gives a text, a list or an error.
+fn expression(dice: &mut Dice, depth: usize) -> String {
+    if depth == 0 {
+        return dice.pick(&TEXTS).to_owned();
+    }
+    let one = expression(dice, depth - 1);
+    match dice.below(12) {
+        0 => format!("({one} ~ {})", expression(dice, depth - 1)),
+        1 => format!("({one} ~ {} ~ x)", expression(dice, depth - 1)),
+        2 => format!("({one} + {})", expression(dice, depth - 1)),
+        3 => format!("({one} * {})", dice.pick(&NUMBERS)),
+        4 => format!("({} * {} * {one})", dice.pick(&NUMBERS), dice.pick(&NUMBERS)),
+        5 => format!("({one} | {})", dice.pick(&FILTERS)),
+        6 => format!("({one} | {} | {})", dice.pick(&FILTERS), dice.pick(&FILTERS)),
+        7 => format!("{one}[{}:{}:{}]", dice.pick(&NUMBERS), dice.pick(&NUMBERS), dice.pick(&["1", "-1", "2"])),
+        8 => format!("(({} * {}) | join({one}))", dice.pick(&LISTS), dice.pick(&NUMBERS)),
+        9 => format!("(({} + {}) | map('upper') | join)", dice.pick(&LISTS), dice.pick(&LISTS)),
+        10 => format!("({one} if {one} in {} else m({one}))", dice.pick(&LISTS)),
+        _ => format!("ns.t[{}:]", dice.pick(&NUMBERS)),
+    }
+}
+
+fn statement(dice: &mut Dice, depth: usize) -> String {
+    let value = expression(dice, 2);
+    let inside = |dice: &mut Dice| if depth == 0 { format!("{{{{ {value} }}}}") } else { statement(dice, depth - 1) };
+    match dice.below(9) {
+        0 => format!("{{% set x = {value} %}}"),
+        1 => format!("{{% set y = x ~ {value} %}}{{% set x = y ~ y %}}"),
+        2 => format!("{{% set ns.t = ns.t ~ {value} %}}"),
+        3 => format!("{{% set z = z + [{value}] %}}{{% set ns.l = ns.l * 2 + [z] %}}"),
+        4 => format!("{{% for c in {value} %}}{}{{% endfor %}}", inside(dice)),
+        5 => format!("{{% for c in {} * 999 %}}{}{{% endfor %}}", dice.pick(&LISTS), inside(dice)),
+        6 => format!("{{% set x %}}{}{{% endset %}}", inside(dice)),
+        7 => format!("{{% filter {} %}}{}{{% endfilter %}}", dice.pick(&FILTERS), inside(dice)),
+        _ => inside(dice) + &"text ".repeat(dice.below(200)),
+    }
+}
+
+fn random(dice: &mut Dice) -> String {
+    let begin = "{% set ns = namespace(t='t', l=[]) %}{% set x = a %}{% set y = big %}{% set z = [a] %}\
+                 {% macro m(t) %}{{ t ~ t }}{% if t | length < 99 %}{{ m(t ~ t) }}{% endif %}{% endmacro %}";
+    (0..=dice.below(8)).fold(begin.to_owned(), |text, _| text + &statement(dice, 2)) + "{{ x }}"
+}
+
+fn row() -> RowView {
+    let mut values =
+        json!({"big": "x".repeat(1 << 20), "a": "abc", "b": {"c": "d".repeat(999), "list": vec!["e"; 9_999]}});
+    values["named"] = json!({"n".repeat(1 << 20): 1});
+    let values = Values::Nested(values.as_object().unwrap().clone());
+    let position = Position { source: "test".into(), row_number: 1, line: 2, byte_offset: 0 };
+    RowView::new(&Row { position, values }, &Arc::default())
+}
+
+/// Evaluates a template; the length of its text where there is one.
+fn evaluated(source: &str, row: &RowView) -> Option<usize> {
+    let templates = Templates::new(Tables(BTreeMap::new()));
+    let template = templates.compile(source).unwrap_or_else(|error| panic!("{source:.2000}: {error}"));
+    let (text, peak) = peak_of(|| template.render(row));
+    assert!(peak <= PEAK_BYTES_MAX, "{peak} bytes: {source:.2000}");
+    let length = text.ok().map(|text| text.len());
+    assert!(length.is_none_or(|length| length <= TEXT_BYTES_MAX), "{source:.2000}");
+    length
+}
+
+#[test]
+fn no_template_takes_more_than_24_mib() {
+    let row = row();
+    let mut dice = Dice::new(7);
+    let texts = (0..400).filter_map(|_| evaluated(&random(&mut dice), &row)).count();
+    assert!((20..=380).contains(&texts), "some give a text, and some are too greedy: {texts} of 400");
+}
+
+#[test]
+fn what_takes_most_takes_no_more_than_24_mib() {
+    let row = row();
+    let text = "text".repeat(15_000);
+    for source in [
+        "{% set a = a ~ a %}".repeat(29) + "{{ a }}",
+        "{{ big | replace('x', big) }}".to_owned(),
+        "{{ '%1000000000d' | format(1) }}".to_owned(),
+        "{{ (big | list) | length }}{{ (big[1:] | split('')) | length }}".to_owned(),
+        format!("{{{{ [{}] | length }}}}", vec!["big"; 100].join(",")),
+        format!("{{% for c in big %}}{text}{{% endfor %}}"),
+        format!("{{% set t %}}{{% for c in big %}}{text}{{% endfor %}}{{% endset %}}x"),
+        format!("{{% set t %}}{{% for c in big %}}{:200}.{:200}{{% endfor %}}{{% endset %}}x", "", ""),
+        format!("{{% macro m() %}}{text}{{% endmacro %}}{}", "{% set t = m() %}".repeat(200)),
+        "{% for a in big %}{% for b in big %}{% for c in big %}{% endfor %}{% endfor %}{% endfor %}".to_owned(),
+        "{{ 1 if big in [big, big] and big[1:] not in big else 2 }}".to_owned(),
+        "{{ row ~ '' }}".to_owned(),
+        format!("{{{{ [{}] | length }}}}", vec!["b[big]"; 100].join(",")),
+        format!("{{{{ [{}] | length }}}}", vec!["(row | list)"; 100].join(",")),
+        format!("{{{{ [{}] | length }}}}", vec!["(named | first)"; 50].join(",")),
+        "{% set t %}{{ big }}{{ big }}{{ big }}{{ big }}{% endset %}{{ t | upper | length }}".to_owned(),
+        "{{ [row, row] in big }}".to_owned(),
+    ] {
+        evaluated(&source, &row);
+    }
+}
