@@ -63,8 +63,6 @@ pub struct Heard {
     pub repeat_after: Option<Duration>,
     /// The service's clock, microseconds since 1970, to a second.
     pub server_now_us: Option<i64>,
-    /// Whether it is the simulator that answered; `None` where nobody did.
-    pub simulated: Option<bool>,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
     /// The service's own code and message, or what went wrong on the way.
@@ -97,7 +95,6 @@ fn unheard(fault: &TransportFault) -> Heard {
         push_back: None,
         repeat_after: None,
         server_now_us: None,
-        simulated: None,
         answer: None,
         code: None,
         // It may repeat a name of a certificate, or a header that cannot be read.
@@ -137,7 +134,6 @@ fn heard(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
         push_back,
         repeat_after,
         server_now_us: reply.date.as_deref().and_then(server_clock),
-        simulated: Some(reply.simulated),
         code: text(&["/error/code", "/code"]).map(shown),
         message: message.map_or_else(|| described(reply), shown),
         answer: json.filter(|_| (200..300).contains(&reply.status)),

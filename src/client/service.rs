@@ -18,10 +18,14 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// Certificates of all public authorities together are a quarter of this.
 const CA_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A connection that was idle for longer is not used again. A service closes idle connections too, and a request that is
+/// written at that moment is in doubt. Some servers close after 5 seconds, as Node.js 20 does by default.
+const IDLE_MAX: Duration = Duration::from_secs(4);
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -157,6 +161,7 @@ fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<r
         .connect_timeout(patience.connect)
         .connector_layer(gate.clone())
         .tcp_nodelay(true)
+        .pool_idle_timeout(IDLE_MAX)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
     if let Some(proxy) = proxy(settings)? {

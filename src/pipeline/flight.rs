@@ -255,11 +255,12 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange) -> Res
         remaining_pointer: service.remaining_pointer.as_deref(),
         price: sold.price,
     };
-    let mut heard = hear(&exchange, &spec, crew.clock.now().into());
-    let other_side = match heard.simulated {
-        Some(simulated) if !meet(crew, simulated).await? => Some(simulated),
+    let other_side = match exchange.reply.as_ref().map(|reply| reply.simulated) {
+        Ok(simulated) if !meet(crew, simulated).await? => Some(simulated),
         _ => None,
     };
+    // The parsed answer takes many times the memory of its body: it is gone before anything is waited for.
+    let mut heard = hear(&exchange, &spec, crew.clock.now().into());
     if other_side.is_some() {
         // A reply of the other side is not an answer to this campaign.
         heard.outcome = Outcome::Unknown;
@@ -331,13 +332,13 @@ async fn settle(crew: &Crew, sold: &Sold, sent: Sent, exchange: Exchange) -> Res
     })))
 }
 
-/// Judges an answer. One that calls itself a failure and has nothing that a rule recognises is not believed before it
+/// Judges an answer, and drops it. One that calls itself a failure and has nothing that a rule recognises is not believed before it
 /// repeats.
 fn judge(sold: &Sold, sent: &Sent, heard: &mut Heard) -> Option<Judged> {
-    let answer = heard.answer.as_ref()?;
+    let answer = heard.answer.take()?;
     match heard.outcome {
         Outcome::Answered { stated } => {
-            let judged = sold.judge.judge(answer, &sent.body);
+            let judged = sold.judge.judge(&answer, &sent.body);
             let unrecognised = judged.judgement.verdict == Verdict::Unrecognised;
             if unrecognised && calls_itself_a_failure(&answer.value) && stated.unwrap_or_default() <= sold.price {
                 heard.outcome = Outcome::Unconvincing;

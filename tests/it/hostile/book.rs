@@ -24,11 +24,14 @@ pub struct Book {
     /// How often each key was sent.
     pub asked: BTreeMap<String, u32>,
     pub balance_readings: u32,
+    /// Messages that came on a connection that was idle for too long.
+    pub lost: u32,
 }
 
 impl Book {
     pub fn new(balance: f64) -> Book {
-        Book { balance, entries: Vec::new(), by_key: BTreeMap::new(), asked: BTreeMap::new(), balance_readings: 0 }
+        let (by_key, asked) = (BTreeMap::new(), BTreeMap::new());
+        Book { balance, entries: Vec::new(), by_key, asked, balance_readings: 0, lost: 0 }
     }
 
     /// How many charges there were.

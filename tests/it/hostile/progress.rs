@@ -2,6 +2,7 @@
 //! misbehaviour of one row ends as that row's failure.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
+use std::time::Duration;
 
 const ROWS: u32 = 30;
 
@@ -234,4 +235,16 @@ fn a_row_of_each_misbehaviour_at_once_stops_no_other() {
         assert!([3, 8, 143].contains(&said.code), "run {round}: exit {}: {}", said.code, said.stderr);
         campaign.append(61 + 10 * round..=70 + 10 * round);
     }
+}
+
+/// A connection that a service is about to close loses what is written on it, and nobody knows whether it arrived.
+#[test]
+#[ignore = "make hostile"]
+fn a_connection_that_was_idle_for_five_seconds_is_not_used_again() {
+    let pause = Reply::status(429).header("retry-after", "6");
+    let service = Hostile::new().closes_idle(Duration::from_secs(5));
+    let service = service.script(move |asked| (asked.row == 15 && asked.nth == 1).then(|| pause.clone())).start();
+    let campaign = Campaign::of(&service, ROWS);
+    campaign.run().exits(0);
+    assert_eq!(service.book().lost, 0);
 }

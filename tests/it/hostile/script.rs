@@ -2,7 +2,7 @@
 
 use super::reply::{Reply, Travel};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// A message that asks for a check, as a script sees it.
 pub struct Asked {
@@ -46,6 +46,7 @@ pub struct Hostile {
     pub(super) date: Option<String>,
     pub(super) is_held: bool,
     pub(super) sleeps: Option<(PathBuf, i64)>,
+    pub(super) idle_max: Option<Duration>,
 }
 
 impl Hostile {
@@ -61,6 +62,7 @@ impl Hostile {
             date: None,
             is_held: false,
             sleeps: None,
+            idle_max: None,
         }
     }
 
@@ -138,6 +140,11 @@ impl Hostile {
     /// Checks are answered only after [`Service::release`].
     pub fn held(self) -> Hostile {
         Hostile { is_held: true, ..self }
+    }
+
+    /// A message on a connection that was idle for so long finds nobody.
+    pub fn closes_idle(self, after: Duration) -> Hostile {
+        Hostile { idle_max: Some(after), ..self }
     }
 
     /// Once this file exists, so many seconds have passed and every key is forgotten.

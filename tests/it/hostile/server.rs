@@ -64,7 +64,12 @@ impl Desk {
         stream.set_nodelay(true)?;
         let mut writer = stream.try_clone()?;
         let mut reader = BufReader::new(stream);
+        let mut idle_since = Instant::now();
         while let Some(message) = wire::read(&mut reader)? {
+            if self.hostile.idle_max.is_some_and(|idle_max| idle_since.elapsed() > idle_max) {
+                self.book.lock().unwrap().lost += 1;
+                break;
+            }
             let (reply, body) = self.reply_to(&message);
             let mut headers = reply.headers.clone();
             let now = SystemTime::now();
@@ -79,6 +84,7 @@ impl Desk {
             if !wire::write(&mut writer, reply.status, &headers, &body, reply.travel)? {
                 break;
             }
+            idle_since = Instant::now();
         }
         Ok(())
     }
