@@ -8,7 +8,7 @@ use super::{
 };
 use crate::files::{self, Access, Links, access, strangers_in};
 use rusqlite::{
-    Connection, OpenFlags,
+    Connection, OpenFlags, Row,
     config::DbConfig::{
         SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
         SQLITE_DBCONFIG_TRUSTED_SCHEMA,
@@ -65,7 +65,7 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     }
     let ours = our_schema();
     if found == *ours {
-        return Ok(Found::Ledger);
+        return bounded(conn).map(|()| Found::Ledger);
     }
     let added = found.iter().find(|object| !ours.contains(object));
     let gone = ours.iter().find(|object| !found.contains(object));
@@ -77,6 +77,28 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
         (None, Some((kind, name, ..))) => format!("its {kind} `{name}` is missing"),
         (None, None) => "its schema differs".to_owned(),
     }))
+}
+
+/// Refuses more than a campaign can have in the tables that are read whole. They hold a row for each check, input file, 4 MiB
+/// of input, and 50,000 results.
+fn bounded(conn: &Connection) -> Result<(), LedgerError> {
+    const ROWS_MAX: i64 = 1_000_000;
+    const TEXT_BYTES_MAX: i64 = 256 << 20;
+    for (table, text) in [
+        ("check_use", "octet_length(name) + octet_length(sold) + octet_length(layout)"),
+        ("source", "octet_length(name) + coalesce(octet_length(layout), 0)"),
+        ("split", "octet_length(sha256)"),
+        ("part", "octet_length(path) + coalesce(octet_length(sha256), 0)"),
+    ] {
+        let sql = format!("SELECT count(*), coalesce(sum(n), 0) FROM (SELECT {text} AS n FROM {table} LIMIT ?1)");
+        let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let (rows, bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
+        if rows > ROWS_MAX || bytes > TEXT_BYTES_MAX {
+            let fault = format!("its table `{table}` has more than a campaign can fill");
+            return Err(LedgerError::Damaged(fault));
+        }
+    }
+    Ok(())
 }
 
 fn our_schema() -> &'static Vec<Object> {

@@ -4,10 +4,11 @@
 use super::{
     flight::{Sold, Try},
     intake::IntakeProgress,
+    recorded::recorded_object,
 };
 use crate::{
     error::Error,
-    ledger::{LedgerError, Reading, SentBefore},
+    ledger::{Reading, SentBefore},
     model::{
         RequestId,
         planted::{Bug, planted},
@@ -153,7 +154,6 @@ impl Feeder {
     /// The mapped fields of a request and its generation.
     pub fn fields(&self, request: RequestId) -> Result<(Map<String, Value>, u32), Error> {
         let (fields, generation) = self.reading.fields(request)?;
-        let damaged = |error| LedgerError::Damaged(format!("the fields of a request: {error}"));
-        Ok((serde_json::from_str(&fields).map_err(damaged)?, generation))
+        Ok((recorded_object(&fields, "the fields of a request")?, generation))
     }
 }

@@ -1,9 +1,10 @@
 //! Projecting: a settled ask becomes an output row. It owns one decision: the verdict of a row, which is that of its answer
 //! unless the row expected something else.
 
-use super::campaign::Campaign;
+use super::{campaign::Campaign, recorded::recorded_object};
 use crate::{
     catalogue::ColumnSpec,
+    client::json_body,
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, RequestView},
     model::{
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The shape of a check's results, fixed at its first use and kept in the ledger.
@@ -118,7 +119,7 @@ impl Projector {
         let defect = || damaged("an ask with a result has no answer");
         let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
         let answer = request.answer.as_ref().ok_or_else(defect)?;
-        let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        let json = json_body(answer.body.as_bytes()).map(|json| json.value).unwrap_or_default();
         let payload = check.layout.payload.iter().find_map(|at| json.pointer(at).filter(|found| !found.is_null()));
         let payload = payload.unwrap_or(&Value::Null);
         let met = met(&check.layout, ask.expected.as_deref(), payload)?;
@@ -214,9 +215,7 @@ fn carried(input: &Value, column: &str) -> Option<String> {
 type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
 
 fn met<'a>(layout: &'a Layout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
-    let damaged = |error| LedgerError::Damaged(format!("what a row expects: {error}"));
-    let expected: Map<String, Value> =
-        expected.map_or_else(|| Ok(Map::new()), serde_json::from_str).map_err(damaged)?;
+    let expected = expected.map(|text| recorded_object(text, "what a row expects")).transpose()?.unwrap_or_default();
     let one = |(name, column): (&'a str, &ColumnSpec)| {
         expected.get(name).map(|expected| (name, column.meets(expected, payload)))
     };

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling},
-    client::{self, Auth},
+    client::{self, Auth, json_body},
     error::Error,
     ledger::{CheckUseRow, Identity, LedgerError, Reading, Seat},
     mapping::CheckUse,
@@ -22,6 +22,7 @@ use crate::{
     throttle::Rate,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -82,6 +83,17 @@ pub(super) fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         },
     };
     serde_json::to_string(&settings).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// An object that a ledger keeps as JSON, read within the limits of a reply: others may have changed it. `what` names it.
+///
+/// # Errors
+/// It is not an object, or holds too much.
+pub(super) fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, LedgerError> {
+    match json_body(text.as_bytes()).map(|json| json.value) {
+        Some(Value::Object(object)) => Ok(object),
+        _ => Err(LedgerError::Damaged(format!("{what} cannot be read"))),
+    }
 }
 
 /// The campaign a ledger belongs to, without inputs and mapping: enough to settle what was sent and to publish what was

@@ -1,10 +1,10 @@
 //! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that was
 //! booked wrongly. Nothing here sends; what is to be sent again goes with the next run.
 
-use super::status::ledger_in;
+use super::{recorded::recorded_object, status::ledger_in};
 use crate::{
     error::Error,
-    ledger::{Correction, Decided, Decision, Identity, Ledger, LedgerError, Quarantined, Reading, Seat},
+    ledger::{Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading, Seat},
     mapping::key_of_generation,
     model::{Clock, Credits, IdempotencyKey, KeySecret, RequestId, state::State},
 };
@@ -47,8 +47,7 @@ impl Resolution<'_> {
         if self.decision == Decision::WriteOff {
             return Ok(None);
         }
-        let damaged = |error| LedgerError::Damaged(format!("the fields of a request: {error}"));
-        let fields = serde_json::from_str(&one.fields).map_err(damaged)?;
+        let fields = recorded_object(&one.fields, "the fields of a request")?;
         let Identity { campaign, mode, .. } = recorded;
         Ok(Some(key_of_generation(campaign, *mode, &one.sold, &fields, one.generation + 1, self.secret)))
     }

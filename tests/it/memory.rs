@@ -200,3 +200,57 @@ fn the_largest_rows_of_json_stay_within_512_mib() {
         assert!((64..=512).contains(&peak), "{command}: {peak} MiB");
     }
 }
+
+/// Changes of a ledger by which a small file asks for much memory, with `BODY` for a compressed answer of 90 MiB.
+const LEDGERS: [(&str, &str); 4] = [
+    ("an answer of 45 million lists", "UPDATE answer SET body = ?1; UPDATE part SET bytes = NULL, sha256 = NULL"),
+    (
+        "fields of 6 million lists",
+        "UPDATE request SET fields = '{\"a\":[' || replace(hex(zeroblob(6000000)), '00', '[],') || '1]}', \
+         state = (SELECT state FROM request LIMIT 1); UPDATE part SET bytes = NULL, sha256 = NULL",
+    ),
+    (
+        "three million parts",
+        "INSERT INTO part (id, check_use, first_ask, last_ask, rows, path) WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL \
+         SELECT i + 1 FROM n WHERE i < 3000000) SELECT i, 1, 1, 1, 1, i FROM n",
+    ),
+    (
+        "three million checks",
+        "INSERT INTO check_use (name, sold, layout) WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE \
+         i < 3000000) SELECT 'c' || i, 'aml-screening', '{}' FROM n",
+    ),
+];
+
+#[test]
+fn ledgers_that_were_tampered_with_stay_within_512_mib() {
+    if !can_measure() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("book.csv"), book(1, 3)).unwrap();
+    let flags = "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
+    let run: Vec<&str> = ["run", "book.csv"].into_iter().chain(flags.split(' ')).collect();
+    run_to_its_end(folder.path(), &run).1.exits(0);
+    let pristine = ["ledger.sqlite", "ledger.lock"].map(|name| (name, fs::read(at("out").join(name)).unwrap()));
+    let answer = format!(r#"{{"results":[{}1]}}"#, "[],".repeat(30 << 20));
+    let answer = zstd::bulk::compress(answer.as_bytes(), 1).unwrap();
+    for (what, change) in LEDGERS {
+        drop(fs::remove_dir_all(at("out")));
+        fs::create_dir(at("out")).unwrap();
+        pristine.iter().for_each(|(name, bytes)| fs::write(at("out").join(name), bytes).unwrap());
+        let ledger = rusqlite::Connection::open(at("out/ledger.sqlite")).unwrap();
+        for one in change.split("; ") {
+            let parameters: &[&dyn rusqlite::ToSql] = if one.contains("?1") { &[&answer] } else { &[] };
+            assert!(ledger.execute(one, parameters).unwrap() > 0, "{what}");
+        }
+        drop(ledger);
+        for words in [&["status", "out"][..], &["collect", "out"], &run] {
+            let (peak, said) = run_to_its_end(folder.path(), words);
+            let last = said.stderr.lines().last().unwrap_or_default();
+            println!("{what}, {}: exit {}, at most {peak} MiB: {last}", words[0], said.code);
+            assert!([0, 2, 3, 8, 11].contains(&said.code), "{what}: {}", said.stderr);
+            assert!(peak <= 512, "{what}, {}: {peak} MiB", words[0]);
+        }
+    }
+}
