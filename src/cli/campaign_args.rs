@@ -215,8 +215,9 @@ impl CampaignArgs {
     }
 }
 
-/// The campaign file of the working folder, where nobody else can have written it or put it there: it can name programs to
-/// start, and paths relative to its folder. It is examined and read by one opening, so that no other file takes its place.
+/// The campaign file of the working folder, if only this user can write the file and the folder: a campaign file can name
+/// programs to start, and paths relative to its folder. It is examined and read through one open file, so that it cannot be
+/// exchanged in between.
 fn found() -> Result<Option<CampaignFile>, Error> {
     let path = Path::new(CAMPAIGN_FILE);
     if std::fs::symlink_metadata(path).is_err() {

@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
-            // Help and version go to standard output with exit code 0. A closed pipe is nobody's error.
+            // Help and version go to standard output with exit code 0. A closed pipe is not an error.
             drop(said_safely(error).print());
             return code;
         }
@@ -88,8 +88,8 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// The same error about the same words made safe to print: it repeats them, and a pattern such as `*.csv` may have put the
-/// name of somebody's file among them.
+/// The same error with the command's words made printable. The error repeats the words, and a pattern such as `*.csv` can put
+/// a file name with control characters among them.
 fn said_safely(error: clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| printable(&word.to_string_lossy()).into_owned());
     Cli::try_parse_from(words).err().unwrap_or(error)

@@ -93,7 +93,7 @@ pub async fn run_campaign(
     }
     print_feeds(&prepared.feeds(), talk);
     if prepared.campaign().key_secret_stands_in {
-        talk.say("another text stands in for the key secret: a rehearsal starts no program");
+        talk.say("the key secret comes from a program, and a rehearsal starts none: its keys differ from those of a real run");
     }
     if let Some(note) = prepared.rate_note() {
         talk.say(note);

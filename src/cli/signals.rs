@@ -1,5 +1,5 @@
-//! What the terminal and the scheduler say: end (a first interrupt or terminate: drain) and end now (a second one). It decides
-//! that a second signal ends the process whatever its threads wait for: signals have a thread of their own.
+//! Interrupt and terminate. The first signal drains the run: what was sent is still answered. The second one ends it at once.
+//! Signals have a thread of their own, so a second signal ends the process whatever its other threads wait for.
 
 use rescreen::{model::ExitCode, pipeline::Signal};
 use std::{process, thread, time::Duration};

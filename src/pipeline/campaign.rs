@@ -52,7 +52,7 @@ pub struct Campaign {
     pub format: OutputFormat,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
-    /// The key secret comes from a program that is not started, and another text stands in for it.
+    /// The key secret comes from a program. A rehearsal starts no program and uses a placeholder, so its keys differ.
     pub key_secret_stands_in: bool,
     pub clock: Clock,
     /// Where commits are made; inline means that everything else is done in the caller's place too.

@@ -229,7 +229,8 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("book.csv"), book(1, 3)).unwrap();
-    let flags = "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
+    let flags =
+        "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
     let run: Vec<&str> = ["run", "book.csv"].into_iter().chain(flags.split(' ')).collect();
     run_to_its_end(folder.path(), &run).1.exits(0);
     let pristine = ["ledger.sqlite", "ledger.lock"].map(|name| (name, fs::read(at("out").join(name)).unwrap()));

@@ -7,7 +7,7 @@ use crate::support::{
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 #[tokio::test]
@@ -16,14 +16,7 @@ async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
     std::fs::write(folder.path().join("book.csv"), book(1, 6)).unwrap();
     let arguments = "simulate --listen 127.0.0.1:0 --per-minute 60000 --per-minute-max 90000 --credits 50 \
         --price aml-screening=4 --key sk-planted-marker-4c1 --faults drop_after@3";
-    let mut simulator = Command::new(BINARY)
-        .args(arguments.split_whitespace())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let (mut simulator, line) = started(arguments);
     let url = line.split_whitespace().find_map(|word| word.strip_suffix(';')).unwrap().to_owned();
     assert!(line.contains(&format!("{url}/_simulator/stats")), "{line}");
 
@@ -42,6 +35,16 @@ async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
         (&stats["charges"], &stats["credits_charged"], &stats["double_charges"]),
         (&6.into(), &24.into(), &0.into())
     );
+}
+
+/// The simulator under way, with the first line that it says.
+fn started(words: &str) -> (Child, String) {
+    let mut command = Command::new(BINARY);
+    command.args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut simulator = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    (simulator, line)
 }
 
 async fn reqwest_get(url: &str) -> Value {
@@ -65,14 +68,7 @@ fn an_address_that_others_can_reach_wants_a_flag() {
         let said = Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", address])).exits(2).without_data();
         assert!(said.stderr.contains(address) && said.stderr.contains("--anywhere"), "{}", said.stderr);
     }
-    let mut simulator = Command::new(BINARY)
-        .args(["simulate", "--listen", "0.0.0.0:0", "--anywhere"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let (mut simulator, line) = started("simulate --listen 0.0.0.0:0 --anywhere");
     simulator.kill().unwrap();
     simulator.wait().unwrap();
     assert!(line.contains("http://0.0.0.0:"), "{line}");

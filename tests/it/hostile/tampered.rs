@@ -5,6 +5,7 @@ use super::{Campaign, Hostile, Reply, Service};
 use crate::support::{dice::Dice, program::Said};
 use rusqlite::{Connection, params};
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     net::TcpListener,
@@ -109,18 +110,14 @@ impl Copy {
     #[track_caller]
     fn is_intact(&self, case: &str) {
         assert_eq!(fs::read_to_string(&self.guarded).unwrap(), GUARDED, "{case}");
-        let mut names: Vec<String> = fs::read_dir(self.folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        assert_eq!(names, ["book.csv", "guarded.txt", "out", "state"], "{case}");
-        let mut out: Vec<String> = fs::read_dir(self.folder.path().join("out"))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        out.sort();
-        assert_eq!(out, ["hostile"], "{case}");
+        let names = |folder: &Path| -> BTreeSet<String> {
+            let entries = fs::read_dir(folder).unwrap();
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        };
+        let expected = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let folder = self.folder.path();
+        assert_eq!(names(folder), expected(&["book.csv", "guarded.txt", "out", "state"]), "{case}");
+        assert_eq!(names(&folder.join("out")), expected(&["hostile"]), "{case}");
     }
 }
 

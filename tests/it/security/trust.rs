@@ -80,7 +80,7 @@ fn a_plan_and_a_rehearsal_start_no_program() {
     let started = || ["key", "secret"].map(|name| folder.path().join(name).exists());
     said(folder.path(), &["plan"]).exits(0).says("key not read");
     said(folder.path(), &["plan", "--simulate"]).exits(0);
-    said(folder.path(), &["run", "--simulate"]).exits(0).says("stands in for the key secret");
+    said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal starts none");
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
