@@ -47,8 +47,9 @@ pending/           What is not settled yet.
 skipped/           What was not to be asked.
 before-*/          What was here when a new ledger was begun with --new-ledger.
 
-failures/, pending/ and skipped/ are snapshots, replaced at each publication: read them through manifest.json, which
-names the current files.
+failures/, pending/ and skipped/ are snapshots. Each publication writes new part-* files there and removes the older ones,
+so keep no such files of your own in these folders. Read the snapshots through manifest.json, which names the current
+files.
 
 To resume, or to publish again, run the same command again: what was paid for is not paid for twice. Without the input
 or the campaign file, `rescreen collect` on this folder settles what is in doubt and publishes what was answered.

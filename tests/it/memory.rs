@@ -2,6 +2,7 @@
 //! many at once.
 
 use crate::support::{
+    dice::Dice,
     program::{Said, UnderWay, rescreen},
     world::book,
 };
@@ -144,6 +145,18 @@ fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
         let peak = peak_of_replies(16, format!("{open}{numbers}{close}"));
         // The cap on bodies is 256 MiB; the rest is the program, its input and its ledger.
         assert!((64..=384).contains(&peak), "{peak} MiB");
+    }
+}
+
+/// Replies that are accepted, with a text of almost 32 MiB that hardly compresses: they are kept, read back and published.
+#[test]
+fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
+    if can_measure() {
+        let (open, close) = (r#"{"success":true,"results":[{"score":""#, r#""}]}"#);
+        let mut dice = Dice::new(7);
+        let letters = (0..REPLY_BYTES - open.len() - close.len()).map(|_| char::from(b'a' + (dice.roll() % 26) as u8));
+        let peak = peak_of_replies(16, format!("{open}{}{close}", letters.collect::<String>()));
+        assert!((64..=512).contains(&peak), "{peak} MiB");
     }
 }
 

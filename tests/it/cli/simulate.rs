@@ -6,8 +6,9 @@ use crate::support::{
 };
 use serde_json::Value;
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 #[tokio::test]
@@ -72,4 +73,33 @@ fn an_address_that_others_can_reach_wants_a_flag() {
     simulator.kill().unwrap();
     simulator.wait().unwrap();
     assert!(line.contains("http://0.0.0.0:"), "{line}");
+}
+
+/// A request that is still being answered does not keep the simulator: the second signal ends it.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_a_simulator_that_still_answers() {
+    let (mut simulator, line) = started("simulate --listen 127.0.0.1:0 --faults latency:1:60s");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split(['/', ';']).next()).unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head = "POST /aml-screening HTTP/1.1\r\nhost: localhost\r\nx-api-key: k\r\ncontent-type: application/json\r\n";
+    let body = r#"{"mode":"sandbox","name":"Thandi","entity":0,"country":"za"}"#;
+    write!(
+        stream,
+        "{head}idempotency-key: 11111111-1111-5111-8111-111111111111\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let signal = |simulator: &Child| {
+        let sent = Command::new("kill").args(["-INT", &simulator.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    signal(&simulator);
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(simulator.try_wait().unwrap().is_none(), "the first signal waits for what is under way");
+    signal(&simulator);
+    let begun = Instant::now();
+    simulator.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
