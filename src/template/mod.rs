@@ -259,3 +259,7 @@ mod tests;
 #[cfg(test)]
 #[path = "bounds_tests.rs"]
 mod bounds_tests;
+
+#[cfg(test)]
+#[path = "doc_tests.rs"]
+mod doc_tests;

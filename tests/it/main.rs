@@ -11,6 +11,7 @@ mod campaign;
 mod catalogue;
 mod cli;
 mod collect;
+mod docs;
 #[cfg(feature = "fault-points")]
 mod faults;
 mod fuzzed;

@@ -1,0 +1,168 @@
+//! The pages in `docs/` say what the program does: every key, column, failure code and exit code is there, and the page of
+//! the checks is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes it again.
+
+use rescreen::{
+    catalogue::{Catalogue, ColumnKind, Declaration, Flow},
+    model::{ExitCode, FailureCode},
+    pipeline::campaign_file::parse,
+    sink::{Schema, failures_schema, pending_schema, results_schema, skipped_schema},
+};
+use std::{fmt::Write, fs, path::PathBuf};
+
+fn page(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(page(name)).unwrap()
+}
+
+/// The part of a page from a heading to the next one of the same level.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let from = page.find(&format!("{heading}\n")).unwrap_or_else(|| panic!("no heading `{heading}`")) + heading.len();
+    let level = &heading[..=heading.find(' ').unwrap()];
+    page[from..].split(&format!("\n{level}")).next().unwrap()
+}
+
+#[test]
+fn the_page_of_exit_codes_has_every_code() {
+    let page = text("exit-codes.md");
+    for number in 0..=255 {
+        let exists = number == ExitCode::Internal as u8 || ExitCode::from_number(number) != ExitCode::Internal;
+        assert_eq!(page.contains(&format!("\n| {number} | ")), exists, "exit code {number}");
+    }
+}
+
+#[test]
+fn the_page_of_outputs_has_every_column_and_failure_code() {
+    let page = text("outputs.md");
+    let head = section(&page, "## Columns of every dataset");
+    let results = results_schema(&[], &[], &[]).unwrap();
+    let datasets: [(&str, Schema); 4] = [
+        ("## results", results),
+        ("## failures", failures_schema()),
+        ("## pending", pending_schema()),
+        ("## skipped", skipped_schema()),
+    ];
+    for (heading, schema) in datasets {
+        let own = section(&page, heading);
+        for (at, column) in schema.columns.iter().enumerate() {
+            let place = if at < 5 { head } else { own };
+            assert!(place.contains(&format!("\n| `{}` | ", column.name)), "{heading}: {}", column.name);
+        }
+    }
+    for code in FailureCode::ALL {
+        assert!(page.contains(&format!("\n| `{}` | ", code.as_str())), "{}", code.as_str());
+    }
+}
+
+/// The keys that a table knows, as the message about an unknown one lists them.
+fn keys(table: &str) -> Vec<String> {
+    let message = parse(&format!("{table}\nzzz = 1\n")).unwrap_err();
+    let known = message.split("expected").nth(1).unwrap_or_else(|| panic!("{table}: {message}"));
+    known.lines().next().unwrap().split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_of_the_campaign_file_has_every_key() {
+    let page = text("campaign-file.md");
+    for table in ["[service]", "[input]", "[budget]", "[[check]]", "[output]", "[guards]"] {
+        let own = section(&page, &format!("## `{table}`"));
+        let keys = keys(table);
+        assert!(keys.len() > 2, "{table}: {keys:?}");
+        keys.iter().for_each(|key| assert!(own.contains(&format!("\n| `{key}` | ")), "{table}: {key}"));
+    }
+    for (table, key) in [("[keys]", "secret"), ("[ledger]", "path")] {
+        assert!(page.contains(&format!("| `{}.{key}` | ", table.trim_matches(['[', ']']))), "{table}: {key}");
+    }
+    for key in keys("") {
+        assert!(
+            page.contains(&format!("`{key}`"))
+                || page.contains(&format!("`[{key}]`"))
+                || page.contains(&format!("`[[{key}]]`")),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn the_examples_of_campaign_files_are_read() {
+    for name in ["campaign-file.md", "input.md", "templates.md", "operations.md"] {
+        let page = text(name);
+        let examples: Vec<&str> =
+            page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert!(!examples.is_empty(), "{name}");
+        for example in examples {
+            parse(example).unwrap_or_else(|error| panic!("{name}: {error}\n{example}"));
+        }
+    }
+}
+
+#[test]
+fn the_page_of_the_checks_is_what_the_catalogue_says() {
+    let written = checks_page();
+    if std::env::var_os("RESCREEN_WRITE_DOCS").is_some() {
+        fs::write(page("checks.md"), &written).unwrap();
+    }
+    let found = fs::read_to_string(page("checks.md")).unwrap_or_default();
+    assert!(found == written, "docs/checks.md is out of date: RESCREEN_WRITE_DOCS=1 cargo test --test it docs::");
+}
+
+fn checks_page() -> String {
+    let mut page = "# Checks\n\n<!-- Generated from src/catalogue by tests/it/docs.rs. -->\n\n\
+        Each check is one request to the service. Columns and fields marked *assumed* are not in the service's description; the\n\
+        whole answer is always in the column `answer`. `rescreen checks NAME` prints a check, and `rescreen checks NAME --toml` its\n\
+        declaration, to copy into a campaign file and correct.\n"
+        .to_owned();
+    Catalogue::built_in().iter().for_each(|declaration| describe(&mut page, declaration));
+    page
+}
+
+fn describe(page: &mut String, check: &Declaration) {
+    let assumed = |assumed: bool| if assumed { " *assumed*" } else { "" };
+    let code = |text: &str| format!("`{text}`");
+    let list = |items: &[String]| items.iter().map(|item| code(item)).collect::<Vec<_>>().join(" or ");
+    let flow = match check.flow {
+        Flow::Direct => "answered at once",
+        Flow::Replay => "answered at once, or asked again under its key until it is",
+    };
+    let price = check
+        .price
+        .map_or_else(|| "not documented; state it in `[budget] prices`".to_owned(), |price| format!("{price} credits"));
+    let routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
+    writeln!(page, "\n## {}\n\n{}\n", check.name, check.summary).unwrap();
+    writeln!(page, "- Route: {}, {flow}", list(&routes)).unwrap();
+    writeln!(page, "- Price: {price}").unwrap();
+    writeln!(page, "- The service remembers a key for {} hours.\n", check.key_life_hours).unwrap();
+    page.push_str("| field | kind | required | default | meaning |\n|---|---|---|---|---|\n");
+    for field in &check.fields {
+        let default = field.default.as_ref().map(|value| code(&value.to_string())).unwrap_or_default();
+        let required = if field.required { "yes" } else { "no" };
+        let meaning = format!("{}{}", field.doc, assumed(field.assumed));
+        writeln!(page, "| `{}` | {} | {required} | {default} | {} |", field.name, field.kind.as_str(), meaning.trim())
+            .unwrap();
+    }
+    page.push_str("\n| result column | type | from the answer |\n|---|---|---|\n");
+    for column in &check.answer.columns {
+        let kind = match column.kind {
+            ColumnKind::Text => "text",
+            ColumnKind::Json => "text, JSON",
+            ColumnKind::Integer | ColumnKind::Count => "integer",
+            ColumnKind::Number => "number",
+            ColumnKind::Boolean => "boolean",
+            ColumnKind::Date => "date",
+        };
+        writeln!(page, "| `{}` | {kind} | {}{} |", column.name, list(&column.pointers), assumed(column.assumed))
+            .unwrap();
+    }
+    page.push_str("\n| verdict | finding |\n|---|---|\n");
+    let otherwise = &check.verdict.otherwise;
+    let rules = check.verdict.rules.iter().map(|rule| (rule.verdict, &rule.finding));
+    for (verdict, finding) in rules.chain([(otherwise.verdict, &otherwise.finding)]) {
+        writeln!(page, "| `{}` | `{finding}` |", verdict.as_str()).unwrap();
+    }
+    for (_, expect) in check.expectations() {
+        writeln!(page, "| `review` | `{0}_mismatch`, `{0}_not_stated`: what `expect.{0}` names |", expect.name)
+            .unwrap();
+    }
+}
