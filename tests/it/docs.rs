@@ -87,7 +87,7 @@ fn the_page_of_the_campaign_file_has_every_key() {
 
 #[test]
 fn the_examples_of_campaign_files_are_read() {
-    for name in ["campaign-file.md", "input.md", "templates.md", "operations.md"] {
+    for name in ["../README.md", "campaign-file.md", "input.md", "templates.md", "operations.md"] {
         let page = text(name);
         let examples: Vec<&str> =
             page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
