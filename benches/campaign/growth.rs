@@ -8,7 +8,7 @@ use super::{
     table::{Line, mebibytes, written},
     watched::{Watched, watch},
 };
-use rescreen::{ledger::Reading, pipeline::report::grouped};
+use rescreen::{ledger::Reading, pipeline::wording::grouped};
 use std::{fs, time::Duration};
 
 /// Rows, and how long the second run may last.

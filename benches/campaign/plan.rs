@@ -7,7 +7,7 @@ use super::{
     table::{Line, mebibytes},
     watched::watch,
 };
-use rescreen::pipeline::report::grouped;
+use rescreen::pipeline::wording::grouped;
 
 /// What 10,000,000 rows may take.
 const SECONDS_MAX: f64 = 20.0;

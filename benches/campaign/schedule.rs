@@ -7,7 +7,7 @@ use super::{
     table::Line,
     watched::watch,
 };
-use rescreen::pipeline::report::grouped;
+use rescreen::pipeline::wording::grouped;
 
 /// Messages a minute, in any minute at most, and rows.
 const LIMITS: [((u32, u32), u64); 2] = [((600, 720), 720), ((60, 120), 240)];

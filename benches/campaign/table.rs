@@ -1,6 +1,6 @@
 //! The one table: a goal, what was measured, and whether that is enough. It decides how figures are written.
 
-use rescreen::pipeline::report::grouped;
+use rescreen::pipeline::wording::grouped;
 
 /// A line of the table.
 pub struct Line {

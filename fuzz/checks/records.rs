@@ -5,10 +5,8 @@
 //! size of the reads.
 
 use rescreen::{
-    model::Record,
-    source::{
-        Checkpoint, Format, Known, Origin, RATIO_FREE_BYTES, RATIO_MAX, SourceError, SourceOptions, SourceReader,
-    },
+    model::{Checkpoint, Record},
+    source::{Format, Known, Origin, RATIO_FREE_BYTES, RATIO_MAX, SourceError, SourceOptions, SourceReader},
 };
 use std::{
     io::{self, Read},

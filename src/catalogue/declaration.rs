@@ -1,10 +1,10 @@
 //! The declaration of a check: everything the project knows about one thing the service sells, as data. Mapping, client,
 //! sink, simulator and `rescreen checks` all read it, and a campaign file may hold whole declarations in the same format.
 
-use super::ExpectSpec;
 use crate::model::{
     Credits, Verdict,
-    field::{Accepted, FieldKind, LetterCase, Refusal},
+    field::{Accepted, FieldKind, LetterCase},
+    refusal::Refusal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -239,4 +239,28 @@ pub struct VerdictRule {
 pub struct Finding {
     pub verdict: Verdict,
     pub finding: String,
+}
+
+/// A result column that may be expected: `expect.NAME` of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectSpec {
+    /// What users write.
+    pub name: String,
+    /// Texts only; any other type is compared by value.
+    #[serde(default)]
+    pub compare: Compare,
+}
+
+/// When two texts say the same. Case, accents and the kind of blank never make a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compare {
+    /// The same words in the same order; signs such as `-` and `'` part no words (`O'Neil` is `ONEIL`).
+    #[default]
+    Words,
+    /// Every expected word is one of the answer's: a register has all first names, a customer book the first.
+    Within,
+    /// The same letters and digits: number plates, VINs, registration numbers.
+    Identifier,
 }

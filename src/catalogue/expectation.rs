@@ -1,34 +1,9 @@
 //! What a user expected of an answer, compared with what it says: local and free. It owns one decision: when two values say
 //! the same. What the answer does not state is neither the same nor different.
 
-use super::{ColumnValue, declaration::ColumnSpec};
+use super::{ColumnSpec, ColumnValue, Compare};
 use icu_normalizer::DecomposingNormalizer;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// A result column that may be expected: `expect.NAME` of a campaign.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExpectSpec {
-    /// What users write.
-    pub name: String,
-    /// Texts only; any other type is compared by value.
-    #[serde(default)]
-    pub compare: Compare,
-}
-
-/// When two texts say the same. Case, accents and the kind of blank never make a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Compare {
-    /// The same words in the same order; signs such as `-` and `'` part no words (`O'Neil` is `ONEIL`).
-    #[default]
-    Words,
-    /// Every expected word is one of the answer's: a register has all first names, a customer book the first.
-    Within,
-    /// The same letters and digits: number plates, VINs, registration numbers.
-    Identifier,
-}
 
 impl ColumnSpec {
     /// Whether an answer's payload says what was expected; `None` where it says nothing.
@@ -69,7 +44,7 @@ fn words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::ColumnKind;
+    use crate::catalogue::{ColumnKind, ExpectSpec};
     use serde_json::json;
 
     fn column(kind: ColumnKind, compare: Compare) -> ColumnSpec {

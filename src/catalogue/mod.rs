@@ -7,10 +7,9 @@ mod expectation;
 
 pub use answer::ColumnValue;
 pub use declaration::{
-    AnswerSpec, ColumnKind, ColumnSpec, Declaration, FieldRule, FieldSpec, Finding, Flow, Routes, Spelling,
-    VerdictRule, VerdictSpec,
+    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow, Routes,
+    Spelling, VerdictRule, VerdictSpec,
 };
-pub use expectation::{Compare, ExpectSpec};
 
 use crate::model::{Verdict, file_name::check_file_name, nearest::hint};
 use std::{collections::BTreeMap, sync::LazyLock};

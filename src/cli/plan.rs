@@ -12,7 +12,7 @@ use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, Mode, clock::local_time, state::State},
-    pipeline::{self, Campaign, Plan, balance_alone, report::grouped},
+    pipeline::{self, Campaign, Plan, balance_alone, wording::grouped},
 };
 use std::time::Duration;
 

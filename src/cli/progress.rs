@@ -2,7 +2,7 @@
 
 use super::talk::{TalkArgs, is_terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rescreen::pipeline::{Progress, report::grouped};
+use rescreen::pipeline::{Progress, wording::grouped};
 use std::time::Duration;
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 

@@ -5,7 +5,7 @@ use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, clock::local_time, state::State},
-    pipeline::{self, Status, report::grouped},
+    pipeline::{self, Status, wording::grouped},
 };
 use std::path::{Path, PathBuf};
 

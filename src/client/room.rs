@@ -1,10 +1,11 @@
 //! Memory for replies: all bodies under way share one cap. It decides how a body gets its part, so that replies that wait
 //! for each other's memory cannot all wait for ever.
 
-use super::transport::RESPONSE_BYTES_MAX;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+/// A body is at most this long.
+pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Bodies under way take this much together, at most.
 const ROOM_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// A body up to this length takes its part bit by bit, and waits for little. A larger one takes all it may need at once.

@@ -3,7 +3,7 @@
 
 use super::{
     ApiKey,
-    room::{Room, Rooms},
+    room::{RESPONSE_BYTES_MAX, Room, Rooms},
 };
 use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
@@ -35,9 +35,6 @@ impl Default for Patience {
         PATIENCE
     }
 }
-
-/// A body is at most this long.
-pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Why no reply came.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use super::{
     LedgerError, Part, Reading, TakenRow,
     pack::{ANSWER_BYTES_MAX, unpack},
+    reading::failure_of,
     rows::{unpack_heads, unpack_rows},
 };
 use crate::model::{
@@ -194,8 +195,4 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
         http_status: row.get(18)?,
         answer,
     })
-}
-
-pub(super) fn failure_of(failure: &str) -> Result<Failure, LedgerError> {
-    serde_json::from_str(failure).map_err(|error| LedgerError::Damaged(format!("a failure: {error}")))
 }

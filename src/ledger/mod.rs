@@ -7,6 +7,7 @@
 mod arm;
 mod aside;
 mod asks;
+mod check_uses;
 mod completed;
 mod error;
 mod identity;
@@ -19,6 +20,7 @@ mod reading;
 mod recount;
 mod resolve;
 mod rows;
+mod seen_price;
 mod settings;
 mod settle;
 mod store;
@@ -29,18 +31,19 @@ mod writer;
 pub use arm::{ArmOrder, Armed};
 pub use aside::set_aside;
 pub use asks::{AnswerView, AskFate, AskView, RequestView};
+pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use error::LedgerError;
 pub use identity::Identity;
 pub use lock::commits_noted;
 pub use parts::{Part, PartPlan};
-pub use prices::{SeenBy, SeenPrice};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};
 pub use rows::TakenRow;
+pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::{KeptStop, Sums};
-pub use take::{CheckUseRow, Fate, SplitEnd, TakenAsk, TakenSplit};
+pub use take::{Fate, TakenAsk, TakenSplit};
 pub use writer::{Committing, Ledger, Seat};
 
 /// The version of the schema. A ledger of another version is refused, never converted in passing.

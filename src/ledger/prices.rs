@@ -2,42 +2,14 @@
 //! balance showed may be another client's spending: it is held once two lone requests in a row showed the same fall. A person
 //! corrects both: by another price in the table, and by the charge of the request that stated it.
 
-use super::{Ledger, LedgerError, Sums};
+use super::{
+    Ledger, LedgerError, Sums,
+    seen_price::{SeenBy, SeenPrice},
+};
 use crate::model::{
     Credits, RequestId,
     planted::{Bug, planted},
 };
-use serde::{Deserialize, Serialize};
-
-/// Falls of the balance in a row, each around a lone request and all alike, after which the price is held.
-const FALLS_MIN: u32 = 2;
-
-/// A price above the table that a check was seen to cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeenPrice {
-    /// What it was seen to cost.
-    pub price: Credits,
-    /// What the price table said then; `None` where that is not known. Another price in the table is a person's word.
-    pub table: Option<Credits>,
-    /// How it was seen.
-    pub by: SeenBy,
-}
-
-/// How a price was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SeenBy {
-    /// A reply to this request stated it.
-    Reply(RequestId),
-    /// The balance fell by it around so many lone requests in a row.
-    Balance(u32),
-}
-
-impl SeenPrice {
-    fn is_held(&self) -> bool {
-        !matches!(self.by, SeenBy::Balance(falls) if falls < FALLS_MIN)
-    }
-}
 
 impl Sums {
     /// What to hold for a request of a check: the price table's price, or more where more was seen since the table said so.

@@ -2,15 +2,12 @@
 //! matters one transaction, so that all datasets of a publish show the same moment.
 
 use super::{
-    Identity, LedgerError, Part, SplitEnd, Sums,
-    asks::failure_of,
+    Identity, LedgerError, Part, Sums,
+    check_uses::{CheckUseRow, check_use_rows},
     identity,
     store::{open_for_reading, read_sums},
 };
-use crate::{
-    catalogue::is_identifier,
-    model::{Credits, Failure, IdempotencyKey, RequestId, state::State},
-};
+use crate::model::{Checkpoint, Credits, Failure, IdempotencyKey, RequestId, state::State};
 use rusqlite::{Connection, Row, params};
 use std::{
     collections::BTreeMap,
@@ -31,7 +28,7 @@ pub struct SourceView {
     /// JSON: format, delimiter, header.
     pub layout: Option<String>,
     pub complete: bool,
-    pub ends: Vec<SplitEnd>,
+    pub ends: Vec<Checkpoint>,
 }
 
 /// A failed request that is proven uncharged, as far as its replies tell.
@@ -112,7 +109,7 @@ impl Reading {
     }
 
     /// The checks of the campaign by number: name, catalogue name, layout (JSON).
-    pub fn check_uses(&self) -> Result<BTreeMap<i64, super::CheckUseRow>, LedgerError> {
+    pub fn check_uses(&self) -> Result<BTreeMap<i64, CheckUseRow>, LedgerError> {
         check_use_rows(&self.conn)
     }
 
@@ -136,7 +133,7 @@ impl Reading {
                 .conn
                 .prepare_cached(sql)?
                 .query_map([source.id], |row| {
-                    Ok(SplitEnd {
+                    Ok(Checkpoint {
                         end_offset: number(row, 0)?,
                         end_line: number(row, 1)?,
                         next_row_number: number(row, 2)?,
@@ -324,16 +321,7 @@ impl Reading {
     }
 }
 
-/// The checks of the campaign by number.
-pub(super) fn check_use_rows(conn: &Connection) -> Result<BTreeMap<i64, super::CheckUseRow>, LedgerError> {
-    let mut select = conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
-    let uses = select.query_map([], |row| {
-        Ok((row.get(0)?, super::CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
-    })?;
-    let uses: BTreeMap<i64, super::CheckUseRow> = uses.collect::<Result<_, _>>()?;
-    // A name is a folder's name, too.
-    match uses.values().all(|one| is_identifier(&one.name, '-').is_ok()) {
-        true => Ok(uses),
-        false => Err(LedgerError::Damaged("a check has a name that no check can have".to_owned())),
-    }
+/// A failure as the ledger keeps it.
+pub(super) fn failure_of(failure: &str) -> Result<Failure, LedgerError> {
+    serde_json::from_str(failure).map_err(|error| LedgerError::Damaged(format!("a failure: {error}")))
 }

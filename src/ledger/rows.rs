@@ -75,8 +75,8 @@ fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Resul
 mod tests {
     use super::*;
     use crate::{
-        ledger::{Identity, Ledger, Seat, SplitEnd, TakenSplit},
-        model::Mode,
+        ledger::{Identity, Ledger, Seat, TakenSplit},
+        model::{Checkpoint, Mode},
     };
     use serde_json::json;
 
@@ -90,7 +90,7 @@ mod tests {
         // Not to be compressed: no two words alike.
         let wide: String = (0..20_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
         let row = TakenRow { row_number: 1, line: 1, byte_offset: 0, subject: None, input: json!({ "scan": wide }) };
-        let end = SplitEnd { end_offset: 1, end_line: 2, next_row_number: 2, sha256: [0; 32] };
+        let end = Checkpoint { end_offset: 1, end_line: 2, next_row_number: 2, sha256: [0; 32] };
         let (committing, bytes) =
             ledger.take_later(TakenSplit { source, rows: vec![row], asks: Vec::new(), end }, 0).unwrap();
         assert!(bytes > 100_000, "{bytes} bytes for a row of {}", wide.len());

@@ -4,30 +4,17 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
-    reading::check_use_rows,
+    check_uses::{CheckUseRow, check_use_rows},
     rows::{TakenRow, pack_rows},
     store::Store,
 };
 use crate::model::{
-    Failure, IdempotencyKey,
+    Checkpoint, Failure, IdempotencyKey,
     planted::{Bug, planted},
     state::State,
 };
 use rusqlite::{OptionalExtension, params};
-
 use std::collections::BTreeMap;
-
-/// How far a source is read after a split.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SplitEnd {
-    /// Bytes of the source up to here.
-    pub end_offset: u64,
-    /// The number of the next physical line.
-    pub end_line: u64,
-    pub next_row_number: u64,
-    /// SHA-256 of the source's bytes up to `end_offset`.
-    pub sha256: [u8; 32],
-}
 
 /// What became of an ask when its row was taken.
 pub enum Fate {
@@ -57,17 +44,7 @@ pub struct TakenSplit {
     pub source: i64,
     pub rows: Vec<TakenRow>,
     pub asks: Vec<TakenAsk>,
-    pub end: SplitEnd,
-}
-
-/// A check of the campaign as it is recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckUseRow {
-    pub name: String,
-    /// The catalogue's name.
-    pub sold: String,
-    /// The shape of its results, JSON.
-    pub layout: String,
+    pub end: Checkpoint,
 }
 
 impl Ledger {

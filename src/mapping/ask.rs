@@ -1,7 +1,7 @@
 //! What mapping a row yields: the request an ask needs, a failure, or a skipped ask. It owns the exact bytes of a body, and
 //! which fields a key is made of: the mapped ones alone.
 
-use super::Frame;
+use super::planned::Frame;
 use crate::{
     catalogue::Declaration,
     model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode, Note},

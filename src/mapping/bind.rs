@@ -2,26 +2,18 @@
 //! anything is sent. It owns one decision: what feeds each field of each check.
 
 use super::{
-    Frame, Mapped, Mapping, PlannedCheck, Source,
     error::MappingError,
-    fill,
     matching::{Match, match_column},
+    planned::{Frame, Mapping, PlannedCheck, Shape, Source},
     shown_columns::ShownColumns,
 };
 use crate::{
     catalogue::{Declaration, FieldSpec},
-    model::{Row, field::tidy, row::find_column},
+    model::{field::tidy, row::find_column},
     template::{Condition, Template},
 };
 use serde_json::Value;
 use std::sync::Arc;
-
-/// Whether rows are cells under a header or JSON objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Flat,
-    Nested,
-}
 
 /// A mapping bound to one source.
 #[derive(Debug, Clone)]
@@ -93,12 +85,6 @@ impl Bound {
             }
         }
         feeds
-    }
-
-    /// What a row asks, one entry per check in order. An error is a mistake of the configuration that only a row can
-    /// show, and stops the run.
-    pub fn map(&self, row: &Row) -> Result<Vec<Mapped>, MappingError> {
-        fill::map(self, row)
     }
 }
 

@@ -11,7 +11,8 @@ use crate::{
     catalogue::FieldSpec,
     model::{
         Failure, FailureCode, Note, Row,
-        field::{Accepted, Refusal, tidy},
+        field::{Accepted, tidy},
+        refusal::Refusal,
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -36,9 +37,13 @@ impl From<Failure> for Unfilled {
     }
 }
 
-pub(super) fn map(bound: &Bound, row: &Row) -> Result<Vec<Mapped>, MappingError> {
-    let filling = Filling { bound, row, view: OnceCell::new() };
-    bound.checks.iter().enumerate().map(|(index, check)| filling.check(index, check)).collect()
+impl Bound {
+    /// What a row asks, one entry per check in order. An error is a mistake of the configuration that only a row can
+    /// show, and stops the run.
+    pub fn map(&self, row: &Row) -> Result<Vec<Mapped>, MappingError> {
+        let filling = Filling { bound: self, row, view: OnceCell::new() };
+        self.checks.iter().enumerate().map(|(index, check)| filling.check(index, check)).collect()
+    }
 }
 
 /// One row being mapped.

@@ -14,6 +14,7 @@ mod expect;
 mod feed;
 mod fill;
 mod matching;
+mod planned;
 mod shown_columns;
 #[cfg(test)]
 #[path = "mapping_tests.rs"]
@@ -23,14 +24,15 @@ pub use ask::{AskRequest, Mapped, key_of_generation};
 pub use bind::{Bound, Feed};
 pub use error::MappingError;
 pub use feed::FieldSource;
+pub use planned::Mapping;
 pub use shown_columns::ShownColumns;
 
 use crate::{
-    catalogue::{Catalogue, Declaration, FieldSpec},
+    catalogue::{Catalogue, FieldSpec},
     model::{KeySecret, Mode, nearest::hint},
-    template::{Condition, Nulls, Tables, Template, Templates},
+    template::{Nulls, Tables, Templates},
 };
-use bind::Shape;
+use planned::{Frame, PlannedCheck, Shape, Source};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -81,45 +83,6 @@ impl MappingOptions {
             tables: Tables::default(),
         }
     }
-}
-
-/// The mapping of a campaign: every check with what feeds its fields, not yet bound to the columns of a source.
-#[derive(Debug, Clone)]
-pub struct Mapping {
-    frame: Arc<Frame>,
-    checks: Vec<PlannedCheck>,
-    /// The names of the columns are the user's, or numbers, and no line of a file: messages may repeat them.
-    named_by_user: bool,
-}
-
-/// What every ask of the campaign shares.
-#[derive(Debug)]
-struct Frame {
-    campaign: String,
-    mode: Mode,
-    key_secret: Option<KeySecret>,
-    nulls: Arc<Nulls>,
-}
-
-#[derive(Debug, Clone)]
-struct PlannedCheck {
-    /// The check's name in the campaign.
-    name: String,
-    declaration: Arc<Declaration>,
-    when: Option<(Arc<Condition>, String)>,
-    /// In the order of the declaration; `None` is to be matched by name.
-    sources: Vec<Option<Source>>,
-    /// In the order of the declaration.
-    expects: Vec<(Arc<FieldSpec>, Source)>,
-}
-
-/// A field's source, compiled.
-#[derive(Debug, Clone)]
-enum Source {
-    Column(String),
-    Template(Arc<Template>),
-    /// As it will be sent.
-    Constant(Value),
 }
 
 impl Mapping {

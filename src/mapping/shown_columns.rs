@@ -2,7 +2,10 @@
 //! and so has the wrong file. It owns one decision: names are repeated where at least one column is known, because a check
 //! has it or the user named it, and only those that look like names.
 
-use super::{Mapping, PlannedCheck, Shape, Source, matching::fold};
+use super::{
+    matching::fold,
+    planned::{Mapping, PlannedCheck, Shape, Source},
+};
 use crate::model::{
     column_name::{looks_like_a_name, looks_like_data},
     field::tidy,

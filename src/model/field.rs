@@ -1,7 +1,7 @@
 //! Field kinds: what a value must be before anything is paid for it. The list is closed and in Rust; which field of which
 //! check has which kind is data (the catalogue).
 
-use super::{FailureCode, Note, country, plate, registration_number, sa_id, spreadsheet, vin};
+use super::{Note, country, plate, refusal::Refusal, registration_number, sa_id, spreadsheet, vin};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -50,33 +50,6 @@ impl fmt::Debug for Accepted {
 impl From<Value> for Accepted {
     fn from(value: Value) -> Accepted {
         Accepted { value, note: None }
-    }
-}
-
-/// Why a value is not accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    pub code: FailureCode,
-    /// What was expected, what came and what to do; never the value.
-    pub message: String,
-}
-
-impl Refusal {
-    /// A value that is none of its kind.
-    pub fn invalid(message: impl Into<String>) -> Refusal {
-        Refusal { code: FailureCode::InvalidValue, message: message.into() }
-    }
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal::invalid(message)
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
     }
 }
 
@@ -196,6 +169,7 @@ fn known_country(text: &str, length: usize, word: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::FailureCode;
 
     fn sent(kind: FieldKind, text: &str, letter_case: LetterCase) -> Option<Value> {
         kind.accept(text, letter_case).ok().map(|accepted| accepted.value)

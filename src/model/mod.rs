@@ -2,6 +2,7 @@
 //! time of day on its own account, so every rule can be tested by calling a function.
 
 pub mod budget;
+pub mod checkpoint;
 pub mod clock;
 pub mod column_name;
 pub mod country;
@@ -17,6 +18,7 @@ pub mod note;
 pub mod planted;
 pub mod plate;
 pub mod printable;
+pub mod refusal;
 pub mod registration_number;
 pub mod reply_text;
 pub mod request;
@@ -29,6 +31,7 @@ pub mod verdict;
 pub mod vin;
 pub mod witness;
 
+pub use checkpoint::Checkpoint;
 pub use clock::Clock;
 pub use credits::Credits;
 pub use failure::{Failure, FailureCode, Stage};

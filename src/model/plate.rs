@@ -3,7 +3,7 @@
 //! would have several keys and be paid for as often. Otherwise it is lenient: personal and historic plates have any form.
 
 use super::{
-    field::Refusal,
+    refusal::Refusal,
     spreadsheet::{is_e_notation, rounded},
 };
 

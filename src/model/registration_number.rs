@@ -2,7 +2,7 @@
 //! number beyond doubt. Those are rewritten; whatever could mean another number is refused with what a clerk can do.
 
 use super::{
-    field::Refusal,
+    refusal::Refusal,
     spreadsheet::{is_e_notation, rounded},
 };
 

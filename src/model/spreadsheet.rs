@@ -1,7 +1,7 @@
 //! What a spreadsheet does to identifiers that it takes for numbers. The digits are lost in the file, so no value is ever
 //! mended here: the message says how the column is exported again.
 
-use super::{failure::FailureCode, field::Refusal};
+use super::{failure::FailureCode, refusal::Refusal};
 
 /// `8.6E+12`, `8,6E+12`, `86E+11`: how a spreadsheet shows a number that is too long for its column. Without a sign or a
 /// decimal it may be a plate.

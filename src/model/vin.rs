@@ -2,7 +2,7 @@
 //! of ISO 3779 is looked at and never decides, since only some markets have the duty to use it.
 
 use super::{
-    field::Refusal,
+    refusal::Refusal,
     spreadsheet::{is_e_notation, rounded},
 };
 

@@ -7,7 +7,6 @@ use crate::{
     model::Clock,
     throttle::{Bucket, BucketFile},
 };
-use std::{ffi::OsString, path::PathBuf};
 
 /// The bucket of a run, and a note for the user where it should be shared and is not. A service in this process has
 /// `private` for a bucket: no other process can send to it.
@@ -36,28 +35,9 @@ fn account(url: &str, api_key: &ApiKey) -> String {
     format!("{} {}", api_key.fingerprint(), origin_of(url))
 }
 
-/// The folder for what a user's programs remember: `$XDG_STATE_HOME/rescreen`, or `~/.local/state/rescreen`.
-pub fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    state.map(|folder| folder.join("rescreen"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_state_folder_is_xdgs_or_below_home_and_always_absolute() {
-        let folder = |xdg: Option<&str>, home: Option<&str>| {
-            let found = state_folder(|name| if name == "HOME" { home } else { xdg }.map(OsString::from));
-            found.map(|path| path.display().to_string())
-        };
-        assert_eq!(folder(Some("/state"), Some("/home/jo")).as_deref(), Some("/state/rescreen"));
-        assert_eq!(folder(Some("state"), Some("/home/jo")).as_deref(), Some("/home/jo/.local/state/rescreen"));
-        assert_eq!(folder(None, Some("/home/jo")).as_deref(), Some("/home/jo/.local/state/rescreen"));
-        assert_eq!(folder(Some(""), None), None);
-    }
 
     #[test]
     fn an_account_is_a_key_at_an_origin() {

@@ -4,10 +4,10 @@
 use super::campaign::Campaign;
 use crate::{
     error::Error,
-    ledger::{LedgerError, SourceView, SplitEnd, TakenRow},
+    ledger::{LedgerError, SourceView, TakenRow},
     mapping::{Bound, Feed, Mapped, Mapping, ShownColumns},
-    model::{Clock, Record, Row, row::find_column},
-    source::{Checkpoint, Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
+    model::{Checkpoint, Clock, Record, Row, row::find_column},
+    source::{Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
@@ -225,7 +225,7 @@ impl Intake {
 
     /// Maps the records of a split.
     fn map(&self, bound: Option<&Bound>, split: Split) -> Result<TakenParts, Error> {
-        let mut parts = TakenParts { rows: Vec::new(), asks: Vec::new(), end: end_of(&split.checkpoint) };
+        let mut parts = TakenParts { rows: Vec::new(), asks: Vec::new(), end: split.checkpoint.clone() };
         for record in split.records {
             let place = parts.rows.len() as u32;
             match record {
@@ -282,7 +282,7 @@ pub fn unbound() -> Error {
 pub struct TakenParts {
     pub rows: Vec<TakenRow>,
     pub asks: Vec<(u32, Option<usize>, Mapped)>,
-    pub end: SplitEnd,
+    pub end: Checkpoint,
 }
 
 impl Opened {
@@ -320,15 +320,6 @@ fn taken(position: &crate::model::Position, subject: Option<String>, input: serd
     TakenRow { row_number, line, byte_offset, subject, input }
 }
 
-fn end_of(checkpoint: &Checkpoint) -> SplitEnd {
-    SplitEnd {
-        end_offset: checkpoint.end_offset,
-        end_line: checkpoint.end_line,
-        next_row_number: checkpoint.next_row_number,
-        sha256: checkpoint.sha256,
-    }
-}
-
 pub fn layout_of(text: &str) -> Result<Layout, Error> {
     serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
 }
@@ -336,16 +327,10 @@ pub fn layout_of(text: &str) -> Result<Layout, Error> {
 /// What the ledger remembers of a source, as the reader takes it; `None` where nothing of it was read.
 fn remembered(source: &SourceView) -> Result<Option<Known>, Error> {
     let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
-    let checkpoint = |end: &SplitEnd| Checkpoint {
-        end_offset: end.end_offset,
-        end_line: end.end_line,
-        next_row_number: end.next_row_number,
-        sha256: end.sha256,
-    };
     Ok(Some(Known {
         header: (layout.format == Format::Csv).then_some(layout.columns),
         format: layout.format,
         delimiter: layout.delimiter,
-        checkpoints: source.ends.iter().map(checkpoint).collect(),
+        checkpoints: source.ends.clone(),
     }))
 }

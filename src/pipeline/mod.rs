@@ -2,6 +2,7 @@
 //! send loop sends its requests, publishing writes what was answered.
 
 mod account;
+mod blocking;
 mod bucket;
 mod campaign;
 pub mod campaign_file;
@@ -31,13 +32,16 @@ mod remains;
 mod remap;
 pub mod report;
 mod resolve;
+mod result_layout;
 mod retry;
 mod run;
 mod secret;
 mod service;
+mod state_folder;
 mod status;
 mod table_file;
 mod taking;
+pub mod wording;
 
 pub use account::balance_alone;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};

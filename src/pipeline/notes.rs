@@ -3,7 +3,7 @@
 
 use super::{
     intake::TakenParts,
-    report::{counted, grouped},
+    wording::{counted, grouped},
 };
 use crate::{mapping::Mapped, model::Note};
 use std::collections::BTreeMap;

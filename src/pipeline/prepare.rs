@@ -2,6 +2,7 @@
 //! so that a mistake costs nothing.
 
 use super::{
+    blocking::blocking,
     bucket::bucket,
     campaign::Campaign,
     flight::{Crew, Sold},
@@ -9,11 +10,10 @@ use super::{
     judge::Judge,
     known_service,
     out_folder::{claim, refuse_inputs_inside},
-    project::Layout,
     recorded,
     remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
     remap::remap,
-    run::blocking,
+    result_layout::Layout,
 };
 use crate::{
     client::{ApiKey, Client},

@@ -1,7 +1,7 @@
 //! Projecting: a settled ask becomes an output row. It owns one decision: the verdict of a row, which is that of its answer
 //! unless the row expected something else.
 
-use super::{campaign::Campaign, recorded::recorded_object};
+use super::{campaign::Campaign, recorded::recorded_object, result_layout::Layout};
 use crate::{
     catalogue::ColumnSpec,
     client::json_body,
@@ -14,45 +14,11 @@ use crate::{
         state::State,
     },
     sink::{
-        self, AnswerSource, FailureRow, Head, OutputFormat, OutputMode, PendingReason, PendingRow, ResultRow, Schema,
-        SkippedRow,
+        self, AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
     },
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// The shape of a check's results, fixed at its first use and kept in the ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
-    /// One campaign, one format: half of the parts in another would be missing from every glob.
-    pub format: OutputFormat,
-    pub carry: Vec<String>,
-    pub columns: Vec<ColumnSpec>,
-    /// JSON pointers to the part of an answer the columns read.
-    pub payload: Vec<String>,
-    /// What rows expect of the answer, by name, in the order of the columns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expects: Vec<String>,
-}
-
-impl Layout {
-    /// The columns of the results.
-    ///
-    /// # Errors
-    /// Two columns of one name.
-    pub fn schema(&self) -> Result<Schema, Error> {
-        Ok(sink::results_schema(&self.carry, &self.columns, &self.expects)?)
-    }
-
-    /// The columns that rows expect something of.
-    fn expected(&self) -> impl Iterator<Item = (&str, &ColumnSpec)> {
-        self.expects.iter().filter_map(|name| {
-            let named = |column: &&ColumnSpec| column.expect.as_ref().is_some_and(|expect| expect.name == *name);
-            Some((name.as_str(), self.columns.iter().find(named)?))
-        })
-    }
-}
 
 /// A check of the campaign as outputs know it.
 pub struct Projected {

@@ -3,12 +3,12 @@
 //! never is.
 
 use super::{
-    bucket::state_folder,
     campaign::{Campaign, Guards, SIMULATED_ORIGIN},
     campaign_file::{CampaignFile, SecretSource, Share},
     known_service::absolute,
-    project::Layout,
+    result_layout::Layout,
     service::Service,
+    state_folder::state_folder,
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling},

@@ -38,7 +38,7 @@ fn remains(campaign: &Campaign) -> Option<String> {
             .filter(|commits| *commits > 0)
             .map(|_| "the lock file of a ledger".to_owned())
             .or_else(|| sink::used(&campaign.out).map(|name| format!("files in {name}"))),
-        rows => Some(super::report::counted(rows, "published result", "published results")),
+        rows => Some(super::wording::counted(rows, "published result", "published results")),
     }
 }
 

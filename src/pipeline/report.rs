@@ -5,6 +5,7 @@ use super::{
     campaign::Campaign,
     notes::Notes,
     publish::{by_verdict, credits},
+    wording::{counted, grouped},
 };
 use crate::{
     ledger::Sums,
@@ -301,24 +302,6 @@ fn once(stops: Vec<Stop>) -> Vec<Stop> {
         }
     }
     unique
-}
-
-/// A number with its noun.
-pub fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { many })
-}
-
-/// A number with its thousands parted by a comma.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

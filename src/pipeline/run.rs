@@ -2,6 +2,7 @@
 //! publishes.
 
 use super::{
+    blocking::blocking,
     campaign::Campaign,
     dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
     feeder::Feeder,
@@ -297,16 +298,5 @@ async fn unless_interrupted<T: Send + 'static>(
                 }
             }
         }
-    }
-}
-
-/// Runs blocking work on a thread of its own, or here where everything is inline.
-pub async fn blocking<T: Send + 'static>(
-    seat: Seat,
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match seat {
-        Seat::Thread => tokio::task::spawn_blocking(work).await.map_err(Error::from)?,
-        Seat::Inline => work(),
     }
 }

@@ -2,9 +2,9 @@
 //! decides when a secret is read: not before it is needed, and from a program only where something may be sent.
 
 use super::{
-    bucket::state_folder,
     campaign_file::{CampaignFile, SecretSource},
     secret,
+    state_folder::state_folder,
 };
 use crate::{
     catalogue::Spelling,

@@ -3,17 +3,19 @@
 //! and [`Desk::complete`], with the credits held.
 
 use super::{
-    Settings, Stats,
     book::{ChargeBook, Purse},
     cooldown::Cooldown,
     dice::Dice,
     digest::Digest,
-    fault::{FaultKind, Faults, RetryAfter},
+    fault::{FaultKind, Faults},
     keys::{Keys, Meaning, Receipt},
     order::Order,
     rate::{Limits, Rate, Window},
     reply::Refusal,
+    retry_after::RetryAfter,
     row::RowManner,
+    settings::Settings,
+    stats::Stats,
 };
 use crate::model::Mode;
 use serde_json::Value;

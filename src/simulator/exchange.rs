@@ -2,12 +2,13 @@
 //! means, and the answer. Each step may end it with a refusal; the order of the steps is this file's decision.
 
 use super::{
-    Dialect, Simulator,
+    Simulator,
     answer::{compose, request_id},
     desk::{Accepted, Admission, Ticket},
     digest::{Digest, digest},
     fault::FaultKind,
     keys::Receipt,
+    manner::Dialect,
     order::Order,
     reply::{Delivery, Refusal, Reply},
     row::RowManner,

@@ -4,6 +4,7 @@
 use super::{
     dice::Dice,
     digest::Digest,
+    retry_after::{ODD, RetryAfter},
     row::{self, RowManner},
     statement::ODD_CHARGES,
 };
@@ -63,20 +64,6 @@ pub(super) enum FaultKind {
 
 /// Statuses that a refusal with a charge may have.
 const CHARGED_STATUSES: [u16; 8] = [400, 402, 403, 404, 409, 422, 429, 500];
-
-/// How a push-back states its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RetryAfter {
-    Absent,
-    Seconds(u64),
-    /// As an HTTP date, so many seconds ahead.
-    Date(u64),
-    /// One of [`ODD`], by its place.
-    Odd(usize),
-}
-
-/// Times that are none, or none to obey.
-pub(super) const ODD: [&str; 6] = ["soon", "-5", "1.5", "", "99999999999999999999", "Thu, 01 Jan 1970 00:00:00 GMT"];
 
 impl FaultKind {
     /// Answered or cut before the service acts.

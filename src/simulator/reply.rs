@@ -2,9 +2,8 @@
 //! Every reply carries the simulator's marker and a `Date` of the simulator's own clock.
 
 use super::{
-    Dialect,
-    answer::Manner,
-    fault::{ODD, RetryAfter},
+    manner::{Dialect, Manner},
+    retry_after::{ODD, RetryAfter},
 };
 use crate::model::SIMULATOR_MARKER;
 use axum::{

@@ -3,9 +3,9 @@
 
 use super::{
     SinkError,
-    folder::{PUBLISHED, create_folder, used},
+    folder::{CLAIM_NAME, PUBLISHED, used},
     manifest::{Dataset, DatasetKind},
-    new_file::{NewFile, digest},
+    new_file::{NewFile, create_folder, digest},
 };
 use crate::files::{self, Links};
 use std::{
@@ -14,8 +14,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that says to which ledger a folder belongs.
-pub(super) const CLAIM_NAME: &str = "ledger.id";
 /// The claim is two short lines.
 const CLAIM_BYTES_MAX: u64 = 512;
 

@@ -4,9 +4,8 @@
 
 use super::{
     OutputFormat, SinkError,
-    claim::CLAIM_NAME,
     manifest::{DatasetKind, MANIFEST_NAME, Manifest},
-    new_file::{NewFile, file_of_temporary},
+    new_file::{NewFile, create_folder, file_of_temporary},
 };
 use crate::{
     files::{self, Links},
@@ -19,6 +18,8 @@ use std::{
     path::Path,
 };
 
+/// The file that says to which ledger a folder belongs.
+pub(super) const CLAIM_NAME: &str = "ledger.id";
 const README_NAME: &str = "README.txt";
 
 /// Larger than the README of any release.
@@ -80,18 +81,6 @@ pub fn next_snapshot(folder: &Path) -> u64 {
     let entries = SNAPSHOTS.iter().filter_map(|kind| fs::read_dir(folder.join(kind.as_str())).ok()).flatten().flatten();
     let numbers = entries.filter_map(|entry| snapshot_number(&entry.file_name().to_string_lossy()));
     numbers.filter(|number| *number <= SNAPSHOT_NUMBER_MAX).max().unwrap_or(0) + 1
-}
-
-/// Makes a folder and its parents, readable by the owner alone; one that exists is left as it is.
-pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
-    if folder.as_os_str().is_empty() {
-        return Ok(());
-    }
-    files::private_folder(folder).map_err(|fault| SinkError::Storage {
-        path: folder.to_owned(),
-        step: "making the folder",
-        fault,
-    })
 }
 
 /// Writes the README of an output folder, or brings an older one up to date. A file of that name that is not ours is left

@@ -37,9 +37,10 @@ pub use dataset_rows::{
 };
 pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
 pub use error::SinkError;
-pub use folder::{create_folder, has_other_results, is_published, next_snapshot, set_aside, sweep, used, write_readme};
+pub use folder::{has_other_results, is_published, next_snapshot, set_aside, sweep, used, write_readme};
 pub use jsonl_rows::JsonlRows;
 pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
+pub use new_file::create_folder;
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
 pub use table::{Cell, Column, Kind, OutputFormat, Schema};
 pub use totals::{CheckTotals, InputTotals, SourceTotals};

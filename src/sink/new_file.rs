@@ -184,6 +184,18 @@ impl Drop for NewFile {
     }
 }
 
+/// Makes a folder and its parents, readable by the owner alone; one that exists is left as it is.
+pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    files::private_folder(folder).map_err(|fault| SinkError::Storage {
+        path: folder.to_owned(),
+        step: "making the folder",
+        fault,
+    })
+}
+
 /// Makes a rename durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fault_point::pass(Point::SyncFolder)?;

@@ -1,7 +1,9 @@
 //! A table being written: rows in, a file that appears whole out. It decides nothing about bytes; the formats do.
 
 use super::{
-    Cell, OutputFormat, Schema, SinkError, folder::create_folder, jsonl_rows::JsonlRows, new_file::NewFile,
+    Cell, OutputFormat, Schema, SinkError,
+    jsonl_rows::JsonlRows,
+    new_file::{NewFile, create_folder},
     parquet_rows::ParquetRows,
 };
 use std::path::{Path, PathBuf};

@@ -8,23 +8,22 @@
 //! Offsets and digests are those of the bytes that come out of it.
 
 use super::{
-    SourceError, SourceOptions,
+    SourceError,
+    bytes::Bytes,
     encoding::{self, Encoding},
     input::{Feed, Input},
+    layout::{self, ending},
     letters::Letters,
+    options::{Origin, SourceOptions},
     packing::Packing,
-    reader::Origin,
     workbook,
 };
 use std::{
     fs::File,
     io::{self, Cursor, Read, Seek},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
-
-/// Bytes on their way in.
-pub(super) type Bytes = Box<dyn Read + Send>;
 
 /// Bytes that tell what a source is.
 const START_BYTES: usize = 4;
@@ -77,11 +76,6 @@ pub(super) struct Entrance {
     pub is_stream: bool,
 }
 
-/// The end of a name in small letters, without its point.
-pub(super) fn ending(path: &Path) -> String {
-    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
-}
-
 /// Lets a source in.
 pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Entrance, SourceError> {
     let failed = |fault| SourceError::Open { source_name: source_name.clone(), fault };
@@ -114,7 +108,7 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     }
     let path = path.map(|path| Packing::inner_path(&path, &ending));
     if let Some(path) = &path {
-        refuse_ending(source_name, &self::ending(path))?;
+        refuse_ending(source_name, &layout::ending(path))?;
     }
     let (start, bytes) = match Packing::of(&ending, &start) {
         Some(packing) => packing.unpack(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?,

@@ -4,7 +4,7 @@
 //! Everything becomes UTF-8 before it is looked at. What is no character becomes bytes that are not UTF-8, other ones for
 //! other bytes: the row it stands in fails as one of bad UTF-8 does, and the digest of the source still tells every change.
 
-use super::door::Bytes;
+use super::bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,

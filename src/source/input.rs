@@ -4,7 +4,8 @@
 //! The bytes are those that came through the door: unpacked, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
 //! can wait for bytes no longer than it likes.
 
-use super::{SourceError, door::Bytes, known::Checkpoint};
+use super::{SourceError, bytes::Bytes};
+use crate::model::Checkpoint;
 use sha2::{Digest, Sha256};
 use std::{
     io::{self, Read},

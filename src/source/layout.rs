@@ -3,7 +3,6 @@
 
 use super::{
     SourceError,
-    door::ending,
     input::{Filled, Input},
 };
 use serde::{Deserialize, Serialize};
@@ -161,6 +160,11 @@ fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
     let fits = |at: &usize| columns.is_some_and(|columns| columns > 1 && counts[*at] + 1 == columns);
     let most = (0..4).rev().max_by_key(|at| counts[*at]).expect("four candidates");
     (CANDIDATES[(0..4).find(fits).unwrap_or(most)], whole)
+}
+
+/// The extension of a file in lower case, without its dot.
+pub(super) fn ending(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 use super::{
     packing::is_too_dense,
     place::{is_place, is_range},
-    workbook::SheetFault,
+    sheet_fault::SheetFault,
 };
 use quick_xml::{
     Reader,

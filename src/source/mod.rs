@@ -28,6 +28,7 @@
 //! | `json_values` | how many values a JSON text has |
 //! | `damage` | what is kept of a record that cannot be a row |
 
+mod bytes;
 mod damage;
 mod delimited;
 mod door;
@@ -42,20 +43,23 @@ mod layout;
 mod letters;
 mod lines;
 mod measure;
+mod options;
 mod packing;
 mod place;
 mod reader;
 mod rest;
 mod sheet;
+mod sheet_fault;
 mod workbook;
 
 pub use encoding::Encoding;
 pub use error::SourceError;
 pub use header::{Columns, HeaderLine};
-pub use known::{Checkpoint, Known};
+pub use known::Known;
 pub use layout::Format;
-pub use reader::{Origin, SourceOptions, SourceReader, Split};
-pub use workbook::SheetFault;
+pub use options::{Origin, SourceOptions};
+pub use reader::{SourceReader, Split};
+pub use sheet_fault::SheetFault;
 
 /// Records of one split, at most.
 pub const SPLIT_ROWS_MAX: usize = 1_000;

@@ -3,7 +3,7 @@
 //!
 //! What was unpacked before a fault is given first: rows before a damaged place are rows.
 
-use super::{RATIO_FREE_BYTES, RATIO_MAX, door::Bytes};
+use super::{RATIO_FREE_BYTES, RATIO_MAX, bytes::Bytes};
 use flate2::bufread::MultiGzDecoder;
 use std::{
     fmt,

@@ -11,7 +11,7 @@
 //! Lines stay where they are, for the messages.
 
 use super::{
-    TemplateError,
+    error::TemplateError,
     nesting::{BRACKETS_MAX, Statements, brackets},
     operators::{JOINED, LITERAL, PRODUCT, SLICE, SOUGHT, SUM},
     source::{Code, Piece, Place, Token, pieces, refuse},

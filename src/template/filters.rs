@@ -4,11 +4,14 @@
 use super::{
     lists,
     missing::{is_defined, is_missing, missing, used},
-    operators, spent,
+    operators,
+    refusal::refuse,
+    spent,
+    text::text,
 };
 use crate::model::country;
 use minijinja::{
-    Environment, Error, ErrorKind, Output, State, Value, filters, functions, tests,
+    Environment, Error, Output, State, Value, filters, functions, tests,
     value::{Rest, ValueKind},
 };
 use serde::Deserialize;
@@ -18,16 +21,6 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Tables(pub BTreeMap<String, BTreeMap<String, String>>);
-
-/// A filter's own word on why it refused a value; it never repeats the value.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Refusal(String);
-
-pub(super) fn refuse(message: impl Into<String>) -> Error {
-    let message = message.into();
-    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(Refusal(message))
-}
 
 pub(super) const FILTERS: [&str; 33] = [
     "abs",
@@ -172,22 +165,6 @@ pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
     }
     for name in ["ge", ">="] {
         env.add_test(name, |a: &Value, b: &Value| ordered(a, b).map(|()| a >= b));
-    }
-}
-
-/// The one way from a value to text.
-pub(super) fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
-    if is_missing(value) {
-        return Err(used(value));
-    }
-    match value.kind() {
-        ValueKind::String => Ok(Cow::Borrowed(value.as_str().unwrap_or_default())),
-        ValueKind::Number => Ok(Cow::Owned(value.to_string())),
-        ValueKind::Bool => Ok(Cow::Borrowed(if value.is_true() { "true" } else { "false" })),
-        ValueKind::Seq | ValueKind::Iterable => {
-            Err(refuse("a template must give text or a number, and this is a list; `| join(\" \")` makes text of one"))
-        }
-        _ => Err(refuse("a template must give text or a number, and this is an object; name one of its members")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The filters over lists. They are MiniJinja's own; here they are counted, and take only arguments that it does not make
 //! long texts of.
 
-use super::{filters::refuse, missing::is_missing, spent};
+use super::{missing::is_missing, refusal::refuse, spent};
 use minijinja::{
     Environment, Error, State, Value, filters,
     value::{Kwargs, Rest},

@@ -19,15 +19,19 @@
 //! | `x ~ 'a'`, any filter but `default` | fault | fault |
 
 mod bounded;
+mod error;
 mod filters;
 mod lists;
 mod missing;
 mod nesting;
 mod operators;
+mod refusal;
 mod source;
 mod spent;
+mod text;
 mod view;
 
+pub use error::{RenderFault, TemplateError};
 pub use filters::Tables;
 pub use view::{AnswerView, Nulls, RowView};
 
@@ -44,25 +48,6 @@ const NESTED_MAX: usize = 160;
 const NAME: &str = "template";
 /// Names a template may use that are not columns.
 const GLOBALS: [&str; 2] = ["row", "namespace"];
-
-/// Why a template cannot be used at all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TemplateError(String);
-
-/// Why a template gave nothing for one row. No variant repeats a cell.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RenderFault {
-    /// A value it needs is null, missing or undefined.
-    #[error("{what} has no value; `| default(…)` says what to use instead")]
-    Missing { what: String },
-    /// `row["…"]` names a column the source does not have: a mistake of the configuration, not of the row.
-    #[error("no column is called `{name}`{hint}")]
-    UnknownColumn { name: String, hint: String },
-    /// Anything else.
-    #[error("{message}")]
-    Error { message: String },
-}
 
 /// Compiles templates; they share its filters and tables.
 #[derive(Debug, Clone)]
@@ -224,7 +209,7 @@ fn fault(error: &minijinja::Error, watch: &Watch) -> RenderFault {
         if let Some(unknown) = link.downcast_ref::<view::UnknownColumn>() {
             return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
         }
-        if let Some(refusal) = link.downcast_ref::<filters::Refusal>() {
+        if let Some(refusal) = link.downcast_ref::<refusal::Refusal>() {
             return RenderFault::Error { message: refusal.to_string() };
         }
         cause = link.source();

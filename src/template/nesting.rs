@@ -3,7 +3,7 @@
 //! the program's threads have.
 
 use super::{
-    TemplateError,
+    error::TemplateError,
     source::{Code, Token::Sign, refuse},
 };
 

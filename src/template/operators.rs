@@ -3,9 +3,10 @@
 //! counts what it makes (see `bounded`).
 
 use super::{
-    filters::{refuse, text},
     missing::{is_missing, used},
+    refusal::refuse,
     spent,
+    text::text,
 };
 use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
 

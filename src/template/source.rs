@@ -4,7 +4,7 @@
 //! The decision it owns: which words and signs of a template need which care.
 
 use super::{
-    TemplateError,
+    error::TemplateError,
     filters::{FILTERS, TESTS, Tables},
 };
 use crate::model::nearest::hint;

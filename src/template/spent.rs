@@ -3,7 +3,7 @@
 //!
 //! The account is kept per thread, as the watch over missing values is: an evaluation never leaves its thread.
 
-use super::filters::refuse;
+use super::refusal::refuse;
 use minijinja::Error;
 use std::{cell::Cell, io};
 

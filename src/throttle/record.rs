@@ -2,13 +2,9 @@
 //! each twentieth of a second of the last minute. It decides how that is written down, and when what was read is not
 //! believed.
 
-use super::schedule::Schedule;
+use super::schedule::{SLOT_NS, SLOTS, Schedule};
 use std::time::Duration;
 
-/// Messages are counted in slots of this length.
-pub(super) const SLOT_NS: u64 = 50_000_000;
-/// 60.25 seconds: a minute, and the reserve for messages that arrive less evenly than they leave.
-pub(super) const SLOTS: usize = 1_205;
 /// A record further ahead of the clock than this was written by another clock.
 const AHEAD_MAX_NS: u64 = 60_000_000_000;
 

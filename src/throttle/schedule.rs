@@ -1,7 +1,6 @@
 //! The two limits of the service as a schedule: how far apart messages are, how many may leave at once, and how many a
 //! minute may hold. It decides where the reserve for late arrivals comes from.
 
-use super::record::{SLOT_NS, SLOTS};
 use crate::model::planted::{Bug, planted};
 use std::{num::NonZeroU32, time::Duration};
 
@@ -19,6 +18,11 @@ impl Default for Rate {
         Rate { per_minute: 60, per_minute_max: 120 }
     }
 }
+
+/// Messages are counted in slots of this length.
+pub(super) const SLOT_NS: u64 = 50_000_000;
+/// 60.25 seconds: a minute, and the reserve for messages that arrive less evenly than they leave.
+pub(super) const SLOTS: usize = 1_205;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// A minute and the reserve for messages that arrive less evenly than they leave.

@@ -12,8 +12,8 @@ mod sheets;
 mod splits;
 mod torture;
 
-use rescreen::model::{Position, Record, Row};
-use rescreen::source::{Checkpoint, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split};
+use rescreen::model::{Checkpoint, Position, Record, Row};
+use rescreen::source::{Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split};
 use serde_json::Value;
 use std::io::Cursor;
 

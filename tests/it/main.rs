@@ -9,6 +9,7 @@ static ALLOCATOR: support::allocated::Counting = support::allocated::Counting;
 mod budget;
 mod campaign;
 mod catalogue;
+mod circles;
 mod cli;
 mod collect;
 mod docs;

@@ -215,7 +215,7 @@ fn word_at(text: &str) -> &str {
 }
 
 /// Which lines belong to an item under `#[cfg(test)]`: to the closing brace in its column, as rustfmt sets it.
-fn test_lines(code: &str) -> Vec<bool> {
+pub fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
     let mut closing: Option<String> = None;
     let mut opens = false;
@@ -238,7 +238,7 @@ fn test_lines(code: &str) -> Vec<bool> {
 }
 
 /// A Rust text with everything inside strings, characters and comments blanked; lines stay where they are.
-fn code_of(text: &str) -> String {
+pub fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {

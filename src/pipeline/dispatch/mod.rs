@@ -7,6 +7,7 @@ mod proof;
 mod proving;
 mod purse;
 mod queue;
+mod spending;
 mod weigh;
 
 use super::{
@@ -15,8 +16,8 @@ use super::{
     guards::{self, Watch},
     health::Health,
     intake::IntakeProgress,
-    report::counted,
     retry::{RetryOrder, retry},
+    wording::counted,
 };
 use crate::{
     error::Error,

@@ -1,8 +1,9 @@
 //! The answer to an AML screening. The service's description shows no field of it: the shape is the catalogue's assumption
 //! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
 
-use super::{super::dice::Dice, Question};
+use super::question::Question;
 use crate::model::key::hex;
+use crate::simulator::dice::Dice;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
 //! The answer of the register of companies. The service's description shows no field of it: names and status words are the
 //! catalogue's assumption, under `status` as described and under `company_status` as such services were seen to answer.
 
-use super::{Dialect, Question, identity::LAST};
+use super::{identity::LAST, question::Question};
+use crate::simulator::manner::Dialect;
 use serde_json::{Value, json};
 
 const TRADES: [&str; 8] = ["Bakery", "Carriers", "Drilling", "Farms", "Holdings", "Ironworks", "Projects", "Timber"];

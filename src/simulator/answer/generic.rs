@@ -1,7 +1,7 @@
 //! The answer to a check a user declared: something of the declared type at every column's pointer, so that a rehearsal
 //! fills every column. What the values mean is the user's business.
 
-use super::{Question, place};
+use super::question::{Question, place};
 use crate::catalogue::ColumnKind;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! The answer to an ID verification, in the exact shape the service's description shows. `ID Number Valid` is the one
 //! status it shows; the other two are the catalogue's assumption. Everyone in it is invented.
 
-use super::Question;
+use super::question::Question;
 use crate::model::{key::hex, sa_id};
 use jiff::{
     ToSpan,

@@ -1,7 +1,7 @@
 //! The answer to an adverse media search. The service's description names `articles` and `screening`, the second "where
 //! available", and shows nothing inside them: what is there is invented. About one subject in fifteen has something.
 
-use super::Question;
+use super::question::Question;
 use serde_json::{Value, json};
 
 const PAPERS: [&str; 5] =

@@ -7,40 +7,22 @@ mod generic;
 mod identity;
 mod media;
 mod property;
+mod question;
 mod trace;
 mod vehicle;
 
 use super::{
-    Dialect, Envelope, dice::Dice, digest::digest_of_fields, keys::Receipt, order::Order, statement::Statement,
+    dice::Dice,
+    digest::digest_of_fields,
+    keys::Receipt,
+    manner::{Dialect, Envelope, Manner},
+    order::Order,
+    statement::Statement,
 };
 use crate::model::{Mode, key::hex};
 use jiff::Timestamp;
+use question::{Question, place};
 use serde_json::{Map, Value, json};
-
-/// How answers are shaped, for all of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
-    pub(super) seed: u64,
-    pub(super) dialect: Dialect,
-    pub(super) envelope: Envelope,
-    pub(super) statement: Statement,
-}
-
-/// What the content of an answer is made from.
-struct Question<'a> {
-    order: &'a Order,
-    at: Timestamp,
-    /// A sandbox input ending in 90: the path without a finding.
-    negative: bool,
-    dialect: Dialect,
-    dice: Dice,
-}
-
-impl Question<'_> {
-    fn text(&self, name: &str) -> &str {
-        self.order.fields.get(name).and_then(Value::as_str).unwrap_or_default()
-    }
-}
 
 /// The completed answer to an order.
 pub(super) fn compose(order: &Order, receipt: &Receipt, manner: Manner) -> Value {
@@ -137,35 +119,4 @@ fn data_meta(
     answer["meta"] = json!({"requestId": request_id(order), "latency": latency_ms});
     statement.of_answer(&mut answer, receipt.credits, receipt.remaining);
     answer
-}
-
-/// Puts a value where a JSON pointer points, making what is on the way: a number makes a list. At the root, or where
-/// something stands already, objects are joined.
-fn place(root: &mut Value, pointer: &str, value: Value) {
-    let mut at = root;
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
-        at = match token.parse::<usize>() {
-            Ok(index) if !at.is_object() && index < 100 => {
-                if !at.is_array() {
-                    *at = Value::Array(Vec::new());
-                }
-                let list = at.as_array_mut().expect("it was made a list above");
-                while list.len() <= index {
-                    list.push(Value::Null);
-                }
-                &mut list[index]
-            }
-            _ => {
-                if !at.is_object() {
-                    *at = Value::Object(Map::new());
-                }
-                at.as_object_mut().expect("it was made an object above").entry(token).or_insert(Value::Null)
-            }
-        };
-    }
-    match (at, value) {
-        (Value::Object(there), Value::Object(more)) => there.extend(more),
-        (at, value) => *at = value,
-    }
 }

@@ -1,7 +1,7 @@
 //! The answer to a property search. The description shows `found`; deeds and addresses are invented. Two people in five own
 //! something.
 
-use super::Question;
+use super::question::Question;
 use serde_json::{Value, json};
 
 const PLACES: [&str; 5] = ["Aloe Ridge", "Bergdal", "Cedarkop", "Doringvlei", "Exampleville"];

@@ -2,9 +2,10 @@
 //! services were seen to answer. Everyone in it is invented.
 
 use super::{
-    Dialect, Question,
     identity::{FEMALE, LAST, MALE},
+    question::Question,
 };
+use crate::simulator::manner::Dialect;
 use serde_json::{Value, json};
 
 const STREETS: [&str; 4] = ["Aloe Lane", "Baobab Road", "Cycad Street", "Protea Avenue"];

@@ -2,8 +2,8 @@
 //! shows `lookupType` and `vehicleMatched` and names the groups of the first; everything else is the catalogue's
 //! assumption. Makes and models are invented.
 
-use super::{Dialect, Question};
-use crate::simulator::dice::Dice;
+use super::question::Question;
+use crate::simulator::{dice::Dice, manner::Dialect};
 use serde_json::{Value, json};
 
 const MODELS: [(&str, &str); 6] = [

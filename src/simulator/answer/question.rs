@@ -1,0 +1,52 @@
+//! What the content of an answer is made from, and where it is put.
+
+use crate::simulator::{dice::Dice, manner::Dialect, order::Order};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+/// What the content of an answer is made from.
+pub(super) struct Question<'a> {
+    pub(super) order: &'a Order,
+    pub(super) at: Timestamp,
+    /// A sandbox input ending in 90: the path without a finding.
+    pub(super) negative: bool,
+    pub(super) dialect: Dialect,
+    pub(super) dice: Dice,
+}
+
+impl Question<'_> {
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.order.fields.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// Puts a value where a JSON pointer points, making what is on the way: a number makes a list. At the root, or where
+/// something stands already, objects are joined.
+pub(super) fn place(root: &mut Value, pointer: &str, value: Value) {
+    let mut at = root;
+    for token in pointer.split('/').skip(1) {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        at = match token.parse::<usize>() {
+            Ok(index) if !at.is_object() && index < 100 => {
+                if !at.is_array() {
+                    *at = Value::Array(Vec::new());
+                }
+                let list = at.as_array_mut().expect("it was made a list above");
+                while list.len() <= index {
+                    list.push(Value::Null);
+                }
+                &mut list[index]
+            }
+            _ => {
+                if !at.is_object() {
+                    *at = Value::Object(Map::new());
+                }
+                at.as_object_mut().expect("it was made an object above").entry(token).or_insert(Value::Null)
+            }
+        };
+    }
+    match (at, value) {
+        (Value::Object(there), Value::Object(more)) => there.extend(more),
+        (at, value) => *at = value,
+    }
+}
