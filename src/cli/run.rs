@@ -10,6 +10,7 @@ use super::{
 use clap::Args;
 use rescreen::{
     Error,
+    client::origin_of,
     mapping::Feed,
     model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
     pipeline::{Campaign, Orders, Prepared, Progress, RunReport, Tap},
@@ -113,7 +114,11 @@ pub async fn run_campaign(
 pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
     let mode = campaign.mode.as_str().to_uppercase();
     let service = match (campaign.service.simulate, campaign.service.url.as_deref()) {
-        (false, Some(url)) => url.split("://").nth(1).unwrap_or(url).split('/').next().unwrap_or_default().to_owned(),
+        (false, Some(url)) => {
+            // Letters of another script may look like Latin ones: such a host is shown as it is looked up.
+            let url = if url.is_ascii() { url.to_owned() } else { origin_of(url) };
+            url.split("://").nth(1).unwrap_or(&url).split('/').next().unwrap_or_default().to_owned()
+        }
         _ => "simulator".to_owned(),
     };
     format!("{mode} · {service} · key {key_hint} · campaign {}", campaign.name)
@@ -158,7 +163,10 @@ pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
     }
     talk.say(&format!("outputs: {}", report.out.display()));
     let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
-    if !is_finished {
+    let is_unknown = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
+    if !is_finished && is_unknown {
+        to_stderr("rows are left that were not sent: run the campaign again, with the command that it was run with");
+    } else if !is_finished {
         to_stderr(&format!("go on with: {}", next_command(words, report)));
     }
 }

@@ -1,5 +1,7 @@
 //! Files and folders that only their owner can read: what they hold is personal data, or about a secret.
 
+#[cfg(unix)]
+use super::owner::access;
 use super::regular::{Links, opened, options};
 use std::{
     fs::{DirBuilder, File},
@@ -22,13 +24,26 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
 /// Opens a regular file for reading and writing, and makes it for the owner alone where it is missing. What it holds stays.
 ///
 /// # Errors
-/// It cannot be opened or made, or is not a regular file; a link is refused.
+/// It cannot be opened or made, is not a regular file, belongs to another user, or is known by a second name; a link is
+/// refused.
 pub fn open_private(path: &Path) -> io::Result<File> {
     let mut options = options(Links::Refused);
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    opened(path, &options, Links::Refused)
+    let file = opened(path, &options, Links::Refused)?;
+    #[cfg(unix)]
+    {
+        let metadata = file.metadata()?;
+        let refused = |fault: String| Err(io::Error::new(io::ErrorKind::InvalidInput, fault));
+        if let Some(owner) = access(&metadata).other_owner {
+            return refused(format!("expected a file of your own, found one of the user with the id {owner}"));
+        }
+        if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
+            return refused("expected a file with one name, found one with several (hard links); copy it".to_owned());
+        }
+    }
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -55,5 +70,7 @@ mod tests {
         assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
         std::os::unix::fs::symlink(&path, folder.join("link")).unwrap();
         assert!(open_private(&folder.join("link")).is_err());
+        fs::hard_link(&path, folder.join("second name")).unwrap();
+        assert!(open_private(&path).unwrap_err().to_string().contains("hard links"));
     }
 }

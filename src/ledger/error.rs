@@ -17,6 +17,11 @@ pub enum LedgerError {
     Open { path: PathBuf, source: std::io::Error },
     #[error("{}: expected a file of the ledger that is yours alone, found {found}", .path.display())]
     NotPrivate { path: PathBuf, found: String },
+    #[error(
+        "{} holds the newest receipts of a ledger, and the ledger itself is missing or empty. Restore ledger.sqlite beside it, \
+         or pass --new-ledger to set it aside and begin anew, which may pay again", .path.display()
+    )]
+    LogAlone { path: PathBuf },
     #[error("there is no ledger at {}; `rescreen run` makes one", .path.display())]
     Absent { path: PathBuf },
     #[error(
@@ -115,7 +120,10 @@ impl LedgerError {
     /// Whether the ledger itself is lost or damaged. A cause that passes, such as a lock or a full disk, does not count.
     pub fn is_loss(&self) -> bool {
         match self {
-            LedgerError::LogLost { .. } | LedgerError::Damaged(_) | LedgerError::Unreadable { .. } => true,
+            LedgerError::LogLost { .. }
+            | LedgerError::LogAlone { .. }
+            | LedgerError::Damaged(_)
+            | LedgerError::Unreadable { .. } => true,
             LedgerError::Sqlite(source) => Fault::of(source) == Fault::Damaged,
             _ => false,
         }

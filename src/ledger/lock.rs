@@ -141,6 +141,12 @@ pub(super) fn log_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-wal")
 }
 
+/// Whether there is a write-ahead log where this ledger would have its own. Without a ledger beside it, it holds receipts that
+/// opening a new one would destroy.
+pub fn has_log(ledger: &Path) -> bool {
+    std::fs::symlink_metadata(log_path(ledger)).is_ok_and(|log| log.len() > 0)
+}
+
 /// The index of a ledger's log, shared by the processes that have it open.
 pub(super) fn shared_memory_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-shm")

@@ -35,7 +35,7 @@ pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use error::LedgerError;
 pub use identity::Identity;
-pub use lock::commits_noted;
+pub use lock::{commits_noted, has_log};
 pub use parts::{Part, PartPlan};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};
@@ -47,4 +47,4 @@ pub use take::{Fate, TakenAsk, TakenSplit};
 pub use writer::{Committing, Ledger, Seat};
 
 /// The version of the schema. A ledger of another version is refused, never converted in passing.
-pub const SCHEMA_VERSION: i64 = 4;
+pub const SCHEMA_VERSION: i64 = 5;

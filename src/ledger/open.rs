@@ -4,7 +4,7 @@
 
 use super::{
     LedgerError, SCHEMA_VERSION,
-    lock::{lock_path, log_path, rollback_path, shared_memory_path},
+    lock::{has_log, lock_path, log_path, rollback_path, shared_memory_path},
 };
 use crate::files::{self, Access, Links, access, strangers_in};
 use rusqlite::{
@@ -16,7 +16,7 @@ use rusqlite::{
     limits::Limit,
 };
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -79,21 +79,28 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     }))
 }
 
-/// Refuses more than a campaign can have in the tables that are read whole. They hold a row for each check, input file, 4 MiB
-/// of input, and 50,000 results.
+/// Refuses more than a campaign can have in what is read whole: a row for each check, input file, 4 MiB of input and 50,000
+/// results, and a few short texts about the campaign itself.
 fn bounded(conn: &Connection) -> Result<(), LedgerError> {
     const ROWS_MAX: i64 = 1_000_000;
-    const TEXT_BYTES_MAX: i64 = 256 << 20;
-    for (table, text) in [
-        ("check_use", "octet_length(name) + octet_length(sold) + octet_length(layout)"),
-        ("source", "octet_length(name) + coalesce(octet_length(layout), 0)"),
-        ("split", "octet_length(sha256)"),
-        ("part", "octet_length(path) + coalesce(octet_length(sha256), 0)"),
+    const TOTAL_BYTES_MAX: i64 = 64 << 20;
+    for (table, bytes, row_bytes_max) in [
+        ("campaign", "octet_length(sums) + coalesce(octet_length(settings), 0)", 4 << 20),
+        ("check_use", "octet_length(name) + octet_length(sold) + octet_length(layout)", 1 << 20),
+        ("source", "octet_length(name) + coalesce(octet_length(layout), 0)", 2 << 20),
+        ("split", "octet_length(sha256)", 64),
+        (
+            "part",
+            "octet_length(path) + coalesce(octet_length(sha256), 0) + coalesce(octet_length(verdicts), 0)",
+            8 << 10,
+        ),
     ] {
-        let sql = format!("SELECT count(*), coalesce(sum(n), 0) FROM (SELECT {text} AS n FROM {table} LIMIT ?1)");
-        let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let (rows, bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
-        if rows > ROWS_MAX || bytes > TEXT_BYTES_MAX {
+        let sql = format!(
+            "SELECT count(*), coalesce(sum(n), 0), coalesce(max(n), 0) FROM (SELECT {bytes} AS n FROM {table} LIMIT ?1)"
+        );
+        let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+        let (rows, total_bytes, most_bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
+        if rows > ROWS_MAX || total_bytes > TOTAL_BYTES_MAX || most_bytes > row_bytes_max {
             let fault = format!("its table `{table}` has more than a campaign can fill");
             return Err(LedgerError::Damaged(fault));
         }
@@ -141,6 +148,14 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         let found = format!("that {strangers}; make it yours alone (`chmod 700`)");
         return Err(LedgerError::NotPrivate { path: ledger.to_owned(), found });
     }
+    // SQLite removes the log of an empty database.
+    if has_log(ledger) && fs::metadata(ledger).map_or(0, |ledger| ledger.len()) == 0 {
+        return Err(LedgerError::LogAlone { path: log_path(ledger) });
+    }
+    if !is_log_or_empty(&log_path(ledger)) {
+        let found = "a file that is not the write-ahead log of a ledger; move it away".to_owned();
+        return Err(LedgerError::NotPrivate { path: log_path(ledger), found });
+    }
     for path in [ledger.to_owned(), log_path(ledger), shared_memory_path(ledger), lock_path(ledger)] {
         let failed = |source| LedgerError::Open { path: path.clone(), source };
         files::check(&path, Links::Refused).map_err(failed)?;
@@ -159,6 +174,20 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         }
     }
     Ok(())
+}
+
+/// Whether a log begins as SQLite begins one. SQLite would empty any other file of that name. A power loss leaves zeros.
+fn is_log_or_empty(log: &Path) -> bool {
+    const BEGINS: [[u8; 4]; 3] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83], [0; 4]];
+    let begins = files::open(log, Links::Refused).and_then(|mut file| {
+        let mut bytes = [0; 4];
+        io::Read::read_exact(&mut file, &mut bytes).map(|()| bytes)
+    });
+    match begins {
+        Ok(bytes) => BEGINS.contains(&bytes),
+        // Missing, or too short to hold anything; what cannot be opened is refused with the others.
+        Err(_) => true,
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Counting the sums of a ledger again from its rows. Sums are kept beside the rows so that nothing has to be counted; when
 //! they do not match the rows, the rows are right, and the ledger is not refused for it.
 
-use super::{LedgerError, SeenBy, SeenPrice, Sums};
+use super::{LedgerError, SeenBy, SeenPrice, Sums, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -35,6 +35,11 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
     // A price that only the balance showed is not in the rows.
     if !is_known {
         sums.highest_prices = charges;
+    }
+    for column in ["held", "charged", "price"] {
+        if least_and_sum(conn, column, &format!("{column} <> 0"))?.is_none() {
+            return Err(LedgerError::Damaged(format!("a request has an impossible amount `{column}`")));
+        }
     }
     (sums.requests, sums.account.held, sums.account.charged) = by_state(conn)?;
     sums.account.armed = sums.account.armed.max(sums.account.held + sums.account.charged);
@@ -84,27 +89,39 @@ fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
     Ok((requests, held, charged))
 }
 
-/// Whether the sums match the rows. `thoroughly` reads every request; else only what an index finds is counted: requests
-/// that are not answered, and what they hold.
+/// Whether the sums match the rows. `thoroughly` reads every request; else only what an index finds is counted: what was
+/// charged, the requests that are not answered, and what they hold.
 pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Result<bool, LedgerError> {
     if thoroughly {
         let (requests, held, charged) = by_state(conn)?;
         let counted = State::ALL.iter().all(|state| sums.in_state(*state) == requests.get(state).copied().unwrap_or(0));
         return Ok(counted && held == sums.account.held && charged == sums.account.charged);
     }
-    let mut held = 0;
+    let charged = least_and_sum(conn, "charged", "charged <> 0")?;
+    if charged.is_none_or(|charged| charged != sums.account.charged) {
+        return Ok(false);
+    }
+    let mut held = Credits::ZERO;
     for state in UNANSWERED {
         let code = state.code();
         // The state is in the text: a partial index does not serve a bound one.
-        let sql = match state {
-            State::Planned | State::Failed => format!("SELECT count(*), 0 FROM request WHERE state = {code}"),
-            _ => format!("SELECT count(*), coalesce(sum(held), 0) FROM request WHERE state = {code}"),
-        };
-        let (count, of_state) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
-        if count.unsigned_abs() != sums.in_state(state) {
+        let is_state = format!("state = {code}");
+        let sql = format!("SELECT count(*) FROM request WHERE {is_state}");
+        if conn.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs() != sums.in_state(state) {
             return Ok(false);
         }
-        held += of_state;
+        if !matches!(state, State::Planned | State::Failed) {
+            let Some(of_state) = least_and_sum(conn, "held", &is_state)? else { return Ok(false) };
+            held = held + of_state;
+        }
     }
-    Ok(held.unsigned_abs() == sums.account.held.0)
+    Ok(held == sums.account.held)
+}
+
+/// The sum of a column of requests; `None` where one of them is negative, or they are more than there can be.
+fn least_and_sum(conn: &Connection, column: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
+    let sql = format!("SELECT coalesce(min({column}), 0), total({column}) FROM request WHERE {is_meant}");
+    let (least, sum) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))?;
+    // Above this a float is not exact, and no campaign comes near it.
+    Ok((least >= 0 && sum < COUNT_MAX as f64).then_some(Credits(sum as u64)))
 }

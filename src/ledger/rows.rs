@@ -5,6 +5,7 @@ use super::{
     LedgerError,
     pack::{Level, ROWS_BYTES_MAX, pack, unpack},
 };
+use crate::model::json_values;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -61,13 +62,21 @@ struct RowHead {
     subject: Option<String>,
 }
 
+/// Values of a row as the ledger keeps it, at most: more than any row that was read has.
+const ROW_VALUES_MAX: usize = 200_000;
+
 fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
     let lines = unpack(block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)))
+        .map(|line| match std::str::from_utf8(line) {
+            Ok(text) if json_values::count(text, ROW_VALUES_MAX) > ROW_VALUES_MAX => {
+                Err(damaged(&"a row has more values than a row can have"))
+            }
+            _ => serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)),
+        })
         .collect()
 }
 

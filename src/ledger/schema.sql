@@ -91,6 +91,7 @@ CREATE TABLE request (
 CREATE INDEX request_of_body ON request (digest);
 CREATE INDEX request_unanswered ON request (state, id) WHERE state <> 10;
 CREATE INDEX request_sent_before ON request (state, last_attempt) WHERE state <> 10 AND attempts > 0;
+CREATE INDEX request_charged ON request (charged) WHERE charged <> 0;
 CREATE INDEX request_of_key ON request (key) WHERE key IS NOT NULL;
 
 CREATE TABLE attempt (

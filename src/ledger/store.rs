@@ -3,7 +3,7 @@
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
-    lock::{Lock, Noted, Place, log_is_lost, log_path},
+    lock::{Lock, Noted, Place, has_log, log_is_lost, log_path},
     open::{Found, connect, examine},
     recount::{matches, recounted},
 };
@@ -57,6 +57,9 @@ impl Store {
     fn opened(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
         let mut lock = Lock::take(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+        if fresh && has_log(path) {
+            return Err(LedgerError::LogAlone { path: log_path(path) });
+        }
         if fresh {
             // Before there is a ledger: one beside an empty lock file has lost its lock file.
             lock.note(0)?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// More than any ledger counts, and far from where a number ends.
-const COUNT_MAX: u64 = 1 << 53;
+pub(super) const COUNT_MAX: u64 = 1 << 53;
 
 /// Money, counts and pauses of one ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ pub mod failure;
 pub mod fault_point;
 pub mod field;
 pub mod file_name;
+pub mod json_values;
 pub mod key;
 pub mod mode;
 pub mod nearest;

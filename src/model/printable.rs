@@ -8,8 +8,10 @@ use std::borrow::Cow;
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // soft hyphen, Arabic letter mark, Hangul and Khmer fillers, the Mongolian separator
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            // soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers, Mongolian separators, an empty Braille
+            // cell, variation selectors of rare ideographs
+            '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{2800}'
+            | '\u{e0100}'..='\u{e01ef}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
             // zero-width space, direction marks, separators of lines and paragraphs, embeddings and overrides
             | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
             // word joiner, invisible operators, isolates, deprecated formats
@@ -95,6 +97,7 @@ mod tests {
                 "\u{2028}\u{2029}\u{200b}\u{2060}\u{feff}\u{ad}\u{e0041}",
                 r"\u{2028}\u{2029}\u{200b}\u{2060}\u{feff}\u{ad}\u{e0041}",
             ),
+            ("\u{34f}\u{180b}\u{180f}\u{2800}\u{e0101}", r"\u{34f}\u{180b}\u{180f}\u{2800}\u{e0101}"),
         ] {
             assert_eq!(printable(text), shown);
         }

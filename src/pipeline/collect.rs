@@ -101,7 +101,12 @@ impl Collection {
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let Collection { campaign, identity, is_confirmed } = self;
+        let Collection { mut campaign, identity, is_confirmed } = self;
+        let is_known = campaign.service.api_key().is_ok_and(|api_key| known_service::is_known(&campaign, &api_key));
+        if !is_known {
+            // A ledger never says which command a person is to type.
+            Arc::make_mut(&mut campaign).command.clear();
+        }
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.seat, now_us)?);
@@ -118,10 +123,9 @@ impl Collection {
             let api_key = campaign.service.api_key()?;
             let known = Reading::open(ledger.path())?.in_doubt_under(&api_key.fingerprint())?;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
-            let is_known = is_here || is_confirmed || known_service::is_known(&campaign, &api_key);
             if known == 0 {
                 sent.withheld = open;
-            } else if !is_known {
+            } else if !(is_here || is_confirmed || is_known) {
                 let url = campaign.service.url.clone().unwrap_or_default();
                 sent.stops.push(Stop::UnknownService { url });
             } else {

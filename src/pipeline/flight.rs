@@ -186,9 +186,9 @@ pub async fn fly(
         Armed::Withheld(reason) => return Ok(Landed::Withheld(reason)),
     };
     let attempt = receipt.attempt();
-    let before = crew.ledger.sums().account;
-    let mut sent =
-        Sent { request, check, attempt, requested_at_us, before, table: sold.price, shown, body: Map::new() };
+    let (sums, table) = (crew.ledger.sums(), sold.price);
+    let (before, price) = (sums.account, sums.price_to_hold(&check, table));
+    let mut sent = Sent { request, check, attempt, requested_at_us, before, table, price, shown, body: Map::new() };
     // A slow commit makes permits old: what waited together must not leave together.
     let permit = crew.throttle.renew(permit).await;
     // The commit may have taken long: the machine may have slept in it, or another reply may have closed the gate.
@@ -216,6 +216,8 @@ struct Sent {
     before: Account,
     /// What the price table says of its check.
     table: Credits,
+    /// What is held for it: the table's price, or more where more was seen.
+    price: Credits,
     /// What the check was shown to cost, where that is less.
     shown: Option<Credits>,
     /// The members of the body: an answer echoes some of them.
@@ -340,7 +342,7 @@ fn judge(sold: &Sold, sent: &Sent, heard: &mut Heard) -> Option<Judged> {
         Outcome::Answered { stated } => {
             let judged = sold.judge.judge(&answer, &sent.body);
             let unrecognised = judged.judgement.verdict == Verdict::Unrecognised;
-            if unrecognised && calls_itself_a_failure(&answer.value) && stated.unwrap_or_default() <= sold.price {
+            if unrecognised && calls_itself_a_failure(&answer.value) && stated.unwrap_or_default() <= sent.price {
                 heard.outcome = Outcome::Unconvincing;
             }
             Some(judged)

@@ -1,8 +1,13 @@
 //! Where this user's API keys have been sent to, by digests in small files of the state folder. A ledger says where its
 //! requests were sent, and a ledger is data that others may have changed: `rescreen collect` believes it only where a run on
-//! this machine sent the same API key the same way. It decides what "the same way" is.
+//! this machine sent the same API key the same way, and repeats the command of such a run alone. It decides what "the same
+//! way" is.
 
-use super::{campaign::Campaign, service::Service};
+use super::{
+    campaign::{Campaign, SIMULATED_ORIGIN},
+    recorded::{absolute, command_of},
+    service::Service,
+};
 use crate::{
     client::ApiKey,
     files::{self, Links, strangers_in},
@@ -44,10 +49,11 @@ fn digest_in(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The file that says so; `None` where there is no state folder, or the service is this process.
+/// The file that says so; `None` where there is no state folder.
 fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
     let service = &campaign.service;
-    let url = service.url.as_deref().filter(|_| !service.simulate && service.in_process.is_none())?;
+    let is_here = service.simulate || service.in_process.is_some();
+    let url = if is_here { SIMULATED_ORIGIN } else { service.url.as_deref()? };
     let digest = fingerprint(b"rescreen service", &way(campaign, service, url, api_key));
     Some(service.state_folder.as_ref()?.join(format!("service-{digest}")))
 }
@@ -62,10 +68,6 @@ fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> S
         .collect();
     routes.sort_unstable();
     let (key, url) = (api_key.fingerprint(), url.trim_end_matches('/'));
-    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{}", service.auth, service.proxy, routes.join("\n"))
-}
-
-/// A path as the ledger records it.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    let (routes, command) = (routes.join("\n"), command_of(campaign));
+    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{command:?}", service.auth, service.proxy)
 }

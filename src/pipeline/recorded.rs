@@ -5,7 +5,6 @@
 use super::{
     campaign::{Campaign, Guards, SIMULATED_ORIGIN},
     campaign_file::{CampaignFile, SecretSource, Share},
-    known_service::absolute,
     result_layout::Layout,
     service::Service,
     state_folder::state_folder,
@@ -76,13 +75,22 @@ pub(super) fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         max_credits: campaign.allowance.limit,
         keep_balance: campaign.allowance.keep_balance,
         format: campaign.format,
-        // As with the proxy: what stands before an `@` in an address may be a password.
-        command: match campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
-            true => Vec::new(),
-            false => campaign.command.clone(),
-        },
+        command: command_of(campaign),
     };
     serde_json::to_string(&settings).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// A path as the ledger records it.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The words of a campaign's command as they are recorded: none where one may hold a password, before an `@` in an address.
+pub(super) fn command_of(campaign: &Campaign) -> Vec<String> {
+    match campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
+        true => Vec::new(),
+        false => campaign.command.clone(),
+    }
 }
 
 /// An object that a ledger keeps as JSON, read within the limits of a reply: others may have changed it. `what` names it.

@@ -32,8 +32,11 @@ fn remains(campaign: &Campaign) -> Option<String> {
     let manifest = Manifest::read(&campaign.out).ok().flatten();
     let results = manifest.iter().flat_map(|manifest| &manifest.datasets);
     let parts = results.filter(|dataset| dataset.kind == DatasetKind::Results).flat_map(|dataset| &dataset.parts);
-    match parts.map(|part| part.rows).sum::<u64>() {
+    match parts.map(|part| part.rows).fold(0, u64::saturating_add) {
         0 if sink::is_published(&campaign.out) => Some("published results".to_owned()),
+        0 if ledger::has_log(&campaign.ledger) => {
+            Some("the newest receipts of a ledger (its write-ahead log)".to_owned())
+        }
         0 => ledger::commits_noted(&campaign.ledger)
             .filter(|commits| *commits > 0)
             .map(|_| "the lock file of a ledger".to_owned())

@@ -21,6 +21,9 @@ use std::{
 /// Entries of a table, at most: they are held in memory.
 const ENTRIES_MAX: usize = 100_000;
 
+/// Bytes of all keys and values of a table, at most.
+const ENTRIES_BYTES_MAX: usize = 64 << 20;
+
 /// Where the entries of a table stand.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "toml::Value")]
@@ -83,6 +86,7 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
     };
     let mut entries = BTreeMap::new();
     let mut lines: HashMap<String, u64> = HashMap::new();
+    let mut bytes = 0;
     while let Some(split) = reader.next_split()? {
         for record in split.records {
             let line = record.position().line;
@@ -99,6 +103,10 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
             }
             if entries.len() >= ENTRIES_MAX {
                 return refused(format!("line {line}: expected at most {ENTRIES_MAX} entries, found more"));
+            }
+            bytes += key.len() + value.len();
+            if bytes > ENTRIES_BYTES_MAX {
+                return refused(format!("line {line}: expected at most 64 MiB of keys and values, found more"));
             }
             match entries.get(key) {
                 Some(known) if known != value => {
@@ -161,6 +169,16 @@ mod tests {
         ] {
             assert_eq!(of(text).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_table_of_more_than_64_mib_is_refused() {
+        let rows = |count: usize| {
+            (0..count).map(|row| format!("{row:07},{}\n", "x".repeat((1 << 20) - 7 - 1))).collect::<String>()
+        };
+        assert_eq!(of(&format!("key,value\n{}", rows(64))).unwrap().len(), 64);
+        let refused = of(&format!("key,value\n{}", rows(65))).unwrap_err();
+        assert!(refused.contains("line 66: expected at most 64 MiB"), "{refused}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ const CLAIM_BYTES_MAX: u64 = 512;
 /// The folder belongs to another ledger, holds files of the same names that no ledger claimed, or cannot be written.
 pub fn claim(folder: &Path, id: &str, campaign: &str, holds_ledger: bool) -> Result<(), SinkError> {
     refuse_links(folder)?;
+    refuse_inside_another(folder)?;
     let path = folder.join(CLAIM_NAME);
     let mut file = match (claimed_by(folder)?, used(folder)) {
         (Some(owner), _) if owner.id == id => return Ok(()),
@@ -82,6 +83,19 @@ pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
         Some(path) => Err(SinkError::Link { path }),
         None => Ok(()),
     }
+}
+
+/// What lies in `results` or another dataset of a folder belongs to that folder's ledger: patterns such as `results/**` find
+/// it there, and it is moved with it.
+fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
+    let Ok(whole) = fs::canonicalize(folder) else { return Ok(()) };
+    for (inside, outer) in whole.ancestors().zip(whole.ancestors().skip(1)) {
+        let is_dataset = inside.file_name().is_some_and(|name| PUBLISHED.iter().any(|published| name == *published));
+        if is_dataset && let Some(owner) = claimed_by(outer)? {
+            return Err(SinkError::OtherLedger { path: outer.to_owned(), campaign: owner.campaign });
+        }
+    }
+    Ok(())
 }
 
 /// Compares the parts of the results with what was written, byte for byte: others can change them.

@@ -7,6 +7,7 @@ use super::{
     table::{Column, Kind, Schema},
 };
 use crate::catalogue::{ColumnKind, ColumnSpec};
+use std::collections::HashMap;
 
 const NULL: bool = true;
 const FULL: bool = false;
@@ -76,8 +77,9 @@ pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String
         .chain(expects.iter().map(|name| named(&format!("expected_{name}_match"), Kind::Boolean)))
         .chain(columns(&RECEIPT).map(fixed))
         .collect();
-    for (at, (second, column)) in all.iter().enumerate() {
-        if let Some((first, _)) = all[..at].iter().find(|(_, earlier)| earlier.name == column.name) {
+    let mut known: HashMap<&str, &String> = HashMap::new();
+    for (second, column) in &all {
+        if let Some(first) = known.insert(&column.name, second) {
             let (first, second, name) = (first.clone(), second.clone(), column.name.clone());
             return Err(SinkError::ColumnClash { first, second, name });
         }

@@ -2,8 +2,8 @@
 //! is kept as text. Names that stand twice, strings with NUL and deep nesting are refused, because each would reach the
 //! service as something else than what the input says.
 
-use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX, NAME_RESERVED, json_values};
-use crate::model::{Failure, FailureCode};
+use super::{COLUMNS_MAX, FIELD_BYTES_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX, NAME_RESERVED};
+use crate::model::{Failure, FailureCode, json_values};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},

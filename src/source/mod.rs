@@ -25,7 +25,6 @@
 //! | `delimited` | records of CSV |
 //! | `lines` | records of JSON lines |
 //! | `exact_json` | a JSON object without loss |
-//! | `json_values` | how many values a JSON text has |
 //! | `damage` | what is kept of a record that cannot be a row |
 
 mod bytes;
@@ -37,7 +36,6 @@ mod error;
 mod exact_json;
 mod header;
 mod input;
-mod json_values;
 mod known;
 mod layout;
 mod letters;

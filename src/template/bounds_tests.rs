@@ -166,6 +166,23 @@ fn what_makes_much_of_little_is_a_failure_of_the_row() {
 }
 
 #[test]
+fn reading_a_long_text_again_and_again_is_a_failure_of_the_row() {
+    let row = row(&[("a", "abc")]);
+    for read in ["t | replace('a', '')", "t | digits", "t | trim", "t | length"] {
+        let source = format!(
+            "{{% set t = 'a' * 2000000 %}}{{% for i in ('x' * 7000) | list %}}{{% if {read} == 'b' %}}y{{% endif %}}{{% endfor %}}x"
+        );
+        let begun = std::time::Instant::now();
+        let message = failure(&source, &row);
+        assert!(message.starts_with("expected a template that"), "{source}: {message}");
+        assert!(begun.elapsed().as_secs() < 60, "{source}: {:?}", begun.elapsed());
+    }
+    // The ends of a text are found without reading it.
+    let ends = "{% set t = 'a' * 2000000 %}{% for i in ('x' * 2000) | list %}{% if t | last == 'b' or t | first == 'b' %}y{% endif %}{% endfor %}x";
+    assert_eq!(render(ends, &row).as_deref(), Ok("x"));
+}
+
+#[test]
 fn no_pattern_in_a_cell_ends_the_program() {
     for pattern in
         ["%.99999f", "%1000000000d", "%.65536e", "%70000s", "%-99999c", "%(x)99999d", "%0099999d", "%+.99999g"]

@@ -187,6 +187,7 @@ fn length(value: &Value) -> Result<usize, Error> {
     if is_missing(value) {
         return Err(used(value));
     }
+    spent::read(value.as_str().map_or(0, str::len))?;
     value.len().ok_or_else(|| refuse("`length` takes a text, a list or an object"))
 }
 
@@ -195,7 +196,15 @@ type ListItems = Box<dyn Iterator<Item = Value>>;
 fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>) -> Result<Value, Error> {
     let items: ListItems = match value.kind() {
         _ if is_missing(value) => return Err(used(value)),
-        ValueKind::String | ValueKind::Seq | ValueKind::Iterable => Box::new(value.try_iter()?),
+        ValueKind::String => {
+            let text = value.as_str().unwrap_or_default();
+            let end = if which == "first" { text.chars().next() } else { text.chars().next_back() };
+            Box::new(end.map(Value::from).into_iter())
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            spent::read(value.len().unwrap_or_default())?;
+            Box::new(value.try_iter()?)
+        }
         _ => return Err(refuse(format!("`{which}` takes a text or a list"))),
     };
     Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
@@ -207,6 +216,7 @@ fn made(value: &Value, make: impl Fn(&str) -> String) -> Result<String, Error> {
     if text.len() > spent::TEXT_BYTES_MAX {
         return Err(refuse(spent::TOO_LONG));
     }
+    spent::read(text.len())?;
     let made = make(&text);
     spent::text(made.len())?;
     Ok(made)
@@ -214,6 +224,7 @@ fn made(value: &Value, make: impl Fn(&str) -> String) -> Result<String, Error> {
 
 fn replace(value: &Value, from: &Value, to: &Value) -> Result<String, Error> {
     let (value, from, to) = (text(value)?, text(from)?, text(to)?);
+    spent::read(value.len())?;
     let found = value.matches(from.as_ref()).count();
     let added = found.saturating_mul(to.len());
     spent::text((value.len() - found * from.len()).saturating_add(added))?;

@@ -13,6 +13,9 @@ pub(super) const SOURCE_BYTES_MAX: usize = 64 << 10;
 pub(super) const TEXT_BYTES_MAX: usize = 2 << 20;
 /// Bytes that one evaluation makes in all, at most, whether it keeps them or not.
 const ALL_BYTES_MAX: usize = 8 << 20;
+/// Bytes of text and items that one evaluation goes through in all, at most: what is read takes time also where nothing
+/// is made of it.
+const READ_BYTES_MAX: usize = 16 << 20;
 /// What an item of a list takes, in bytes.
 const ITEM_BYTES: usize = 32;
 /// Lists, objects and namespaces that one evaluation makes by naming their parts, at most. Each can be inside another, and
@@ -24,12 +27,14 @@ pub(super) const TOO_LONG: &str = "expected at most 2 MiB of text from a templat
 
 thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
+    static READ: Cell<usize> = const { Cell::new(0) };
     static NESTED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// An evaluation begins.
 pub(super) fn reset() {
     BYTES.set(0);
+    READ.set(0);
     NESTED.set(0);
 }
 
@@ -39,6 +44,16 @@ pub(super) fn text(bytes: usize) -> Result<(), Error> {
         return Err(refuse(TOO_LONG));
     }
     all(bytes)
+}
+
+/// A text or a list of so many bytes or items is about to be read from end to end.
+pub(super) fn read(bytes: usize) -> Result<(), Error> {
+    let so_far = READ.get().saturating_add(bytes);
+    READ.set(so_far);
+    match so_far > READ_BYTES_MAX {
+        true => Err(refuse("expected a template that goes through at most 16 MiB of text, found more")),
+        false => Ok(()),
+    }
 }
 
 /// A list of so many items is about to be made.

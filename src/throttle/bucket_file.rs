@@ -37,6 +37,9 @@ impl BucketFile {
     /// The folder or the file cannot be read or written.
     pub fn open(folder: &Path, account: &str) -> io::Result<BucketFile> {
         files::private_folder(folder)?;
+        if let Some(strangers) = files::strangers_in(folder) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, strangers));
+        }
         let path = folder.join(format!("rate-{}", fingerprint(b"rescreen rate", account)));
         let mut file = BucketFile { path, opened: None };
         file.opened()?;

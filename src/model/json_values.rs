@@ -3,7 +3,7 @@
 
 /// The values of a JSON text: every text, number, boolean, null, list and object, the outermost counted; names are not
 /// values. Counting stops above `max`. For a text that is not JSON the result means nothing.
-pub(super) fn count(text: &str, max: usize) -> usize {
+pub fn count(text: &str, max: usize) -> usize {
     // A list or an object has one value more than commas, unless it is empty: so a value begins at the start of the text,
     // after each comma, and after each bracket that anything but its own end follows.
     let (mut values, mut in_text, mut opened) = (1, false, false);
