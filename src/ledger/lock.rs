@@ -141,10 +141,11 @@ pub(super) fn log_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-wal")
 }
 
-/// Whether there is a write-ahead log where this ledger would have its own. Without a ledger beside it, it holds receipts that
-/// opening a new one would destroy.
-pub fn has_log(ledger: &Path) -> bool {
-    std::fs::symlink_metadata(log_path(ledger)).is_ok_and(|log| log.len() > 0)
+/// Whether there is a write-ahead log, and the ledger itself is missing or empty. Such a log holds receipts, and SQLite would
+/// remove it. A ledger that was not made to its first commit has its first page beside its log.
+pub fn log_is_alone(ledger: &Path) -> bool {
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    bytes(&log_path(ledger)) > 0 && bytes(ledger) == 0
 }
 
 /// The index of a ledger's log, shared by the processes that have it open.

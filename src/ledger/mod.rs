@@ -35,7 +35,7 @@ pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use error::LedgerError;
 pub use identity::Identity;
-pub use lock::{commits_noted, has_log};
+pub use lock::{commits_noted, log_is_alone};
 pub use parts::{Part, PartPlan};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};

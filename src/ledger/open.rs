@@ -4,7 +4,7 @@
 
 use super::{
     LedgerError, SCHEMA_VERSION,
-    lock::{has_log, lock_path, log_path, rollback_path, shared_memory_path},
+    lock::{lock_path, log_is_alone, log_path, rollback_path, shared_memory_path},
 };
 use crate::files::{self, Access, Links, access, strangers_in};
 use rusqlite::{
@@ -149,7 +149,7 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         return Err(LedgerError::NotPrivate { path: ledger.to_owned(), found });
     }
     // SQLite removes the log of an empty database.
-    if has_log(ledger) && fs::metadata(ledger).map_or(0, |ledger| ledger.len()) == 0 {
+    if log_is_alone(ledger) {
         return Err(LedgerError::LogAlone { path: log_path(ledger) });
     }
     if !is_log_or_empty(&log_path(ledger)) {

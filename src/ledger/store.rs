@@ -3,7 +3,7 @@
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
-    lock::{Lock, Noted, Place, has_log, log_is_lost, log_path},
+    lock::{Lock, Noted, Place, log_is_alone, log_is_lost, log_path},
     open::{Found, connect, examine},
     recount::{matches, recounted},
 };
@@ -57,7 +57,7 @@ impl Store {
     fn opened(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
         let mut lock = Lock::take(path)?;
         let fresh = !path.exists() || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-        if fresh && has_log(path) {
+        if log_is_alone(path) {
             return Err(LedgerError::LogAlone { path: log_path(path) });
         }
         if fresh {

@@ -34,7 +34,7 @@ fn remains(campaign: &Campaign) -> Option<String> {
     let parts = results.filter(|dataset| dataset.kind == DatasetKind::Results).flat_map(|dataset| &dataset.parts);
     match parts.map(|part| part.rows).fold(0, u64::saturating_add) {
         0 if sink::is_published(&campaign.out) => Some("published results".to_owned()),
-        0 if ledger::has_log(&campaign.ledger) => {
+        0 if ledger::log_is_alone(&campaign.ledger) => {
             Some("the newest receipts of a ledger (its write-ahead log)".to_owned())
         }
         0 => ledger::commits_noted(&campaign.ledger)
