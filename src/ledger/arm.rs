@@ -333,3 +333,7 @@ pub(super) fn moved(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "arm_tests.rs"]
+mod tests;

@@ -12,6 +12,8 @@ mod completed;
 mod error;
 mod identity;
 mod lock;
+#[cfg(test)]
+mod money_tests;
 mod open;
 mod pack;
 mod parts;

@@ -149,3 +149,47 @@ impl Sums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_of_two_pauses_stays_and_one_that_was_set_in_the_future_gives_way() {
+        let mut sums = Sums::default();
+        sums.pause(Some(50), 10);
+        sums.pause(Some(40), 20);
+        sums.pause(None, 30);
+        assert_eq!((sums.paused_until_us, sums.paused_at_us), (Some(50), Some(10)));
+        sums.pause(Some(60), 20);
+        assert_eq!((sums.paused_until_us, sums.paused_at_us), (Some(60), Some(20)));
+        sums.pause(Some(5), 20 - APART_MAX_US);
+        assert_eq!(sums.paused_until_us, Some(60), "two clocks may differ by so much");
+        sums.pause(None, 19 - APART_MAX_US);
+        assert_eq!(sums.paused_until_us, Some(60), "there is no other pause");
+        sums.pause(Some(5), 19 - APART_MAX_US);
+        assert_eq!(sums.paused_until_us, Some(5));
+    }
+
+    #[test]
+    fn a_request_that_is_not_counted_in_the_state_it_leaves_is_damage() {
+        let mut sums = Sums { requests: BTreeMap::from([(State::Planned, 1)]), ..Sums::default() };
+        sums.moved(State::Planned, State::Armed).unwrap();
+        assert_eq!((sums.in_state(State::Planned), sums.in_state(State::Armed), sums.requests()), (0, 1, 1));
+        assert!(matches!(sums.moved(State::Planned, State::Armed), Err(LedgerError::Damaged(_))));
+    }
+
+    #[test]
+    fn an_unexplained_fall_is_kept_from_the_first_reading_before_it() {
+        let mut sums = Sums::default();
+        sums.fell(Credits(1));
+        assert_eq!(sums.unexplained_since_us, None, "nothing was read yet");
+        sums.account.reading = Some(Account::default().reading(Credits(9), 7));
+        sums.fell(Credits::ZERO);
+        assert_eq!(sums.unexplained_since_us, None);
+        sums.fell(Credits(1));
+        sums.account.reading = Some(Account::default().reading(Credits(8), 8));
+        sums.fell(Credits(1));
+        assert_eq!(sums.unexplained_since_us, Some(7));
+    }
+}

@@ -149,3 +149,46 @@ fn outages_and_strangers_are_told_from_refusals() {
     assert!(attempted(State::InDoubt, Outcome::Unreadable, Some(200)).is_not_json());
     assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_not_json());
 }
+
+#[test]
+fn a_rate_refusal_is_for_good_after_three_in_a_row_and_only_where_the_key_may_change() {
+    let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
+    for (refusals_in_row, for_good) in [(2, false), (3, true), (9, true)] {
+        refused.settled.refusals_in_row = refusals_in_row;
+        assert!(refused.may_change_key() && refused.is_refused_for_good() == for_good, "{refusals_in_row}");
+    }
+    refused.settled.state = State::InDoubt;
+    assert!(!refused.is_refused_for_good());
+    (refused.settled.state, refused.settled.cached_refusals) = (State::Planned, CACHED_REFUSALS_MAX);
+    assert!(!refused.is_refused_for_good());
+}
+
+#[test]
+fn a_refusal_for_credits_rate_or_key_may_change_the_key_where_nothing_is_in_doubt() {
+    for outcome in [Outcome::NoCredits, Outcome::RateLimited, Outcome::Unauthorised] {
+        assert!(attempted(State::Planned, outcome, None).is_refusal_that_may_change_key());
+        assert!(!attempted(State::InDoubt, outcome, None).is_refusal_that_may_change_key());
+    }
+    assert!(!attempted(State::Planned, Outcome::Uncharged, None).is_refusal_that_may_change_key());
+}
+
+#[test]
+fn new_keys_are_useless_where_the_last_of_them_was_refused_again() {
+    let mut refused = attempted(State::Planned, Outcome::NoCredits, Some(402));
+    for (refusals_in_row, cached_refusals, useless) in [(2, 1, true), (1, 1, false), (2, 0, false), (3, 2, true)] {
+        (refused.settled.refusals_in_row, refused.settled.cached_refusals) = (refusals_in_row, cached_refusals);
+        assert_eq!(refused.has_useless_new_keys(1), useless, "{refusals_in_row}, {cached_refusals}");
+    }
+    refused.settled.state = State::InDoubt;
+    assert!(!refused.has_useless_new_keys(1));
+}
+
+#[test]
+fn a_reply_that_cannot_be_read_is_asked_for_again_and_is_a_refusal_when_it_comes_twice() {
+    let mut unreadable = attempted(State::InDoubt, Outcome::Unreadable, Some(200));
+    unreadable.settled.unclear = 1;
+    let Next::Again(_, delay) = next_step(one(), &unreadable, 0, Mode::Production) else { panic!("asked again") };
+    assert!(delay >= UNCLEAR);
+    unreadable.settled.unclear = 2;
+    assert!(matches!(next_step(one(), &unreadable, 0, Mode::Production), Next::AskAccount(_)));
+}

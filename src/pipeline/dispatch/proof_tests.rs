@@ -288,3 +288,13 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
     let mut proofs = after_first(&refused());
     assert_eq!(shown(&mut proofs, &[990, 980]), Shown::Unclear, "the balance falls by itself");
 }
+
+#[test]
+fn what_was_found_and_booked_is_unexplained_no_more() {
+    let mut proofs = Proofs::new(Mode::Production, false);
+    proofs.fell(Credits(9));
+    proofs.explained(Credits(5));
+    assert_eq!(proofs.unexplained(), Credits(4));
+    proofs.explained(Credits(5));
+    assert_eq!(proofs.unexplained(), Credits::ZERO);
+}

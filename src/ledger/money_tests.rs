@@ -1,0 +1,224 @@
+//! One request after another through a ledger of its own: what is counted, booked and remembered of each attempt.
+
+use super::*;
+use crate::model::{
+    Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, RequestId, Stage,
+    budget::{Account, Allowance},
+    state::{IllegalMove, Outcome, State},
+};
+use serde_json::json;
+use std::sync::Arc;
+
+const CHECK: &str = "aml-screening";
+const PRICE: Credits = Credits(5);
+const HOUR_US: i64 = 3_600 * 1_000_000;
+const FIRST: RequestId = RequestId(1);
+const SECOND: RequestId = RequestId(2);
+
+/// A request under way.
+struct Sent {
+    request: RequestId,
+    attempt: u32,
+    path: String,
+}
+
+/// A ledger with two requests, and a balance of 1,000.
+struct Book {
+    folder: tempfile::TempDir,
+    ledger: Ledger,
+    now_us: i64,
+    path: &'static str,
+}
+
+impl Book {
+    async fn new() -> Book {
+        let folder = tempfile::tempdir().unwrap();
+        let identity = Identity {
+            campaign: "one".to_owned(),
+            mode: Mode::Production,
+            origin: "https://service.example".to_owned(),
+            key_secret: None,
+        };
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, Seat::Inline, 1).unwrap();
+        let check = CheckUseRow { name: CHECK.to_owned(), sold: CHECK.to_owned(), layout: "{}".to_owned() };
+        let check_use = ledger.check_uses(vec![check]).await.unwrap()[0];
+        let source = ledger.sources(vec!["book.csv".to_owned()]).await.unwrap()[0];
+        let ask = |place: u8| TakenAsk {
+            place: place.into(),
+            check_use: Some(check_use),
+            fate: Fate::Request {
+                key: IdempotencyKey::from_slice(&[place; 16]).unwrap(),
+                sold: CHECK.to_owned(),
+                fields: "{}".to_owned(),
+                body: vec![b'{', b'0' + place, b'}'],
+                expected: None,
+            },
+        };
+        let row =
+            |row_number| TakenRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
+        let end = Checkpoint { end_offset: 20, end_line: 3, next_row_number: 3, sha256: [0; 32] };
+        ledger.take(TakenSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1).unwrap();
+        ledger.balance(Credits(1_000), ledger.sums(), 1, None).await.unwrap();
+        Book { folder, ledger, now_us: HOUR_US, path: "/new" }
+    }
+
+    async fn arm(&self, request: RequestId) -> Armed {
+        let order = ArmOrder {
+            mode: Mode::Production,
+            request,
+            check: CHECK.to_owned(),
+            price: PRICE,
+            allowance: Allowance { limit: Some(Credits(100)), keep_balance: Credits::ZERO },
+            scope: "scope".to_owned(),
+            path: self.path.to_owned(),
+            routes: Arc::new(["/old".to_owned(), "/new".to_owned()]),
+            key_life_hours: 72,
+            now_us: self.now_us,
+        };
+        self.ledger.arm(order).await.unwrap()
+    }
+
+    async fn sent(&self, request: RequestId) -> Sent {
+        match self.arm(request).await {
+            Armed::Ready(receipt) => Sent { request, attempt: receipt.attempt(), path: receipt.path().to_owned() },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Settles what is under way; `change` says what is special about the reply.
+    async fn settled(&self, sent: Sent, outcome: Outcome, change: impl FnOnce(&mut Settlement)) -> Settled {
+        let answer = AnswerRecord {
+            requested_at_us: self.now_us,
+            request_id: None,
+            judgement: Judgement::unrecognised(),
+            body: b"{}".to_vec(),
+        };
+        let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() };
+        let mut settlement = Settlement {
+            request: sent.request,
+            check: CHECK.to_owned(),
+            attempt: sent.attempt,
+            outcome,
+            table: PRICE,
+            shown: None,
+            http_status: None,
+            latency_ms: 1,
+            now_us: self.now_us,
+            answer: Some(answer),
+            unreadable: None,
+            failure: Some(failure),
+            remaining: None,
+            before: self.account(),
+            pause_until_us: None,
+            not_before_us: None,
+            server_offset_us: None,
+        };
+        change(&mut settlement);
+        self.ledger.settle(settlement).await.unwrap()
+    }
+
+    /// Sends a request that comes to this.
+    async fn comes_to(&self, request: RequestId, outcome: Outcome) -> Settled {
+        let sent = self.sent(request).await;
+        self.settled(sent, outcome, |_| ()).await
+    }
+
+    fn account(&self) -> Account {
+        self.ledger.sums().account
+    }
+
+    fn reading(&self) -> Reading {
+        Reading::open(&self.folder.path().join("ledger.sqlite")).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn refusals_for_credits_or_rate_count_in_a_row_and_anything_else_of_the_service_ends_it() {
+    let book = Book::new().await;
+    let in_row = async |outcome| book.comes_to(FIRST, outcome).await.refusals_in_row;
+    assert_eq!(in_row(Outcome::NoCredits).await, 1);
+    assert_eq!(in_row(Outcome::RateLimited).await, 2);
+    assert_eq!(in_row(Outcome::NotWritten).await, 2, "the service was not reached");
+    assert_eq!(in_row(Outcome::Unauthorised).await, 0);
+    assert_eq!(in_row(Outcome::NoCredits).await, 1, "it was kept that none came before");
+    let sent = book.sent(FIRST).await;
+    let paused = book.settled(sent, Outcome::Uncharged, |reply| reply.pause_until_us = Some(2 * HOUR_US)).await;
+    assert_eq!(paused.refusals_in_row, 2, "a reply that asks for a pause is one, too");
+}
+
+#[tokio::test]
+async fn a_refusal_after_which_a_reply_states_a_lower_balance_was_charged() {
+    for (remaining, charged, failed_with) in [(995, 5, "refused"), (990, 10, "it was charged")] {
+        let book = Book::new().await;
+        let first = book.sent(FIRST).await;
+        let answer = Outcome::Answered { stated: Some(PRICE) };
+        book.settled(first, answer, |reply| reply.remaining = Some(Credits(995))).await;
+        let second = book.sent(SECOND).await;
+        let refused = book.settled(second, Outcome::Refused, |reply| reply.remaining = Some(Credits(remaining))).await;
+        assert_eq!((refused.state, book.account().held), (State::Failed, Credits::ZERO));
+        assert_eq!(book.account().charged, Credits(charged), "{remaining}");
+        let mut failures = Vec::new();
+        let note = |ask: AskView<'_>| -> Result<(), LedgerError> {
+            if let AskFate::Request(request) = &ask.fate {
+                failures.extend(request.failure.iter().map(|failure| failure.message.clone()));
+            }
+            Ok(())
+        };
+        book.reading().failed_asks(note).unwrap();
+        assert!(failures.len() == 1 && failures[0].contains(failed_with), "{failures:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_doubt_is_the_first_arm_of_what_may_be_charged() {
+    let mut book = Book::new().await;
+    assert_eq!(book.reading().oldest_doubt_us().unwrap(), None);
+    book.comes_to(FIRST, Outcome::Unknown).await;
+    book.now_us += HOUR_US;
+    book.comes_to(SECOND, Outcome::Unknown).await;
+    book.comes_to(FIRST, Outcome::Unknown).await;
+    assert_eq!(book.reading().oldest_doubt_us().unwrap(), Some(HOUR_US));
+}
+
+#[tokio::test]
+async fn a_request_in_doubt_keeps_its_route_and_one_that_is_proven_uncharged_takes_the_present_one() {
+    let mut book = Book::new().await;
+    book.path = "/old";
+    book.comes_to(FIRST, Outcome::RateLimited).await;
+    book.comes_to(SECOND, Outcome::Unknown).await;
+    book.path = "/new";
+    assert_eq!(book.sent(FIRST).await.path, "/new");
+    assert_eq!(book.sent(SECOND).await.path, "/old");
+}
+
+#[tokio::test]
+async fn a_request_that_met_no_route_takes_the_present_one() {
+    let mut book = Book::new().await;
+    book.path = "/old";
+    book.comes_to(FIRST, Outcome::Misrouted).await;
+    book.path = "/new";
+    assert_eq!(book.sent(FIRST).await.path, "/new");
+}
+
+#[tokio::test]
+async fn a_request_in_doubt_on_a_route_that_its_check_lacks_is_withheld_and_holds_its_price() {
+    let mut book = Book::new().await;
+    book.path = "/another";
+    book.comes_to(FIRST, Outcome::Unknown).await;
+    book.path = "/new";
+    assert!(matches!(book.arm(FIRST).await, Armed::Withheld(IllegalMove::OtherRoute)));
+    assert_eq!(book.account().held, PRICE);
+}
+
+#[tokio::test]
+async fn in_the_last_two_hours_of_its_life_a_key_in_doubt_is_not_sent_again_and_holds_its_price() {
+    for (hours, is_sent) in [(69, true), (70, false), (80, false)] {
+        let mut book = Book::new().await;
+        book.comes_to(FIRST, Outcome::Unknown).await;
+        book.now_us += hours * HOUR_US;
+        let armed = book.arm(FIRST).await;
+        assert!(matches!(armed, Armed::Ready(_)) == is_sent, "{hours}: {armed:?}");
+        assert!(is_sent || matches!(armed, Armed::Quarantined), "{hours}: {armed:?}");
+        assert_eq!(book.account().held, PRICE);
+    }
+}
