@@ -222,3 +222,74 @@ async fn in_the_last_two_hours_of_its_life_a_key_in_doubt_is_not_sent_again_and_
         assert_eq!(book.account().held, PRICE);
     }
 }
+
+#[tokio::test]
+async fn what_is_in_doubt_or_was_found_charged_is_shown_as_possibly_charged() {
+    let book = Book::new().await;
+    book.comes_to(FIRST, Outcome::Unknown).await;
+    let possibly = |view: AskView<'_>, shown: &mut Vec<bool>| {
+        if let AskFate::Request(request) = &view.fate {
+            shown.push(request.possibly_charged);
+        }
+        Ok::<(), LedgerError>(())
+    };
+    let mut pending = Vec::new();
+    book.reading().pending_asks(|ask| possibly(ask, &mut pending)).unwrap();
+    assert_eq!(pending, [true, false], "the second was never sent");
+    book.comes_to(SECOND, Outcome::ChargedRefusal { stated: None }).await;
+    let mut failed = Vec::new();
+    book.reading().failed_asks(|ask| possibly(ask, &mut failed)).unwrap();
+    assert_eq!(failed, [true]);
+}
+
+#[tokio::test]
+async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_them() {
+    let book = Book::new().await;
+    let damaged = || Failure { stage: Stage::Map, code: FailureCode::MissingValue, message: "no name".to_owned() };
+    let fates = [
+        (None, Fate::Failure(damaged())),
+        (Some(1), Fate::Failure(damaged())),
+        (Some(1), Fate::Failure(damaged())),
+        (Some(1), Fate::Skipped("not wanted".to_owned())),
+    ];
+    let ask = |(place, (check_use, fate))| TakenAsk { place, check_use, fate };
+    let asks = (0..).zip(fates).map(ask).collect();
+    let row = |row_number| TakenRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
+    let end = Checkpoint { end_offset: 60, end_line: 7, next_row_number: 7, sha256: [0; 32] };
+    book.ledger.take(TakenSplit { source: 1, rows: (3..7).map(row).collect(), asks, end }, 1).unwrap();
+    book.comes_to(FIRST, Outcome::Answered { stated: Some(Credits(7)) }).await;
+    book.comes_to(SECOND, Outcome::Unknown).await;
+    book.comes_to(SECOND, Outcome::Unknown).await;
+
+    let stored = book.ledger.sums();
+    let conn = rusqlite::Connection::open(book.ledger.path()).unwrap();
+    let counted = recount::recounted(&conn, None).unwrap();
+    assert_eq!((counted.rows, counted.unreadable, counted.asks, counted.unmapped, counted.skipped), (6, 1, 5, 2, 1));
+    assert_eq!((counted.attempts, counted.answers_unrecognised, counted.open()), (3, 1, 1));
+    // The second was sent after a reply that charged 7: so much was held for it.
+    assert_eq!((counted.account.charged, counted.account.held), (Credits(7), Credits(7)));
+    assert_eq!(counted.highest_prices[CHECK].price, Credits(7));
+    let wrong = Sums { rows: 1, asks: 1, attempts: 1, unreadable: 9, unmapped: 9, skipped: 9, ..Sums::default() };
+    for counted in [counted, recount::recounted(&conn, Some(wrong)).unwrap()] {
+        let counts = |sums: &Sums| {
+            let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = sums.clone();
+            [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised]
+        };
+        assert_eq!(counts(&counted), counts(&stored));
+        assert_eq!(counted.answers, stored.answers);
+        assert!(State::ALL.iter().all(|state| counted.in_state(*state) == stored.in_state(*state)));
+    }
+
+    let matches = |change: fn(&mut Sums), thoroughly| {
+        let mut sums = Sums::clone(&stored);
+        change(&mut sums);
+        recount::matches(&conn, &sums, thoroughly).unwrap()
+    };
+    assert!(matches(|_| (), true) && matches(|_| (), false));
+    assert!(!matches(|sums| sums.account.charged = Credits(8), true));
+    let wrong: [fn(&mut Sums); 2] =
+        [|sums| sums.account.held = Credits(4), |sums| *sums.requests.entry(State::InDoubt).or_default() += 1];
+    for change in wrong {
+        assert!(!matches(change, true) && !matches(change, false));
+    }
+}

@@ -222,4 +222,12 @@ mod tests {
             assert!(error.contains(named), "{change}: {error}");
         }
     }
+    #[test]
+    fn a_table_that_is_read_whole_has_a_million_rows_at_most() {
+        let parts = "INSERT INTO part (check_use, first_ask, last_ask, rows, path)
+                     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= 1000000)
+                     SELECT 1, 1, 1, 1, '' FROM n";
+        let error = changed(parts).unwrap_err();
+        assert!(error.contains("`part` has more than a campaign can fill"), "{error}");
+    }
 }

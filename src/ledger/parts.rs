@@ -163,3 +163,39 @@ fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<Part>, 
     part.as_ref().map_or(Ok(()), |part| assign(store, asks, part.id))?;
     Ok(part)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_record_would_not_make_is_damage() {
+        let check = CheckUseRow { name: "aml".to_owned(), sold: "aml-screening".to_owned(), layout: "{}".to_owned() };
+        let good = Part {
+            id: 7,
+            check_use: 1,
+            first_ask: 3,
+            last_ask: 5,
+            rows: 3,
+            path: "results/aml/part-000007.jsonl".to_owned(),
+            written: None,
+        };
+        let one = Part { first_ask: 5, rows: 1, ..good.clone() };
+        assert!(good.check(Some(&check)).is_ok() && one.check(Some(&check)).is_ok());
+        assert!(good.check(None).is_err(), "no such check");
+        let path = |path: &str| Part { path: path.to_owned(), ..good.clone() };
+        for bad in [
+            path("results/aml/part-000008.jsonl"),
+            path("results/other/part-000007.jsonl"),
+            path("results/aml/part-000007.sh"),
+            path("../part-000007.jsonl"),
+            Part { rows: 4, ..good.clone() },
+            Part { rows: 0, ..good.clone() },
+            Part { first_ask: 6, ..good.clone() },
+            Part { first_ask: 0, ..good.clone() },
+            Part { first_ask: i64::MIN, ..good.clone() },
+        ] {
+            assert!(matches!(bad.check(Some(&check)), Err(LedgerError::Damaged(_))), "{bad:?}");
+        }
+    }
+}

@@ -225,3 +225,9 @@ fn a_row_at_fault_fails_alone_and_what_may_have_been_charged_is_booked() {
     let doubted = next(&standing(State::InDoubt, 1), Event::RowAtFault).unwrap();
     assert_eq!((doubted.state, doubted.hold, doubted.possibly_charged), (State::Failed, Hold::Charge(PRICE), true));
 }
+
+#[test]
+fn answered_and_failed_are_settled_and_nothing_else_is() {
+    let settled: Vec<State> = State::ALL.into_iter().filter(|state| state.is_settled()).collect();
+    assert_eq!(settled, [State::Answered, State::Failed]);
+}

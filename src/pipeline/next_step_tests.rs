@@ -192,3 +192,12 @@ fn a_reply_that_cannot_be_read_is_asked_for_again_and_is_a_refusal_when_it_comes
     unreadable.settled.unclear = 2;
     assert!(matches!(next_step(one(), &unreadable, 0, Mode::Production), Next::AskAccount(_)));
 }
+
+#[test]
+fn a_conflict_and_what_is_pending_are_told_by_status_and_outcome() {
+    assert!(attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_conflict());
+    assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(408)).is_conflict());
+    assert!(!attempted(State::InDoubt, Outcome::Unknown, None).is_conflict());
+    assert!(attempted(State::Repeating, Outcome::Pending { stated: None }, Some(202)).is_pending());
+    assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(202)).is_pending());
+}
