@@ -47,3 +47,27 @@ impl SinkError {
         matches!(self, SinkError::OtherLedger { .. } | SinkError::NotOurs { .. } | SinkError::Link { .. })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_chosen_wrongly_is_usage_and_a_file_that_fails_or_was_changed_is_not() {
+        let path = || PathBuf::from("out");
+        for chosen in [
+            SinkError::OtherLedger { path: path(), campaign: "one".to_owned() },
+            SinkError::NotOurs { path: path() },
+            SinkError::Link { path: path() },
+        ] {
+            assert!(chosen.is_usage(), "{chosen}");
+        }
+        for failed in [
+            SinkError::Storage { path: path(), step: "writing", fault: std::io::Error::other("the disk is full") },
+            SinkError::Changed { path: path() },
+            SinkError::NotComplete { path: path(), fault: "the counts differ".to_owned() },
+        ] {
+            assert!(!failed.is_usage(), "{failed}");
+        }
+    }
+}
