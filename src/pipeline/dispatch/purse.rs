@@ -69,3 +69,35 @@ impl Purse {
         self.key_on_trial = self.key_on_trial.filter(|on_trial| *on_trial != request);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_while_the_budget_refuses_and_then_one_alone_and_then_all() {
+        let mut purse = Purse::default();
+        assert_eq!(purse.room(16), 16);
+        purse.refused(Refusal::Unread, RequestId(1));
+        purse.alone = true;
+        assert_eq!(purse.room(16), 0);
+        purse.blocked = None;
+        assert_eq!(purse.room(16), 1);
+        purse.alone = false;
+        assert_eq!(purse.room(16), 16);
+    }
+
+    #[test]
+    fn a_trial_of_a_key_ends_where_its_own_request_leaves_and_the_next_one_has_it() {
+        let mut purse = Purse::default();
+        purse.key_on_trial = Some(RequestId(1));
+        purse.wait_for_trial(Try::new(RequestId(2), "x".to_owned()));
+        purse.leaves(RequestId(2));
+        assert_eq!(purse.key_on_trial, Some(RequestId(1)), "another one left");
+        purse.leaves(RequestId(1));
+        assert_eq!(purse.key_on_trial, None);
+        let next = purse.next_trial().unwrap();
+        assert_eq!((next.request, next.is_repeat, purse.key_on_trial), (RequestId(2), true, Some(RequestId(2))));
+        assert!(purse.next_trial().is_none());
+    }
+}
