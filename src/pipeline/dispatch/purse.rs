@@ -89,8 +89,7 @@ mod tests {
 
     #[test]
     fn a_trial_of_a_key_ends_where_its_own_request_leaves_and_the_next_one_has_it() {
-        let mut purse = Purse::default();
-        purse.key_on_trial = Some(RequestId(1));
+        let mut purse = Purse { key_on_trial: Some(RequestId(1)), ..Purse::default() };
         purse.wait_for_trial(Try::new(RequestId(2), "x".to_owned()));
         purse.leaves(RequestId(2));
         assert_eq!(purse.key_on_trial, Some(RequestId(1)), "another one left");
