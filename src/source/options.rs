@@ -28,6 +28,6 @@ pub struct SourceOptions {
     pub sheet: Option<String>,
     /// Rows of this source, at most, over all runs.
     pub limit_rows: Option<u64>,
-    /// Records of a split, at most. `None`: [`SPLIT_ROWS_MAX`].
+    /// Records of a split, at most. `None`: [`super::SPLIT_ROWS_MAX`].
     pub split_rows: Option<usize>,
 }
