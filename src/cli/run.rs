@@ -163,12 +163,16 @@ pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
     }
     talk.say(&format!("outputs: {}", report.out.display()));
     let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
-    let is_unknown = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
-    if !is_finished && is_unknown {
-        to_stderr("rows are left that were not sent: run the campaign again, with the command that it was run with");
-    } else if !is_finished {
-        to_stderr(&format!("go on with: {}", next_command(words, report)));
+    if is_finished {
+        return;
     }
+    let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
+    to_stderr(&match has_no_command {
+        true => {
+            "rows are left that were not sent: run the campaign again, with the command that it was run with".to_owned()
+        }
+        false => format!("go on with: {}", next_command(words, report)),
+    });
 }
 
 fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {

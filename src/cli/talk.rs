@@ -68,7 +68,7 @@ pub fn error(error: &Error) {
     }
 }
 
-/// One line on standard error. It is not an error when nobody reads it any more.
+/// One line on standard error. A closed pipe is not an error.
 pub fn to_stderr(line: &str) {
     drop(writeln!(io::stderr(), "{}", printable(line)));
 }

@@ -15,7 +15,7 @@ pub struct Access {
     pub others_read: bool,
 }
 
-/// Who else can put files into a folder, in words. `None` where nobody else can, and where the folder does not exist.
+/// Describes who else can put files into a folder. `None` if only this user can, or if the folder does not exist.
 pub fn strangers_in(folder: &Path) -> Option<String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let access = access(&std::fs::metadata(folder).ok()?);

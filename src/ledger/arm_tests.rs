@@ -100,7 +100,7 @@ fn a_key_of_the_future_has_the_age_that_the_service_gives_it_where_our_clock_is_
     let ahead = row(FIRST_US + 24 * HOUR_US, Some(FIRST_US), 1);
     assert_eq!(ahead.key_age(FIRST_US + HOUR_US, Some(0), LIFE_HOURS), KeyAge::Alive);
     assert_eq!(ahead.key_age(FIRST_US + HOUR_US, Some(APART_MAX_US + 1), LIFE_HOURS), KeyAge::Disputed);
-    // So little is no other clock.
+    // A difference this small can come from one clock.
     let slightly = row(FIRST_US + APART_MAX_US, None, 1);
     assert_eq!(slightly.key_age(FIRST_US, None, LIFE_HOURS), KeyAge::Alive);
     let far = row(FIRST_US + APART_MAX_US + 1, None, 1);

@@ -1,4 +1,4 @@
-//! One request after another through a ledger of its own: what is counted, booked and remembered of each attempt.
+//! Attempts of two requests in a small ledger: what each attempt counts, books and leaves for the next one.
 
 use super::*;
 use crate::model::{

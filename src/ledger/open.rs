@@ -138,7 +138,7 @@ fn without_links(path: &Path) -> Result<PathBuf, LedgerError> {
 
 /// Refuses files of a ledger that are not regular files, or that another user can change.
 fn check_files(ledger: &Path) -> Result<(), LedgerError> {
-    // A ledger has a write-ahead log. SQLite would play a rollback journal back all the same, whoever put it there.
+    // A ledger uses a write-ahead log. SQLite would still apply a rollback journal that another program put beside it.
     let journal = rollback_path(ledger);
     if fs::symlink_metadata(&journal).is_ok() {
         let found = "a rollback journal, which no ledger has; move it away".to_owned();

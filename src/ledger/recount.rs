@@ -37,7 +37,7 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         sums.highest_prices = charges;
     }
     for column in ["held", "charged", "price"] {
-        if least_and_sum(conn, column, &format!("{column} <> 0"))?.is_none() {
+        if total_of(conn, column, &format!("{column} <> 0"))?.is_none() {
             return Err(LedgerError::Damaged(format!("a request has an impossible amount `{column}`")));
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
         let counted = State::ALL.iter().all(|state| sums.in_state(*state) == requests.get(state).copied().unwrap_or(0));
         return Ok(counted && held == sums.account.held && charged == sums.account.charged);
     }
-    let charged = least_and_sum(conn, "charged", "charged <> 0")?;
+    let charged = total_of(conn, "charged", "charged <> 0")?;
     if charged.is_none_or(|charged| charged != sums.account.charged) {
         return Ok(false);
     }
@@ -111,7 +111,7 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
             return Ok(false);
         }
         if !matches!(state, State::Planned | State::Failed) {
-            let Some(of_state) = least_and_sum(conn, "held", &is_state)? else { return Ok(false) };
+            let Some(of_state) = total_of(conn, "held", &is_state)? else { return Ok(false) };
             held = held + of_state;
         }
     }
@@ -119,7 +119,7 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
 }
 
 /// The sum of a column of requests; `None` where one of them is negative, or they are more than there can be.
-fn least_and_sum(conn: &Connection, column: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
+fn total_of(conn: &Connection, column: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
     let sql = format!("SELECT coalesce(min({column}), 0), total({column}) FROM request WHERE {is_meant}");
     let (least, sum) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))?;
     // Above this a float is not exact, and no campaign comes near it.

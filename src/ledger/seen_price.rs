@@ -23,7 +23,7 @@ pub struct SeenPrice {
 pub enum SeenBy {
     /// A reply to this request stated it.
     Reply(RequestId),
-    /// The balance fell by it around so many lone requests in a row.
+    /// The balance fell by this price, for this many requests in a row that were sent alone.
     Balance(u32),
 }
 

@@ -166,7 +166,7 @@ mod tests {
         sums.pause(Some(5), 20 - APART_MAX_US);
         assert_eq!(sums.paused_until_us, Some(60), "two clocks may differ by so much");
         sums.pause(None, 19 - APART_MAX_US);
-        assert_eq!(sums.paused_until_us, Some(60), "there is no other pause");
+        assert_eq!(sums.paused_until_us, Some(60), "the pause stays as it was");
         sums.pause(Some(5), 19 - APART_MAX_US);
         assert_eq!(sums.paused_until_us, Some(5));
     }

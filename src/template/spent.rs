@@ -5,7 +5,7 @@
 
 use super::refusal::refuse;
 use minijinja::Error;
-use std::{cell::Cell, io};
+use std::{cell::Cell, io, thread::LocalKey};
 
 /// Bytes of a template's text, at most.
 pub(super) const SOURCE_BYTES_MAX: usize = 64 << 10;
@@ -48,12 +48,8 @@ pub(super) fn text(bytes: usize) -> Result<(), Error> {
 
 /// A text or a list of so many bytes or items is about to be read from end to end.
 pub(super) fn read(bytes: usize) -> Result<(), Error> {
-    let so_far = READ.get().saturating_add(bytes);
-    READ.set(so_far);
-    match so_far > READ_BYTES_MAX {
-        true => Err(refuse("expected a template that goes through at most 16 MiB of text, found more")),
-        false => Ok(()),
-    }
+    const SAID: &str = "expected a template that goes through at most 16 MiB of text, found more";
+    count(&READ, bytes, READ_BYTES_MAX, || SAID.to_owned())
 }
 
 /// A list of so many items is about to be made.
@@ -63,20 +59,25 @@ pub(super) fn items(count: usize) -> Result<(), Error> {
 
 /// A list, an object or a namespace is made of its parts.
 pub(super) fn nested() -> Result<(), Error> {
-    NESTED.set(NESTED.get() + 1);
-    if NESTED.get() > NESTED_MAX {
-        return Err(refuse(format!("expected at most {NESTED_MAX} lists and objects made by a template, found more")));
-    }
-    Ok(())
+    let said = || format!("expected at most {NESTED_MAX} lists and objects made by a template, found more");
+    count(&NESTED, 1, NESTED_MAX, said)
 }
 
 fn all(bytes: usize) -> Result<(), Error> {
-    let so_far = BYTES.get().saturating_add(bytes);
-    BYTES.set(so_far);
-    if so_far > ALL_BYTES_MAX {
-        return Err(refuse("expected a template that makes at most 8 MiB of text and lists on its way, found more"));
-    }
-    Ok(())
+    const SAID: &str = "expected a template that makes at most 8 MiB of text and lists on its way, found more";
+    count(&BYTES, bytes, ALL_BYTES_MAX, || SAID.to_owned())
+}
+
+/// Adds to what one evaluation has used of a limit; `said` is the refusal above it.
+fn count(
+    used: &'static LocalKey<Cell<usize>>,
+    more: usize,
+    max: usize,
+    said: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    let so_far = used.get().saturating_add(more);
+    used.set(so_far);
+    if so_far > max { Err(refuse(said())) } else { Ok(()) }
 }
 
 /// What a template prints. It takes no more than its limit.
