@@ -102,11 +102,6 @@ impl Collection {
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
         let Collection { mut campaign, identity, is_confirmed } = self;
-        let is_known = campaign.service.api_key().is_ok_and(|api_key| known_service::is_known(&campaign, &api_key));
-        if !is_known {
-            // A ledger never says which command a person is to type.
-            Arc::make_mut(&mut campaign).command.clear();
-        }
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.seat, now_us)?);
@@ -119,8 +114,16 @@ impl Collection {
         let mut sent =
             Dispatched { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
-        if open > 0 {
-            let api_key = campaign.service.api_key()?;
+        // A program may have to find it: it is asked for once, and only where something is left.
+        let is_left = open > 0 || ledger.sums().in_state(State::Planned) > 0;
+        let api_key = is_left.then(|| campaign.service.api_key());
+        let is_known = matches!(&api_key, Some(Ok(api_key)) if known_service::is_known(&campaign, api_key));
+        if !is_known {
+            // A ledger never says which command a person is to type.
+            Arc::make_mut(&mut campaign).command.clear();
+        }
+        if let Some(api_key) = api_key.filter(|_| open > 0) {
+            let api_key = api_key?;
             let known = Reading::open(ledger.path())?.in_doubt_under(&api_key.fingerprint())?;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
             if known == 0 {
