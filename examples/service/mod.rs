@@ -2,7 +2,7 @@
 //! needed. A newcomer's patience is short, so it allows a hundred times what the real one does: 60 a minute.
 
 use rescreen::{
-    pipeline::{Campaign, campaign_file::ServiceTable, read_file},
+    pipeline::{Campaign, campaign::file::ServiceTable, read_file},
     simulator::{Settings, Simulator, serve},
 };
 use std::{error::Error, path::Path};

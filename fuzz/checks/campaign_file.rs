@@ -6,7 +6,7 @@
 use rescreen::{
     pipeline::{
         Campaign,
-        campaign_file::{KeysTable, parse},
+        campaign::file::{KeysTable, parse},
     },
     throttle::{Bucket, Throttle},
 };

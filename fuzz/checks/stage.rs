@@ -10,7 +10,7 @@ use rescreen::{
     model::{Clock, SIMULATOR_MARKER},
     pipeline::{
         Campaign, Orders, Prepared, Progress, RunReport,
-        campaign_file::{CampaignFile, parse},
+        campaign::file::{CampaignFile, parse},
     },
 };
 use std::{

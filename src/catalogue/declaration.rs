@@ -3,8 +3,7 @@
 
 use crate::model::{
     Credits, Verdict,
-    field::{Accepted, FieldKind, LetterCase},
-    refusal::Refusal,
+    field::{Accepted, FieldKind, LetterCase, refusal::Refusal},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

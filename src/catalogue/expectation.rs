@@ -43,8 +43,10 @@ fn words(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::catalogue::{ColumnKind, ExpectSpec};
+    use super::{
+        super::{ColumnKind, ExpectSpec},
+        *,
+    };
     use serde_json::json;
 
     fn column(kind: ColumnKind, compare: Compare) -> ColumnSpec {

@@ -9,7 +9,7 @@ use rescreen::{
     model::{Credits, Mode, nearest::hint},
     pipeline::{
         Campaign,
-        campaign_file::{CampaignFile, CheckTable, Share},
+        campaign::file::{CampaignFile, CheckTable, Share},
         read_file, read_open_file,
     },
     sink::OutputFormat,

@@ -1,7 +1,12 @@
 //! `rescreen collect`: settles what was sent and publishes what was answered, from the ledger alone.
 
 use super::{
-    next_command::typed, progress, run::first_line, run::print_report, signals, simulate::BuiltIn, status::folder,
+    next_command::typed,
+    progress,
+    run::{first_line, print_report},
+    signals,
+    simulate::BuiltIn,
+    status::folder,
     talk::TalkArgs,
 };
 use clap::Args;

@@ -10,7 +10,7 @@ use clap::Args;
 use rescreen::{
     Error,
     model::ExitCode,
-    pipeline::{Campaign, Orders, campaign_file},
+    pipeline::{Campaign, Orders, campaign::file},
 };
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub async fn demo(args: DemoArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     file.simulate = true;
     file.campaign = Some(round.clone());
     // The simulator keeps no customer waiting; the service allows 60 a minute.
-    file.service = campaign_file::ServiceTable { per_minute: 6_000, per_minute_max: 12_000, ..file.service };
+    file.service = file::ServiceTable { per_minute: 6_000, per_minute_max: 12_000, ..file.service };
     let campaign = Campaign::new(file, dir)?;
     let out = campaign.out.clone();
     let report = run_campaign(campaign, Orders::default(), true, talk).await?;

@@ -82,11 +82,11 @@ fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        ledger::{Identity, Ledger, Seat, TakenSplit},
-        model::{Checkpoint, Mode},
+    use super::{
+        super::{Identity, Ledger, Seat, TakenSplit},
+        *,
     };
+    use crate::model::{Checkpoint, Mode};
     use serde_json::json;
 
     #[tokio::test]

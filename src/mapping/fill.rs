@@ -11,8 +11,7 @@ use crate::{
     catalogue::FieldSpec,
     model::{
         Failure, FailureCode, Note, Row,
-        field::{Accepted, tidy},
-        refusal::Refusal,
+        field::{Accepted, refusal::Refusal, tidy},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},

@@ -6,23 +6,17 @@
 //! sent it to the same service in the same way, or the user names the service.
 
 use super::{
-    bucket::bucket,
-    campaign::{Campaign, read_file},
-    campaign_file::CampaignFile,
-    dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
-    feeder::Feeder,
-    heeding::Heeding,
-    intake::IntakeProgress,
-    known_service,
-    notes::Notes,
-    out_folder::claim,
-    prepare::crew,
-    publish::Publisher,
-    publishing::Publishing,
-    recorded::campaign_of,
-    remains::set_aside_unknown,
+    campaign::{
+        Campaign, file::CampaignFile, out_folder::claim, read_file, recorded::campaign_of, remains::set_aside_unknown,
+    },
+    intake::{IntakeProgress, notes::Notes},
+    prepare::{crew, known_service},
+    publish::{Publisher, background::Publishing},
     report::RunReport,
     run::{Said, beside_ledger, publish_and_report},
+    send::{
+        Dispatch, Dispatched, Progress, Signal, Surroundings, bucket::bucket, earlier_stop::Heeding, queue::Feeder,
+    },
     status::ledger_in,
 };
 use crate::{

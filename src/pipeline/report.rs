@@ -3,7 +3,7 @@
 
 use super::{
     campaign::Campaign,
-    notes::Notes,
+    intake::notes::Notes,
     publish::{by_verdict, credits},
     wording::{counted, grouped},
 };
@@ -50,7 +50,7 @@ pub struct RunReport {
 }
 
 /// How a run ended, besides what the ledger says.
-pub(super) struct Ending {
+pub struct Ending {
     pub stops: Vec<Stop>,
     pub answered: u64,
     pub withheld: u64,
@@ -63,7 +63,7 @@ pub(super) struct Ending {
 }
 
 impl RunReport {
-    pub(super) fn new(campaign: &Campaign, sums: Arc<Sums>, ending: Ending, manifest: Manifest) -> RunReport {
+    pub fn new(campaign: &Campaign, sums: Arc<Sums>, ending: Ending, manifest: Manifest) -> RunReport {
         let Ending {
             stops,
             answered,
@@ -98,7 +98,7 @@ impl RunReport {
         report
     }
 
-    pub(super) fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
+    pub fn cut_short(campaign: &Campaign, sums: Arc<Sums>, stops: Vec<Stop>) -> RunReport {
         let signals = [Stop::Interrupted, Stop::Terminated];
         let first = stops.iter().find(|stop| signals.contains(stop));
         RunReport {

@@ -1,7 +1,7 @@
 //! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that was
 //! booked wrongly. Nothing here sends; what is to be sent again goes with the next run.
 
-use super::{recorded::recorded_object, status::ledger_in};
+use super::{campaign::recorded::recorded_object, status::ledger_in};
 use crate::{
     error::Error,
     ledger::{Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading, Seat},

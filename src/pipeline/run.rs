@@ -4,17 +4,13 @@
 use super::{
     blocking::blocking,
     campaign::Campaign,
-    dispatch::{Dispatch, Dispatched, Progress, Signal, Surroundings},
-    feeder::Feeder,
-    heeding::Heeding,
-    intake::IntakeProgress,
-    notes::Notes,
+    intake::{IntakeProgress, ingest::Taking, notes::Notes},
     prepare::Prepared,
-    publish::{Publisher, Tap},
-    publishing::Publishing,
+    publish::{Publisher, Tap, background::Publishing},
     report::{Ending, RunReport},
-    retry::RetryOrder,
-    taking::Taking,
+    send::{
+        Dispatch, Dispatched, Progress, Signal, Surroundings, earlier_stop::Heeding, queue::Feeder, retry::RetryOrder,
+    },
 };
 use crate::{
     error::Error,
@@ -217,7 +213,7 @@ impl Drop for TakingTask {
 }
 
 /// What is said at the end of a run beside what the send loop and the ledger say.
-pub(super) struct Said {
+pub struct Said {
     pub was_complete: bool,
     pub notes: Notes,
     pub completed: Vec<String>,
@@ -225,7 +221,7 @@ pub(super) struct Said {
 }
 
 /// Every end publishes, unless the process is told to end at once. `taken` is how the taking of rows ended.
-pub(super) async fn publish_and_report(
+pub async fn publish_and_report(
     campaign: &Campaign,
     ledger: &Ledger,
     publisher: Arc<Publisher>,
@@ -261,10 +257,7 @@ pub(super) async fn publish_and_report(
 const PLACE_EVERY: Duration = Duration::from_millis(500);
 
 /// Sends as long as the ledger is in its place: what is sent without it would be forgotten.
-pub(super) async fn beside_ledger<T>(
-    ledger: &Ledger,
-    sending: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
+pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let gone = async {
         loop {
             tokio::time::sleep(PLACE_EVERY).await;

@@ -1,6 +1,6 @@
 //! Status: a reading of the ledger beside the run that writes it.
 
-use super::heeding::paused_until;
+use super::send::earlier_stop::paused_until;
 use crate::{
     error::Error,
     ledger::{Identity, Reading, Sums},

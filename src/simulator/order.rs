@@ -9,8 +9,8 @@ use super::{
 use crate::{
     catalogue::{Declaration, FieldRule, FieldSpec},
     model::{
-        Mode, country,
-        field::{FieldKind, LetterCase},
+        Mode,
+        field::{FieldKind, LetterCase, country},
     },
 };
 use serde_json::{Map, Value};

@@ -60,8 +60,7 @@ fn path(kind: DatasetKind, number: u64, format: OutputFormat) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::sink::skipped_schema;
+    use super::{super::skipped_schema, *};
 
     fn written(rows: u64, format: OutputFormat) -> Vec<(String, u64)> {
         let folder = tempfile::tempdir().unwrap();

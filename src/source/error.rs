@@ -1,6 +1,6 @@
 //! What stops the reading of a source. A record that cannot be read is no error: it is data, see `damage`.
 
-use super::{encoding::Encoding, sheet_fault::SheetFault};
+use super::{bytes::encoding::Encoding, xlsx::fault::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
 /// Why a source cannot be read, or not any further.

@@ -1,6 +1,6 @@
 //! Where a source comes from, and what the user says about it.
 
-use super::{encoding::Encoding, header::HeaderLine, layout::Format};
+use super::{bytes::encoding::Encoding, detect::Format, records::header::HeaderLine};
 use std::{io::Read, path::PathBuf};
 
 /// Where a source comes from.

@@ -2,15 +2,13 @@
 //! values, or a second of a slow stream, and always between two records.
 
 use super::{
-    SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError, Step,
-    delimited::Delimited,
-    door::{self, Entrance},
-    header::HeaderLine,
-    input::Input,
-    known::{self, Known},
-    layout::{self, Format},
-    lines::Lines,
+    SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError,
+    bytes::cursor::Input,
+    detect::{self, Format},
+    open::{self, Entrance},
     options::{Origin, SourceOptions},
+    records::{Step, csv::Delimited, header::HeaderLine, jsonl::Lines},
+    resume::{self, Known},
 };
 use crate::model::{Checkpoint, Record};
 use std::{sync::Arc, time::Instant};
@@ -65,12 +63,12 @@ impl SourceReader {
         options: &SourceOptions,
         known: Option<&Known>,
     ) -> Result<SourceReader, SourceError> {
-        let Entrance { mut input, path, letters, is_stream } = door::open(&name, origin, options)?;
+        let Entrance { mut input, path, letters, is_stream } = open::open(&name, origin, options)?;
         let known = known.filter(|known| !known.checkpoints.is_empty());
         let format = match known {
             Some(known) => known.format,
             None if letters.is_sheet() => Format::Csv,
-            None => layout::enter(&mut input, &name, path.as_deref(), options.format)?,
+            None => detect::enter(&mut input, &name, path.as_deref(), options.format)?,
         };
         let columns = options.header.columns();
         if format == Format::Jsonl && options.header != HeaderLine::First {
@@ -91,7 +89,7 @@ impl SourceReader {
                         first_changed,
                     });
                 }
-                let verified = known::verify(&mut input, &name, known, is_stream)?;
+                let verified = resume::verify(&mut input, &name, known, is_stream)?;
                 completed_row = verified.completed_row;
                 let records = match format {
                     Format::Jsonl => Records::Lines(Lines::new(name.clone(), letters)),
@@ -110,7 +108,7 @@ impl SourceReader {
                     true => b',',
                     false => {
                         let columns = columns.map(<[String]>::len);
-                        layout::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
+                        detect::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
                     }
                 };
                 let delimited = Delimited::open(name.clone(), letters, delimiter, &options.header, &mut input)?;

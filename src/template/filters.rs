@@ -9,7 +9,7 @@ use super::{
     spent,
     text::text,
 };
-use crate::model::country;
+use crate::model::field::country;
 use minijinja::{
     Environment, Error, Output, State, Value, filters, functions, tests,
     value::{Rest, ValueKind},

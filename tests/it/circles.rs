@@ -207,3 +207,43 @@ fn a_circle_is_found_also_through_a_name_that_is_passed_on() {
     let found = circle(&read(folder.path()).edges()).unwrap();
     assert_eq!(found, ["room::a", "room::b", "room::a"]);
 }
+
+/// The rooms of the pipeline in line; each may import those of earlier lines, never its neighbour on the same line.
+const LINES: [&[&str]; 8] = [
+    &["wording", "blocking", "state_folder"],
+    &["campaign"],
+    &["intake", "publish"],
+    &["send"],
+    &["plan"],
+    &["report", "status"],
+    &["prepare", "resolve"],
+    &["run", "collect"],
+];
+
+/// The imports between rooms of the pipeline that do not lead to an earlier line.
+fn against_the_line(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
+    let line_of = |room: &str| LINES.iter().position(|line| line.contains(&room));
+    let room = |module: &Module| module.get(1).filter(|_| module[0] == "pipeline").cloned();
+    let pairs = edges.iter().flat_map(|(from, all)| all.iter().map(move |to| (from, to)));
+    let rooms = pairs.filter_map(|(from, to)| Some((room(from)?, room(to)?))).filter(|(from, to)| from != to);
+    let wrong = rooms.filter(|(from, to)| match (line_of(from), line_of(to)) {
+        // `collect` is a run without new requests.
+        _ if (from.as_str(), to.as_str()) == ("collect", "run") => false,
+        (Some(from), Some(to)) => to >= from,
+        _ => true,
+    });
+    wrong.map(|(from, to)| format!("{from} imports {to}")).collect()
+}
+
+#[test]
+fn the_rooms_of_the_pipeline_keep_their_order() {
+    let edges = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges();
+    assert_eq!(against_the_line(&edges), Vec::<String>::new());
+
+    let pipeline = |room: &str| ["pipeline", room].map(str::to_owned).to_vec();
+    let one = |from, to| BTreeMap::from([(pipeline(from), BTreeSet::from([pipeline(to)]))]);
+    assert_eq!(against_the_line(&one("intake", "send")), ["intake imports send"]);
+    assert_eq!(against_the_line(&one("publish", "intake")), ["publish imports intake"]);
+    assert_eq!(against_the_line(&one("plan", "cellar")), ["plan imports cellar"]);
+    assert_eq!(against_the_line(&one("run", "campaign")), Vec::<String>::new());
+}

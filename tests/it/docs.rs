@@ -4,7 +4,7 @@
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow},
     model::{ExitCode, FailureCode},
-    pipeline::campaign_file::parse,
+    pipeline::campaign::file::parse,
     sink::{Schema, failures_schema, pending_schema, results_schema, skipped_schema},
 };
 use std::{fmt::Write, fs, path::PathBuf};

@@ -6,7 +6,7 @@ use crate::support::data::shared;
 use rescreen::{
     catalogue::Catalogue,
     mapping::{Bound, CheckUse, FieldSource, Mapped, Mapping, MappingError, MappingOptions},
-    model::{FailureCode, Mode, Position, Row, row::Values, sa_id},
+    model::{FailureCode, Mode, Position, Row, field::sa_id, row::Values},
     template::Tables,
 };
 use serde_json::{Value, json};

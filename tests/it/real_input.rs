@@ -11,7 +11,7 @@ use crate::support::{
     tables::text,
     world::{AML, SAID, World},
 };
-use rescreen::{model::ExitCode, pipeline::campaign_file::CheckTable};
+use rescreen::{model::ExitCode, pipeline::campaign::file::CheckTable};
 use std::{collections::BTreeSet, fs};
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
     let good: BTreeSet<&str> = numbers
         .iter()
         .map(|number| number.trim())
-        .filter(|number| rescreen::model::sa_id::check(number).is_ok())
+        .filter(|number| rescreen::model::field::sa_id::check(number).is_ok())
         .collect();
     let good_rows = numbers.iter().filter(|number| good.contains(number.trim())).count();
     assert!(good.len() > 3 && good_rows < numbers.len(), "{} of {}", good_rows, numbers.len());

@@ -2,8 +2,7 @@
 //! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
 
 use super::question::Question;
-use crate::model::key::hex;
-use crate::simulator::dice::Dice;
+use crate::{model::key::hex, simulator::dice::Dice};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

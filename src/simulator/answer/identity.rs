@@ -2,7 +2,7 @@
 //! status it shows; the other two are the catalogue's assumption. Everyone in it is invented.
 
 use super::question::Question;
-use crate::model::{key::hex, sa_id};
+use crate::model::{field::sa_id, key::hex};
 use jiff::{
     ToSpan,
     civil::{Date, date},

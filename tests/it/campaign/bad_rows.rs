@@ -8,7 +8,7 @@ use crate::support::{
 use rescreen::{
     mapping::FieldSource,
     model::{ExitCode, Stop},
-    pipeline::campaign_file::{CheckTable, Share},
+    pipeline::campaign::file::{CheckTable, Share},
     sink::DatasetKind,
 };
 

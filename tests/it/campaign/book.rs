@@ -4,7 +4,7 @@ use crate::support::{
     tables::{number, text},
     world::{AML, SAID, World, book, people},
 };
-use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign_file::CheckTable, sink::OutputFormat};
+use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign::file::CheckTable, sink::OutputFormat};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,8 +9,8 @@ use crate::support::{
 use rescreen::{
     catalogue::{Catalogue, Spelling},
     mapping::FieldSource,
-    model::{Credits, ExitCode, sa_id::compose},
-    pipeline::campaign_file::CheckTable,
+    model::{Credits, ExitCode, field::sa_id::compose},
+    pipeline::campaign::file::CheckTable,
     simulator::{ChargeStated, Dialect, Envelope},
 };
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use crate::support::{
 use rescreen::{
     client::Auth,
     model::ExitCode,
-    pipeline::campaign_file::CheckTable,
+    pipeline::campaign::file::CheckTable,
     simulator::{Dialect, Envelope},
 };
 use std::collections::BTreeSet;

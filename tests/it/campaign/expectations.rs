@@ -7,8 +7,8 @@ use crate::support::{
 };
 use rescreen::{
     mapping::FieldSource,
-    model::{ExitCode, sa_id},
-    pipeline::campaign_file::CheckTable,
+    model::{ExitCode, field::sa_id},
+    pipeline::campaign::file::CheckTable,
 };
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use rescreen::{
     model::{ExitCode, Mode},
-    pipeline::campaign_file::{CheckTable, SecretSource},
+    pipeline::campaign::file::{CheckTable, SecretSource},
 };
 
 /// Runs two rows, changes the campaign, and runs again into the same folder.

@@ -4,7 +4,7 @@
 use crate::support::world::{SAID, World};
 use rescreen::{
     model::{Credits, ExitCode, state::State},
-    pipeline::campaign_file::{CheckTable, SecretSource},
+    pipeline::campaign::file::{CheckTable, SecretSource},
     sink::OutputFormat,
 };
 

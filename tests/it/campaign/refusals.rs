@@ -8,7 +8,7 @@ use crate::support::{
 use rescreen::{
     catalogue::Spelling,
     model::{ExitCode, Stop, field::FieldKind, state::State},
-    pipeline::campaign_file::Share,
+    pipeline::campaign::file::Share,
 };
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use super::{in_doubt, in_doubt_in, posts, quarantined};
 use crate::support::world::World;
 use rescreen::{
     model::{ExitCode, Stop, state::State},
-    pipeline::campaign_file::SecretSource,
+    pipeline::campaign::file::SecretSource,
 };
 use std::time::Duration;
 

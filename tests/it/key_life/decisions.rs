@@ -11,7 +11,7 @@ use rescreen::{
     Error,
     ledger::{Decision, Seat},
     model::{Clock, ExitCode, KeySecret, RequestId, state::State},
-    pipeline::{self, Resolution, campaign_file::SecretSource},
+    pipeline::{self, Resolution, campaign::file::SecretSource},
 };
 use rusqlite::Connection;
 

@@ -8,8 +8,7 @@ use rescreen::{
     mapping::Mapped,
     model::{
         FailureCode, Note,
-        field::{FieldKind, LetterCase},
-        plate, registration_number, vin,
+        field::{FieldKind, LetterCase, plate, registration_number, vin},
     },
 };
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::support::{data::shared, ran::Ran, tables::text, world::World};
 use rescreen::{
     mapping::FieldSource,
     model::{Credits, ExitCode},
-    pipeline::campaign_file::CheckTable,
+    pipeline::campaign::file::CheckTable,
 };
 
 const CIPC: &str = "cipc-company";

@@ -9,7 +9,7 @@ use crate::support::{
 use rescreen::{
     mapping::FieldSource,
     model::{ExitCode, Record},
-    pipeline::{TableSource, campaign_file::CheckTable},
+    pipeline::{TableSource, campaign::file::CheckTable},
     sink::DatasetKind,
     source::{HeaderLine, Origin, SourceOptions, SourceReader},
 };

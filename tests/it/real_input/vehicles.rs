@@ -5,7 +5,7 @@ use crate::support::{data::shared, tables::text, world::World};
 use rescreen::{
     mapping::FieldSource,
     model::{Credits, ExitCode},
-    pipeline::campaign_file::CheckTable,
+    pipeline::campaign::file::CheckTable,
 };
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ use rescreen::{
     model::{ExitCode, Stop},
     pipeline::{
         Campaign, Orders, Prepared, Progress, RunReport, Signal,
-        campaign_file::{CampaignFile, parse},
+        campaign::file::{CampaignFile, parse},
     },
     simulator::{Faults, Settings, Simulator},
 };

@@ -3,7 +3,7 @@
 use super::*;
 use rescreen::{
     catalogue::ColumnValue,
-    model::sa_id::compose,
+    model::field::sa_id::compose,
     simulator::{Dialect, Envelope},
 };
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use super::*;
 use rescreen::{
     catalogue::Spelling,
-    model::sa_id::compose,
+    model::field::sa_id::compose,
     simulator::{Dialect, Envelope},
 };
 use std::collections::BTreeMap;

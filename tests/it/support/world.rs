@@ -17,7 +17,7 @@ use rescreen::{
     model::{Credits, Mode},
     pipeline::{
         Campaign, Orders, Prepared, Progress, RunReport, Signal,
-        campaign_file::{CampaignFile, parse},
+        campaign::file::{CampaignFile, parse},
     },
     simulator::{Settings, Stats},
 };

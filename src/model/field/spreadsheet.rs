@@ -1,0 +1,86 @@
+//! What a spreadsheet does to identifiers that it takes for numbers. The digits are lost in the file, so no value is ever
+//! mended here: the message says how the column is exported again.
+
+use super::refusal::Refusal;
+use crate::model::failure::FailureCode;
+
+/// `8.6E+12`, `8,6E+12`, `86E+11`: how a spreadsheet shows a number that is too long for its column. Without a sign or a
+/// decimal it may be a plate.
+pub fn is_e_notation(text: &str) -> bool {
+    let Some((mantissa, exponent)) = text.trim().split_once(['E', 'e']) else { return false };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let parts: Vec<&str> = mantissa.split(['.', ',']).collect();
+    let marked = unsigned.len() < exponent.len() || parts.len() == 2;
+    marked && digits(unsigned) && parts.len() <= 2 && parts.iter().all(|part| digits(part))
+}
+
+/// A number that was shortened to E-notation.
+pub fn rounded(what: &str) -> Refusal {
+    damage(format!(
+        "expected {what}, found a number in E-notation: a spreadsheet has rounded it and its digits are not in this file; \
+         format the column as text and export again from where the numbers are whole"
+    ))
+}
+
+/// What a spreadsheet did to an ID number of thirteen digits, if that is what it looks like.
+pub fn damaged_sa_id(text: &str) -> Option<Refusal> {
+    if is_e_notation(text) {
+        return Some(rounded("an ID number of 13 digits"));
+    }
+    let whole =
+        text.split_once(['.', ',']).filter(|(_, zeros)| zeros.bytes().all(|zero| zero == b'0') && !zeros.is_empty());
+    let digits = whole.map_or(text, |(whole, _)| whole);
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    match (digits.len(), whole) {
+        (10..13, _) => Some(damage(format!(
+            "an ID number has 13 digits, this one has {}: a spreadsheet has dropped leading zeros; format the column as \
+             text and export again, with the zeros (do not add them here: the number may as well lack another digit)",
+            digits.len()
+        ))),
+        (13, Some(_)) => Some(damage(
+            "an ID number has 13 digits and no decimals: a spreadsheet has made a number of it; format the column as text \
+             and export again"
+                .to_owned(),
+        )),
+        _ => None,
+    }
+}
+
+fn damage(message: String) -> Refusal {
+    Refusal { code: FailureCode::SpreadsheetDamage, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e_notation_has_a_sign_or_a_decimal() {
+        for text in ["8.6E+12", "8,6E+12", "8.61e+12", "8.6E12", "86E+11", "9E+3", " 8.6E+12 ", "1.2E-5"] {
+            assert!(is_e_notation(text), "{text}");
+        }
+        for text in ["86E11", "E+12", "8.6E", "8.6.1E+12", "CA 123", "8E+1E", "2014/075830/07", "", "1E", "8.6E+"] {
+            assert!(!is_e_notation(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_remedy_for_lost_zeros_is_another_one_than_for_a_decimal() {
+        let message = |text: &str| damaged_sa_id(text).map(|refusal| refusal.message).unwrap_or_default();
+        for short in ["1015009087", "01015009087", "801015009087", "801015009087.0"] {
+            assert!(message(short).contains("leading zeros"), "{short}");
+        }
+        for decimal in ["8001015009087.0", "8001015009087.00", "8001015009087,0"] {
+            assert!(message(decimal).contains("no decimals"), "{decimal}");
+        }
+        assert!(message("8,01E+12").contains("E-notation"));
+        for other in
+            ["8001015009087", "123456789", "80010150090871", "80010150 9087", "8001015009087.5", "8001015009087."]
+        {
+            assert_eq!(message(other), "", "{other}");
+        }
+    }
+}

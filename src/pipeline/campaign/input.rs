@@ -1,0 +1,78 @@
+//! What a campaign reads: its inputs, and how they are laid out. It decides which words about an input do not go together,
+//! before any of them is opened.
+
+use super::file::CampaignFile;
+use crate::{
+    error::Error,
+    source::{Columns, Format, HeaderLine, SourceOptions},
+};
+use std::path::{Path, PathBuf};
+
+/// One input of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// As the user named it.
+    pub name: String,
+    /// `None` is standard input.
+    pub path: Option<PathBuf>,
+}
+
+/// What the file says of all inputs.
+pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
+    Ok(SourceOptions {
+        format: file.input.format,
+        delimiter: delimiter(file.input.delimiter)?,
+        encoding: file.input.encoding,
+        header: header(file)?,
+        sheet: file.input.sheet.clone(),
+        limit_rows: file.limit_rows,
+        split_rows: None,
+    })
+}
+
+fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
+    let refused = |fault: String| Err(Error::Config(format!("[input] {fault}")));
+    let input = &file.input;
+    if input.format == Some(Format::Jsonl) && (input.columns.is_some() || input.header == Some(false)) {
+        return refused(
+            "header and columns are for CSV and spreadsheets; JSON lines name their columns themselves".to_owned(),
+        );
+    }
+    match (&input.columns, input.header) {
+        (None, None | Some(true)) => Ok(HeaderLine::First),
+        (None, Some(false)) => Ok(HeaderLine::Missing),
+        (Some(columns), Some(false)) => match Columns::new(columns) {
+            Ok(columns) => Ok(HeaderLine::Named(columns)),
+            Err(fault) => refused(format!("columns: {fault}")),
+        },
+        (Some(_), None | Some(true)) => refused(
+            "columns: expected header = false (--no-header) beside it: with a header line the names stand in the input, and \
+             its first line would be taken for a row"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The inputs, none of them twice.
+pub fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
+    let paths = &file.input.paths;
+    let whole = |path: &PathBuf| base.join(path).canonicalize().unwrap_or_else(|_| path.clone());
+    let known: Vec<PathBuf> = paths.iter().map(whole).collect();
+    if let Some((_, twice)) = paths.iter().enumerate().find(|(at, _)| known[..*at].contains(&known[*at])) {
+        return Err(Error::Config(format!("input {} is named twice", twice.display())));
+    }
+    let input = |path: &PathBuf| Input {
+        name: path.display().to_string(),
+        path: (path.as_os_str() != "-").then(|| base.join(path)),
+    };
+    Ok(paths.iter().map(input).collect())
+}
+
+fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {
+    delimiter
+        .map(|c| match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(c, '"' | '\n' | '\r') => Ok(byte),
+            _ => Err(Error::Config(format!("[input] delimiter: expected one sign like `;`, found `{c}`"))),
+        })
+        .transpose()
+}

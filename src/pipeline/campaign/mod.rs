@@ -1,0 +1,335 @@
+//! A campaign: everything a run needs, decided and checked before anything is opened. Made from a campaign file with the
+//! command line folded in.
+
+pub mod file;
+pub mod input;
+pub mod out_folder;
+pub mod recorded;
+pub mod remains;
+pub mod result_layout;
+pub mod secret;
+pub mod service;
+pub mod tables;
+
+use crate::{
+    catalogue::{Catalogue, Declaration, is_identifier},
+    error::Error,
+    files::{self, Links},
+    ledger::Seat,
+    mapping::{CheckUse, Mapping, MappingOptions, key_of_generation},
+    model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
+    sink::OutputFormat,
+    source::{HeaderLine, SourceOptions},
+    template::Tables,
+};
+use file::{CampaignFile, CheckTable, SecretSource, Share, parse};
+use input::Input;
+use serde_json::{Map, Value};
+use service::Service;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// The service's name in a ledger whose answers come from the built-in simulator.
+pub const SIMULATED_ORIGIN: &str = "simulated";
+
+/// A campaign, ready to be planned or run.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    pub name: String,
+    pub mode: Mode,
+    pub catalogue: Catalogue,
+    /// The checks used, in their order.
+    pub uses: Vec<CheckUse>,
+    pub inputs: Vec<Input>,
+    pub source_options: SourceOptions,
+    pub expect_rows: Option<(u64, u64)>,
+    /// The column that fills `subject`.
+    pub id: Option<String>,
+    pub carry: Vec<String>,
+    pub service: Service,
+    pub allowance: Allowance,
+    /// Prices by catalogue name, where one is known.
+    pub prices: BTreeMap<String, Credits>,
+    pub guards: Guards,
+    pub out: PathBuf,
+    pub format: OutputFormat,
+    pub ledger: PathBuf,
+    pub key_secret: Option<KeySecret>,
+    /// The key secret comes from a program. A rehearsal starts no program and uses a placeholder, so its keys differ.
+    pub key_secret_stands_in: bool,
+    pub clock: Clock,
+    /// Where commits are made; inline means that everything else is done in the caller's place too.
+    pub seat: Seat,
+    /// Set what an earlier campaign left in the output folder aside, where its ledger is lost.
+    pub new_ledger: bool,
+    /// Take a ledger that lost its newest commits as it is: what they noted may be paid for again.
+    pub accept_older_ledger: bool,
+    /// The words of the command that began this run, for `rescreen collect` to name where rows are left.
+    pub command: Vec<String>,
+    pub null: Vec<String>,
+    pub null_in: BTreeMap<String, Vec<String>>,
+    pub tables: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// When a run stops by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Guards {
+    pub max_errors: Share,
+    /// The user said it: the guard on refusals that are alike is off.
+    pub max_errors_explicit: bool,
+    pub max_unrecognised: Share,
+    /// Failures that still end with exit code 0.
+    pub accept_failures: Option<Share>,
+}
+
+impl Campaign {
+    /// Reads a campaign file; its paths are relative to it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something that cannot be.
+    pub fn load(path: &Path) -> Result<Campaign, Error> {
+        let base = path.parent().unwrap_or(Path::new("."));
+        Campaign::new(read_file(path)?, base)
+    }
+
+    /// Checks what a file and flags say together. `base` is what relative paths are relative to.
+    pub fn new(file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
+        let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
+        let name = campaign_name(&file)?;
+        let out = output_folder(&file, &name, base);
+        let campaign = Campaign {
+            uses: check_uses(&file, &catalogue)?,
+            inputs: input::inputs(&file, base)?,
+            source_options: input::source_options(&file)?,
+            expect_rows: file.expect_rows,
+            id: file.input.id.clone(),
+            carry: file.output.carry.clone(),
+            service: Service::new(&file, base)?,
+            allowance: Allowance { limit: file.budget.max_credits, keep_balance: file.budget.keep_balance },
+            prices: prices(&file, &catalogue)?,
+            guards: guards(&file),
+            ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
+            out,
+            format: file.output.format.unwrap_or(OutputFormat::Parquet),
+            key_secret: key_secret(&file, base)?,
+            key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
+            clock: Clock::System,
+            seat: Seat::default(),
+            new_ledger: false,
+            accept_older_ledger: false,
+            command: Vec::new(),
+            null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
+            null_in: file.input.null_in.clone(),
+            tables: tables::read_all(&file.tables, base)?,
+            mode: file.mode,
+            name,
+            catalogue,
+        };
+        campaign.check_production()?;
+        campaign.mapping().map(|_| campaign)
+    }
+
+    /// The mapping of rows to requests.
+    pub fn mapping(&self) -> Result<Mapping, Error> {
+        let options = MappingOptions {
+            campaign: self.name.clone(),
+            mode: self.mode,
+            key_secret: self.key_secret.clone(),
+            null: self.null.clone(),
+            null_in: self.null_in.clone(),
+            tables: Tables(self.tables.clone()),
+        };
+        let mapping = Mapping::new(&self.catalogue, &self.uses, options)?;
+        Ok(if self.source_options.header == HeaderLine::First { mapping } else { mapping.without_header_line() })
+    }
+
+    /// The key of a request's generation.
+    pub fn key_of(&self, sold: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
+        key_of_generation(&self.name, self.mode, sold, fields, generation, self.key_secret.as_ref())
+    }
+
+    /// What one request of a check costs: nothing in sandbox, and the table price in production.
+    pub fn price(&self, sold: &str) -> Option<Credits> {
+        match self.mode {
+            Mode::Sandbox => Some(Credits::ZERO),
+            Mode::Production => self.prices.get(sold).copied(),
+        }
+    }
+
+    /// The declarations used, each once.
+    pub fn sold(&self) -> Vec<&Declaration> {
+        let mut sold: Vec<&Declaration> = Vec::new();
+        for one in self.uses.iter().filter_map(|one| self.catalogue.get(&one.check).ok()) {
+            if !sold.iter().any(|known| known.name == one.name) {
+                sold.push(one);
+            }
+        }
+        sold
+    }
+
+    /// The shortest life among the keys of its checks, in hours.
+    pub fn key_life_hours(&self) -> u32 {
+        self.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
+    }
+
+    /// Digest of everything a person changes to put a stop right: prices, limits, guards, pointers, mapping, declarations
+    /// and the API key, of which only the fingerprint is known here.
+    ///
+    /// # Errors
+    /// A declaration that cannot be written down.
+    pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
+        let declarations = serde_json::to_string(&self.sold()).map_err(|error| Error::Internal(error.to_string()))?;
+        let Service { charge_pointer, remaining_pointer, balance_pointer, routes, .. } = &self.service;
+        let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes);
+        let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
+        let text = format!(
+            "{api_key}\n{:?}\n{:?}\n{:?}\n{pointers:?}\n{mapping:?}\n{declarations}",
+            self.prices, self.allowance, self.guards
+        );
+        Ok(digest_of(&text))
+    }
+
+    /// The service as the ledger remembers it.
+    pub fn origin(&self) -> String {
+        match &self.service.url {
+            Some(url) if !self.service.simulate => url.trim_end_matches('/').to_owned(),
+            _ => SIMULATED_ORIGIN.to_owned(),
+        }
+    }
+
+    /// Production is never begun by accident: what it needs is named, with how to say it.
+    fn check_production(&self) -> Result<(), Error> {
+        if self.mode == Mode::Sandbox {
+            return Ok(());
+        }
+        let wants = |what: &str| Err(Error::Config(format!("production wants {what}")));
+        if self.id.is_none() {
+            return wants("the column that identifies a row: --id COLUMN (or [input] id)");
+        }
+        for declaration in self.sold() {
+            let name = &declaration.name;
+            if self.price(name).is_none() {
+                return wants(&format!(
+                    "a known price of `{name}`: --price {name}=N (or [budget] prices); what the service charges for it is \
+                     not documented"
+                ));
+            }
+        }
+        if self.allowance.limit.is_none() {
+            return wants("a credit limit: --max-credits N (or [budget] max_credits)");
+        }
+        Ok(())
+    }
+}
+
+/// Thirty-two hexadecimal characters of a text's SHA-256.
+fn digest_of(text: &str) -> String {
+    Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A campaign file with tables of its own may be long; larger tables are files of their own.
+const CAMPAIGN_FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Reads a campaign file's words.
+pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let file = files::open(path, Links::Followed).map_err(|error| fault(error.to_string()))?;
+    read_open_file(path, file)
+}
+
+/// Reads a campaign file that is open; `path` is its name in messages.
+///
+/// # Errors
+/// It is too long, not text, or not a campaign file.
+pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
+    let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
+    let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
+    parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)
+}
+
+fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
+    let Some(name) = &file.campaign else {
+        return match file.mode {
+            Mode::Sandbox => Ok("trial".to_owned()),
+            Mode::Production => Err(Error::Config(
+                "production wants a campaign name, like 2026-11: --campaign NAME (or campaign = \"…\"); it decides what \
+                 counts as paid"
+                    .to_owned(),
+            )),
+        };
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > 80 || !name.chars().all(fits) || name.starts_with('.') {
+        return Err(Error::Config(format!(
+            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not beginning with `.`; it names a folder"
+        )));
+    }
+    check_file_name(name).map_err(|fault| Error::Config(format!("campaign `{name}`: {fault}")))?;
+    Ok(name.clone())
+}
+
+/// `out/<campaign>`, and outside production with what it is, so that a rehearsal never stands in the way of the real one.
+fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
+    if let Some(dir) = &file.output.dir {
+        return base.join(dir);
+    }
+    let folder = match (file.simulate, file.mode) {
+        (true, _) => format!("{name}.simulated"),
+        (false, Mode::Sandbox) => format!("{name}.sandbox"),
+        (false, Mode::Production) => name.to_owned(),
+    };
+    base.join("out").join(folder)
+}
+
+fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse>, Error> {
+    if file.checks.is_empty() {
+        let names: Vec<&str> = catalogue.iter().map(|declaration| declaration.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(Error::Config(format!("no check is named: --check NAME (or [[check]] use); there are {names}")));
+    }
+    let check_use = |table: &CheckTable| {
+        catalogue.get(&table.check)?;
+        if let Some(name) = &table.name {
+            let fits = is_identifier(name, '-').and_then(|()| check_file_name(name));
+            fits.map_err(|fault| Error::Config(format!("[[check]] name `{name}`: {fault}")))?;
+        }
+        Ok(CheckUse {
+            check: table.check.clone(),
+            name: table.name.clone(),
+            when: table.when.clone(),
+            fields: table.fields.clone(),
+            expect: table.expect.clone(),
+        })
+    };
+    file.checks.iter().map(check_use).collect()
+}
+
+fn prices(file: &CampaignFile, catalogue: &Catalogue) -> Result<BTreeMap<String, Credits>, Error> {
+    let documented = catalogue.iter().filter_map(|one| Some((one.name.clone(), one.price?)));
+    let mut prices: BTreeMap<String, Credits> = documented.collect();
+    for (name, price) in &file.budget.prices {
+        prices.insert(catalogue.get(name)?.name.clone(), *price);
+    }
+    Ok(prices)
+}
+
+fn guards(file: &CampaignFile) -> Guards {
+    Guards {
+        max_errors: file.guards.max_errors.unwrap_or(Share::Percent(25.0)),
+        max_errors_explicit: file.guards.max_errors.is_some(),
+        max_unrecognised: file.guards.max_unrecognised.unwrap_or(Share::Percent(1.0)),
+        accept_failures: file.guards.accept_failures,
+    }
+}
+
+/// The key secret. Where no program is started, one stands in for that of a program: keys are told apart as well by it.
+fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
+    let found = file.keys.secret.as_ref().map(|source| match source {
+        SecretSource::Command(_) if file.starts_nothing => Ok("stands in for the key secret".to_owned().into()),
+        source => secret::read(source, "the key secret", base),
+    });
+    Ok(found.transpose()?.map(KeySecret::new))
+}

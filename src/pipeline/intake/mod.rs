@@ -1,0 +1,340 @@
+//! Intake: source → split → asks and requests, input after input. It decides whether the inputs are those the ledger knows,
+//! and binds the mapping to their columns; what is found is taken into the ledger, or only counted, elsewhere.
+
+pub mod ingest;
+pub mod notes;
+pub mod remap;
+
+use super::campaign::Campaign;
+use crate::{
+    error::Error,
+    ledger::{LedgerError, SourceView, TakenRow},
+    mapping::{Bound, Feed, Mapped, Mapping, ShownColumns},
+    model::{Checkpoint, Clock, Record, Row, row::find_column},
+    source::{Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::VecDeque, sync::Arc};
+
+/// How a source is laid out, as the ledger remembers it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Layout {
+    format: Format,
+    delimiter: Option<u8>,
+    /// The header of a CSV; the keys of the first object of a JSONL.
+    pub columns: Vec<String>,
+    /// What the user said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<Encoding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sheet: Option<String>,
+}
+
+impl Layout {
+    /// Why an input may be another text than before though its file is the same, if that is so.
+    fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
+        let [was, is] = [self.encoding, now.encoding].map(|said| shown(said.map(|said| said.to_string())));
+        let encoding = (was != is).then(|| format!("with encoding {was}, and {is} is said now"));
+        let [was, is] = [&self.sheet, &now.sheet].map(|said| shown(said.clone()));
+        let sheet = (was != is).then(|| format!("with sheet {was}, and {is} is said now"));
+        encoding.or(sheet).map(|what| {
+            Error::Config(format!(
+                "{name} was begun {what}: put it back; rows that failed can be sent as a file and a campaign of their own"
+            ))
+        })
+    }
+}
+
+/// Where intake stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IntakeProgress {
+    /// Rows taken by this run.
+    pub rows: u64,
+    /// Nothing more will be taken by this run.
+    pub done: bool,
+    /// Because the input could not be read or mapped any further.
+    pub failed: bool,
+}
+
+/// All inputs of a campaign, opened and bound.
+pub struct Intake {
+    opened: VecDeque<Opened>,
+    mapping: Arc<Mapping>,
+    id: Option<String>,
+    carry: Vec<String>,
+    pub clock: Clock,
+    /// What the user said of encoding and sheet.
+    said: (Option<Encoding>, Option<String>),
+    of_files: bool,
+}
+
+struct Opened {
+    reader: SourceReader,
+    name: String,
+    bound: Option<Arc<Bound>>,
+    /// Read already, to learn the keys of a JSONL.
+    first: Option<Split>,
+    layout_known: bool,
+    begun: bool,
+}
+
+impl Intake {
+    /// Opens every input, checks the part of it the ledger knows, and binds the mapping to its columns.
+    ///
+    /// # Errors
+    /// An input that is missing, changed or unreadable; a mapping that does not fit its columns.
+    pub fn open(campaign: &Campaign, known: &[SourceView]) -> Result<Intake, Error> {
+        if campaign.inputs.is_empty() {
+            return Err(Error::Config("no input is named: a path, or `-` for standard input".to_owned()));
+        }
+        if !known.is_empty() && known.len() != campaign.inputs.len() {
+            return Err(Error::Config(format!(
+                "this campaign was begun with {} inputs ({}) and {} are given now; a new or missing input is a new campaign",
+                known.len(),
+                known.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", "),
+                campaign.inputs.len()
+            )));
+        }
+        let mut intake = Intake {
+            opened: VecDeque::new(),
+            mapping: Arc::new(campaign.mapping()?),
+            id: campaign.id.clone(),
+            carry: campaign.carry.clone(),
+            clock: campaign.clock,
+            said: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
+            of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
+        };
+        for (at, input) in campaign.inputs.iter().enumerate() {
+            let source = known.get(at);
+            let origin = input.path.clone().map_or(Origin::Stdin, Origin::File);
+            let known = source.map(remembered).transpose()?.flatten();
+            let reader =
+                SourceReader::open(input.name.as_str().into(), origin, &campaign.source_options, known.as_ref());
+            match reader {
+                Ok(reader) => intake.bind(input.name.clone(), reader, source)?,
+                // Everything was taken before, and a pipe cannot be read twice.
+                Err(SourceError::NothingOnStdin { .. }) if source.is_some_and(|source| source.complete) => {}
+                // Everything was taken before, and the file is not needed again.
+                Err(SourceError::Open { fault, .. })
+                    if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
+                }
+                Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
+                    let layout = source.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+                    let why = layout.and_then(|layout| layout.otherwise_read(&input.name, &campaign.source_options));
+                    return Err(why.unwrap_or_else(|| error.into()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(intake)
+    }
+
+    fn bind(&mut self, name: String, mut reader: SourceReader, known: Option<&SourceView>) -> Result<(), Error> {
+        let begun = known.filter(|source| !source.ends.is_empty());
+        let remembered = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+        let (format, _, header) = reader.layout();
+        let header = header.map(<[String]>::to_vec);
+        let mut first = None;
+        let columns = match (&remembered, header) {
+            (Some(layout), _) => Some(layout.columns.clone()),
+            (None, Some(header)) => Some(header),
+            (None, None) => {
+                first = reader.next_split()?;
+                first.as_ref().and_then(first_keys)
+            }
+        };
+        if let Some(columns) = &columns {
+            let shown = match format {
+                Format::Csv => self.mapping.shown(columns),
+                Format::Jsonl => self.mapping.shown_nested(columns),
+            };
+            self.check_columns(columns, &shown)?;
+        }
+        let bound = match (&columns, format) {
+            (None, _) => None,
+            (Some(columns), Format::Csv) => Some(Arc::new(self.mapping.bind(columns)?)),
+            (Some(columns), Format::Jsonl) => Some(Arc::new(self.mapping.bind_nested(columns)?)),
+        };
+        let layout_known = remembered.is_some();
+        self.opened.push_back(Opened { reader, name, bound, first, layout_known, begun: false });
+        Ok(())
+    }
+
+    /// The id and carried columns are columns of the header, or keys of the first object.
+    fn check_columns(&self, header: &[String], shown: &ShownColumns<'_>) -> Result<(), Error> {
+        let names = || header.iter().map(String::as_str);
+        for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
+        {
+            if find_column(names(), column).is_none() {
+                let hint = shown.doubt().unwrap_or_else(|| shown.hint(column));
+                return Err(Error::Config(format!("{flag}: the input has no column `{column}`{hint}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which column, template or constant feeds which field; by the first input.
+    pub fn feeds(&self) -> Vec<Feed> {
+        self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
+    }
+
+    pub fn mapping(&self) -> Arc<Mapping> {
+        Arc::clone(&self.mapping)
+    }
+
+    /// Rows that were read before their line had an end, and whose line was completed since: the input's name and the number
+    /// of the row in it.
+    pub fn completed_rows(&self) -> Vec<(String, u64)> {
+        self.opened.iter().filter_map(|source| Some((source.name.clone(), source.reader.completed_row()?))).collect()
+    }
+
+    /// Whether every input is a file: a pipe may never end, and cannot be read twice.
+    pub fn is_of_files(&self) -> bool {
+        self.of_files
+    }
+
+    /// The next thing that intake finds, mapped; `None` at the end of all inputs.
+    pub fn step(&mut self) -> Result<Option<Step>, Error> {
+        Ok(match self.find()? {
+            None => None,
+            Some(Found::Begin { name, layout }) => Some(Step::Begin { name, layout }),
+            Some(Found::Split { name, split, bound }) => {
+                Some(Step::Split { name, parts: self.map(bound.as_deref(), split)? })
+            }
+            Some(Found::End { name }) => Some(Step::End { name }),
+        })
+    }
+
+    /// The next thing in the order of the inputs, as it was read; `None` at the end of all of them.
+    pub fn find(&mut self) -> Result<Option<Found>, Error> {
+        let Some(mut source) = self.opened.pop_front() else { return Ok(None) };
+        let name = source.name.clone();
+        if !source.begun {
+            source.begun = true;
+            let layout = source.new_layout(&self.said)?;
+            self.opened.push_front(source);
+            return Ok(Some(Found::Begin { name, layout }));
+        }
+        let Some(split) = next_split(&mut source)? else { return Ok(Some(Found::End { name })) };
+        if source.bound.is_none()
+            && let Some(keys) = first_keys(&split)
+        {
+            source.bound = Some(Arc::new(self.mapping.bind_nested(&keys)?));
+        }
+        let bound = source.bound.clone();
+        self.opened.push_front(source);
+        Ok(Some(Found::Split { name, split, bound }))
+    }
+
+    /// Maps the records of a split.
+    fn map(&self, bound: Option<&Bound>, split: Split) -> Result<TakenParts, Error> {
+        let mut parts = TakenParts { rows: Vec::new(), asks: Vec::new(), end: split.checkpoint.clone() };
+        for record in split.records {
+            let place = parts.rows.len() as u32;
+            match record {
+                Record::Damaged { position, failure, input } => {
+                    parts.rows.push(taken(&position, None, input));
+                    parts.asks.push((place, None, Mapped::Failed(failure)));
+                }
+                Record::Row(row) => {
+                    let mapped = bound.ok_or_else(unbound)?.map(&row)?;
+                    parts.rows.push(taken(&row.position, self.subject(&row), row.to_json().into()));
+                    parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    fn subject(&self, row: &Row) -> Option<String> {
+        row.get(self.id.as_deref()?)?.to_text()
+    }
+}
+
+/// What intake finds.
+pub enum Found {
+    /// An input, and how it is laid out where that is news.
+    Begin {
+        name: String,
+        layout: Option<String>,
+    },
+    /// `bound` is `None` as long as no row of the input could be read.
+    Split {
+        name: String,
+        split: Split,
+        bound: Option<Arc<Bound>>,
+    },
+    End {
+        name: String,
+    },
+}
+
+/// The same, mapped.
+pub enum Step {
+    Begin { name: String, layout: Option<String> },
+    Split { name: String, parts: TakenParts },
+    End { name: String },
+}
+
+/// A row without columns: a defect.
+pub fn unbound() -> Error {
+    Error::Internal("a row came before its columns".to_owned())
+}
+
+/// A split, mapped: asks by place of their row and by check.
+pub struct TakenParts {
+    pub rows: Vec<TakenRow>,
+    pub asks: Vec<(u32, Option<usize>, Mapped)>,
+    pub end: Checkpoint,
+}
+
+impl Opened {
+    fn new_layout(&self, (encoding, sheet): &(Option<Encoding>, Option<String>)) -> Result<Option<String>, Error> {
+        if self.layout_known {
+            return Ok(None);
+        }
+        let (format, delimiter, header) = self.reader.layout();
+        let columns = match header {
+            Some(header) => header.to_vec(),
+            None => self.first.as_ref().and_then(first_keys).unwrap_or_default(),
+        };
+        let text =
+            serde_json::to_string(&Layout { format, delimiter, columns, encoding: *encoding, sheet: sheet.clone() });
+        text.map(Some).map_err(|error| Error::Internal(error.to_string()))
+    }
+}
+
+fn next_split(source: &mut Opened) -> Result<Option<Split>, SourceError> {
+    match source.first.take() {
+        Some(split) => Ok(Some(split)),
+        None => source.reader.next_split(),
+    }
+}
+
+fn first_keys(split: &Split) -> Option<Vec<String>> {
+    split.records.iter().find_map(|record| match record {
+        Record::Row(row) => Some(row.to_json().into_iter().map(|(key, _)| key).collect()),
+        Record::Damaged { .. } => None,
+    })
+}
+
+fn taken(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> TakenRow {
+    let crate::model::Position { row_number, line, byte_offset, .. } = *position;
+    TakenRow { row_number, line, byte_offset, subject, input }
+}
+
+pub fn layout_of(text: &str) -> Result<Layout, Error> {
+    serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
+}
+
+/// What the ledger remembers of a source, as the reader takes it; `None` where nothing of it was read.
+fn remembered(source: &SourceView) -> Result<Option<Known>, Error> {
+    let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
+    Ok(Some(Known {
+        header: (layout.format == Format::Csv).then_some(layout.columns),
+        format: layout.format,
+        delimiter: layout.delimiter,
+        checkpoints: source.ends.clone(),
+    }))
+}

@@ -1,0 +1,65 @@
+//! The notes of what was taken in: how many of each kind, and where the first one stands, so that somebody can look. Counts
+//! only: what is said about a value stays out of every key and every output.
+
+use super::TakenParts;
+use crate::{
+    mapping::Mapped,
+    model::Note,
+    pipeline::wording::{counted, grouped},
+};
+use std::collections::BTreeMap;
+
+/// Notes by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notes(BTreeMap<Note, Noted>);
+
+/// The notes of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    pub count: u64,
+    /// Where the first one stands: the input's name and the number of the row in it.
+    pub source: String,
+    pub row_number: u64,
+}
+
+impl Notes {
+    /// Counts what a split of an input brought.
+    pub fn take(&mut self, source: &str, parts: &TakenParts) {
+        for (place, _, mapped) in &parts.asks {
+            if let Mapped::Ask(ask) = mapped {
+                let row_number = parts.rows.get(*place as usize).map_or(0, |row| row.row_number);
+                self.add(source, row_number, &ask.notes);
+            }
+        }
+    }
+
+    /// Counts the notes of one ask.
+    pub fn add(&mut self, source: &str, row_number: u64, notes: &[Note]) {
+        for note in notes {
+            let first = || Noted { count: 0, source: source.to_owned(), row_number };
+            self.0.entry(*note).or_insert_with(first).count += 1;
+        }
+    }
+
+    /// Adds those of a later part of the input.
+    pub fn join(&mut self, later: Notes) {
+        for (note, noted) in later.0 {
+            let count = noted.count;
+            self.0.entry(note).or_insert(Noted { count: 0, ..noted }).count += count;
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Note, &Noted)> {
+        self.0.iter().map(|(note, noted)| (*note, noted))
+    }
+
+    /// A line for each kind.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |(note, noted): (Note, &Noted)| {
+            let Noted { count, source, row_number } = noted;
+            let values = counted(*count, "value", "values");
+            format!("{values} with a note, the first in row {} of {source}: {note}", grouped(*row_number))
+        };
+        self.iter().map(line).collect()
+    }
+}

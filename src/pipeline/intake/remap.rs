@@ -1,0 +1,67 @@
+//! A changed mapping reaches the rows that failed to map: they are mapped anew from the ledger, and cost nothing until they
+//! are sent. Rows that were mapped are never touched: an answer read under another mapping would be another answer.
+
+use super::{ingest::fate, layout_of};
+use crate::{
+    error::Error,
+    ledger::{AskFate, AskView, Fate, Ledger, Reading},
+    mapping::{Bound, Mapping},
+    model::{Failure, Position, Row, Stage, row::Values},
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Asks given to the ledger at once.
+const CHUNK: usize = 1_000;
+
+/// Maps all asks that failed to map anew. Blocks.
+///
+/// # Errors
+/// A mapping that no longer fits the columns, and what stops the ledger.
+pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)]) -> Result<(), Error> {
+    if ledger.sums().unmapped == 0 {
+        return Ok(());
+    }
+    let reading = Reading::open(ledger.path())?;
+    let mut bound: BTreeMap<String, Bound> = BTreeMap::new();
+    for source in reading.sources()? {
+        if let Some(layout) = &source.layout {
+            bound.insert(source.name, mapping.bind_nested(&layout_of(layout)?.columns)?);
+        }
+    }
+    let mut changed: Vec<(i64, Fate)> = Vec::new();
+    reading.failed_asks(|ask| -> Result<(), Error> {
+        let AskFate::Failure(failure) = &ask.fate else { return Ok(()) };
+        if let Some(bound) = bound.get(ask.source)
+            && let Some(fate) = new_fate(bound, uses, &ask, failure)?
+        {
+            changed.push((ask.id, fate));
+        }
+        if changed.len() >= CHUNK {
+            ledger.remap(std::mem::take(&mut changed))?;
+        }
+        Ok(())
+    })?;
+    Ok(ledger.remap(changed)?)
+}
+
+/// The fate of an ask under the present mapping, where that is another one.
+fn new_fate(
+    bound: &Bound,
+    uses: &[(i64, String)],
+    ask: &AskView<'_>,
+    failure: &Failure,
+) -> Result<Option<Fate>, Error> {
+    let (Stage::Map, Value::Object(values)) = (failure.stage, &ask.row.input) else { return Ok(None) };
+    let Some(at) = uses.iter().position(|(id, _)| Some(*id) == ask.check_use) else { return Ok(None) };
+    let position = Position {
+        source: ask.source.into(),
+        row_number: ask.row.row_number,
+        line: ask.row.line,
+        byte_offset: ask.row.byte_offset,
+    };
+    let row = Row { position, values: Values::Nested(values.clone()) };
+    let mapped = bound.map(&row)?.into_iter().nth(at);
+    let fate = mapped.map(|mapped| fate(&uses[at].1, mapped));
+    Ok(fate.filter(|fate| !matches!(fate, Fate::Failure(again) if again == failure)))
+}

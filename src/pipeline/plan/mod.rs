@@ -1,0 +1,305 @@
+//! The plan: reads and maps everything, sends nothing, and says what a run would do and cost.
+
+pub mod distinct;
+
+use super::{
+    campaign::{Campaign, remains::refuse_lost_ledger},
+    intake::{Found, Intake, notes::Notes, unbound},
+};
+use crate::{
+    error::Error,
+    ledger::{Reading, Sums},
+    mapping::{AskRequest, Bound, Feed, Mapped},
+    model::{Credits, FailureCode, Record},
+    source::Split,
+};
+use distinct::{Digest, Distinct};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    time::Duration,
+};
+
+/// What a run would do.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    pub rows: u64,
+    pub asks: u64,
+    /// Distinct requests of the whole input.
+    pub requests: u64,
+    /// Asks that share another's request.
+    pub duplicates: u64,
+    pub skipped: u64,
+    /// Rows and asks that fail before anything is sent, by reason.
+    pub rejected: BTreeMap<FailureCode, u64>,
+    /// What is to be said about values that were accepted.
+    pub notes: Notes,
+    /// Requests a run would still send, and what they cost at the table prices; the cost is open where a price is.
+    pub to_send: u64,
+    pub credits: Option<Credits>,
+    /// At this rate.
+    pub duration: Duration,
+    /// Per check and field, in how many requests it is filled.
+    pub filled: BTreeMap<(String, String), u64>,
+    pub feeds: Vec<Feed>,
+    /// The first requests, with values masked.
+    pub shown: Vec<String>,
+    /// Where a ledger exists: what it holds.
+    pub known: Option<Sums>,
+    /// When the first request in doubt was armed.
+    pub oldest_doubt_us: Option<i64>,
+}
+
+/// Reads and maps everything. `show` requests are kept, masked. Blocks.
+///
+/// # Errors
+/// What would stop a run before its first request.
+pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
+    let reading = Reading::find(&campaign.ledger)?;
+    if reading.is_none() {
+        refuse_lost_ledger(campaign)?;
+    }
+    let mut intake = Intake::open(campaign, &[])?;
+    let plan = Plan { feeds: intake.feeds(), ..Plan::default() };
+    let mut adding = Adding { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
+    let lookout = Lookout { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
+    std::thread::scope(|scope| {
+        // Splits are dealt to the lanes in turn, and what they came to is taken from them in turn: in the order of the input.
+        let lanes = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(LANES_MAX));
+        let (mut dealt, mut counted) = (Vec::new(), Vec::new());
+        for _ in 0..lanes {
+            let (deal, splits) = sync_channel(1);
+            let (give, take) = sync_channel(1);
+            let lookout = &lookout;
+            scope.spawn(move || count_all(lookout, &splits, &give));
+            dealt.push(deal);
+            counted.push(take);
+        }
+        let reading = scope.spawn(move || deal_all(&mut intake, &dealt));
+        for lane in (0..lanes).cycle() {
+            let Ok(split) = counted[lane].recv() else { break };
+            adding.add(split?)?;
+            lookout.wants_more.store(adding.plan.shown.len() < show, Ordering::Relaxed);
+        }
+        drop(counted);
+        reading.join().unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
+    })?;
+    let mut plan = adding.end(campaign)?;
+    plan.duration = Duration::from_secs_f64(plan.to_send as f64 * 60.0 / f64::from(campaign.service.rate.per_minute));
+    if let Some(reading) = reading {
+        plan.known = Some(reading.sums()?);
+        plan.oldest_doubt_us = reading.oldest_doubt_us()?;
+    }
+    Ok(plan)
+}
+
+/// Threads that map, at most: reading the input keeps no more of them busy.
+const LANES_MAX: usize = 4;
+
+/// A split as it was read, with what maps it.
+type Dealt = (Split, Option<Arc<Bound>>);
+
+/// Reads the input to its end, or until nobody listens.
+fn deal_all(intake: &mut Intake, lanes: &[SyncSender<Dealt>]) -> Result<(), Error> {
+    let mut lanes = lanes.iter().cycle();
+    while let Some(found) = intake.find()? {
+        if let Found::Split { split, bound, .. } = found
+            && lanes.next().is_none_or(|lane| lane.send((split, bound)).is_err())
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Maps and counts splits, until there are no more or nobody listens.
+fn count_all(lookout: &Lookout<'_>, splits: &Receiver<Dealt>, counted: &SyncSender<Result<Counted, Error>>) {
+    let reading = match Reading::find(&lookout.campaign.ledger) {
+        Ok(reading) => reading,
+        Err(error) => return drop(counted.send(Err(error.into()))),
+    };
+    for (split, bound) in splits {
+        if counted.send(lookout.count(reading.as_ref(), bound.as_deref(), split)).is_err() {
+            return;
+        }
+    }
+}
+
+/// What all lanes look at.
+struct Lookout<'a> {
+    campaign: &'a Campaign,
+    /// Digests are of this process alone, so nobody can make two contents that are one.
+    secrets: [RandomState; 2],
+    show: usize,
+    /// Not enough requests are shown yet.
+    wants_more: AtomicBool,
+}
+
+/// What is known of the first ask of a kind: its check, whether its request is settled, and the fields it fills.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    check_index: usize,
+    settled: bool,
+    /// One bit for each field of the declaration.
+    filled: Vec<u64>,
+}
+
+/// What one split comes to.
+#[derive(Default)]
+struct Counted {
+    rows: u64,
+    asks: u64,
+    skipped: u64,
+    rejected: BTreeMap<FailureCode, u64>,
+    notes: Notes,
+    shapes: Vec<Shape>,
+    /// In input order, each with the place of its shape.
+    marks: Vec<(Digest, usize)>,
+    shown: Vec<(Digest, String)>,
+}
+
+impl Lookout<'_> {
+    fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<Counted, Error> {
+        let mut counted = Counted { rows: split.records.len() as u64, ..Counted::default() };
+        for record in split.records {
+            match record {
+                Record::Damaged { failure, .. } => *counted.rejected.entry(failure.code).or_default() += 1,
+                Record::Row(row) => {
+                    for mapped in bound.ok_or_else(unbound)?.map(&row)? {
+                        counted.asks += 1;
+                        match mapped {
+                            Mapped::Skipped(_) => counted.skipped += 1,
+                            Mapped::Failed(failure) => *counted.rejected.entry(failure.code).or_default() += 1,
+                            Mapped::Ask(ask) => {
+                                counted.notes.add(&row.position.source, row.position.row_number, &ask.notes);
+                                self.count_ask(&mut counted, reading, &ask)?;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(counted)
+    }
+
+    fn count_ask(&self, counted: &mut Counted, reading: Option<&Reading>, ask: &AskRequest) -> Result<(), Error> {
+        let one = &self.campaign.uses[ask.check_index];
+        let digest = self.digest(&one.check, &ask.body);
+        let settled = reading.map_or(Ok(false), |reading| reading.is_settled(&ask.key, &one.check, &ask.body))?;
+        let shape = Shape { check_index: ask.check_index, settled, filled: self.filled(ask)? };
+        // Most rows are like the one before.
+        let known = counted.shapes.iter().rposition(|known| *known == shape);
+        let shape = known.unwrap_or_else(|| {
+            counted.shapes.push(shape);
+            counted.shapes.len() - 1
+        });
+        counted.marks.push((digest, shape));
+        if self.wants_more.load(Ordering::Relaxed)
+            && counted.shown.len() < self.show
+            && counted.shown.iter().all(|(shown, _)| *shown != digest)
+        {
+            counted.shown.push((digest, masked(one.name(), ask)));
+        }
+        Ok(())
+    }
+
+    fn filled(&self, ask: &AskRequest) -> Result<Vec<u64>, Error> {
+        let declared = &self.campaign.catalogue.get(&self.campaign.uses[ask.check_index].check)?.fields;
+        let mut filled = vec![0; declared.len().div_ceil(64)];
+        for (at, _) in declared.iter().enumerate().filter(|(_, field)| ask.fields.contains_key(&field.name)) {
+            filled[at / 64] |= 1 << (at % 64);
+        }
+        Ok(filled)
+    }
+
+    /// Equal body, equal request: the same rule as the ledger's.
+    fn digest(&self, sold: &str, body: &[u8]) -> Digest {
+        [0, 1].map(|at: usize| {
+            let mut hasher = self.secrets[at].build_hasher();
+            hasher.write(sold.as_bytes());
+            hasher.write_u8(0);
+            hasher.write(body);
+            hasher.finish()
+        })
+    }
+}
+
+/// The splits of the input, added up in its order.
+struct Adding {
+    plan: Plan,
+    distinct: Distinct,
+    /// Every shape that was seen, by number.
+    shapes: BTreeMap<Shape, u32>,
+    shown: BTreeSet<Digest>,
+    show: usize,
+}
+
+impl Adding {
+    fn add(&mut self, split: Counted) -> Result<(), Error> {
+        self.plan.rows += split.rows;
+        self.plan.asks += split.asks;
+        self.plan.skipped += split.skipped;
+        for (code, count) in split.rejected {
+            *self.plan.rejected.entry(code).or_default() += count;
+        }
+        self.plan.notes.join(split.notes);
+        let numbers: Vec<u32> = split.shapes.into_iter().map(|shape| self.number(shape)).collect();
+        self.plan.duplicates += split.marks.len() as u64;
+        for (digest, shape) in split.marks {
+            self.distinct.add(digest, numbers[shape])?;
+        }
+        for (digest, text) in split.shown {
+            if self.plan.shown.len() < self.show && self.shown.insert(digest) {
+                self.plan.shown.push(text);
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, shape: Shape) -> u32 {
+        let next = u32::try_from(self.shapes.len()).expect("shapes are checks and fields, not rows");
+        *self.shapes.entry(shape).or_insert(next)
+    }
+
+    /// The plan, once it is known which asks are the first of their kind.
+    fn end(self, campaign: &Campaign) -> Result<Plan, Error> {
+        let mut counts = vec![0_u64; self.shapes.len()];
+        self.distinct.each_first(|shape| counts[shape as usize] += 1)?;
+        let mut plan = self.plan;
+        let mut unsent: BTreeMap<&str, u64> = BTreeMap::new();
+        for (shape, number) in self.shapes {
+            let (one, count) = (&campaign.uses[shape.check_index], counts[number as usize]);
+            plan.requests += count;
+            plan.duplicates -= count;
+            if count > 0 {
+                *unsent.entry(&one.check).or_default() += if shape.settled { 0 } else { count };
+            }
+            let declared = &campaign.catalogue.get(&one.check)?.fields;
+            let filled = |at: usize| shape.filled[at / 64] & (1 << (at % 64)) != 0;
+            for (_, field) in declared.iter().enumerate().filter(|(at, _)| count > 0 && filled(*at)) {
+                *plan.filled.entry((one.name().to_owned(), field.name.clone())).or_default() += count;
+            }
+        }
+        plan.to_send = unsent.values().sum();
+        let cost = |(sold, count): (&&str, &u64)| campaign.price(sold).map(|price| price.times(*count));
+        plan.credits = unsent.iter().map(cost).sum();
+        Ok(plan)
+    }
+}
+
+/// A request as it may be shown: of each text the first sign and its length, numbers and codes as they are.
+fn masked(check: &str, ask: &AskRequest) -> String {
+    let fields = ask.fields.iter().map(|(field, value)| match value.as_str() {
+        Some(text) if text.chars().count() > 3 => {
+            let first = text.chars().next().unwrap_or_default();
+            format!("{field} = \"{first}…\" ({} characters)", text.chars().count())
+        }
+        _ => format!("{field} = {value}"),
+    });
+    format!("{check}: {}", fields.collect::<Vec<_>>().join(", "))
+}

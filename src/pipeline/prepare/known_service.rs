@@ -1,0 +1,73 @@
+//! Where this user's API keys have been sent to, by digests in small files of the state folder. A ledger says where its
+//! requests were sent, and a ledger is data that others may have changed: `rescreen collect` believes it only where a run on
+//! this machine sent the same API key the same way, and repeats the command of such a run alone. It decides what "the same
+//! way" is.
+
+use crate::{
+    client::ApiKey,
+    files::{self, Links, strangers_in},
+    model::key::fingerprint,
+    pipeline::campaign::{
+        Campaign, SIMULATED_ORIGIN,
+        recorded::{absolute, command_of},
+        service::Service,
+    },
+};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// A note is one short line.
+const NOTE_BYTES_MAX: u64 = 256;
+
+/// Notes that a run sends this API key this way.
+///
+/// # Errors
+/// The state folder cannot be written.
+pub fn note(campaign: &Campaign, api_key: &ApiKey) -> io::Result<()> {
+    let Some(path) = note_of(campaign, api_key) else { return Ok(()) };
+    path.parent().map_or(Ok(()), files::private_folder)?;
+    // Its name says it as well, and a file can be renamed.
+    files::open_private(&path)?.write_all(digest_in(&path).as_bytes())
+}
+
+/// Whether a run on this machine sent this API key this way.
+pub fn is_known(campaign: &Campaign, api_key: &ApiKey) -> bool {
+    let own = |path: PathBuf| {
+        let file = files::open(&path, Links::Refused).ok()?;
+        let access = files::access(&file.metadata().ok()?);
+        let is_ours = access.other_owner.is_none() && !access.others_write && strangers_in(path.parent()?).is_none();
+        let text = files::read_open(file, NOTE_BYTES_MAX).ok()?;
+        Some(is_ours && text == digest_in(&path).as_bytes())
+    };
+    note_of(campaign, api_key).and_then(own).unwrap_or(false)
+}
+
+/// The digest in the name of a note.
+fn digest_in(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The file that says so; `None` where there is no state folder.
+fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
+    let service = &campaign.service;
+    let is_here = service.simulate || service.in_process.is_some();
+    let url = if is_here { SIMULATED_ORIGIN } else { service.url.as_deref()? };
+    let digest = fingerprint(b"rescreen service", &way(campaign, service, url, api_key));
+    Some(service.state_folder.as_ref()?.join(format!("service-{digest}")))
+}
+
+/// All that decides where the API key goes, and through what.
+fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> String {
+    let ca_file = service.ca_file.as_deref().map(absolute);
+    let mut routes: Vec<String> = campaign
+        .sold()
+        .iter()
+        .map(|one| format!("{} {}", one.name, one.routes.all().collect::<Vec<_>>().join(" ")))
+        .collect();
+    routes.sort_unstable();
+    let (key, url) = (api_key.fingerprint(), url.trim_end_matches('/'));
+    let (routes, command) = (routes.join("\n"), command_of(campaign));
+    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{command:?}", service.auth, service.proxy)
+}

@@ -1,0 +1,242 @@
+//! Preparing a run: ledger, inputs, mapping and service are opened and checked against each other before anything is sent,
+//! so that a mistake costs nothing.
+
+pub mod known_service;
+
+use super::{
+    blocking::blocking,
+    campaign::{
+        Campaign,
+        out_folder::{claim, refuse_inputs_inside},
+        recorded,
+        remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
+        result_layout::Layout,
+    },
+    intake::{Intake, remap::remap},
+    send::{
+        attempt::{Crew, Sold},
+        bucket::bucket,
+        judge::Judge,
+    },
+};
+use crate::{
+    client::{ApiKey, Client},
+    error::Error,
+    ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
+    mapping::Feed,
+    model::{
+        Mode,
+        clock::ClockWatch,
+        planted::{Bug, planted},
+        state::State,
+    },
+    template::{Tables, Templates},
+    throttle::{Bucket, Throttle},
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+/// A campaign whose ledger and inputs are open and fit together. Nothing is sent yet.
+pub struct Prepared {
+    pub campaign: Arc<Campaign>,
+    pub ledger: Arc<Ledger>,
+    pub intake: Intake,
+    api_key: ApiKey,
+    bucket: Bucket,
+    rate_note: Option<String>,
+    set_aside: Option<PathBuf>,
+}
+
+impl Prepared {
+    /// Opens ledger and inputs.
+    ///
+    /// # Errors
+    /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
+    pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
+        let api_key = campaign.service.api_key()?;
+        if let Some(url) = &campaign.service.url {
+            // A mistake in how the service is reached must not leave a ledger behind.
+            Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
+        }
+        let identity = Identity {
+            campaign: campaign.name.clone(),
+            mode: campaign.mode,
+            origin: campaign.origin(),
+            key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
+        };
+        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        refuse_inputs_inside(&campaign)?;
+        let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
+        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
+        // the inputs: a mistake in them must not leave an empty ledger behind.
+        let reading = Reading::find(&campaign.ledger)?;
+        let fresh = reading.is_none();
+        if fresh {
+            refuse_lost_ledger(&campaign)?;
+        }
+        let older = campaign.accept_older_ledger;
+        let open = |path: &Path| match older {
+            true => Ledger::open_older(path, &identity, seat, now_us),
+            false => Ledger::open(path, &identity, seat, now_us),
+        };
+        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
+        let campaign = Arc::new(campaign);
+        let for_intake = Arc::clone(&campaign);
+        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await;
+        let intake = intake.map_err(|error| match &standing {
+            Some(ledger) => paid_for(error, &campaign, ledger),
+            None => error,
+        })?;
+        let ledger = match standing {
+            Some(ledger) => ledger,
+            None => {
+                crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
+                let ledger = open(&campaign.ledger)?;
+                if !ledger.was_created() {
+                    // What the other took since is not what these inputs were checked against.
+                    return Err(LedgerError::BegunMeanwhile.into());
+                }
+                ledger
+            }
+        };
+        let ledger = Arc::new(ledger);
+        ledger.recover().await?;
+        let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
+        // Again: a path through a folder that did not exist leads somewhere only now.
+        crate::sink::create_folder(&campaign.out)?;
+        refuse_inputs_inside(&campaign)?;
+        claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
+        let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
+        let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
+        Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
+    }
+
+    /// Where `--new-ledger` moved what an earlier campaign had left here.
+    pub fn set_aside(&self) -> Option<&Path> {
+        self.set_aside.as_deref()
+    }
+
+    /// Records what `rescreen collect` needs to settle and publish without the campaign file.
+    pub async fn record_settings(&self) -> Result<(), Error> {
+        if let Err(error) = known_service::note(&self.campaign, &self.api_key) {
+            tracing::info!("the state folder cannot be written ({error}): `collect` will ask for --service");
+        }
+        Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign)?).await?)
+    }
+
+    pub fn campaign(&self) -> &Campaign {
+        &self.campaign
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Enough of the API key to recognise it by.
+    pub fn key_hint(&self) -> String {
+        self.api_key.hint()
+    }
+
+    /// Why other runs on this machine do not know what this one sends, where that is so.
+    pub fn rate_note(&self) -> Option<&str> {
+        self.rate_note.as_deref()
+    }
+
+    /// Which column, template or constant feeds which field.
+    pub fn feeds(&self) -> Vec<Feed> {
+        self.intake.feeds()
+    }
+
+    /// The checks of the campaign as the ledger records them.
+    pub fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
+        let row = |one: &crate::mapping::CheckUse| {
+            let declaration = self.campaign.catalogue.get(&one.check)?;
+            let answer = &declaration.answer;
+            let expected = declaration.expectations().filter(|(_, expect)| one.expect.contains_key(&expect.name));
+            let layout = Layout {
+                format: self.campaign.format,
+                carry: self.campaign.carry.clone(),
+                columns: answer.columns.clone(),
+                payload: answer.payload.clone(),
+                expects: expected.map(|(_, expect)| expect.name.clone()).collect(),
+            };
+            layout.schema()?;
+            let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
+            Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
+        };
+        self.campaign.uses.iter().map(row).collect()
+    }
+
+    /// Asks that failed to map before are mapped anew.
+    pub async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
+        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
+        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
+        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
+        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
+    }
+
+    /// Everything the attempts of this run share.
+    pub fn crew(&mut self) -> Result<Arc<Crew>, Error> {
+        let bucket = std::mem::replace(&mut self.bucket, Bucket::Empty);
+        crew(&self.campaign, &self.ledger, &self.api_key, bucket)
+    }
+}
+
+/// An input that cannot be used any more does not strand what was sent: the message says how it is settled and published.
+fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
+    let sums = ledger.sums();
+    if sums.requests() == sums.in_state(State::Planned) {
+        return error;
+    }
+    Error::Input { source: Box::new(error), out: campaign.out.clone() }
+}
+
+/// What all attempts of a run share.
+pub fn crew(
+    campaign: &Arc<Campaign>,
+    ledger: &Arc<Ledger>,
+    api_key: &ApiKey,
+    bucket: Bucket,
+) -> Result<Arc<Crew>, Error> {
+    let nowhere = || Error::Config("the simulator was not started".to_owned());
+    let url = campaign.service.url.clone().ok_or_else(nowhere)?;
+    let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
+    let watch = Arc::clone(&clock_watch);
+    let settings = campaign.service.client_settings(url, api_key.clone())?;
+    let throttle = Arc::new(Throttle::new(campaign.service.rate, bucket));
+    let gate = Arc::clone(&throttle);
+    let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
+    let templates = Templates::new(Tables::default());
+    let sold = campaign.sold().into_iter().map(|declaration| {
+        let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
+        let sold = Sold {
+            judge: Judge::new(declaration, &templates)?,
+            price: campaign.price(&declaration.name).ok_or_else(unknown)?,
+            path: declaration.routes.path(campaign.service.routes).to_owned(),
+            routes: declaration.routes.all().map(str::to_owned).collect(),
+            declaration: declaration.clone(),
+        };
+        Ok((declaration.name.clone(), sold))
+    });
+    let met = OnceLock::new();
+    if let Some(simulated) = ledger.sums().simulated {
+        met.get_or_init(|| simulated);
+    }
+    let crew = Crew {
+        ledger: Arc::clone(ledger),
+        client,
+        throttle,
+        sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
+        scope: api_key.fingerprint(),
+        clock: campaign.clock,
+        clock_watch,
+        settings: campaign.settings_digest(&api_key.fingerprint())?,
+        campaign: Arc::clone(campaign),
+        met,
+    };
+    Ok(Arc::new(crew))
+}

@@ -1,0 +1,245 @@
+//! Publishing: settled asks → rows → parts → manifest. What a part holds is in the ledger before it is written, the
+//! manifest is written last, and everything here can be done again at any time with the same result.
+
+pub mod background;
+pub mod project;
+
+use super::campaign::{Campaign, out_folder::claim};
+use crate::{
+    error::Error,
+    ledger::{Ledger, LedgerError, Part as LedgerPart, PartPlan, Reading},
+    model::{
+        Credits, Verdict,
+        planted::{Bug, planted},
+    },
+    sink::{
+        self, CheckTotals, Dataset, DatasetKind, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest, OutputFormat,
+        OutputMode, Part, Schema, SnapshotWriter, SourceTotals, TableWriter,
+    },
+};
+use project::Projector;
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Rows a result part holds at most.
+pub const PART_ROWS_MAX: u64 = 50_000;
+
+/// Publishes one ledger into one folder.
+pub struct Publisher {
+    ledger: Arc<Ledger>,
+    out: PathBuf,
+    format: OutputFormat,
+    projector: Projector,
+    mode: crate::model::Mode,
+    /// A rehearsal is one from its first output, also before the simulator was met.
+    rehearsal: bool,
+    tap: Mutex<Option<Tap>>,
+}
+
+/// Where result rows go beside their parts, as JSON lines.
+pub type Tap = Box<dyn Write + Send>;
+
+impl Publisher {
+    pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, tap: Option<Tap>) -> Result<Publisher, Error> {
+        let projector = Projector::new(campaign, Reading::open(ledger.path())?.check_uses()?)?;
+        Ok(Publisher {
+            ledger,
+            out: campaign.out.clone(),
+            format: campaign.format,
+            projector,
+            mode: campaign.mode,
+            rehearsal: campaign.service.simulate && !planted(Bug::RehearsalUnnamed),
+            tap: Mutex::new(tap),
+        })
+    }
+
+    /// Writes what is new and replaces the snapshots and the manifest. Blocks: call it from a thread of its own.
+    pub fn publish(&self) -> Result<Manifest, Error> {
+        // A folder that was moved away must not be made again without its ledger.
+        self.ledger.check_place()?;
+        let reading = Reading::open(self.ledger.path())?;
+        claim(&self.out, self.projector.campaign(), &reading)?;
+        let extension = self.format.extension().to_owned();
+        let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
+        let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
+        // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
+        let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
+        while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
+        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
+        for part in reading.parts()? {
+            if part.written.is_none() || !self.out.join(&part.path).exists() {
+                self.write_part(&reading, &part)?;
+            }
+        }
+        let manifest = early.unwrap_or_else(|| self.manifest(&reading))?;
+        manifest.write_atomically(&self.out)?;
+        sink::sweep(&self.out, &manifest)?;
+        self.ledger.checkpoint()?;
+        Ok(manifest)
+    }
+
+    fn mode(&self, simulated: Option<bool>) -> OutputMode {
+        OutputMode::of(self.mode, self.rehearsal || simulated == Some(true))
+    }
+
+    fn write_part(&self, reading: &Reading, part: &LedgerPart) -> Result<(), Error> {
+        let check = self.projector.check(Some(part.check_use))?;
+        let mode = self.mode(reading.sums()?.simulated);
+        let schema = check.schema()?;
+        let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
+        let path = self.out.join(&part.path);
+        let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;
+        let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tapped = tap.as_mut().map(|tap| JsonlRows::new(tap, &schema));
+        reading.part_asks(part, |ask| -> Result<(), Error> {
+            let row = self.projector.result_row(check, mode, &ask)?;
+            *verdicts.entry(row.verdict).or_default() += 1;
+            let cells = row.into_cells();
+            if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
+                // Whoever read it went away; the part has every row all the same.
+                tapped = None;
+            }
+            Ok(writer.write_row(cells)?)
+        })?;
+        let written = writer.finish()?;
+        if written.rows != part.rows {
+            let fault = format!("part {} has {} rows, and its asks are {}", part.id, part.rows, written.rows);
+            return Err(LedgerError::Damaged(fault).into());
+        }
+        self.ledger.part_written(part.id, written.bytes, written.sha256, &verdicts)?;
+        Ok(())
+    }
+
+    /// The manifest of one moment of the ledger, with its snapshots written.
+    fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
+        reading.hold_still()?;
+        let mode = self.mode(reading.sums()?.simulated);
+        let number = sink::next_snapshot(&self.out);
+        let mut datasets = self.results(reading)?;
+        datasets.push(self.snapshot(DatasetKind::Failures, number, |each| {
+            reading.failed_asks(|ask| each(self.projector.failure_row(mode, &ask)?))
+        })?);
+        datasets.push(self.snapshot(DatasetKind::Pending, number, |each| {
+            reading.pending_asks(|ask| each(self.projector.pending_row(mode, &ask)?))
+        })?);
+        datasets.push(self.snapshot(DatasetKind::Skipped, number, |each| {
+            reading.skipped_asks(|ask| each(self.projector.skipped_row(mode, &ask)?))
+        })?);
+        let totals = self.totals(reading)?;
+        let input = input(reading)?;
+        let accounted = input.sources.iter().all(|source| source.complete)
+            && !input.sources.is_empty()
+            && totals.iter().all(|totals| totals.pending == 0 || planted(Bug::CompleteTooSoon));
+        if accounted {
+            sink::verify(&self.out, &datasets)?;
+        }
+        Ok(Manifest {
+            manifest_version: MANIFEST_VERSION,
+            program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
+            campaign: self.projector.campaign().to_owned(),
+            mode,
+            complete: accounted,
+            format: self.format,
+            datasets,
+            totals,
+            input,
+        })
+    }
+
+    fn results(&self, reading: &Reading) -> Result<Vec<Dataset>, Error> {
+        let mut datasets: BTreeMap<i64, Dataset> = BTreeMap::new();
+        for (id, check) in self.projector.checks() {
+            let schema = check.schema()?.column_types();
+            let kind = DatasetKind::Results;
+            datasets.insert(id, Dataset { kind, check: Some(check.name.clone()), schema, parts: Vec::new() });
+        }
+        for part in reading.parts()? {
+            if let (Some(dataset), Some((bytes, sha256))) = (datasets.get_mut(&part.check_use), part.written) {
+                dataset.parts.push(Part { path: part.path, rows: part.rows, bytes, sha256 });
+            }
+        }
+        Ok(datasets.into_values().collect())
+    }
+
+    fn snapshot(
+        &self,
+        kind: DatasetKind,
+        number: u64,
+        fill: impl FnOnce(&mut dyn FnMut(Vec<sink::Cell>) -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<Dataset, Error> {
+        let schema: Schema = match kind {
+            DatasetKind::Failures => sink::failures_schema(),
+            DatasetKind::Pending => sink::pending_schema(),
+            DatasetKind::Skipped | DatasetKind::Results => sink::skipped_schema(),
+        };
+        let mut writer = SnapshotWriter::create(&self.out, kind, number, self.format, &schema)?;
+        fill(&mut |cells| Ok(writer.write_row(cells)?))?;
+        let mut parts = writer.finish()?;
+        if planted(Bug::SnapshotAppended) {
+            let before = Manifest::read(&self.out)?.into_iter().flat_map(|manifest| manifest.datasets);
+            parts.extend(before.filter(|dataset| dataset.kind == kind).flat_map(|dataset| dataset.parts));
+        }
+        Ok(Dataset { kind, check: None, schema: schema.column_types(), parts })
+    }
+
+    fn totals(&self, reading: &Reading) -> Result<Vec<CheckTotals>, Error> {
+        let counts = reading.counts()?;
+        let totals = self.projector.checks().map(|(id, check)| {
+            let counts = counts.get(&Some(id)).cloned().unwrap_or_default();
+            CheckTotals {
+                check: check.name.clone(),
+                asks: counts.results + counts.failures + counts.pending + counts.skipped,
+                results: counts.results,
+                failures: counts.failures,
+                pending: counts.pending,
+                skipped: counts.skipped,
+                credits: counts.credits.0,
+                by_verdict: counts.by_verdict,
+            }
+        });
+        Ok(totals.collect())
+    }
+}
+
+fn input(reading: &Reading) -> Result<InputTotals, Error> {
+    let sums = reading.sums()?;
+    let sources = reading.sources()?.into_iter().map(|source| {
+        let end = source.ends.last();
+        SourceTotals {
+            name: source.name,
+            rows: end.map_or(0, |end| end.next_row_number - 1),
+            bytes: end.map_or(0, |end| end.end_offset),
+            sha256: end.map(|end| crate::model::key::hex(&end.sha256)).unwrap_or_default(),
+            complete: source.complete,
+        }
+    });
+    Ok(InputTotals { rows: sums.rows, unreadable_rows: sums.unreadable, sources: sources.collect() })
+}
+
+/// A part is written again in the format it was begun in.
+fn format_of(path: &Path) -> OutputFormat {
+    match path.extension().is_some_and(|extension| extension == OutputFormat::Jsonl.extension()) {
+        true => OutputFormat::Jsonl,
+        false => OutputFormat::Parquet,
+    }
+}
+
+/// What a manifest's totals come to, over all checks.
+pub fn credits(manifest: &Manifest) -> Credits {
+    Credits(manifest.totals.iter().map(|totals| totals.credits).sum())
+}
+
+/// Results by verdict, over all checks.
+pub fn by_verdict(manifest: &Manifest) -> BTreeMap<Verdict, u64> {
+    let mut sums = BTreeMap::new();
+    for (word, count) in manifest.totals.iter().flat_map(|totals| &totals.by_verdict) {
+        if let Some(verdict) = Verdict::from_word(word) {
+            *sums.entry(verdict).or_default() += count;
+        }
+    }
+    sums
+}

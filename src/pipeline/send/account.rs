@@ -1,0 +1,171 @@
+//! Reading the account: `GET /my_credits` at the start and when it drifts, and as the breaker's probe. Fails closed.
+
+use super::{
+    attempt::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, meet, micros},
+    bucket::bucket,
+    earlier_stop::paused_until,
+};
+use crate::{
+    client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after},
+    error::Error,
+    ledger::Sums,
+    model::{
+        Clock, Credits, Stop,
+        clock::Compared,
+        planted::{Bug, planted},
+    },
+    pipeline::campaign::service::Service,
+    throttle::{Bucket, Throttle},
+};
+use jiff::Timestamp;
+use std::{sync::Arc, time::Duration};
+
+/// Tries of one reading.
+const TRIES_MAX: u32 = 6;
+
+/// Replies of one reading that are complete and not JSON, after which it is not the service that answers.
+const NOT_JSON_MAX: u32 = 3;
+
+/// What one look at the account came to.
+enum Look {
+    Balance(Balance),
+    Stop(Stop),
+    /// Nothing is sent for this long.
+    PushedBack {
+        wait: Duration,
+        message: String,
+    },
+    Again {
+        wait: Duration,
+        message: String,
+    },
+    /// A complete 2xx that is not JSON.
+    NotJson {
+        wait: Duration,
+    },
+}
+
+/// A balance that was read into the ledger.
+#[derive(Debug, Clone, Copy)]
+pub struct BalanceRead {
+    pub balance: Credits,
+    /// How far it is below what our own requests explain.
+    pub unexplained_fall: Credits,
+}
+
+/// Reads the balance into the ledger; `Err(Stop)` inside where the run has to stop.
+pub async fn read_balance(crew: &Crew) -> Result<Result<BalanceRead, Stop>, Error> {
+    let mut delays = Delays::new(crew.clock.now_us().unsigned_abs());
+    let (mut last, mut not_json) = (String::new(), 0);
+    for _ in 0..TRIES_MAX {
+        let beside = planted(Bug::BalanceBesideGate).then(|| Throttle::new(crew.campaign.service.rate, Bucket::Full));
+        let permit = beside.as_ref().unwrap_or(&crew.throttle).admit().await;
+        let before = crew.ledger.sums();
+        // The gate opens after a quarter of an hour, and the service may have asked for more meanwhile.
+        if let Some(until_us) = paused_until(&before, crew.clock.now_us()) {
+            return Ok(Err(Stop::PushedBack { until_us }));
+        }
+        let exchange = crew.client.get(permit, Balance::PATH).await;
+        if let Ok(reply) = &exchange.reply
+            && !meet(crew, reply.simulated).await?
+        {
+            return Ok(Err(Stop::OtherSide { simulated: reply.simulated }));
+        }
+        let pointer = crew.campaign.service.balance_pointer.as_deref();
+        match look(&exchange, pointer, crew.clock.now(), &mut delays) {
+            Look::Balance(balance) => {
+                let unexplained_fall = note(crew, &exchange, balance.credits, before).await?;
+                return Ok(Ok(BalanceRead { balance: balance.credits, unexplained_fall }));
+            }
+            Look::Stop(stop) => {
+                if let Stop::PushedBack { until_us } = stop {
+                    let now_us = crew.clock.now_us();
+                    crew.ledger.pause_until(until_us, now_us).await?;
+                }
+                return Ok(Err(stop));
+            }
+            Look::PushedBack { wait, message } => {
+                last = message;
+                let now_us = crew.clock.now_us();
+                crew.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
+                crew.throttle.pause_until(tokio::time::Instant::now() + wait);
+            }
+            Look::Again { wait, message } => {
+                last = message;
+                tokio::time::sleep(wait).await;
+            }
+            Look::NotJson { wait } => {
+                not_json += 1;
+                if not_json == NOT_JSON_MAX {
+                    return Ok(Err(Stop::NotTheService));
+                }
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+    Ok(Err(Stop::Unavailable { message: last }))
+}
+
+async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Arc<Sums>) -> Result<Credits, Error> {
+    let (now_us, compared) = (crew.clock.now_us(), Compared::now(&crew.clock));
+    let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
+    let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
+    let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
+    let fell = crew.ledger.balance(credits, before, now_us, offset).await?;
+    // Also where the service tells no time: it will not be asked again for it.
+    crew.clock_watch.compared(compared);
+    Ok(fell)
+}
+
+/// The pure reading of one look.
+fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> Look {
+    let reply = match &exchange.reply {
+        Ok(reply) => reply,
+        // It will be the same at the next try, and somebody may be listening in.
+        Err(TransportFault::Untrusted { host, fault }) => {
+            return Look::Stop(Stop::Untrusted { host: host.clone(), fault: fault.clone() });
+        }
+        Err(TransportFault::NotWritten(message) | TransportFault::Unknown(message)) => {
+            return Look::Again { wait: delays.next_delay(), message: message.clone() };
+        }
+    };
+    let message = format!("GET {} answered HTTP {}", Balance::PATH, reply.status);
+    match reply.status {
+        200..300 => match reply.body.as_deref().and_then(|body| balance_in(body, pointer)) {
+            Some(balance) => Look::Balance(balance),
+            None if reply.body.as_deref().and_then(json_body).is_some() => Look::Stop(Stop::BalanceUnreadable),
+            None if reply.body.is_some() => Look::NotJson { wait: delays.next_delay() },
+            None => Look::Again { wait: delays.next_delay(), message: format!("{message}, cut off") },
+        },
+        401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status }),
+        429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
+            RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
+                let kept = micros(wait.min(PAUSE_KEPT_MAX));
+                Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
+            }
+            RetryAfter::Wait(wait) => Look::PushedBack { wait, message },
+            RetryAfter::Unstated if reply.status == 429 => Look::PushedBack { wait: PUSH_BACK_UNSTATED, message },
+            RetryAfter::Unstated => Look::Again { wait: delays.next_delay(), message },
+        },
+        300..=399 | 404 | 405 => Look::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned() }),
+        _ => Look::Again { wait: delays.next_delay(), message },
+    }
+}
+
+/// Reads the balance once, without a campaign: for `plan` and `rescreen credits`.
+pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Credits, Stop>, Error> {
+    let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
+    let api_key = service.api_key()?;
+    let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
+    let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
+    let throttle = Throttle::new(service.rate, bucket);
+    let exchange = client.get(throttle.admit().await, Balance::PATH).await;
+    let mut delays = Delays::new(0);
+    let pointer = service.balance_pointer.as_deref();
+    Ok(match look(&exchange, pointer, clock.now(), &mut delays) {
+        Look::Balance(balance) => Ok(balance.credits),
+        Look::Stop(stop) => Err(stop),
+        Look::NotJson { .. } => Err(Stop::NotTheService),
+        Look::PushedBack { message, .. } | Look::Again { message, .. } => Err(Stop::Unavailable { message }),
+    })
+}

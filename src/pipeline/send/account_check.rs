@@ -1,0 +1,182 @@
+//! Whose fault is a refusal: the account's, the configuration's or one row's? The account's balance tells, and whether the
+//! check was ever answered. What is one row's fault is that row's failure, and stops no other.
+
+use super::{
+    Dispatch,
+    attempt::{Attempted, Try},
+    next_step::tried,
+};
+use crate::{
+    error::Error,
+    model::{
+        Credits, Failure, FailureCode, Mode, Stage, Stop,
+        planted::{Bug, planted},
+        state::{CACHED_REFUSALS_MAX, Event, Outcome},
+    },
+};
+use std::time::Duration;
+
+/// Before a request that is refused alone is tried again: the refusal may pass, and others may be answered meanwhile.
+const REFUSED_AGAIN: Duration = Duration::from_secs(5);
+
+impl Dispatch {
+    /// Reads the account, with this request waiting for it, and decides.
+    pub async fn ask_account(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
+        if !self.stops.is_empty() {
+            return Ok(());
+        }
+        let balance = match self.balance().await? {
+            Ok(balance) => balance,
+            // In sandbox the balance is of no interest; that others are answered shows that the service is there.
+            Err(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,
+            Err(stop) => {
+                self.stops.push(stop);
+                return Ok(());
+            }
+        };
+        let can_pay = balance >= attempted.settled.price;
+        if self.proofs.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
+            // It may have been charged for what it refused: another key could be charged again.
+            return self.row_at_fault(one, attempted).await;
+        }
+        if attempted.outcome == Outcome::NoCredits {
+            return self.no_credits(one, attempted, balance).await;
+        }
+        let status = attempted.http_status.unwrap_or_default();
+        let stop = match attempted.outcome {
+            Outcome::Unauthorised => Stop::CheckRefused { check: one.sold.clone(), status },
+            Outcome::Misrouted => {
+                let path = self.crew.sold.get(&one.sold).map(|sold| sold.path.clone()).unwrap_or_default();
+                Stop::Misrouted { status, path }
+            }
+            // The balance counts to the rate, too, and was not refused: the refusal is cached under the key.
+            Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one).await,
+            Outcome::RateLimited if one.in_doubt => {
+                // In sandbox nothing is at stake, and no key is ever too old.
+                if self.crew.campaign.mode == Mode::Sandbox {
+                    return self.attempts_over(&one, attempted).await;
+                }
+                self.left_for_later(&one);
+                return Ok(());
+            }
+            Outcome::RateLimited => {
+                let message = "it refuses one request for the rate, under several keys".to_owned();
+                Stop::Unavailable { message }
+            }
+            _ => return self.row_at_fault(one, attempted).await,
+        };
+        self.refused_alone(one, attempted, stop).await
+    }
+
+    /// The account is in order. Where requests of the same check are answered, the refusal is this request's; else it may be
+    /// the check's, and `stop` says so once others are refused as well, or nothing else is left to send.
+    async fn refused_alone(&mut self, one: Try, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
+        let answered = self.crew.ledger.sums().was_answered(&one.sold);
+        if stops_all(attempted.outcome) {
+            self.stops.push(stop);
+            return Ok(());
+        }
+        if answered && one.was_refused_alone {
+            return self.row_at_fault(one, attempted).await;
+        }
+        if !answered && self.watch.suspect(&one.sold, one.request) {
+            self.leave_out(&one.sold, stop);
+        } else if one.was_refused_alone {
+            self.purse.leaves(one.request);
+            self.aside.push((one, stop));
+        } else {
+            self.put_off(Try { was_refused_alone: true, ..one }, REFUSED_AGAIN);
+        }
+        Ok(())
+    }
+
+    /// The service refuses a check, and the account is in order: nothing more of it is sent in this run, which names it at its
+    /// end. The other checks go on.
+    fn leave_out(&mut self, check: &str, stop: Stop) {
+        self.feeder.leave_out(check);
+        self.left_out.push(stop);
+        self.queue.retain(|one| one.sold != check);
+        self.aside.retain(|(one, _)| one.sold != check);
+        self.purse.leave_out(check);
+    }
+
+    /// Nothing else is left to send: what was set aside is sent again where its check is answered by now. Else nothing shows
+    /// that its refusal is its own fault, and the run stops for it.
+    pub fn bring_back(&mut self) {
+        for (one, stop) in std::mem::take(&mut self.aside) {
+            if self.crew.ledger.sums().was_answered(&one.sold) {
+                self.put_first(one);
+            } else {
+                self.stops.push(stop);
+            }
+        }
+    }
+
+    /// Fails the request, unless an attempt before this one may still be answered under its key, or nothing shows yet that
+    /// the check's answers can be read.
+    pub async fn row_at_fault(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
+        let readable = !attempted.is_not_json() || self.crew.ledger.sums().was_answered(&one.sold);
+        if !(readable && attempted.may_be_the_rows_fault()) {
+            let next = tried(one, attempted, self.crew.campaign.mode);
+            return Box::pin(self.follow(next, attempted)).await;
+        }
+        let failure = self.failure(attempted);
+        self.crew.ledger.event(one.request, Event::RowAtFault, None, Some(failure)).await?;
+        self.failed(&one, attempted);
+        Ok(())
+    }
+
+    fn failure(&self, attempted: &Attempted) -> Failure {
+        let status = attempted.http_status.unwrap_or_default();
+        let (code, message) = match attempted.outcome {
+            Outcome::Unreadable => (
+                FailureCode::UnreadableAnswer,
+                format!(
+                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have been charged, and its \
+                     bytes are kept in the ledger"
+                ),
+            ),
+            _ => (
+                FailureCode::Refused,
+                format!(
+                    "the service refuses this request (HTTP {status}: {}) while it answers others and the account is in order",
+                    attempted.message
+                ),
+            ),
+        };
+        Failure { stage: Stage::Send, code, message }
+    }
+
+    /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
+    async fn no_credits(&mut self, one: Try, attempted: &Attempted, balance: Credits) -> Result<(), Error> {
+        let price = attempted.settled.price;
+        // Where the check was never answered, one new key shows enough: the refusal is not about this request alone.
+        let keys_max = if self.crew.ledger.sums().was_answered(&one.sold) { CACHED_REFUSALS_MAX } else { 1 };
+        match () {
+            () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
+            // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait to see
+            // whether a new key helps.
+            () if attempted.has_useless_new_keys(keys_max) => {
+                self.purse.leaves(one.request);
+                self.refused_alone(one, attempted, Stop::NoCredits { balance, price }).await?;
+            }
+            () if attempted.may_change_key() && self.purse.key_on_trial.is_none_or(|trial| trial == one.request) => {
+                self.purse.key_on_trial = Some(one.request);
+                self.new_key(one).await?;
+            }
+            () if self.purse.key_on_trial.is_some_and(|trial| trial != one.request) => self.purse.wait_for_trial(one),
+            () => self.put_off(one, REFUSED_AGAIN),
+        }
+        Ok(())
+    }
+}
+
+/// For bugs that take one row's refusal for everybody's.
+fn stops_all(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Misrouted => planted(Bug::OneMissingRouteStops),
+        Outcome::Unauthorised => planted(Bug::OneUnauthorisedStops),
+        Outcome::NoCredits => planted(Bug::OneWithoutCreditsStops),
+        _ => false,
+    }
+}

@@ -1,0 +1,193 @@
+//! What a landed request means for the run: the half of the send loop that acts on what [`next_step`] decides.
+
+use super::{
+    Dispatch,
+    attempt::{Attempted, Landed, PAUSE_KEPT_MAX, PUSH_BACK_MAX, Try, micros},
+    next_step::{Next, next_step},
+};
+use crate::{
+    error::Error,
+    model::{
+        Credits, Failure, FailureCode, RequestId, Stage, Stop,
+        planted::{Bug, planted},
+        state::{CACHED_REFUSALS_MAX, Event, IllegalMove},
+    },
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Requests put off at once beyond which one that is pending is left for the next run.
+const PENDING_MAX: usize = 500;
+
+impl Dispatch {
+    pub async fn landed(&mut self, one: Try, landed: Landed) -> Result<(), Error> {
+        if !matches!(landed, Landed::Attempted(_)) {
+            self.proofs.not_sent();
+        }
+        match landed {
+            Landed::Refused(refusal) => self.refused(one, refusal),
+            Landed::GateClosed => self.take_back(one),
+            Landed::ClockMoved => {
+                self.take_back(one);
+                self.health.clock_moved();
+            }
+            Landed::NotBefore(until_us) => self.not_before(one, until_us),
+            Landed::Quarantined => {}
+            Landed::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
+            // It waits for the clock to be set; the others go on.
+            Landed::Withheld(IllegalMove::ClocksApart) => {
+                let offset = self.crew.ledger.sums().server_offset_us.unwrap_or_default();
+                self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
+            }
+            Landed::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.sold }),
+            Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
+            Landed::Attempted(attempted) => {
+                self.check_charge(&one, &attempted);
+                self.count(&one, &attempted);
+                self.attempted(one, *attempted).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A request stays in doubt; the reason is said once, at the end.
+    fn withhold(&mut self, reason: Stop) {
+        if !self.withholds.contains(&reason) {
+            self.withholds.push(reason);
+        }
+    }
+
+    /// Counts what comes in a row, by request.
+    fn count(&mut self, one: &Try, attempted: &Attempted) {
+        let request = match planted(Bug::RepliesCounted) {
+            true => RequestId(one.request.0 * 1_000 + i64::from(one.attempts)),
+            false => one.request,
+        };
+        if attempted.is_not_json() {
+            if self.watch.not_json(request) {
+                self.health.not_json();
+            }
+            self.stops.extend(self.watch.is_not_the_service());
+        }
+        if attempted.is_outage() {
+            self.stops.extend(self.watch.unanswered(request, self.crew.campaign.service.in_flight));
+        }
+        // Of a request that was sent before, a conflict is known.
+        if attempted.is_conflict() && !one.is_repeat {
+            self.stops.extend(self.watch.conflict(request));
+        }
+    }
+
+    async fn attempted(&mut self, one: Try, attempted: Attempted) -> Result<(), Error> {
+        if let Some(simulated) = attempted.other_side {
+            self.stops.push(Stop::OtherSide { simulated });
+            return Ok(());
+        }
+        let next = next_step(one, &attempted, self.answered, self.crew.campaign.mode);
+        self.follow(next, &attempted).await
+    }
+
+    /// Does what was decided for a request.
+    pub async fn follow(&mut self, next: Next, attempted: &Attempted) -> Result<(), Error> {
+        match next {
+            Next::Answered(one) => self.answered(&one, attempted),
+            Next::Failed(one) => self.failed(&one, attempted),
+            // What stays pending takes no place from what waits for an answer.
+            Next::Again(one, _) if attempted.is_pending() && self.queue.put_off_count() >= PENDING_MAX => {
+                self.left_for_later(&one);
+            }
+            Next::Again(one, delay) => self.put_off(one, delay),
+            Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
+                self.row_at_fault(one, attempted).await?;
+            }
+            Next::LeftForLater(one) => self.left_for_later(&one),
+            Next::AttemptsOver(one) => self.attempts_over(&one, attempted).await?,
+            Next::NewKey(one) => self.new_key(one).await?,
+            Next::AskAccount(one) => self.ask_account(one, attempted).await?,
+            Next::PushedBack(one, wait) => {
+                // The account was read in this run, or nothing is at stake: the refusal is cached under the key.
+                let account_read = self.health.was_read() || !self.proofs.is_watched();
+                let explained = self.proofs.unexplained() == Credits::ZERO;
+                if attempted.is_refused_for_good() && account_read && explained {
+                    self.new_key(one).await?;
+                } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && self.answered > 0 {
+                    self.row_at_fault(one, attempted).await?;
+                }
+                let until_us = self.crew.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
+                self.stops.push(Stop::PushedBack { until_us });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the service answers requests of the same check, as far as this run and those before it show.
+    fn is_answering(&self, one: &Try) -> bool {
+        self.crew.ledger.sums().was_answered(&one.sold) && self.watch.is_answering()
+    }
+
+    /// A request is not sent again in this run.
+    pub fn left_for_later(&mut self, one: &Try) {
+        self.purse.leaves(one.request);
+        self.left_unsent += u64::from(!one.in_doubt);
+    }
+
+    /// The service asked not to repeat a request before this moment: a later run does, where that is far away.
+    fn not_before(&mut self, one: Try, until_us: i64) {
+        let left_us = until_us.saturating_sub(self.crew.clock.now_us());
+        let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
+        if left <= PUSH_BACK_MAX {
+            self.put_off(one, left);
+        }
+    }
+
+    /// A request failed for good: by its refusal, or because it is at fault.
+    pub fn failed(&mut self, one: &Try, attempted: &Attempted) {
+        self.feeder.settled(one.request);
+        self.purse.leaves(one.request);
+        self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));
+    }
+
+    fn answered(&mut self, one: &Try, attempted: &Attempted) {
+        self.answered += 1;
+        self.feeder.settled(one.request);
+        if let Some(mode) = &attempted.other_mode {
+            let sent = self.crew.campaign.mode.as_str().to_owned();
+            self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
+        }
+        if let Some(judgement) = &attempted.judgement {
+            self.stops.extend(self.watch.answered(&one.sold, judgement.verdict, &self.crew.campaign.guards));
+        }
+    }
+
+    pub fn put_off(&mut self, one: Try, delay: Duration) {
+        if self.feeder.leaves_out(&one.sold) {
+            return;
+        }
+        let now = Instant::now();
+        let due = self.crew.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
+        self.queue.put_off(due, one);
+    }
+
+    pub async fn attempts_over(&mut self, one: &Try, attempted: &Attempted) -> Result<(), Error> {
+        let failure = Failure {
+            stage: Stage::Send,
+            code: FailureCode::AttemptsOver,
+            message: format!("no answer after {} attempts in sandbox: {}", one.attempts, attempted.message),
+        };
+        let event = Event::AttemptsOver { mode: self.crew.campaign.mode };
+        self.crew.ledger.event(one.request, event, None, Some(failure)).await?;
+        self.failed(one, attempted);
+        Ok(())
+    }
+
+    /// The refusal is cached under the key and proven uncharged: the next generation asks again.
+    pub async fn new_key(&mut self, mut one: Try) -> Result<(), Error> {
+        let (fields, generation) = self.feeder.fields(one.request)?;
+        let key = self.crew.campaign.key_of(&one.sold, &fields, generation + 1);
+        self.crew.ledger.event(one.request, Event::RefusalCached, Some(key), None).await?;
+        one.cached = 0;
+        // Others may wait to see what becomes of it.
+        self.put_first(Try { is_repeat: true, ..one });
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! What an earlier run left for this one to heed before anything is sent: why it stopped, and until when the service asked to
+//! wait.
+
+use super::attempt::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros};
+use crate::{
+    error::Error,
+    ledger::Sums,
+    model::{
+        ExitCode, Stop,
+        clock::APART_MAX_US,
+        planted::{Bug, planted},
+    },
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Until when nothing may be sent by a pause that the ledger keeps, in microseconds since 1970; `None` where none stands. A
+/// pause that a clock wrote which was ahead of this one is none, wherever it is read.
+pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
+    let until_us = sums.paused_until_us.filter(|until_us| *until_us > now_us)?;
+    let set_later = sums.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
+    let ahead = set_later && !planted(Bug::ForeignPauseKept);
+    (!ahead && !is_foreign(sums, now_us)).then_some(until_us)
+}
+
+/// It ends later than any pause is kept: another clock wrote it.
+fn is_foreign(sums: &Sums, now_us: i64) -> bool {
+    let left_us = sums.paused_until_us.map_or(0, |until_us| until_us.saturating_sub(now_us));
+    left_us > micros(PAUSE_KEPT_MAX) && !planted(Bug::ForeignPauseKept)
+}
+
+/// What a person says about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Heeding {
+    /// Send although an earlier run stopped and nothing has changed since.
+    pub continue_anyway: bool,
+    /// Send although the service asked an earlier run to wait.
+    pub lift_pause: bool,
+}
+
+impl Heeding {
+    /// Why nothing is sent by this run; `None` where nothing stands against it. A short pause closes the gate until it is over.
+    pub async fn stop(self, crew: &Crew) -> Result<Option<Stop>, Error> {
+        match self.kept_stop(crew).await? {
+            Some(stop) => Ok(Some(stop)),
+            None => self.pause(crew).await,
+        }
+    }
+
+    /// The stop of an earlier run, where nothing has changed since that would keep it from happening again.
+    async fn kept_stop(self, crew: &Crew) -> Result<Option<Stop>, Error> {
+        let Some(kept) = crew.ledger.sums().stop.clone().filter(|_| !planted(Bug::StopForgotten)) else {
+            return Ok(None);
+        };
+        if self.continue_anyway || kept.settings != crew.settings {
+            crew.ledger.keep_stop(None).await?;
+            return Ok(None);
+        }
+        let exit_code = ExitCode::from_number(kept.exit_code);
+        Ok(Some(Stop::Kept { exit_code, message: kept.message, at_us: kept.at_us }))
+    }
+
+    /// The pause that the service asked an earlier run for, where it is not over. One that another clock wrote is dropped: it
+    /// ends later than any pause is kept. One that was set in the future is passed over, and stays: this run's clock may be
+    /// the wrong one.
+    pub async fn pause(self, crew: &Crew) -> Result<Option<Stop>, Error> {
+        let (sums, now_us) = (crew.ledger.sums(), crew.clock.now_us());
+        if sums.paused_until_us.is_none() || planted(Bug::PauseOfThisRun) {
+            return Ok(None);
+        }
+        if self.lift_pause || is_foreign(&sums, now_us) {
+            crew.ledger.lift_pause().await?;
+            return Ok(None);
+        }
+        let Some(until_us) = paused_until(&sums, now_us) else { return Ok(None) };
+        let left = Duration::from_micros(u64::try_from(until_us.saturating_sub(now_us)).unwrap_or_default());
+        if left > PUSH_BACK_MAX {
+            return Ok(Some(Stop::PushedBack { until_us }));
+        }
+        crew.throttle.pause_until(Instant::now() + left);
+        Ok(None)
+    }
+}

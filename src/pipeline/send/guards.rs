@@ -1,0 +1,237 @@
+//! Guards: a run that goes wrong stops early, before much is spent. Pure counting and pure judgement.
+
+use crate::{
+    ledger::Sums,
+    model::{RequestId, Stop, Verdict, stop::STAGE_SEND},
+    pipeline::campaign::Guards,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Before this many asks nothing is too many.
+const ERRORS_AFTER: u64 = 50;
+/// None of the first so many answers recognised: the declaration is wrong.
+const UNRECOGNISED_FIRST: u64 = 20;
+/// From here on the share of unrecognised answers means something.
+const UNRECOGNISED_AFTER: u64 = 100;
+/// Different requests in a row without an answer, although the account can be read; at least twice as many as are under way.
+const UNANSWERED_MAX: usize = 50;
+/// So few at once may be a fault of their own.
+const UNANSWERED_FEW: usize = 5;
+/// Different requests that are refused alike in a row pause the run.
+const ALIKE_MAX: u64 = 5;
+/// Different requests in a row whose key the service says it knows with another body.
+const CONFLICTS_MAX: usize = 5;
+/// Different requests in a row with a 2xx that is not JSON, after which the account is asked whether this is the service.
+const NOT_JSON_ASK: usize = 3;
+/// The same, after which the run stops whatever the account says.
+const NOT_JSON_MAX: usize = 6;
+
+/// What a run has seen, as far as guards judge it.
+#[derive(Debug, Default)]
+pub struct Watch {
+    answered: u64,
+    refused: u64,
+    by_check: BTreeMap<String, (u64, u64)>,
+    alike: (String, u64),
+    /// Requests, each once, however often it was tried: one request never stops a run.
+    not_json: BTreeSet<RequestId>,
+    unanswered: BTreeSet<RequestId>,
+    conflicts: BTreeSet<RequestId>,
+    /// Requests of a check that was never answered, refused while the account is in order.
+    suspects: BTreeMap<String, BTreeSet<RequestId>>,
+}
+
+impl Watch {
+    /// An answer came; the guard on what its rules recognise.
+    pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
+        self.answered += 1;
+        self.alike = (String::new(), 0);
+        self.suspects.remove(check);
+        self.forget();
+        let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
+        *of += 1;
+        *unrecognised += u64::from(verdict == Verdict::Unrecognised);
+        let exceeded = guards.max_unrecognised.is_exceeded(*unrecognised, *of);
+        let none_of_the_first = *of == UNRECOGNISED_FIRST && *unrecognised == *of;
+        (exceeded && (none_of_the_first || *of >= UNRECOGNISED_AFTER)).then(|| Stop::Unrecognised {
+            check: check.to_owned(),
+            unrecognised: *unrecognised,
+            of: *of,
+        })
+    }
+
+    /// The service refused a request; `message` is what refusals alike have in common.
+    pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
+        self.refused += 1;
+        self.forget();
+        if self.alike.0 == message {
+            self.alike.1 += 1;
+        } else {
+            self.alike = (message.to_owned(), 1);
+        }
+        if self.alike.1 >= ALIKE_MAX && !guards.max_errors_explicit {
+            return Some(Stop::Alike { count: self.alike.1, message: message.to_owned() });
+        }
+        let of = self.refused + self.answered;
+        too_many(guards, self.refused, of, STAGE_SEND)
+    }
+
+    /// An attempt met no working service.
+    pub fn unanswered(&mut self, request: RequestId, in_flight: usize) -> Option<Stop> {
+        self.unanswered.insert(request);
+        let most = UNANSWERED_MAX.max(2 * in_flight);
+        (self.unanswered.len() >= most).then(|| Stop::Unavailable {
+            message: format!("{most} requests in a row had no answer, although the account can be read"),
+        })
+    }
+
+    /// Whether few requests were left without an answer since the last one was answered.
+    pub fn is_answering(&self) -> bool {
+        self.unanswered.len() <= UNANSWERED_FEW
+    }
+
+    /// A 2xx that is not JSON; whether the account is to be asked now if this is the service at all.
+    pub fn not_json(&mut self, request: RequestId) -> bool {
+        self.not_json.insert(request) && self.not_json.len() == NOT_JSON_ASK
+    }
+
+    /// So many different requests met a 2xx that is not JSON that it cannot be their fault.
+    pub fn is_not_the_service(&self) -> Option<Stop> {
+        (self.not_json.len() >= NOT_JSON_MAX).then_some(Stop::NotTheService)
+    }
+
+    /// A 409.
+    pub fn conflict(&mut self, request: RequestId) -> Option<Stop> {
+        self.conflicts.insert(request);
+        (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64 })
+    }
+
+    /// A request of a check that was never answered is refused, and the account is in order. Whether so many others were
+    /// refused as well that it is the check's fault.
+    pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
+        let suspects = self.suspects.entry(check.to_owned()).or_default();
+        suspects.insert(request);
+        suspects.len() as u64 >= ALIKE_MAX
+    }
+
+    /// The service answers: what counted in a row begins anew.
+    fn forget(&mut self) {
+        self.not_json.clear();
+        self.unanswered.clear();
+        self.conflicts.clear();
+    }
+}
+
+/// The guard on rows that cannot be read or mapped; judged on all rows taken.
+pub fn unmapped(sums: &Sums, guards: &Guards) -> Option<Stop> {
+    too_many(guards, sums.unmapped + sums.unreadable, sums.asks + sums.unreadable, "be read and mapped")
+}
+
+/// The guard on an input that is shorter or longer than the user knows it to be.
+pub fn expected_rows(found: u64, expected: Option<(u64, u64)>) -> Option<Stop> {
+    let (least, most) = expected?;
+    (!(least..=most).contains(&found)).then_some(Stop::ExpectedRows { found, least, most })
+}
+
+fn too_many(guards: &Guards, failed: u64, of: u64, stage: &'static str) -> Option<Stop> {
+    (of >= ERRORS_AFTER && guards.max_errors.is_exceeded(failed, of)).then_some(Stop::TooManyErrors {
+        failed,
+        of,
+        stage,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::campaign::file::Share;
+
+    fn guards(explicit: bool) -> Guards {
+        Guards {
+            max_errors: Share::Percent(25.0),
+            max_errors_explicit: explicit,
+            max_unrecognised: Share::Percent(1.0),
+            accept_failures: None,
+        }
+    }
+
+    #[test]
+    fn none_of_the_first_twenty_recognised_stops_the_run() {
+        let mut watch = Watch::default();
+        let stops: Vec<bool> =
+            (0..20).map(|_| watch.answered("c", Verdict::Unrecognised, &guards(false)).is_some()).collect();
+        assert_eq!(stops.iter().position(|stop| *stop), Some(19));
+    }
+
+    #[test]
+    fn a_share_of_a_hundred_percent_lets_every_answer_be_unrecognised() {
+        let all = Guards { max_unrecognised: Share::Percent(100.0), ..guards(false) };
+        let mut watch = Watch::default();
+        assert!((0..200).all(|_| watch.answered("c", Verdict::Unrecognised, &all).is_none()));
+    }
+
+    #[test]
+    fn later_more_than_the_share_stops_it() {
+        let mut watch = Watch::default();
+        for _ in 0..198 {
+            assert!(watch.answered("c", Verdict::Clear, &guards(false)).is_none());
+        }
+        assert!(watch.answered("c", Verdict::Unrecognised, &guards(false)).is_none());
+        assert!(watch.answered("c", Verdict::Unrecognised, &guards(false)).is_none(), "2 of 200 is 1 %");
+        assert!(watch.answered("c", Verdict::Unrecognised, &guards(false)).is_some());
+    }
+
+    #[test]
+    fn five_refusals_alike_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
+        let mut watch = Watch::default();
+        let five = |watch: &mut Watch, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", guards)).count();
+        assert_eq!(five(&mut watch, &guards(false)), 1);
+        assert_eq!(five(&mut Watch::default(), &guards(true)), 0);
+        let mut mixed = Watch::default();
+        for n in 0..20 {
+            assert!(mixed.refused(if n % 2 == 0 { "a" } else { "b" }, &guards(false)).is_none());
+        }
+    }
+
+    #[test]
+    fn a_quarter_of_the_rows_may_fail_and_not_more() {
+        let sums = |unmapped, asks| Sums { unmapped, asks, ..Sums::default() };
+        assert!(unmapped(&sums(40, 49), &guards(false)).is_none(), "too few to judge");
+        assert!(unmapped(&sums(25, 100), &guards(false)).is_none());
+        assert!(unmapped(&sums(26, 100), &guards(false)).is_some());
+    }
+
+    #[test]
+    fn three_different_requests_without_json_in_a_row_have_the_account_asked() {
+        let mut watch = Watch::default();
+        assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
+        watch.answered("c", Verdict::Clear, &guards(false));
+        assert!(!watch.not_json(RequestId(1)) && !watch.not_json(RequestId(2)) && watch.not_json(RequestId(3)));
+        let stops: Vec<bool> =
+            (4..=6).map(|id| (watch.not_json(RequestId(id)), watch.is_not_the_service().is_some()).1).collect();
+        assert_eq!(stops, [false, false, true]);
+    }
+
+    #[test]
+    fn one_request_many_times_never_stops_a_run_and_many_requests_do() {
+        let mut watch = Watch::default();
+        assert!(
+            (0..200).all(|_| watch.unanswered(RequestId(1), 1).is_none() && watch.conflict(RequestId(1)).is_none())
+        );
+        let stops: Vec<bool> = (0..5).map(|id| watch.conflict(RequestId(id)).is_some()).collect();
+        assert_eq!(stops, [false, false, false, false, true]);
+        let stops: Vec<bool> = (0..50).map(|id| watch.unanswered(RequestId(id), 8).is_some()).collect();
+        assert_eq!(stops.iter().position(|stop| *stop), Some(49));
+    }
+
+    #[test]
+    fn a_check_that_was_never_answered_is_suspected_after_five_different_requests() {
+        let mut watch = Watch::default();
+        assert!((0..20).all(|_| !watch.suspect("c", RequestId(1))), "one request many times");
+        let mut watch = Watch::default();
+        let stops: Vec<bool> = (0..5).map(|id| watch.suspect("c", RequestId(id))).collect();
+        assert_eq!(stops, [false, false, false, false, true]);
+        watch.answered("c", Verdict::Clear, &guards(false));
+        assert!(!watch.suspect("c", RequestId(1)));
+    }
+}

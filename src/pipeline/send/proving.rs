@@ -1,0 +1,94 @@
+//! Acting on proofs: the account is read as often as the balances around a lone request need it, and what they show is booked,
+//! remembered, or stops the run.
+
+use super::{
+    Dispatch,
+    proof::{Shown, Step},
+    until,
+};
+use crate::{
+    error::Error,
+    ledger::SeenBy,
+    model::{Credits, Failure, FailureCode, RequestId, Stage, Stop, state::Event},
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+impl Dispatch {
+    /// With nothing under way: does the next thing about the proof. Whether there was one.
+    pub async fn prove(&mut self) -> Result<bool, Error> {
+        let in_doubt = self.crew.ledger.sums().account.held;
+        match self.proofs.step(in_doubt) {
+            None => return Ok(false),
+            Some(Step::Read(wait)) => {
+                if wait >= Duration::from_secs(1) {
+                    tracing::info!("the balance is read again in {} s: it does not show the charge", wait.as_secs());
+                }
+                let balance = if self.rest(wait).await { self.read_account().await? } else { None };
+                match balance {
+                    Some(balance) => self.proofs.look(balance),
+                    None => self.proofs.not_sent(),
+                }
+            }
+            Some(Step::Shown(shown)) => self.shown(shown).await?,
+        }
+        Ok(true)
+    }
+
+    async fn shown(&mut self, shown: Shown) -> Result<(), Error> {
+        match shown {
+            Shown::Costs { check, fell, price } => self.costs(check, fell, price).await?,
+            Shown::ChargedRefusal { request, check, message, fell, price } => {
+                self.charged_refusal(request, &message).await?;
+                self.proofs.explained(fell.min(price));
+                if fell > price {
+                    self.costs(check, fell, price).await?;
+                }
+            }
+            Shown::Proven { check } => {
+                let sums = self.crew.ledger.sums();
+                let doubtful =
+                    sums.highest_prices.get(&check).is_some_and(|seen| matches!(seen.by, SeenBy::Balance(_)));
+                if doubtful {
+                    self.crew.ledger.forget_falls(Some(check)).await?;
+                }
+            }
+            Shown::Free { check } => {
+                tracing::warn!("no balance shows what an answer of `{check}` costs; its price is booked");
+            }
+            Shown::Unclear => {}
+        }
+        Ok(())
+    }
+
+    /// Only the balance shows it: it may be somebody else's spending, so it is not held at once.
+    async fn costs(&mut self, check: String, fell: Credits, price: Credits) -> Result<(), Error> {
+        let table = self.crew.sold.get(&check).map_or(price, |sold| sold.price);
+        self.crew.ledger.note_fall(check.clone(), fell, table).await?;
+        self.stops.push(Stop::Price { check, stated: fell, table: price, request: None });
+        Ok(())
+    }
+
+    /// A refusal was charged, and its reply did not say so.
+    async fn charged_refusal(&mut self, request: RequestId, message: &str) -> Result<(), Error> {
+        let message =
+            format!("the service refused the request, and the balance shows that it charged for it: {message}");
+        let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
+        self.crew.ledger.event(request, Event::FoundCharged, None, Some(failure)).await?;
+        Ok(())
+    }
+
+    /// Waits, unless the run is told to end meanwhile. Whether the time is over.
+    async fn rest(&mut self, time: Duration) -> bool {
+        if time.is_zero() {
+            return true;
+        }
+        tokio::select! {
+            biased;
+            Some(signal) = self.around.signals.recv() => self.stops.push(signal.stop()),
+            () = until(self.around.deadline) => self.stops.push(Stop::TimeIsUp),
+            () = until(Some(Instant::now() + time)) => return true,
+        }
+        false
+    }
+}

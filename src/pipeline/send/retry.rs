@@ -1,0 +1,100 @@
+//! `run --retry`: failures that are proven uncharged are taken along, each under the key of its next generation. A refusal
+//! since the balance fell without an explanation is not proven: it needs a person's word.
+
+use super::{attempt::Crew, queue::Feeder};
+use crate::{
+    error::Error,
+    ledger::{Reading, Retryable},
+    model::{FailureCode, RequestId, state::Event},
+};
+use futures::future::try_join_all;
+
+/// Failures looked at together: memory does not grow with their number.
+const PAGE: usize = 500;
+
+/// Which failures are taken along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryOrder {
+    /// Those of one code; `None` is all.
+    pub code: Option<FailureCode>,
+    /// Also those that may have been charged, because the balance fell without an explanation.
+    pub unproven: bool,
+}
+
+impl RetryOrder {
+    /// Whether a failure is taken along: `Some(false)` where only the proof is missing that it was not charged.
+    fn takes(&self, failed: &Retryable, unexplained_since_us: Option<i64>) -> Option<bool> {
+        let wanted = self.code.is_none_or(|code| code == failed.failure.code);
+        let proven = match (failed.refused_at_us, unexplained_since_us) {
+            (Some(refused_at_us), Some(since_us)) => refused_at_us < since_us,
+            _ => true,
+        };
+        wanted.then_some(proven || self.unproven)
+    }
+}
+
+/// Plans them again; how many were left out because they may have been charged.
+pub async fn retry(crew: &Crew, order: RetryOrder) -> Result<u64, Error> {
+    let reading = Reading::open(crew.ledger.path())?;
+    let feeder = Feeder::new(Reading::open(crew.ledger.path())?, false);
+    let since_us = crew.ledger.sums().unexplained_since_us;
+    let (mut after, mut left_out) = (RequestId(0), 0);
+    loop {
+        let page = reading.retryable(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.request;
+        let mut planned = Vec::new();
+        for one in &page {
+            match order.takes(one, since_us) {
+                None => {}
+                Some(false) => left_out += 1,
+                Some(true) => {
+                    let (fields, generation) = feeder.fields(one.request)?;
+                    let key = crew.campaign.key_of(&one.sold, &fields, generation + 1);
+                    planned.push(crew.ledger.event(one.request, Event::Retry, Some(key), None));
+                }
+            }
+        }
+        // Handed over together, they share their commits.
+        try_join_all(planned).await?;
+    }
+    if left_out > 0 {
+        tracing::warn!(
+            "{left_out} failures are not retried: they were refused after the balance fell by more than this campaign explains, \
+             so they may have been charged; --retry-unproven takes them along, and may pay for them again"
+        );
+    }
+    Ok(left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Failure, Stage};
+
+    #[test]
+    fn a_refusal_since_an_unexplained_fall_is_retried_at_a_persons_word_only() {
+        let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: String::new() };
+        let failed = |refused_at_us| Retryable {
+            request: RequestId(1),
+            sold: "x".to_owned(),
+            failure: failure.clone(),
+            refused_at_us,
+        };
+        let order = RetryOrder { code: None, unproven: false };
+        for (refused_at_us, since_us, taken) in [
+            (Some(5), None, true),
+            (Some(5), Some(6), true),
+            (Some(6), Some(6), false),
+            (Some(9), Some(6), false),
+            (None, Some(6), true),
+        ] {
+            let failed = failed(refused_at_us);
+            assert_eq!(order.takes(&failed, since_us), Some(taken), "{refused_at_us:?} {since_us:?}");
+            let told = RetryOrder { unproven: true, ..order };
+            assert_eq!(told.takes(&failed, since_us), Some(true));
+            let other = RetryOrder { code: Some(FailureCode::AttemptsOver), ..told };
+            assert_eq!(other.takes(&failed, since_us), None);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The raw bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. It decides
+//! what a checkpoint covers: exactly the bytes up to the last boundary, however far the reading is ahead of it.
+//!
+//! The bytes are those that came through the door: unpacked, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
+//! can wait for bytes no longer than it likes.
+
+use super::Bytes;
+use crate::{model::Checkpoint, source::SourceError};
+use sha2::{Digest, Sha256};
+use std::{
+    io::{self, Read},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    },
+    time::Instant,
+};
+
+const FILE_CHUNK_BYTES: u64 = 256 << 10;
+const STREAM_CHUNK_BYTES: usize = 64 << 10;
+/// Chunks read ahead of a stream: 1 MiB.
+const STREAM_CHUNKS: usize = 16;
+
+/// Where bytes come from.
+pub enum Feed {
+    /// Read where it is needed.
+    Here(Bytes),
+    Stream(Receiver<io::Result<Vec<u8>>>),
+}
+
+impl Feed {
+    /// Reads a stream in a thread of its own, which ends with the stream or when nobody listens any more.
+    pub fn stream(mut reader: Bytes) -> io::Result<Feed> {
+        let (sender, receiver) = sync_channel(STREAM_CHUNKS);
+        std::thread::Builder::new().name("source".to_owned()).spawn(move || {
+            loop {
+                let mut chunk = vec![0; STREAM_CHUNK_BYTES];
+                let read = match reader.read(&mut chunk) {
+                    Ok(0) => return,
+                    Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+                    Ok(count) => {
+                        chunk.truncate(count);
+                        Ok(chunk)
+                    }
+                    Err(fault) => Err(fault),
+                };
+                let over = read.is_err();
+                if sender.send(read).is_err() || over {
+                    return;
+                }
+            }
+        })?;
+        Ok(Feed::Stream(receiver))
+    }
+}
+
+/// What waiting for bytes came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filled {
+    Bytes,
+    Ended,
+    /// The deadline passed.
+    Stalled,
+}
+
+/// The bytes of a source.
+pub struct Input {
+    source_name: Arc<str>,
+    feed: Feed,
+    buffer: Vec<u8>,
+    /// The first byte of the buffer that is not consumed.
+    at: usize,
+    /// The first byte of the buffer that is not hashed.
+    hashed: usize,
+    hasher: Sha256,
+    /// The boundary as a place in the buffer; where it lies in an earlier buffer, the digest up to it is in `marked`.
+    mark: usize,
+    marked: Option<Sha256>,
+    boundary_offset: u64,
+    boundary_line: u64,
+    offset: u64,
+    /// The physical line on which the next byte stands, from 1; counted by the reader of records.
+    pub line: u64,
+    last: Option<u8>,
+    ended: bool,
+    /// A fault that came after bytes that were read with it: they go first.
+    fault: Option<io::Error>,
+}
+
+impl Input {
+    pub fn new(source_name: Arc<str>, feed: Feed) -> Input {
+        Input {
+            source_name,
+            feed,
+            buffer: Vec::new(),
+            at: 0,
+            hashed: 0,
+            hasher: Sha256::new(),
+            mark: 0,
+            marked: None,
+            boundary_offset: 0,
+            boundary_line: 1,
+            offset: 0,
+            line: 1,
+            last: None,
+            ended: false,
+            fault: None,
+        }
+    }
+
+    /// The bytes that are here and not consumed.
+    pub fn available(&self) -> &[u8] {
+        &self.buffer[self.at..]
+    }
+
+    /// The offset of the next byte, from 0.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The last byte consumed.
+    pub fn last(&self) -> Option<u8> {
+        self.last
+    }
+
+    /// Waits until a byte is available, the input is over, or the deadline has passed.
+    pub fn fill(&mut self, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+        if self.at < self.buffer.len() {
+            return Ok(Filled::Bytes);
+        }
+        self.turn_over();
+        self.extend(deadline)
+    }
+
+    /// Reads on without giving up what is available: for looking ahead.
+    pub fn extend(&mut self, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+        if self.ended {
+            return Ok(Filled::Ended);
+        }
+        let before = self.buffer.len();
+        let read = match &mut self.feed {
+            _ if self.fault.is_some() => self.fault.take().map_or(Ok(()), Err),
+            Feed::Here(bytes) => bytes.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
+            Feed::Stream(receiver) => {
+                let chunk = match deadline {
+                    None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                    Some(at) => receiver.recv_timeout(at.saturating_duration_since(Instant::now())),
+                };
+                match chunk {
+                    Ok(chunk) => chunk.map(|chunk| self.buffer.extend_from_slice(&chunk)),
+                    Err(RecvTimeoutError::Timeout) => return Ok(Filled::Stalled),
+                    Err(RecvTimeoutError::Disconnected) => Ok(()),
+                }
+            }
+        };
+        if let Err(fault) = read {
+            if self.buffer.len() > before {
+                self.fault = Some(fault);
+                return Ok(Filled::Bytes);
+            }
+            let offset = self.offset + (self.buffer.len() - self.at) as u64;
+            return Err(SourceError::Read { source_name: self.source_name.clone(), offset, fault });
+        }
+        self.ended = self.buffer.len() == before;
+        Ok(if self.ended { Filled::Ended } else { Filled::Bytes })
+    }
+
+    /// Takes `count` of the available bytes.
+    pub fn consume(&mut self, count: usize) {
+        if count > 0 {
+            self.at += count;
+            self.offset += count as u64;
+            self.last = Some(self.buffer[self.at - 1]);
+        }
+    }
+
+    /// Says that a record, or what stands between records, ends here.
+    pub fn set_boundary(&mut self) {
+        self.mark = self.at;
+        self.marked = None;
+        self.boundary_offset = self.offset;
+        self.boundary_line = self.line;
+    }
+
+    /// The offset of the last boundary.
+    pub fn boundary_offset(&self) -> u64 {
+        self.boundary_offset
+    }
+
+    /// The last boundary, with the digest of all bytes before it.
+    pub fn checkpoint(&mut self, next_row_number: u64) -> Checkpoint {
+        let hasher = match &self.marked {
+            Some(hasher) => hasher.clone(),
+            None => {
+                self.hash_to(self.mark);
+                self.hasher.clone()
+            }
+        };
+        Checkpoint {
+            end_offset: self.boundary_offset,
+            end_line: self.boundary_line,
+            next_row_number,
+            sha256: hasher.finalize().into(),
+        }
+    }
+
+    fn hash_to(&mut self, end: usize) {
+        self.hasher.update(&self.buffer[self.hashed..end]);
+        self.hashed = end;
+    }
+
+    /// Empties a buffer that is consumed, and keeps the digest at a boundary that lies inside it.
+    fn turn_over(&mut self) {
+        if self.marked.is_none() && self.mark < self.buffer.len() {
+            self.hash_to(self.mark);
+            self.marked = Some(self.hasher.clone());
+        }
+        self.hash_to(self.buffer.len());
+        self.buffer.clear();
+        (self.at, self.hashed, self.mark) = (0, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_covers_the_bytes_up_to_the_boundary_and_none_read_ahead() {
+        let bytes: Vec<u8> = (0..700_000u32).map(|n| n as u8).collect();
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), &bytes).unwrap();
+        for boundary in [0usize, 1, 262_143, 262_144, 262_145, 500_000, 700_000] {
+            let mut input = Input::new("x".into(), Feed::Here(Box::new(std::fs::File::open(path.path()).unwrap())));
+            let mut set = boundary == 0;
+            while input.fill(None).unwrap() == Filled::Bytes {
+                let left = boundary.saturating_sub(input.offset() as usize);
+                let count = if set { input.available().len() } else { left.min(input.available().len()) };
+                input.consume(count);
+                if !set && input.offset() as usize == boundary {
+                    input.set_boundary();
+                    set = true;
+                }
+            }
+            let checkpoint = input.checkpoint(1);
+            assert_eq!(checkpoint.end_offset, boundary as u64);
+            assert_eq!(checkpoint.sha256, <[u8; 32]>::from(Sha256::digest(&bytes[..boundary])), "{boundary}");
+        }
+    }
+}

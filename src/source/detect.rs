@@ -1,0 +1,216 @@
+//! How a source is laid out: its format and delimiter, by what the user said, else by the file's name, else by its first
+//! bytes.
+
+use super::{
+    SourceError,
+    bytes::cursor::{Filled, Input},
+};
+use serde::{Deserialize, Serialize};
+use std::{fmt, path::Path, str::FromStr, sync::Arc};
+
+/// The format of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    Csv,
+    Jsonl,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Csv => "csv",
+            Format::Jsonl => "jsonl",
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "csv" => Ok(Format::Csv),
+            "jsonl" => Ok(Format::Jsonl),
+            other => Err(format!("format is `csv` or `jsonl`, not `{other}`")),
+        }
+    }
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// How far a header is searched for its delimiter.
+const SNIFF_BYTES_MAX: usize = 64 << 10;
+
+/// Looks at the first bytes: skips a byte order mark, and finds the format.
+pub(super) fn enter(
+    input: &mut Input,
+    source_name: &Arc<str>,
+    path: Option<&Path>,
+    wanted: Option<Format>,
+) -> Result<Format, SourceError> {
+    while input.available().len() < BOM.len() && input.extend(None)? == Filled::Bytes {}
+    if input.available().starts_with(BOM) {
+        input.consume(BOM.len());
+    }
+    if let Some(format) = wanted {
+        return Ok(format);
+    }
+    match path.map(ending).as_deref() {
+        Some("csv" | "tsv" | "txt") => Ok(Format::Csv),
+        Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
+        Some("json") if first_byte(input)? == Some(b'[') => {
+            Err(SourceError::JsonList { source_name: source_name.clone() })
+        }
+        Some("json") => Ok(Format::Jsonl),
+        _ if first_byte(input)? == Some(b'{') => Ok(Format::Jsonl),
+        _ => Ok(Format::Csv),
+    }
+}
+
+/// The first byte that is not blank.
+fn first_byte(input: &mut Input) -> Result<Option<u8>, SourceError> {
+    let mut seen = 0;
+    loop {
+        if let Some(byte) = input.available()[seen..].iter().find(|byte| !byte.is_ascii_whitespace()) {
+            return Ok(Some(*byte));
+        }
+        seen = input.available().len();
+        if seen > SNIFF_BYTES_MAX || input.extend(None)? != Filled::Bytes {
+            return Ok(None);
+        }
+    }
+}
+
+/// The delimiter: as said, as the line `sep=` of a spreadsheet says, tab for `.tsv`, else what the first line tells. The
+/// line `sep=` is skipped. `columns` is how many columns there are, where the user named them.
+pub(super) fn delimiter(
+    input: &mut Input,
+    path: Option<&Path>,
+    wanted: Option<u8>,
+    columns: Option<usize>,
+) -> Result<u8, SourceError> {
+    let by_line = loop {
+        let (read, whole) = separator_line(input.available());
+        if whole || input.extend(None)? != Filled::Bytes {
+            break read.filter(|_| whole);
+        }
+    };
+    if let Some((_, bytes)) = by_line {
+        input.consume(bytes);
+        input.line += 1;
+    }
+    if let Some(delimiter) = wanted.or(by_line.map(|(delimiter, _)| delimiter)) {
+        return Ok(delimiter);
+    }
+    if path.map(ending).as_deref() == Some("tsv") {
+        return Ok(b'\t');
+    }
+    loop {
+        let (delimiter, whole) = sniff(input.available(), columns);
+        if whole || input.available().len() > SNIFF_BYTES_MAX || input.extend(None)? != Filled::Bytes {
+            return Ok(delimiter);
+        }
+    }
+}
+
+/// The delimiter that a first line `sep=;` or `"sep=;"` names and the bytes of that line, a line end of one sign counted.
+/// Also whether enough was seen to know.
+fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
+    const WORD: &[u8] = b"sep=";
+    let quote = usize::from(start.first() == Some(&b'"'));
+    let word = start[quote..].iter().zip(WORD).take_while(|(byte, letter)| byte.eq_ignore_ascii_case(letter)).count();
+    if word < WORD.len() {
+        return (None, word < start.len() - quote);
+    }
+    let rest = &start[quote + WORD.len()..];
+    let Some(delimiter) = rest.first().copied() else { return (None, false) };
+    if !delimiter.is_ascii() || delimiter.is_ascii_alphanumeric() || matches!(delimiter, b'"' | b'\n' | b'\r') {
+        return (None, true);
+    }
+    let closed = if quote == 1 { rest.get(1) == Some(&b'"') } else { true };
+    match rest.get(1 + quote) {
+        Some(b'\n' | b'\r') if closed => (Some((delimiter, quote + WORD.len() + 2 + quote)), true),
+        Some(_) => (None, true),
+        None => (None, false),
+    }
+}
+
+/// The delimiter by the first line that is not blank, quoted text left out: one that parts it into as many columns as there
+/// are, else the most frequent one; comma on a tie. Also whether the end of the line was seen.
+fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
+    const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
+    let mut counts = [0usize; 4];
+    let (mut quoted, mut begun, mut whole) = (false, false, false);
+    for byte in start {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' | b'\r' if begun && !quoted => {
+                whole = true;
+                break;
+            }
+            byte if !quoted => {
+                if let Some(at) = CANDIDATES.iter().position(|candidate| candidate == byte) {
+                    counts[at] += 1;
+                }
+            }
+            _ => {}
+        }
+        begun |= !matches!(byte, b'\n' | b'\r');
+    }
+    let fits = |at: &usize| columns.is_some_and(|columns| columns > 1 && counts[*at] + 1 == columns);
+    let most = (0..4).rev().max_by_key(|at| counts[*at]).expect("four candidates");
+    (CANDIDATES[(0..4).find(fits).unwrap_or(most)], whole)
+}
+
+/// The extension of a file in lower case, without its dot.
+pub(super) fn ending(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_delimiter_outside_quotes_wins_and_a_comma_on_a_tie() {
+        for (header, delimiter) in [
+            ("a,b,c\n", b','),
+            ("a;b;\"c,d,e,f\"\n", b';'),
+            ("\n\na\tb\tc,d\n1,2,3,4,5", b'\t'),
+            ("a|b|c", b'|'),
+            ("a;b,c\n", b','),
+            ("a;b|c\n", b';'),
+            ("alone\n", b','),
+            ("", b','),
+        ] {
+            assert_eq!(sniff(header.as_bytes(), None).0, delimiter, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_columns_tells_a_delimiter_from_decimal_commas() {
+        assert_eq!(sniff(b"1,5;2,5\n", Some(2)).0, b';');
+        assert_eq!(sniff(b"1,5;2,5\n", None).0, b',');
+        assert_eq!(sniff(b"1;2\n", Some(7)).0, b';', "none fits");
+    }
+
+    #[test]
+    fn a_line_sep_is_known_with_and_without_quotes() {
+        for (start, found) in [
+            (&b"sep=;\r\nid"[..], (Some((b';', 6)), true)),
+            (b"SEP=\t\nid", (Some((b'\t', 6)), true)),
+            (b"\"sep=|\"\nid", (Some((b'|', 8)), true)),
+            (b"sep=;x\n", (None, true)),
+            (b"\"sep=;x\"\n", (None, true)),
+            (b"sep=a\n", (None, true)),
+            (b"sep=\n", (None, true)),
+            (b"separator;id\n", (None, true)),
+            (b"id\n", (None, true)),
+            (b"se", (None, false)),
+            (b"sep=;", (None, false)),
+            (b"", (None, false)),
+        ] {
+            assert_eq!(separator_line(start), found, "{start:?}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The door of the room: from a path or a stream to bytes in UTF-8, whatever they were packed or written in. It decides
+//! what comes in and what is refused, before any row is taken.
+//!
+//! ```text
+//! file or stream ─unpack→ ─decode→ bytes in UTF-8 ─→ `Input`
+//! spreadsheet ─the rows of one sheet, as CSV→ ─────→
+//! ```
+//! Offsets and digests are those of the bytes that come out of it.
+
+use super::{
+    SourceError,
+    bytes::{
+        Bytes,
+        compression::Packing,
+        cursor::{Feed, Input},
+        encoding::{self, Encoding},
+    },
+    detect::{self, ending},
+    options::{Origin, SourceOptions},
+    records::content::Letters,
+    xlsx::workbook,
+};
+use std::{
+    fs::File,
+    io::{self, Cursor, Read, Seek},
+    path::PathBuf,
+    sync::Arc,
+};
+
+/// Bytes that tell what a source is.
+const START_BYTES: usize = 4;
+const CHUNK_BYTES: usize = 64 << 10;
+
+const UNPACK: &str = "unpack it first (to CSV or JSON lines)";
+const SAVE_AS: &str = "save it as .xlsx or as CSV";
+
+/// What is refused, by the end of the name: what it is, and what to do.
+const REFUSED_ENDINGS: [(&str, &str, &str); 11] = [
+    ("zip", "a zip archive", UNPACK),
+    ("tgz", "a tar archive", UNPACK),
+    ("tar", "a tar archive", UNPACK),
+    ("7z", "a 7z archive", UNPACK),
+    ("bz2", "a bzip2 file", UNPACK),
+    ("xz", "an xz file", UNPACK),
+    ("xls", "a spreadsheet in the old form .xls", SAVE_AS),
+    ("xlsb", "a spreadsheet in the form .xlsb", SAVE_AS),
+    ("ods", "a spreadsheet in the form .ods", SAVE_AS),
+    ("numbers", "a spreadsheet in the form .numbers", SAVE_AS),
+    ("parquet", "a Parquet file", UNPACK),
+];
+
+/// What is refused, by its first bytes.
+const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
+    (b"\x1f\x8b", "a gzip file inside another packed one", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "a zstd file inside another packed one", UNPACK),
+    (ZIP, "a zip archive or a spreadsheet in a stream or inside a packed file", "save it to a file of its own"),
+    (b"BZh", "a bzip2 file", UNPACK),
+    (b"\xfd7zX", "an xz file", UNPACK),
+    (
+        OLD_SPREADSHEET,
+        "a spreadsheet in the old form .xls, or one with a password",
+        "save it as .xlsx or as CSV, without a password",
+    ),
+    (b"PAR1", "a Parquet file", UNPACK),
+];
+
+const ZIP: &[u8] = b"PK\x03\x04";
+/// The box that .xls is kept in; an .xlsx with a password is kept in it, too.
+const OLD_SPREADSHEET: &[u8] = b"\xd0\xcf\x11\xe0";
+
+/// A source that is let in.
+pub(super) struct Entrance {
+    pub input: Input,
+    /// The name that tells format and delimiter; without the ending of a packing.
+    pub path: Option<PathBuf>,
+    pub letters: Letters,
+    /// It may stall, and cannot be read twice.
+    pub is_stream: bool,
+}
+
+/// Lets a source in.
+pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Entrance, SourceError> {
+    let failed = |fault| SourceError::Open { source_name: source_name.clone(), fault };
+    let (path, file, bytes): (_, _, Bytes) = match origin {
+        Origin::Stdin => (None, None, Box::new(io::stdin())),
+        Origin::Reader(reader) => (None, None, reader),
+        Origin::File(path) => {
+            refuse_ending(source_name, &ending(&path))?;
+            let file = File::open(&path).map_err(failed)?;
+            let file_type = file.metadata().map_err(failed)?.file_type();
+            if file_type.is_dir() {
+                return Err(SourceError::Folder { source_name: source_name.clone() });
+            }
+            let again = file_type.is_file().then(|| file.try_clone()).transpose().map_err(failed)?;
+            (Some(path), again, Box::new(file))
+        }
+    };
+    let is_stream = file.is_none();
+    let ending = path.as_deref().map(ending).unwrap_or_default();
+    let (start, bytes) = begun(bytes).map_err(|fault| unread(source_name, fault))?;
+    if let Some(file) = file.filter(|_| matches!(ending.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP)) {
+        drop(bytes);
+        if start.starts_with(OLD_SPREADSHEET) {
+            refuse_start(source_name, &start)?;
+        }
+        return sheet(source_name, file, path, options);
+    }
+    if let Some(wanted) = &options.sheet {
+        return Err(SourceError::NoSheets { source_name: source_name.clone(), wanted: wanted.clone() });
+    }
+    let path = path.map(|path| Packing::inner_path(&path, &ending));
+    if let Some(path) = &path {
+        refuse_ending(source_name, &detect::ending(path))?;
+    }
+    let (start, bytes) = match Packing::of(&ending, &start) {
+        Some(packing) => packing.unpack(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?,
+        None => (start, bytes),
+    };
+    refuse_start(source_name, &start)?;
+    let (encoding, bytes) = encoding::decode(bytes, &start, options.encoding).map_err(|found| {
+        let expected = options.encoding.unwrap_or(Encoding::Utf8);
+        SourceError::OtherEncoding { source_name: source_name.clone(), expected, found }
+    })?;
+    let feed = if is_stream { Feed::stream(bytes).map_err(failed)? } else { Feed::Here(bytes) };
+    let input = Input::new(source_name.clone(), feed);
+    Ok(Entrance { input, path, letters: Letters::Written(encoding), is_stream })
+}
+
+fn sheet(
+    source_name: &Arc<str>,
+    mut file: File,
+    path: Option<PathBuf>,
+    options: &SourceOptions,
+) -> Result<Entrance, SourceError> {
+    file.rewind().map_err(|fault| SourceError::Open { source_name: source_name.clone(), fault })?;
+    let text = workbook::open(file, options.sheet.clone(), options.header.columns().map(<[String]>::len))
+        .map_err(|fault| SourceError::Sheet { source_name: source_name.clone(), fault })?;
+    let input = Input::new(source_name.clone(), Feed::Here(text));
+    Ok(Entrance { input, path, letters: Letters::Cells, is_stream: false })
+}
+
+fn refuse_ending(source_name: &Arc<str>, ending: &str) -> Result<(), SourceError> {
+    match REFUSED_ENDINGS.iter().find(|(known, ..)| *known == ending) {
+        Some((_, what, advice)) => Err(SourceError::Refused { source_name: source_name.clone(), what, advice }),
+        None => Ok(()),
+    }
+}
+
+fn refuse_start(source_name: &Arc<str>, start: &[u8]) -> Result<(), SourceError> {
+    match REFUSED_STARTS.iter().find(|(magic, ..)| start.starts_with(magic)) {
+        Some((_, what, advice)) => Err(SourceError::Refused { source_name: source_name.clone(), what, advice }),
+        None => Ok(()),
+    }
+}
+
+fn unread(source_name: &Arc<str>, fault: io::Error) -> SourceError {
+    SourceError::Read { source_name: source_name.clone(), offset: 0, fault }
+}
+
+/// The first bytes, enough to tell by, and all bytes from the first.
+fn begun(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
+    let mut start = Vec::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while start.len() < START_BYTES {
+        match bytes.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => start.extend_from_slice(&chunk[..count]),
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let all = Cursor::new(start.clone()).chain(bytes);
+    Ok((start, Box::new(all)))
+}

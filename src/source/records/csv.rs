@@ -1,0 +1,319 @@
+//! Records of CSV. It decides when a record of cells is a row: as many cells as the header, UTF-8, no NUL, within the
+//! limits, no quote left open.
+//!
+//! The parser is `csv-core`, the one inside the `csv` crate, because it is fed by hand: the consumed bytes are known
+//! exactly, and a record beyond the limit (a quote that swallows the file) is parsed on to its end without being kept.
+
+use super::{
+    END_MARK, Step,
+    content::Letters,
+    damaged,
+    header::{self, HeaderLine},
+};
+use crate::{
+    model::{Failure, FailureCode, Position, Record, Row, field::tidy, row::Values},
+    source::{
+        COLUMNS_MAX, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, UNENDED_BYTES_MAX,
+        bytes::cursor::{Filled, Input},
+    },
+};
+use csv_core::ReadRecordResult;
+use std::{sync::Arc, time::Instant};
+
+const OUTPUT_BYTES_MIN: usize = 64 << 10;
+/// More than a row within the limit can fill.
+const OUTPUT_BYTES_MAX: usize = ROW_BYTES_MAX as usize + OUTPUT_BYTES_MIN;
+
+/// What parsing came to.
+#[derive(Debug, PartialEq, Eq)]
+enum Parsed {
+    Cells,
+    Stalled,
+    Ended,
+}
+
+/// Reads records of cells.
+pub struct Delimited {
+    source_name: Arc<str>,
+    letters: Letters,
+    header: Arc<Vec<String>>,
+    core: csv_core::Reader,
+    /// The unquoted text of the record under way, cell after cell, and where each cell ends.
+    output: Vec<u8>,
+    output_len: usize,
+    ends: Vec<usize>,
+    /// Cells of the record under way; only the first ones are in `ends`.
+    cells: usize,
+    /// Where the record under way begins (byte, line); `None` between records.
+    began: Option<(u64, u64)>,
+    /// Raw bytes of the last record without its line end.
+    raw_bytes: u64,
+    /// Raw bytes after which a record that has not ended is an error.
+    bytes_max: u64,
+    /// A line ended with `\r`: a `\n` that follows belongs to it.
+    after_cr: bool,
+    /// The input ended inside quotes.
+    quote_open: bool,
+    /// The first record was parsed for its number of cells, and is a row.
+    is_held: bool,
+}
+
+impl Delimited {
+    /// A reader that begins with the header, where the input has one.
+    pub fn open(
+        source_name: Arc<str>,
+        letters: Letters,
+        delimiter: u8,
+        header: &HeaderLine,
+        input: &mut Input,
+    ) -> Result<Delimited, SourceError> {
+        let named = header.columns().map(<[String]>::to_vec).unwrap_or_default();
+        let mut delimited = Delimited::resume(source_name.clone(), letters, delimiter, named, input);
+        match header {
+            HeaderLine::First => delimited.header = Arc::new(delimited.header_line(input)?),
+            HeaderLine::Missing => {
+                delimited.is_held = delimited.parse(input, None)? == Parsed::Cells;
+                let count = if delimited.is_held { delimited.cells } else { 0 };
+                delimited.header = Arc::new(header::numbered(&source_name, count)?);
+            }
+            HeaderLine::Named(_) => {}
+        }
+        Ok(delimited)
+    }
+
+    fn header_line(&mut self, input: &mut Input) -> Result<Vec<String>, SourceError> {
+        let source_name = self.source_name.clone();
+        let unended = |expected| SourceError::HeaderUnended { source_name: source_name.clone(), expected };
+        // Without a header there is nothing to skip to: a header that is too long is not read to its end.
+        self.bytes_max = ROW_BYTES_MAX;
+        let parsed = match self.parse(input, None) {
+            Err(SourceError::RowUnended { .. }) => return Err(unended("a line end within 16 MiB, found none")),
+            parsed => parsed?,
+        };
+        self.bytes_max = UNENDED_BYTES_MAX;
+        if parsed != Parsed::Cells {
+            return Err(SourceError::NoHeader { source_name: source_name.clone() });
+        }
+        if self.raw_bytes > ROW_BYTES_MAX {
+            return Err(unended("at most 16 MiB"));
+        }
+        if self.quote_open {
+            return Err(unended("its end before the end of the input"));
+        }
+        self.began = None;
+        header::names(&source_name, self.letters, self.cells, self.kept_cells())
+    }
+
+    /// A reader that goes on between two records.
+    pub fn resume(
+        source_name: Arc<str>,
+        letters: Letters,
+        delimiter: u8,
+        header: Vec<String>,
+        input: &Input,
+    ) -> Delimited {
+        let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        // A fresh parser swallows a byte order mark, wherever it begins; ours was skipped at byte 0 and nowhere else.
+        core.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
+        Delimited {
+            source_name,
+            letters,
+            header: Arc::new(header),
+            core,
+            output: vec![0; OUTPUT_BYTES_MIN],
+            output_len: 0,
+            ends: vec![0; COLUMNS_MAX + 1],
+            cells: 0,
+            began: None,
+            raw_bytes: 0,
+            bytes_max: UNENDED_BYTES_MAX,
+            after_cr: input.last() == Some(b'\r'),
+            quote_open: false,
+            is_held: false,
+        }
+    }
+
+    pub fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// The next record.
+    pub fn next(&mut self, input: &mut Input, row_number: u64, deadline: Option<Instant>) -> Result<Step, SourceError> {
+        let parsed = if std::mem::take(&mut self.is_held) { Parsed::Cells } else { self.parse(input, deadline)? };
+        let (byte_offset, line) = match parsed {
+            Parsed::Stalled => return Ok(Step::Stalled),
+            Parsed::Ended => return Ok(Step::Ended),
+            Parsed::Cells => self.began.take().expect("a record that ended has begun"),
+        };
+        let position = Position { source: self.source_name.clone(), row_number, line, byte_offset };
+        let record = match self.values() {
+            Ok(values) => Record::Row(Row { position, values }),
+            Err(failure) => {
+                let shown = self.kept_cells().map(|cell| self.letters.shown(cell));
+                damaged::cells(position, failure, &self.header, shown)
+            }
+        };
+        if self.output.len() > FIELD_BYTES_MAX {
+            self.output = vec![0; OUTPUT_BYTES_MIN];
+        }
+        Ok(Step::Record(record))
+    }
+
+    /// The cells of the record that just ended, as far as they were kept.
+    fn kept_cells(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let ends = self.ends.iter().take(self.cells).map(|end| (*end).min(self.output_len));
+        starts.zip(ends).map(|(start, end)| &self.output[start.min(end)..end])
+    }
+
+    /// The cells as values, or why they are none.
+    fn values(&self) -> Result<Values, Failure> {
+        let fail = |code, message: String| Err(Failure::read(code, message));
+        let name = |at: usize| format!("column `{}`", tidy(&self.header[at]));
+        if self.raw_bytes > ROW_BYTES_MAX {
+            return fail(
+                FailureCode::RowTooLarge,
+                format!("expected a row of at most 16 MiB, found {} bytes; is a quote left open?", self.raw_bytes),
+            );
+        }
+        if self.quote_open {
+            return fail(
+                FailureCode::RaggedRow,
+                "expected a closing quote, found the end of the input; all that follows the open quote is in this row"
+                    .to_owned(),
+            );
+        }
+        if self.cells != self.header.len() {
+            return fail(
+                FailureCode::RaggedRow,
+                format!("expected {} columns, found {}", self.header.len(), self.cells),
+            );
+        }
+        let mut cells = csv::StringRecord::with_capacity(self.output_len, self.cells);
+        for (at, cell) in self.kept_cells().enumerate() {
+            if cell.len() > FIELD_BYTES_MAX {
+                let message = format!("{}: expected at most 1 MiB, found {} bytes", name(at), cell.len());
+                return fail(FailureCode::FieldTooLarge, message);
+            }
+            let Ok(text) = std::str::from_utf8(cell) else {
+                let (code, message) = self.letters.failure(cell);
+                return fail(code, format!("{}: {message}", name(at)));
+            };
+            if text.contains('\0') {
+                return fail(FailureCode::NulByte, format!("{}: expected text, found a NUL byte", name(at)));
+            }
+            cells.push_field(text);
+        }
+        Ok(Values::Flat { header: self.header.clone(), cells })
+    }
+
+    /// Parses to the end of a record; goes on with the one under way where it stalled before.
+    fn parse(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Parsed, SourceError> {
+        if self.began.is_none() {
+            match self.skip_line_ends(input, deadline)? {
+                Filled::Stalled => return Ok(Parsed::Stalled),
+                Filled::Ended => return Ok(Parsed::Ended),
+                Filled::Bytes => {}
+            }
+            match self.at_end_mark(input, deadline)? {
+                Filled::Stalled => return Ok(Parsed::Stalled),
+                Filled::Ended => return Ok(Parsed::Ended),
+                Filled::Bytes => {}
+            }
+            self.began = Some((input.offset(), input.line));
+            (self.output_len, self.cells) = (0, 0);
+        }
+        let (begin, line) = self.began.expect("set above");
+        let mut surplus = [0; 64];
+        loop {
+            let filled = input.fill(deadline)?;
+            if filled == Filled::Stalled {
+                return Ok(Parsed::Stalled);
+            }
+            let ends = if self.cells < self.ends.len() { &mut self.ends[self.cells..] } else { &mut surplus[..] };
+            let output = &mut self.output[self.output_len..];
+            let (result, ended) = if filled == Filled::Ended {
+                // Only inside quotes a line end does not end the record. (A clone of the parser could be asked without
+                // harm, but its `Clone` leaves half of the tables behind.)
+                let probe: &[u8] = if self.quote_open { b"" } else { b"\n" };
+                let (result, taken, _, ended) = self.core.read_record(probe, output, ends);
+                self.quote_open |= taken > 0 && result != ReadRecordResult::Record;
+                (result, ended)
+            } else {
+                self.core.set_line(input.line);
+                let (result, taken, put, ended) = self.core.read_record(input.available(), output, ends);
+                input.consume(taken);
+                // A line end inside a cell of a sheet begins no row of the sheet.
+                if !self.letters.is_sheet() {
+                    input.line = self.core.line();
+                }
+                self.output_len += put;
+                (result, ended)
+            };
+            self.cells += ended;
+            self.raw_bytes = input.offset() - begin;
+            match result {
+                ReadRecordResult::Record => {
+                    self.end_record(input, filled);
+                    return Ok(Parsed::Cells);
+                }
+                // Beyond the limit the text is parsed for its end only, over and over into the same place.
+                ReadRecordResult::OutputFull if self.output.len() >= OUTPUT_BYTES_MAX => self.output_len /= 2,
+                ReadRecordResult::OutputFull => self.output.resize((self.output.len() * 2).min(OUTPUT_BYTES_MAX), 0),
+                ReadRecordResult::InputEmpty | ReadRecordResult::OutputEndsFull => {}
+                ReadRecordResult::End => return Ok(Parsed::Ended),
+            }
+            if self.raw_bytes > self.bytes_max {
+                return Err(SourceError::RowUnended { source_name: self.source_name.clone(), line });
+            }
+        }
+    }
+
+    fn end_record(&mut self, input: &mut Input, filled: Filled) {
+        if filled == Filled::Bytes {
+            self.raw_bytes -= 1;
+            input.line += u64::from(self.letters.is_sheet());
+            if input.last() == Some(b'\r') {
+                input.line += 1;
+                self.after_cr = true;
+                if input.available().first() == Some(&b'\n') {
+                    input.consume(1);
+                    self.after_cr = false;
+                }
+            }
+        }
+        input.set_boundary();
+    }
+
+    /// `Ended` where nothing follows but a lone Ctrl-Z, with which DOS ends a text.
+    fn at_end_mark(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+        while input.available() == [END_MARK] {
+            match input.extend(deadline)? {
+                Filled::Bytes => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Filled::Bytes)
+    }
+
+    /// Skips what is left of a line end, and blank lines.
+    fn skip_line_ends(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+        loop {
+            let filled = input.fill(deadline)?;
+            match input.available().first() {
+                Some(b'\n') if self.after_cr => self.after_cr = false,
+                Some(b'\n') => input.line += 1,
+                Some(b'\r') => {
+                    input.line += 1;
+                    self.after_cr = true;
+                }
+                _ => {
+                    self.after_cr &= filled != Filled::Bytes;
+                    return Ok(filled);
+                }
+            }
+            input.consume(1);
+            input.set_boundary();
+        }
+    }
+}

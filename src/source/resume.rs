@@ -1,0 +1,85 @@
+//! What was read of a source before, and whether it still is what it was. An unchanged or an appended input is fine, also
+//! where the last line had no line end and was completed: that row was taken as it was. Any other change is an error that
+//! names the rows, because rows are paid for and are not taken twice.
+
+use super::{
+    SourceError,
+    bytes::cursor::{Filled, Input},
+    completed_line::Rest,
+    detect::Format,
+};
+use crate::model::Checkpoint;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the ledger remembers of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    pub format: Format,
+    /// CSV only.
+    pub delimiter: Option<u8>,
+    /// CSV only.
+    pub header: Option<Vec<String>>,
+    /// One for each split that was taken, in their order.
+    pub checkpoints: Vec<Checkpoint>,
+}
+
+/// What became of the part of a source that was read before.
+pub(super) struct Verified {
+    pub(super) next_row_number: u64,
+    /// The last known row, where its line was completed since.
+    pub(super) completed_row: Option<u64>,
+}
+
+/// Consumes the known prefix and compares every checkpoint.
+pub(super) fn verify(
+    input: &mut Input,
+    source_name: &Arc<str>,
+    known: &Known,
+    from_stream: bool,
+) -> Result<Verified, SourceError> {
+    let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");
+    let rows_known = last.next_row_number.saturating_sub(1);
+    if from_stream && input.fill(None)? == Filled::Ended {
+        return Err(SourceError::NothingOnStdin { source_name: source_name.clone(), rows_known });
+    }
+    let changed = |first, next_row_number: u64| SourceError::Changed {
+        source_name: source_name.clone(),
+        rows_known,
+        first_changed_rows: first..=next_row_number.saturating_sub(1),
+    };
+    let mut first_row = 1;
+    let mut rest = Rest::new(known.format, known.delimiter);
+    for checkpoint in &known.checkpoints {
+        let is_last = std::ptr::eq(checkpoint, last);
+        while input.offset() < checkpoint.end_offset {
+            if input.fill(None)? != Filled::Bytes {
+                return Err(SourceError::Truncated {
+                    source_name: source_name.clone(),
+                    rows_known,
+                    bytes_known: last.end_offset,
+                    bytes_found: input.offset(),
+                });
+            }
+            let left = checkpoint.end_offset - input.offset();
+            let count = input.available().len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            if is_last {
+                rest.follow(&input.available()[..count]);
+            }
+            input.consume(count);
+        }
+        input.line = checkpoint.end_line;
+        input.set_boundary();
+        if input.checkpoint(checkpoint.next_row_number) != *checkpoint {
+            return Err(changed(first_row, checkpoint.next_row_number));
+        }
+        first_row = checkpoint.next_row_number;
+    }
+    // The last known row ended with the input, not with a line end: what follows on its line belongs to it.
+    let line_ended = match known.format {
+        Format::Csv => matches!(input.last(), None | Some(b'\n' | b'\r')),
+        Format::Jsonl => matches!(input.last(), None | Some(b'\n')),
+    };
+    let grew = !line_ended && input.fill(None)? == Filled::Bytes && rest.skip(source_name, input)?;
+    Ok(Verified { next_row_number: last.next_row_number, completed_row: grew.then_some(rows_known) })
+}

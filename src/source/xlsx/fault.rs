@@ -1,0 +1,69 @@
+//! Why a workbook cannot be read.
+
+use crate::{model::nearest::hint, source::RATIO_MAX};
+use calamine::XlsxError;
+use std::io;
+use zip::result::ZipError;
+
+/// Why a spreadsheet cannot be read, or not any further.
+#[derive(Debug, thiserror::Error)]
+pub enum SheetFault {
+    #[error("expected a spreadsheet without a password, found one with it; save a copy without")]
+    Password,
+    #[error("expected a spreadsheet (.xlsx), found a zip archive of another kind; {}", "save it as .xlsx or as CSV")]
+    OtherArchive,
+    #[error(
+        "expected a whole spreadsheet (.xlsx), found one whose {what} is damaged; open it in a spreadsheet and save it anew"
+    )]
+    Damaged { what: &'static str },
+    #[error("row {row} of the sheet: expected cells in their order, found one before it; save the spreadsheet anew")]
+    OutOfOrder { row: u32 },
+    #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
+    TooDense,
+    #[error("expected at most {max} {what} in a spreadsheet, found more; save it as CSV")]
+    TooMuch { what: &'static str, max: u64 },
+    #[error("expected a sheet with data, found none")]
+    NoData,
+    #[error("expected one sheet with data, found {} ({}); name one: --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]
+    ManySheets { names: Vec<String> },
+    #[error("expected the sheet `{wanted}`, found {}{}", .names.join(", "), hint(.wanted, .names.iter().map(String::as_str)))]
+    UnknownSheet { wanted: String, names: Vec<String> },
+    #[error(
+        "sheet `{sheet}`: expected no merged cells in the data, found {range} merged; part them and fill each cell"
+    )]
+    Merged { sheet: String, range: String },
+    #[error("reading the spreadsheet failed: {0}")]
+    Io(io::Error),
+    #[error("reading the spreadsheet broke off; save it as CSV, and report it: this is a defect of the program")]
+    BrokeOff,
+}
+
+impl From<XlsxError> for SheetFault {
+    /// What the library says may repeat a value, so only the kind is taken.
+    fn from(fault: XlsxError) -> SheetFault {
+        match fault {
+            XlsxError::Io(fault) | XlsxError::Zip(ZipError::Io(fault)) => SheetFault::Io(fault),
+            XlsxError::Password => SheetFault::Password,
+            XlsxError::Zip(_) => SheetFault::Damaged { what: "archive" },
+            XlsxError::FileNotFound(_) | XlsxError::RelationshipNotFound => SheetFault::OtherArchive,
+            _ => SheetFault::Damaged { what: "content" },
+        }
+    }
+}
+
+impl From<ZipError> for SheetFault {
+    fn from(fault: ZipError) -> SheetFault {
+        XlsxError::Zip(fault).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_calamine_repeats_no_value() {
+        let fault = XlsxError::Unrecognized { typ: "boolean cell value", val: "Thandi".to_owned() };
+        assert!(!SheetFault::from(fault).to_string().contains("Thandi"));
+    }
+}

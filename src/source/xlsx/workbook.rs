@@ -1,0 +1,173 @@
+//! A spreadsheet (.xlsx), opened: which of its sheets is read, and whether it can be. It decides that nothing is guessed:
+//! one sheet with data or the one that is named, no merged cells in the data, no file beyond its `measure`.
+//!
+//! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts; see
+//! `measure`. A thread also contains a defect of the library: it ends without its last word, which is a fault and never
+//! the end of the sheet.
+
+use super::{
+    cell_ref::{is_in_a_sheet, reference},
+    csv_text::{SheetText, is_empty},
+    fault::SheetFault,
+    preflight,
+};
+use crate::source::bytes::Bytes;
+use calamine::{Dimensions, Reader, SheetType, Xlsx};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+};
+
+const CHUNK_BYTES: usize = 64 << 10;
+const CHUNKS: usize = 4;
+
+/// What comes out of the thread.
+enum Piece {
+    /// The sheet was found, and can be read.
+    Begun,
+    Bytes(Vec<u8>),
+    Fault(SheetFault),
+    End,
+}
+
+type Book = Xlsx<BufReader<File>>;
+
+/// The rows of a sheet as CSV. `columns` is how many columns there are, where the user named them.
+pub fn open(file: File, wanted: Option<String>, columns: Option<usize>) -> Result<Bytes, SheetFault> {
+    let (sender, receiver) = sync_channel(CHUNKS);
+    let read = move || {
+        let last = match read(file, wanted.as_deref(), columns, &sender) {
+            Ok(()) => Piece::End,
+            Err(fault) => Piece::Fault(fault),
+        };
+        // An error says that nobody listens any more.
+        _ = sender.send(last);
+    };
+    std::thread::Builder::new().name("sheet".to_owned()).spawn(read).map_err(SheetFault::Io)?;
+    match receiver.recv() {
+        Ok(Piece::Begun) => Ok(Box::new(Rows { receiver, chunk: Vec::new(), at: 0, ended: false })),
+        Ok(Piece::Fault(fault)) => Err(fault),
+        _ => Err(SheetFault::BrokeOff),
+    }
+}
+
+fn read(
+    mut file: File,
+    wanted: Option<&str>,
+    columns: Option<usize>,
+    sender: &SyncSender<Piece>,
+) -> Result<(), SheetFault> {
+    preflight::check(&mut file)?;
+    let mut book = Xlsx::new(BufReader::new(file))?;
+    let (name, extent) = chosen(&mut book, wanted)?;
+    let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
+    let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
+    if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
+        let range = format!("{}:{}", reference(merged.start), reference(merged.end));
+        return Err(SheetFault::Merged { sheet: name, range });
+    }
+    let is_heard = |sent: Result<(), _>| sent.is_ok();
+    if !is_heard(sender.send(Piece::Begun)) {
+        return Ok(());
+    }
+    let is_1904 = book.has_1904_epoch();
+    let mut cells = book.worksheet_cells_reader(&name)?;
+    let mut text = SheetText::new(width);
+    while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        if is_empty(&cell.value, cell.formula.is_some()) {
+            continue;
+        }
+        check_place(cell.pos)?;
+        if !text.cell(cell.pos, &cell.value, is_1904) {
+            return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
+        }
+        if text.bytes.len() >= CHUNK_BYTES && !is_heard(sender.send(Piece::Bytes(std::mem::take(&mut text.bytes)))) {
+            return Ok(());
+        }
+    }
+    text.end_row();
+    _ = sender.send(Piece::Bytes(text.bytes));
+    Ok(())
+}
+
+/// The first row with data: from 0, and its cells up to the last with data.
+struct Extent {
+    row: u32,
+    width: u32,
+}
+
+/// The sheet that is read, and where its data begin.
+fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), SheetFault> {
+    let is_sheet = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet;
+    let names: Vec<String> = book.sheets_metadata().iter().filter(is_sheet).map(|sheet| sheet.name.clone()).collect();
+    if let Some(wanted) = wanted {
+        let fold = |name: &str| name.trim().to_lowercase();
+        let exact = names.iter().find(|name| *name == wanted);
+        let Some(name) = exact.or_else(|| names.iter().find(|name| fold(name) == fold(wanted))).cloned() else {
+            return Err(SheetFault::UnknownSheet { wanted: wanted.to_owned(), names });
+        };
+        return extent(book, &name)?.map(|extent| (name, extent)).ok_or(SheetFault::NoData);
+    }
+    let mut filled = Vec::new();
+    for name in names {
+        if let Some(extent) = extent(book, &name)? {
+            filled.push((name, extent));
+        }
+    }
+    match filled.pop() {
+        None => Err(SheetFault::NoData),
+        Some(only) if filled.is_empty() => Ok(only),
+        Some(last) => {
+            let names = filled.into_iter().chain([last]).map(|(name, _)| name).collect();
+            Err(SheetFault::ManySheets { names })
+        }
+    }
+}
+
+fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
+    let mut cells = book.worksheet_cells_reader(name)?;
+    let mut found: Option<Extent> = None;
+    while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        check_place(cell.pos)?;
+        let (row, column) = cell.pos;
+        if found.as_ref().is_some_and(|found| found.row != row) {
+            break;
+        }
+        if !is_empty(&cell.value, cell.formula.is_some()) {
+            found = Some(Extent { row, width: column + 1 });
+        }
+    }
+    Ok(found)
+}
+
+/// The library counts on from the last place it was told; each empty row before a cell is a line of ours.
+fn check_place(place: (u32, u32)) -> Result<(), SheetFault> {
+    is_in_a_sheet(place).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
+}
+
+/// The pieces as one stream of bytes.
+struct Rows {
+    receiver: Receiver<Piece>,
+    chunk: Vec<u8>,
+    at: usize,
+    ended: bool,
+}
+
+impl Read for Rows {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.chunk.len() && !self.ended {
+            match self.receiver.recv() {
+                Ok(Piece::Bytes(chunk)) => (self.chunk, self.at) = (chunk, 0),
+                Ok(Piece::Begun) => {}
+                Ok(Piece::End) => self.ended = true,
+                Ok(Piece::Fault(fault)) => return Err(io::Error::other(fault)),
+                Err(_) => return Err(io::Error::other(SheetFault::BrokeOff)),
+            }
+        }
+        let count = buffer.len().min(self.chunk.len() - self.at);
+        buffer[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
