@@ -2,7 +2,7 @@
 //! the status and the format, and one that is heard was stated. A refusal that states a charge is never free.
 
 use rescreen::{
-    client::{Heard, Reply},
+    client::{Classified, Reply},
     model::{Credits, state::Outcome},
 };
 use serde_json::Value;
@@ -24,7 +24,7 @@ enum Stated {
 }
 
 /// A reply and what was heard of it agree about the charge.
-pub fn agree(reply: &Reply, heard: &Heard) {
+pub fn agree(reply: &Reply, heard: &Classified) {
     let outcome = heard.outcome;
     let Some(json) = reply.body.as_deref().and_then(object) else { return };
     let free = ["refused", "no_credits", "rate_limited", "unauthorised", "misrouted", "uncharged"];

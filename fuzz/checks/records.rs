@@ -6,7 +6,7 @@
 
 use rescreen::{
     model::{Checkpoint, Record},
-    source::{Format, Known, Origin, RATIO_FREE_BYTES, RATIO_MAX, SourceError, SourceOptions, SourceReader},
+    source::{Format, KnownSource, Origin, RATIO_FREE_BYTES, RATIO_MAX, SourceError, SourceOptions, SourceReader},
 };
 use std::{
     io::{self, Read},
@@ -17,7 +17,7 @@ use std::{
 #[derive(Debug, PartialEq)]
 pub struct Taken {
     pub records: Vec<Shown>,
-    known: Known,
+    known: KnownSource,
     /// The reading stopped after the records.
     is_stopped: bool,
 }
@@ -150,7 +150,7 @@ fn open(
     data: &[u8],
     options: &SourceOptions,
     piece: usize,
-    known: Option<&Known>,
+    known: Option<&KnownSource>,
 ) -> Result<SourceReader, SourceError> {
     let pieces = Pieces { data: data.to_vec(), at: 0, size: piece };
     SourceReader::open(Arc::from("input"), Origin::Reader(Box::new(pieces)), options, known)
@@ -174,7 +174,7 @@ pub fn whole(mut reader: SourceReader) -> Taken {
             }
         }
     };
-    Taken { records, known: Known { format, delimiter, header, checkpoints }, is_stopped }
+    Taken { records, known: KnownSource { format, delimiter, header, checkpoints }, is_stopped }
 }
 
 fn shown(record: &Record) -> Shown {

@@ -8,7 +8,7 @@
 use super::charges;
 use rescreen::{
     catalogue::{Catalogue, ColumnValue, Declaration},
-    client::{Exchange, Heard, Reply, ReplySpec, balance_in, hear, json_body},
+    client::{Classified, Exchange, Reply, ReplySpec, balance_in, classify, json_body},
     model::{Credits, state::Outcome},
 };
 use serde_json::Value;
@@ -50,11 +50,11 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
     Some(reply)
 }
 
-fn heard(reply: &Reply, declaration: &Declaration) -> Heard {
+fn heard(reply: &Reply, declaration: &Declaration) -> Classified {
     let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO, room: Default::default() };
     let spec =
         ReplySpec { answer: &declaration.answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
-    hear(&exchange, &spec, now())
+    classify(&exchange, &spec, now())
 }
 
 fn now() -> SystemTime {
@@ -66,7 +66,7 @@ fn object(body: &[u8]) -> Option<Value> {
 }
 
 /// What the status alone decides, whatever the body says.
-fn is_told_by_the_status(reply: &Reply, heard: &Heard) {
+fn is_told_by_the_status(reply: &Reply, heard: &Classified) {
     assert_eq!(heard.http_status, Some(reply.status));
     let fits = match (reply.status, heard.outcome) {
         (202, outcome) => matches!(outcome, Outcome::Pending { .. } | Outcome::Unknown),
@@ -117,7 +117,7 @@ fn columns_are_typed(declaration: &Declaration, answer: &Value) {
     }
 }
 
-fn is_harmless(heard: &Heard) {
+fn is_harmless(heard: &Classified) {
     for text in heard.code.iter().chain([&heard.message]) {
         assert!(!text.contains(char::is_control) && text.chars().count() <= 300, "{text:?}");
     }

@@ -3,7 +3,7 @@
 
 use rescreen::{
     catalogue::Catalogue,
-    client::{Exchange, PushBack, Reply, ReplySpec, RetryAfter, hear, retry_after},
+    client::{Exchange, PushBack, Reply, ReplySpec, RetryAfter, classify, retry_after},
     model::Credits,
 };
 use std::{
@@ -55,5 +55,5 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
     let answer = &CATALOGUE.get("aml-screening").expect("a built-in check").answer;
     let spec = ReplySpec { answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
-    assert_eq!(hear(&exchange, &spec, now).push_back, expected, "HTTP {status}");
+    assert_eq!(classify(&exchange, &spec, now).push_back, expected, "HTTP {status}");
 }

@@ -6,10 +6,10 @@ use axum::{body::Body, http::Response};
 use rescreen::{
     Error,
     client::{InProcess, InProcessRequest, Reply, TransportFault},
-    ledger::Seat,
+    ledger::CommitMode,
     model::{Clock, SIMULATOR_MARKER},
     pipeline::{
-        Campaign, Orders, Prepared, Progress, RunReport,
+        Campaign, Prepared, Progress, RunOptions, RunReport,
         campaign::file::{CampaignFile, parse},
     },
 };
@@ -91,10 +91,10 @@ impl Stage {
             let mut campaign = Campaign::new(file, self.folder.path())?;
             let begun: jiff::Timestamp = "2026-11-20T10:00:00Z".parse().expect("a moment");
             campaign.clock = Clock::driven(begun + jiff::SignedDuration::from_hours(hours));
-            campaign.seat = Seat::Inline;
+            campaign.commit_mode = CommitMode::Inline;
             campaign.service.in_process = Some(service(Arc::clone(&posts), reply));
             let (_tell, signals) = mpsc::channel(1);
-            let orders = Orders { at_most: Some(Duration::from_secs(60)), ..Orders::default() };
+            let orders = RunOptions { at_most: Some(Duration::from_secs(60)), ..RunOptions::default() };
             Prepared::open(campaign).await?.go(orders, signals, watch::Sender::new(Progress::default())).await
         });
         let posts = posts.lock().expect("nothing panics while it writes down a message").clone();

@@ -3,7 +3,7 @@
 
 use crate::model::{
     Credits, Verdict,
-    field::{Accepted, FieldKind, LetterCase, refusal::Refusal},
+    field::{Accepted, FieldKind, LetterCase, refusal::FieldRefusal},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -120,17 +120,17 @@ pub struct FieldSpec {
 
 impl FieldSpec {
     /// The value as it will be sent, or what was expected instead. The message never repeats the value.
-    pub fn accept(&self, text: &str) -> Result<Accepted, Refusal> {
+    pub fn accept(&self, text: &str) -> Result<Accepted, FieldRefusal> {
         let accepted = self.kind.accept(text, self.letter_case)?;
         if let (Some(length_max), Some(text)) = (self.length_max, accepted.value.as_str())
             && text.chars().count() > length_max
         {
             let length = text.chars().count();
-            return Err(Refusal::invalid(format!("expected at most {length_max} characters, found {length}")));
+            return Err(FieldRefusal::invalid(format!("expected at most {length_max} characters, found {length}")));
         }
         if !self.allowed.is_empty() && !self.allowed.contains(&accepted.value) {
             let allowed: Vec<String> = self.allowed.iter().map(Value::to_string).collect();
-            return Err(Refusal::invalid(format!("expected one of {}", allowed.join(", "))));
+            return Err(FieldRefusal::invalid(format!("expected one of {}", allowed.join(", "))));
         }
         Ok(accepted)
     }

@@ -4,7 +4,7 @@
 use clap::Args;
 use rescreen::{
     Error,
-    files::{self, Links, access, strangers_in},
+    files::{self, Links, access, other_writers_in},
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint},
     pipeline::{
@@ -31,10 +31,10 @@ pub struct CampaignArgs {
     /// A check to use (see `rescreen checks`); repeatable
     #[arg(long = "check", value_name = "NAME")]
     pub checks: Vec<String>,
-    /// Feed a field from a column or a template; with several checks NAME.FIELD=…
+    /// FieldFeed a field from a column or a template; with several checks NAME.FIELD=…
     #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE")]
     pub maps: Vec<String>,
-    /// Feed a field with a constant; with several checks NAME.FIELD=…
+    /// FieldFeed a field with a constant; with several checks NAME.FIELD=…
     #[arg(long = "set", value_name = "FIELD=CONSTANT")]
     pub sets: Vec<String>,
     /// The name of this round of checks, like 2026-11: run it as often as you like, it pays once
@@ -235,10 +235,10 @@ fn found() -> Result<Option<CampaignFile>, Error> {
         Err(error) => return refused(error.to_string()),
     };
     let access = access(&metadata);
-    match (access.other_owner, strangers_in(Path::new("."))) {
+    match (access.other_owner, other_writers_in(Path::new("."))) {
         (Some(owner), _) => refused(format!("it belongs to the user with the id {owner}")),
-        (None, _) if access.strangers_write => refused("others can change it".to_owned()),
-        (None, Some(strangers)) => refused(strangers),
+        (None, _) if access.world_writable => refused("others can change it".to_owned()),
+        (None, Some(other_writers)) => refused(other_writers),
         (None, None) => read_open_file(path, file).map(Some),
     }
 }

@@ -1,6 +1,6 @@
 //! `rescreen checks`: the catalogue, documented or assumed.
 
-use super::talk::{json_to_stdout, lines_to_stdout};
+use super::output::{json_to_stdout, lines_to_stdout};
 use clap::Args;
 use comfy_table::{Table, presets};
 use rescreen::{

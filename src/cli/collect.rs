@@ -2,18 +2,18 @@
 
 use super::{
     next_command::typed,
+    output::OutputArgs,
     progress,
     run::{first_line, print_report},
     signals,
     simulate::BuiltIn,
     status::folder,
-    talk::TalkArgs,
 };
 use clap::Args;
 use rescreen::{
     Error,
     model::ExitCode,
-    pipeline::{Collection, Heeding, Progress},
+    pipeline::{Collection, EarlierStop, Progress},
 };
 use std::{path::PathBuf, time::Duration};
 use tokio::sync::watch;
@@ -42,7 +42,7 @@ pub struct CollectArgs {
     accept_older_ledger: bool,
 }
 
-pub async fn collect(args: CollectArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+pub async fn collect(args: CollectArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let place = folder(args.dir.as_deref())?;
     let mut collection = Collection::find(&place, args.out, args.config.as_deref(), args.service.as_deref())?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
@@ -50,14 +50,14 @@ pub async fn collect(args: CollectArgs, talk: &TalkArgs) -> Result<ExitCode, Err
     let simulator = if simulated { Some(BuiltIn::start(collection.campaign_mut()).await?) } else { None };
     // Where nothing is to be sent, no API key is needed.
     let hint = collection.campaign().service.api_key().map_or_else(|_| "none".to_owned(), |key| key.hint());
-    talk.say(&format!("{} · collecting", first_line(collection.campaign(), &hint)));
+    output.say(&format!("{} · collecting", first_line(collection.campaign(), &hint)));
     let (progress, seen) = watch::channel(Progress::default());
-    let shown = progress::show(talk, seen, collection.campaign().service.rate.per_minute);
-    let heeding = Heeding { lift_pause: args.lift_pause, ..Heeding::default() };
+    let shown = progress::show(output, seen, collection.campaign().service.rate.per_minute);
+    let heeding = EarlierStop { lift_pause: args.lift_pause, ..EarlierStop::default() };
     let report = collection.collect(args.at_most, heeding, signals::listen(), progress).await;
     drop(shown);
     drop(simulator);
     let report = report?;
-    print_report(&report, &typed(), talk);
+    print_report(&report, &typed(), output);
     Ok(report.exit_code)
 }

@@ -1,6 +1,6 @@
 //! `rescreen credits`: the account's balance.
 
-use super::{campaign_args::CampaignArgs, talk::to_stdout};
+use super::{campaign_args::CampaignArgs, output::to_stdout};
 use clap::Args;
 use rescreen::{
     Error,

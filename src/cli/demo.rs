@@ -3,14 +3,14 @@
 
 use super::{
     next_command::quoted,
+    output::OutputArgs,
     run::{print_report, run_campaign},
-    talk::TalkArgs,
 };
 use clap::Args;
 use rescreen::{
     Error,
     model::ExitCode,
-    pipeline::{Campaign, Orders, campaign::file},
+    pipeline::{Campaign, RunOptions, campaign::file},
 };
 use std::path::{Path, PathBuf};
 
@@ -25,17 +25,18 @@ pub struct DemoArgs {
     dir: PathBuf,
 }
 
-pub async fn demo(args: DemoArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+pub async fn demo(args: DemoArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let dir = &args.dir;
     write_where_missing(dir, "customers.csv", BOOK)?;
     write_where_missing(dir, "customers.toml", CAMPAIGN)?;
     let round = next_round(dir);
-    talk.say(&format!(
+    output.say(&format!(
         "A book of invented customers, {}, is screened for AML and its ID numbers are verified,",
         dir.join("customers.csv").display(),
     ));
-    talk.say(&format!("as {} says. No credit is spent: the simulator answers.", dir.join("customers.toml").display(),));
-    talk.say("");
+    output
+        .say(&format!("as {} says. No credit is spent: the simulator answers.", dir.join("customers.toml").display(),));
+    output.say("");
     let mut file = rescreen::pipeline::read_file(&dir.join("customers.toml"))?;
     file.simulate = true;
     file.campaign = Some(round.clone());
@@ -43,19 +44,19 @@ pub async fn demo(args: DemoArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     file.service = file::ServiceTable { per_minute: 6_000, per_minute_max: 12_000, ..file.service };
     let campaign = Campaign::new(file, dir)?;
     let out = campaign.out.clone();
-    let report = run_campaign(campaign, Orders::default(), true, talk).await?;
+    let report = run_campaign(campaign, RunOptions::default(), true, output).await?;
     let config = dir.join("customers.toml").display().to_string();
     let words = ["rescreen", "run", "-c", &config, "--campaign", &round, "--simulate"].map(str::to_owned);
-    talk.say("");
-    print_report(&report, &words, talk);
+    output.say("");
+    print_report(&report, &words, output);
     let results = out.join("results/**/*.parquet").display().to_string();
-    talk.say("");
-    talk.say("Read the results, for example in DuckDB:");
-    talk.say(&format!(
+    output.say("");
+    output.say("Read the results, for example in DuckDB:");
+    output.say(&format!(
         "  SELECT check_name, verdict, finding, count(*) FROM read_parquet('{results}', union_by_name = true) GROUP BY ALL",
     ));
-    talk.say("Run the same campaign again: it pays once.");
-    talk.say(&format!("  {}", quoted(&words)));
+    output.say("Run the same campaign again: it pays once.");
+    output.say(&format!("  {}", quoted(&words)));
     match report.exit_code {
         // The book has a few bad rows on purpose.
         ExitCode::Failures => Ok(ExitCode::Complete),

@@ -1,4 +1,4 @@
-//! The command line: one file per command. Standard output is data, standard error is talk.
+//! The command line: one file per command. Standard output is data, standard error is output.
 
 mod campaign_args;
 mod checks;
@@ -7,6 +7,7 @@ mod core_dump;
 mod credits;
 mod demo;
 mod next_command;
+mod output;
 mod panic;
 mod plan;
 mod progress;
@@ -15,7 +16,6 @@ mod run;
 mod signals;
 mod simulate;
 mod status;
-mod talk;
 
 use clap::{Parser, Subcommand};
 use rescreen::{
@@ -31,7 +31,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    talk: talk::TalkArgs,
+    output: output::OutputArgs,
 }
 
 #[derive(Subcommand)]
@@ -68,19 +68,19 @@ pub fn main() -> ExitCode {
             return code;
         }
     };
-    cli.talk.start_log();
+    cli.output.start_log();
     core_dump::forbid();
     // One thread sends, hears and decides: what blocks has threads of its own, and a message that changes threads costs more
     // than the work on it.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            talk::to_stderr(&format!("error: the runtime cannot be started: {error}"));
+            output::to_stderr(&format!("error: the runtime cannot be started: {error}"));
             return ExitCode::Internal;
         }
     };
-    let code = runtime.block_on(obey(cli)).unwrap_or_else(|error| {
-        talk::error(&error);
+    let code = runtime.block_on(dispatch(cli)).unwrap_or_else(|error| {
+        output::error(&error);
         error.exit_code()
     });
     // A reader that waits on a pipe must not keep a finished run alive.
@@ -95,15 +95,15 @@ fn said_safely(error: clap::Error) -> clap::Error {
     Cli::try_parse_from(words).err().unwrap_or(error)
 }
 
-async fn obey(cli: Cli) -> Result<ExitCode, Error> {
+async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     signals::outlive_file_size_limit();
     #[cfg(debug_assertions)]
     panic::planted().await?;
     match cli.command {
-        Command::Demo(args) => demo::demo(args, &cli.talk).await,
-        Command::Plan(args) => plan::plan(args, &cli.talk).await,
-        Command::Run(args) => run::run(args, &cli.talk).await,
-        Command::Collect(args) => collect::collect(args, &cli.talk).await,
+        Command::Demo(args) => demo::demo(args, &cli.output).await,
+        Command::Plan(args) => plan::plan(args, &cli.output).await,
+        Command::Run(args) => run::run(args, &cli.output).await,
+        Command::Collect(args) => collect::collect(args, &cli.output).await,
         Command::Status(args) => status::status(&args),
         Command::Resolve(args) => resolve::resolve(&args).await,
         Command::Checks(args) => checks::checks(&args),

@@ -1,7 +1,7 @@
 //! The command that goes on: every stop prints it, ready to be copied.
 
 use rescreen::{
-    model::{ExitCode, Stop, budget::Refusal, printable::is_printable, state::State},
+    model::{ExitCode, Stop, budget::BudgetRefusal, printable::is_printable, state::State},
     pipeline::RunReport,
 };
 
@@ -23,7 +23,7 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     }
     for stop in &report.stops {
         match stop {
-            Stop::Budget(Refusal::Limit { limit, charged, held, price }) => {
+            Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => {
                 let open = report.sums.in_state(State::Planned);
                 let needed = (charged.0 + held.0 + price.0.saturating_mul(open)).max(limit.0 + 1);
                 set(&mut words, "--max-credits", &needed.to_string());

@@ -1,7 +1,7 @@
 //! What a defect of the program says: where it is and how to continue. It never says the panic's message, in no build, since
 //! the message of another crate may quote a cell.
 
-use super::talk::to_stderr;
+use super::output::to_stderr;
 use std::panic::{Location, PanicHookInfo, set_hook};
 
 /// From now on a panic says its place only.

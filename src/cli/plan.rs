@@ -3,10 +3,10 @@
 use super::{
     campaign_args::CampaignArgs,
     next_command::{quoted, typed},
-    progress::rough,
+    output::{OutputArgs, to_stdout},
+    progress::humanize,
     run::{first_line, print_feeds},
     simulate::BuiltIn,
-    talk::{TalkArgs, to_stdout},
 };
 use clap::Args;
 use rescreen::{
@@ -25,17 +25,17 @@ pub struct PlanArgs {
     show: usize,
 }
 
-pub async fn plan(args: PlanArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
+pub async fn plan(args: PlanArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let mut campaign = args.campaign.campaign_to_plan()?;
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let key_hint = campaign.service.api_key().map_or_else(|_| "not read".to_owned(), |key| key.hint());
-    talk.say(&first_line(&campaign, &key_hint));
+    output.say(&first_line(&campaign, &key_hint));
     let (for_plan, show) = (campaign.clone(), args.show);
     let planned = tokio::task::spawn_blocking(move || pipeline::plan(&for_plan, show)).await;
     let plan = planned.map_err(Error::from)??;
-    print_feeds(&plan.feeds, talk);
+    print_feeds(&plan.feeds, output);
     if campaign.key_secret_stands_in && plan.known.is_some() {
-        talk.say(
+        output.say(
             "the key secret comes from a program, which `plan` does not start: what was asked before counts as new",
         );
     }
@@ -46,7 +46,7 @@ pub async fn plan(args: PlanArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
         to_stdout(&line);
     }
     drop(simulator);
-    talk.say(&format!("go on with: {}", quoted(&as_run(typed()))));
+    output.say(&format!("go on with: {}", quoted(&as_run(typed()))));
     Ok(ExitCode::Complete)
 }
 
@@ -92,7 +92,7 @@ fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     let end = campaign.clock.now_us() + i64::try_from(plan.duration.as_micros()).unwrap_or(i64::MAX / 2);
     lines.push(format!(
         "time            {:>12}   at {} a minute, until {}",
-        rough(plan.duration),
+        humanize(plan.duration),
         campaign.service.rate.per_minute,
         local_time(end)
     ));

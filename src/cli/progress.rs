@@ -1,6 +1,6 @@
 //! Progress: a bar with rate, time left and credits on a terminal, a line a minute otherwise.
 
-use super::talk::{TalkArgs, is_terminal};
+use super::output::{OutputArgs, is_terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rescreen::pipeline::{Progress, wording::grouped};
 use std::time::Duration;
@@ -10,12 +10,12 @@ const LINE_EVERY: Duration = Duration::from_secs(60);
 const DRAW_EVERY: Duration = Duration::from_millis(500);
 
 /// Shows progress until it is dropped.
-pub struct Shown {
+pub struct ProgressGuard {
     task: Option<JoinHandle<()>>,
     bar: ProgressBar,
 }
 
-impl Drop for Shown {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
             task.abort();
@@ -25,10 +25,10 @@ impl Drop for Shown {
 }
 
 /// Shows what `progress` says, in the way that fits where standard error goes.
-pub fn show(talk: &TalkArgs, progress: watch::Receiver<Progress>, per_minute: u32) -> Shown {
+pub fn show(output: &OutputArgs, progress: watch::Receiver<Progress>, per_minute: u32) -> ProgressGuard {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
-    if talk.quiet {
-        return Shown { task: None, bar };
+    if output.quiet {
+        return ProgressGuard { task: None, bar };
     }
     let start = Instant::now();
     if is_terminal() {
@@ -47,17 +47,17 @@ pub fn show(talk: &TalkArgs, progress: watch::Receiver<Progress>, per_minute: u3
                 drawn.set_message(line(&now, start.elapsed(), per_minute));
             }
         });
-        return Shown { task: Some(task), bar };
+        return ProgressGuard { task: Some(task), bar };
     }
-    let talk = talk.clone();
+    let output = output.clone();
     let task = tokio::spawn(async move {
         loop {
             tokio::time::sleep(LINE_EVERY).await;
             let now = progress.borrow().clone();
-            talk.say(&line(&now, start.elapsed(), per_minute));
+            output.say(&line(&now, start.elapsed(), per_minute));
         }
     });
-    Shown { task: Some(task), bar }
+    ProgressGuard { task: Some(task), bar }
 }
 
 /// `1,234 of 14,719 requests · 58/min · 3 h 51 min left · 1,234 credits`
@@ -75,7 +75,7 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
         grouped(sums.requests() - sums.open()),
         grouped(sums.requests()),
         grouped(rate.round() as u64),
-        rough(left),
+        humanize(left),
         grouped(sums.account.charged.0),
     );
     let failed = sums.unmapped + sums.unreadable;
@@ -86,7 +86,7 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
 }
 
 /// A duration to two units.
-pub fn rough(duration: Duration) -> String {
+pub fn humanize(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn durations_are_said_to_two_units() {
         let said: Vec<String> =
-            [5, 65, 3_700, 980_000].into_iter().map(|seconds| rough(Duration::from_secs(seconds))).collect();
+            [5, 65, 3_700, 980_000].into_iter().map(|seconds| humanize(Duration::from_secs(seconds))).collect();
         assert_eq!(said, ["5 s", "1 min 5 s", "1 h 1 min", "11 d 8 h"]);
     }
 

@@ -1,13 +1,13 @@
 //! `rescreen resolve`: a person's decision about requests that may have been charged, or about a charge.
 
 use super::{
+    output::{to_stderr, to_stdout},
     status::folder,
-    talk::{to_stderr, to_stdout},
 };
 use clap::Args;
 use rescreen::{
     Error,
-    ledger::{Decision, Quarantined, Seat},
+    ledger::{CommitMode, Decision, Quarantined},
     model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time},
     pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret},
 };
@@ -61,7 +61,7 @@ pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
         include_in_doubt: args.include_in_doubt,
         secret: secret.as_ref(),
         clock: Clock::System,
-        seat: Seat::Thread,
+        commit_mode: CommitMode::Background,
     };
     let moved = pipeline::decide(&place, &only, &resolution).await?;
     let next = match decision {
@@ -93,7 +93,7 @@ async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<Ex
         reason: args.reason.as_deref().unwrap_or_default(),
         decided_by: &who(),
         clock: Clock::System,
-        seat: Seat::Thread,
+        commit_mode: CommitMode::Background,
     };
     let before = pipeline::correct_charge(place, &correction).await?;
     to_stderr(&format!(
@@ -110,7 +110,7 @@ fn line(one: &Quarantined) -> String {
     format!(
         "request {} · {} · {} · {} credits held · {} attempts since {since} · {}",
         one.request.0,
-        one.sold,
+        one.check,
         one.state.as_str(),
         one.held,
         one.attempts,

@@ -3,17 +3,17 @@
 use super::{
     campaign_args::CampaignArgs,
     next_command::{next_command, typed},
+    output::{OutputArgs, is_terminal, to_stderr},
     progress, signals,
     simulate::BuiltIn,
-    talk::{TalkArgs, is_terminal, to_stderr},
 };
 use clap::Args;
 use rescreen::{
     Error,
     client::origin_of,
-    mapping::Feed,
+    mapping::FieldFeed,
     model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
-    pipeline::{Campaign, Orders, Prepared, Progress, RunReport, Tap},
+    pipeline::{Campaign, Prepared, Progress, RunOptions, RunReport, Tap},
 };
 use std::{
     io::{BufRead, Write},
@@ -54,8 +54,8 @@ pub struct RunArgs {
     lift_pause: bool,
 }
 
-pub async fn run(args: RunArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
-    let orders = Orders {
+pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let options = RunOptions {
         at_most: args.at_most,
         retry: args.retry.as_deref().map(retry_code).transpose()?,
         retry_unproven: args.retry_unproven,
@@ -68,21 +68,21 @@ pub async fn run(args: RunArgs, talk: &TalkArgs) -> Result<ExitCode, Error> {
     campaign.accept_older_ledger = args.accept_older_ledger;
     campaign.command = typed();
     let yes = args.yes || campaign.service.simulate;
-    let report = run_campaign(campaign, orders, yes, talk).await?;
-    print_report(&report, &typed(), talk);
+    let report = run_campaign(campaign, options, yes, output).await?;
+    print_report(&report, &typed(), output);
     Ok(report.exit_code)
 }
 
 /// Prepares, says what it will do, asks where that is due, and does it.
 pub async fn run_campaign(
     mut campaign: Campaign,
-    orders: Orders,
+    options: RunOptions,
     yes: bool,
-    talk: &TalkArgs,
+    output: &OutputArgs,
 ) -> Result<RunReport, Error> {
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let prepared = Prepared::open(campaign).await?;
-    talk.say(&first_line(prepared.campaign(), &prepared.key_hint()));
+    output.say(&first_line(prepared.campaign(), &prepared.key_hint()));
     if let Some(folder) = prepared.set_aside() {
         let what = match prepared.campaign().new_ledger {
             true => "a new ledger was begun; what was here before is in",
@@ -90,21 +90,21 @@ pub async fn run_campaign(
                 "this copy of the ledger does not know all results; they are published again, and those from before are in"
             }
         };
-        talk.say(&format!("{what} {}", folder.display()));
+        output.say(&format!("{what} {}", folder.display()));
     }
-    print_feeds(&prepared.feeds(), talk);
+    print_feeds(&prepared.feeds(), output);
     if prepared.campaign().key_secret_stands_in {
-        talk.say("the key secret comes from a program, and a rehearsal starts none: its keys differ from those of a real run");
+        output.say("the key secret comes from a program, and a rehearsal starts none: its keys differ from those of a real run");
     }
     if let Some(note) = prepared.rate_note() {
-        talk.say(note);
+        output.say(note);
     }
     if prepared.campaign().mode == Mode::Production && !yes {
         confirm(prepared.campaign())?;
     }
     let (progress, seen) = watch::channel(Progress::default());
-    let shown = progress::show(talk, seen, prepared.campaign().service.rate.per_minute);
-    let report = prepared.go(orders, signals::listen(), progress).await;
+    let shown = progress::show(output, seen, prepared.campaign().service.rate.per_minute);
+    let report = prepared.go(options, signals::listen(), progress).await;
     drop(shown);
     drop(simulator);
     report
@@ -125,10 +125,10 @@ pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
 }
 
 /// Which column feeds which field: where the program chose, it says so.
-pub fn print_feeds(feeds: &[Feed], talk: &TalkArgs) {
+pub fn print_feeds(feeds: &[FieldFeed], output: &OutputArgs) {
     for feed in feeds {
         let chosen = if feed.by_name { " (by its name)" } else { "" };
-        talk.say(&format!("  {}.{} ← {}{chosen}", feed.check_name, feed.field, feed.from));
+        output.say(&format!("  {}.{} ← {}{chosen}", feed.check_name, feed.field, feed.from));
     }
 }
 
@@ -151,17 +151,17 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
 
 /// The end of a run: what it came to, why it stopped, where the outputs are, and the command that continues. Why and how to
 /// continue are said also when nothing else is wanted.
-pub fn print_report(report: &RunReport, words: &[String], talk: &TalkArgs) {
+pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
-        talk.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
+        output.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
     }
-    match talk.quiet {
+    match output.quiet {
         true => report.reasons().iter().for_each(|line| to_stderr(line)),
         false => report.lines().iter().for_each(|line| to_stderr(line)),
     }
-    talk.say(&format!("outputs: {}", report.out.display()));
+    output.say(&format!("outputs: {}", report.out.display()));
     let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
     if is_finished {
         return;

@@ -1,6 +1,6 @@
 //! `rescreen simulate`: the service on loopback.
 
-use super::{signals, talk::to_stderr};
+use super::{output::to_stderr, signals};
 use clap::Args;
 use rescreen::{
     Error,

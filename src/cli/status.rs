@@ -1,6 +1,6 @@
 //! `rescreen status`: where a campaign stands, read beside the run that writes it.
 
-use super::talk::{json_to_stdout, to_stdout};
+use super::output::{json_to_stdout, to_stdout};
 use clap::Args;
 use rescreen::{
     Error,

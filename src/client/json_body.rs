@@ -24,7 +24,7 @@ pub struct JsonBody {
 /// Reads a body; `None` where it is not one JSON document within the limits.
 pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
     let (text, wrong_encoding) = reply_text(bytes);
-    let reading = Reading { values_left: Cell::new(VALUES_MAX), duplicate_names: Cell::new(false) };
+    let reading = JsonCount { values_left: Cell::new(VALUES_MAX), duplicate_names: Cell::new(false) };
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     let value = Node { reading: &reading, depth: 0 }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -32,7 +32,7 @@ pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
 }
 
 /// What one pass counts.
-struct Reading {
+struct JsonCount {
     values_left: Cell<usize>,
     duplicate_names: Cell<bool>,
 }
@@ -40,7 +40,7 @@ struct Reading {
 /// One value of the document, at its depth.
 #[derive(Clone, Copy)]
 struct Node<'a> {
-    reading: &'a Reading,
+    reading: &'a JsonCount,
     depth: usize,
 }
 

@@ -3,9 +3,9 @@
 //! subject's data again behind the ledger's back.
 
 mod balance;
+mod classify;
 mod connect_gate;
 mod delays;
-mod heard;
 mod json_body;
 mod retry_after;
 mod room;
@@ -13,8 +13,8 @@ mod service;
 mod transport;
 
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
+pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, classify};
 pub use delays::Delays;
-pub use heard::{Heard, PushBack, ReplySpec, calls_itself_a_failure, hear};
 pub use json_body::{JsonBody, json_body};
 pub use retry_after::{RetryAfter, retry_after};
 pub use room::Room;

@@ -5,7 +5,7 @@ use super::{
     ApiKey,
     connect_gate::{ConnectGate, paid},
     room::Rooms,
-    transport::{Exchange, InProcess, Patience, Transport, TransportFault, words},
+    transport::{Exchange, InProcess, Timeouts, Transport, TransportFault, describe},
 };
 use crate::{
     files::{self, Links},
@@ -96,18 +96,18 @@ impl Client {
     /// # Errors
     /// A URL that is not https (or http to this machine), a key that is no header value, an unreadable CA file.
     pub fn new(settings: &Settings) -> Result<Client, ClientError> {
-        Client::patient(settings, Patience::default())
+        Client::patient(settings, Timeouts::default())
     }
 
-    fn patient(settings: &Settings, patience: Patience) -> Result<Client, ClientError> {
+    fn patient(settings: &Settings, timeouts: Timeouts) -> Result<Client, ClientError> {
         let url = checked_url(&settings.url)?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let gate = ConnectGate::default();
         let transport = match &settings.in_process {
             Some(service) => Transport::InProcess(service.clone()),
             None => {
-                let http = http(settings, patience, &gate)?;
-                Transport::Http { http, patience, rooms: Rooms::new(settings.in_flight) }
+                let http = http(settings, timeouts, &gate)?;
+                Transport::Http { http, timeouts, rooms: Rooms::new(settings.in_flight) }
             }
         };
         Ok(Client { transport, base, service: url, headers: headers(settings)?, gate })
@@ -151,14 +151,14 @@ impl Client {
 }
 
 /// The connection pool: no redirect, no retry of its own, no proxy that was not configured.
-fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<reqwest::Client, ClientError> {
+fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<reqwest::Client, ClientError> {
     // A second installation in one process is refused and changes nothing.
     drop(rustls::crypto::ring::default_provider().install_default());
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
-        .connect_timeout(patience.connect)
+        .connect_timeout(timeouts.connect)
         .connector_layer(gate.clone())
         .tcp_nodelay(true)
         .pool_idle_timeout(IDLE_MAX)
@@ -181,7 +181,7 @@ fn http(settings: &Settings, patience: Patience, gate: &ConnectGate) -> Result<r
     }
     // A certificate is looked into only here.
     builder.build().map_err(|error| match &settings.ca_file {
-        Some(path) => ClientError::CaFile { path: path.clone(), fault: words(&error) },
+        Some(path) => ClientError::CaFile { path: path.clone(), fault: describe(&error) },
         None => setup(&error),
     })
 }
@@ -253,7 +253,7 @@ fn checked_url(text: &str) -> Result<Url, ClientError> {
 }
 
 fn setup(error: &reqwest::Error) -> ClientError {
-    ClientError::Setup(words(error))
+    ClientError::Setup(describe(error))
 }
 
 #[cfg(test)]

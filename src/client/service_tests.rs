@@ -32,7 +32,7 @@ fn a_secret_in_a_url_is_refused_and_not_repeated() {
 }
 
 /// Long against what the machine needs, short against each other: connect < idle < total.
-const PATIENCE: Patience = Patience {
+const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_millis(300),
     total: Duration::from_millis(1_500),
     idle: Duration::from_millis(600),
@@ -55,7 +55,7 @@ async fn exchanged(
         in_process: None,
     };
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
-    let client = Client::patient(&settings, PATIENCE).unwrap();
+    let client = Client::patient(&settings, TIMEOUTS).unwrap();
     let begun = Instant::now();
     let exchange =
         client.transport.exchange(Method::POST, client.service.clone(), HeaderMap::new(), b"{}".to_vec()).await;
@@ -65,8 +65,8 @@ async fn exchanged(
 /// Reads what came, and then these bytes go out one at a time.
 fn dribbles(bytes: &'static [u8]) -> impl Fn(TcpStream) {
     move |mut stream| {
-        let mut heard = [0; 4_096];
-        assert!(stream.read(&mut heard).unwrap() > 0, "something was sent");
+        let mut classified = [0; 4_096];
+        assert!(stream.read(&mut classified).unwrap() > 0, "something was sent");
         for byte in bytes {
             std::thread::sleep(Duration::from_millis(100));
             if stream.write_all(&[*byte]).is_err() {
@@ -78,29 +78,29 @@ fn dribbles(bytes: &'static [u8]) -> impl Fn(TcpStream) {
 }
 
 /// It took this long, and not much longer.
-fn took(elapsed: Duration, patience: Duration) {
-    assert!(elapsed >= patience && elapsed < patience + Duration::from_secs(5), "{elapsed:?} for {patience:?}");
+fn took(elapsed: Duration, timeouts: Duration) {
+    assert!(elapsed >= timeouts && elapsed < timeouts + Duration::from_secs(5), "{elapsed:?} for {timeouts:?}");
 }
 
 #[tokio::test]
 async fn a_handshake_that_hangs_ends_at_the_connect_time_out_and_proves_that_nothing_was_written() {
     let (reply, elapsed) = exchanged("https", |mut stream| drop(stream.read_to_end(&mut Vec::new()))).await;
     assert!(matches!(&reply, Err(TransportFault::NotWritten(_))), "{:?}", reply.err());
-    took(elapsed, PATIENCE.connect);
+    took(elapsed, TIMEOUTS.connect);
 }
 
 #[tokio::test]
 async fn a_head_that_never_comes_ends_at_the_total_time_out_and_proves_nothing() {
     let (reply, elapsed) = exchanged("http", dribbles(b"")).await;
     assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
-    took(elapsed, PATIENCE.total);
+    took(elapsed, TIMEOUTS.total);
 }
 
 #[tokio::test]
 async fn a_head_that_comes_byte_by_byte_ends_at_the_total_time_out_and_proves_nothing() {
     let (reply, elapsed) = exchanged("http", dribbles(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")).await;
     assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
-    took(elapsed, PATIENCE.total);
+    took(elapsed, TIMEOUTS.total);
 }
 
 #[tokio::test]
@@ -112,5 +112,5 @@ async fn a_body_that_stalls_behind_a_whole_head_is_no_body() {
     };
     let (reply, elapsed) = exchanged("http", stalls).await;
     assert_eq!(reply.map(|reply| (reply.status, reply.body)), Ok((200, None)));
-    took(elapsed, PATIENCE.idle);
+    took(elapsed, TIMEOUTS.idle);
 }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 /// How long an exchange may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// Connecting, the TLS handshake with it.
     pub(super) connect: Duration,
     /// A whole exchange. Live registry calls take over 15 s, and a client that cuts early pays twice.
@@ -27,12 +27,12 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
 }
 
-const PATIENCE: Patience =
-    Patience { connect: Duration::from_secs(10), total: Duration::from_secs(120), idle: Duration::from_secs(20) };
+const TIMEOUTS: Timeouts =
+    Timeouts { connect: Duration::from_secs(10), total: Duration::from_secs(120), idle: Duration::from_secs(20) };
 
-impl Default for Patience {
-    fn default() -> Patience {
-        PATIENCE
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        TIMEOUTS
     }
 }
 
@@ -105,7 +105,7 @@ impl fmt::Debug for InProcess {
 
 /// How messages travel.
 pub(super) enum Transport {
-    Http { http: reqwest::Client, patience: Patience, rooms: Rooms },
+    Http { http: reqwest::Client, timeouts: Timeouts, rooms: Rooms },
     InProcess(InProcess),
 }
 
@@ -115,9 +115,9 @@ impl Transport {
         let start = Instant::now();
         let mut room = Room::default();
         let reply = match self {
-            Transport::Http { http, patience, rooms } => {
+            Transport::Http { http, timeouts, rooms } => {
                 room = rooms.room();
-                over_http(http.request(method, url).headers(headers).body(body), *patience, &mut room).await
+                over_http(http.request(method, url).headers(headers).body(body), *timeouts, &mut room).await
             }
             Transport::InProcess(service) => {
                 let mut request = InProcessRequest::new(body);
@@ -138,10 +138,10 @@ impl Transport {
 
 async fn over_http(
     request: reqwest::RequestBuilder,
-    patience: Patience,
+    timeouts: Timeouts,
     room: &mut Room,
 ) -> Result<Reply, TransportFault> {
-    let deadline = Instant::now() + patience.total;
+    let deadline = Instant::now() + timeouts.total;
     match tokio::time::timeout_at(deadline, request.send()).await {
         Ok(Ok(response)) => {
             let reply = head(response.status().as_u16(), response.headers());
@@ -150,7 +150,7 @@ async fn over_http(
                 let chunk = response.chunk().await.transpose()?;
                 Some((chunk, response))
             });
-            Ok(Reply { body: whole_body(chunks, deadline, patience.idle, room).await, ..reply })
+            Ok(Reply { body: whole_body(chunks, deadline, timeouts.idle, room).await, ..reply })
         }
         Ok(Err(error)) => Err(fault(&error)),
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
@@ -163,7 +163,7 @@ async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Re
         let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok();
         Ok(Reply { body: body.map(Vec::from), ..head(parts.status.as_u16(), &parts.headers) })
     };
-    match tokio::time::timeout(PATIENCE.total, exchanged).await {
+    match tokio::time::timeout(TIMEOUTS.total, exchanged).await {
         Ok(reply) => reply,
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
     }
@@ -213,8 +213,8 @@ fn fault(error: &reqwest::Error) -> TransportFault {
             let host = error.url().and_then(reqwest::Url::host_str).unwrap_or("the service");
             TransportFault::Untrusted { host: host.to_owned(), fault }
         }
-        None if error.is_connect() || error.is_builder() => TransportFault::NotWritten(words(error)),
-        None => TransportFault::Unknown(words(error)),
+        None if error.is_connect() || error.is_builder() => TransportFault::NotWritten(describe(error)),
+        None => TransportFault::Unknown(describe(error)),
     }
 }
 
@@ -231,19 +231,19 @@ fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String
 }
 
 fn in_words(fault: &CertificateError) -> String {
-    let words = match fault {
+    let describe = match fault {
         CertificateError::UnknownIssuer => "the authority that issued it is not known here",
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another host",
         other => return other.to_string(),
     };
-    words.to_owned()
+    describe.to_owned()
 }
 
 /// An error of the HTTP library without its URL, with its causes: the first alone says little.
-pub(super) fn words(error: &reqwest::Error) -> String {
-    let mut words = if error.is_timeout() {
+pub(super) fn describe(error: &reqwest::Error) -> String {
+    let mut describe = if error.is_timeout() {
         "timed out".to_owned()
     } else if error.is_connect() {
         "cannot connect".to_owned()
@@ -255,13 +255,13 @@ pub(super) fn words(error: &reqwest::Error) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let text = error.to_string();
-        if !words.contains(&text) {
-            words.push_str(": ");
-            words.push_str(&text);
+        if !describe.contains(&text) {
+            describe.push_str(": ");
+            describe.push_str(&text);
         }
         cause = error.source();
     }
-    words
+    describe
 }
 
 #[cfg(test)]
@@ -275,27 +275,27 @@ mod tests {
             tokio::time::sleep(every).await;
             Ok::<_, ()>(b"x")
         });
-        (whole_body(chunks, start + PATIENCE.total, PATIENCE.idle, &mut Room::default()).await, start.elapsed())
+        (whole_body(chunks, start + TIMEOUTS.total, TIMEOUTS.idle, &mut Room::default()).await, start.elapsed())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_of_one_byte_a_second_ends_at_the_total_time_out() {
         let (body, elapsed) = dribbled(Duration::from_secs(1), 1_000).await;
-        assert_eq!((body, elapsed.as_secs()), (None, PATIENCE.total.as_secs()));
+        assert_eq!((body, elapsed.as_secs()), (None, TIMEOUTS.total.as_secs()));
         assert_eq!(dribbled(Duration::from_secs(1), 100).await.0.map(|body| body.len()), Some(100));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stalls_ends_at_the_idle_time_out() {
         let (body, elapsed) = dribbled(Duration::from_secs(25), 3).await;
-        assert_eq!((body, elapsed.as_secs()), (None, PATIENCE.idle.as_secs()));
+        assert_eq!((body, elapsed.as_secs()), (None, TIMEOUTS.idle.as_secs()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_is_kept_up_to_the_limit_and_not_one_byte_beyond() {
         let of = async |bytes: usize| {
             let chunks = stream::iter([Ok::<_, ()>(vec![0; bytes - 1]), Ok(vec![0; 1])]);
-            whole_body(chunks, Instant::now() + PATIENCE.total, PATIENCE.idle, &mut Room::default()).await
+            whole_body(chunks, Instant::now() + TIMEOUTS.total, TIMEOUTS.idle, &mut Room::default()).await
         };
         assert_eq!(of(RESPONSE_BYTES_MAX).await.map(|body| body.len()), Some(RESPONSE_BYTES_MAX));
         assert_eq!(of(RESPONSE_BYTES_MAX + 1).await, None);

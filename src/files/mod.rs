@@ -14,7 +14,7 @@ mod private;
 mod regular;
 mod rename;
 
-pub use owner::{Access, access, strangers_in};
+pub use owner::{Access, access, other_writers_in};
 pub use private::{open_private, private_folder};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
 pub use rename::rename_new;

@@ -10,18 +10,18 @@ pub struct Access {
     /// Its group or everyone may write to it.
     pub others_write: bool,
     /// Everyone may write to it, or a group that is not this user's own.
-    pub strangers_write: bool,
+    pub world_writable: bool,
     /// Its group or everyone may read it.
     pub others_read: bool,
 }
 
 /// Describes who else can put files into a folder. `None` if only this user can, or if the folder does not exist.
-pub fn strangers_in(folder: &Path) -> Option<String> {
+pub fn other_writers_in(folder: &Path) -> Option<String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let access = access(&std::fs::metadata(folder).ok()?);
     match access.other_owner {
         Some(owner) => Some(format!("the folder {} belongs to the user with the id {owner}", folder.display())),
-        None if access.strangers_write => Some(format!("others can write to the folder {}", folder.display())),
+        None if access.world_writable => Some(format!("others can write to the folder {}", folder.display())),
         None => None,
     }
 }
@@ -35,7 +35,7 @@ pub fn access(metadata: &Metadata) -> Access {
         Access {
             other_owner: (owner != rustix::process::geteuid().as_raw()).then_some(owner),
             others_write: mode & 0o022 != 0,
-            strangers_write: mode & 0o002 != 0
+            world_writable: mode & 0o002 != 0
                 || mode & 0o020 != 0 && metadata.gid() != rustix::process::getegid().as_raw(),
             others_read: mode & 0o044 != 0,
         }
@@ -43,7 +43,7 @@ pub fn access(metadata: &Metadata) -> Access {
     #[cfg(not(unix))]
     {
         let _ = metadata;
-        Access { other_owner: None, others_write: false, strangers_write: false, others_read: false }
+        Access { other_owner: None, others_write: false, world_writable: false, others_read: false }
     }
 }
 
@@ -63,10 +63,10 @@ mod tests {
         fs::write(&path, "").unwrap();
         let of = |path: &std::path::Path, mode: u32| {
             fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-            let Access { other_owner, others_write, strangers_write, others_read } =
+            let Access { other_owner, others_write, world_writable, others_read } =
                 access(&fs::metadata(path).unwrap());
             assert_eq!(other_owner, None);
-            (others_write, strangers_write, others_read)
+            (others_write, world_writable, others_read)
         };
         assert_eq!(of(&path, 0o600), (false, false, false));
         assert_eq!(of(&path, 0o640), (false, false, true));

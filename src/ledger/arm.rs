@@ -4,7 +4,7 @@
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
     Credits, IdempotencyKey, Mode, Receipt, RequestId,
-    budget::{Allowance, Refusal},
+    budget::{Allowance, BudgetRefusal},
     clock::{APART_MAX_US, are_apart},
     planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State, next},
@@ -45,7 +45,7 @@ pub enum Armed {
     /// Durably armed: send it.
     Ready(Receipt),
     /// The budget refuses it; nothing was changed.
-    Refused(Refusal),
+    Refused(BudgetRefusal),
     /// Its key's life is over: a person decides.
     Quarantined,
     /// The service asked not to repeat it before this moment; nothing was changed.
@@ -58,7 +58,7 @@ pub enum Armed {
 pub(super) struct RequestRow {
     pub(super) id: i64,
     pub(super) standing: Standing,
-    pub(super) content: IdempotencyKey,
+    pub(super) first_key: IdempotencyKey,
     key: Option<IdempotencyKey>,
     pub(super) attempts: u32,
     pub(super) refusals_in_row: u32,
@@ -71,7 +71,7 @@ pub(super) struct RequestRow {
 
 impl RequestRow {
     pub(super) fn key(&self) -> IdempotencyKey {
-        self.key.unwrap_or(self.content)
+        self.key.unwrap_or(self.first_key)
     }
 
     /// Nothing of this request is in doubt, and its key is so old that the service has forgotten it by either clock: its life
@@ -246,7 +246,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
     let found = store
         .conn
         .prepare_cached(
-            "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, content, key, attempts,
+            "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, first_key, key, attempts,
              first_armed_at, first_armed_at_server, scope, path, refusals_in_row, unclear, not_before
              FROM request WHERE id = ?1",
         )?
@@ -267,7 +267,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
                     least: credits(5)?,
                     possibly_charged: row.get(6)?,
                 },
-                content: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,
+                first_key: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,
                 key: key(row.get(8)?),
                 attempts: row.get(9)?,
                 first_armed_at: row.get(10)?,

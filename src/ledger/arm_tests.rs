@@ -23,7 +23,7 @@ fn row(here: i64, there: Option<i64>, unproven: u32) -> RequestRow {
     RequestRow {
         id: 1,
         standing,
-        content: IdempotencyKey::from_slice(&[1; 16]).unwrap(),
+        first_key: IdempotencyKey::from_slice(&[1; 16]).unwrap(),
         key: None,
         attempts: 1,
         refusals_in_row: 0,

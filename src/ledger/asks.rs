@@ -2,10 +2,10 @@
 //! order. The rows of one split at a time are in memory.
 
 use super::{
-    LedgerError, Part, Reading, TakenRow,
-    pack::{ANSWER_BYTES_MAX, unpack},
+    IngestedRow, LedgerError, LedgerPart, Reading,
+    compression::{ANSWER_BYTES_MAX, decompress},
     reading::failure_of,
-    rows::{unpack_heads, unpack_rows},
+    rows::{decompress_heads, decompress_rows},
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,
@@ -21,7 +21,7 @@ pub struct AskView<'a> {
     /// The check in the campaign; `None` for a row that could not be read.
     pub check_use: Option<i64>,
     pub source: &'a str,
-    pub row: &'a TakenRow,
+    pub row: &'a IngestedRow,
     pub fate: AskFate,
     /// What the row expects of the answer, JSON.
     pub expected: Option<String>,
@@ -50,11 +50,11 @@ pub struct RequestView {
     pub fields: String,
     pub failure: Option<Failure>,
     pub http_status: Option<u16>,
-    pub answer: Option<AnswerView>,
+    pub answer: Option<StoredAnswer>,
 }
 
 /// An answer as outputs show it.
-pub struct AnswerView {
+pub struct StoredAnswer {
     pub latency_ms: u64,
     pub requested_at_us: i64,
     pub completed_at_us: i64,
@@ -69,11 +69,11 @@ impl Reading {
     /// The asks of a part, in input order.
     pub fn part_asks<E: From<LedgerError>>(
         &self,
-        part: &Part,
+        part: &LedgerPart,
         each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
-        self.asks(&range, unpack_rows, each)
+        self.asks(&range, decompress_rows, each)
     }
 
     /// The asks that failed, in input order.
@@ -81,7 +81,7 @@ impl Reading {
         self.asks(
             "ask.id IN (SELECT id FROM ask WHERE failure IS NOT NULL UNION ALL
                         SELECT ask.id FROM request JOIN ask ON ask.request = request.id WHERE request.state = 11)",
-            unpack_rows,
+            decompress_rows,
             each,
         )
     }
@@ -94,23 +94,23 @@ impl Reading {
                         WHERE request.state IN ({states}) UNION ALL
                         SELECT ask.id FROM unpublished JOIN ask USING (request) WHERE ask.part IS NULL)"
         );
-        self.asks(&which, unpack_heads, each)
+        self.asks(&which, decompress_heads, each)
     }
 
     /// The asks that were skipped, in input order, without the values of their rows.
     pub fn skipped_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", unpack_heads, each)
+        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", decompress_heads, each)
     }
 
     fn asks<E: From<LedgerError>>(
         &self,
         which: &str,
-        rows_of: fn(&[u8]) -> Result<Vec<TakenRow>, LedgerError>,
+        rows_of: fn(&[u8]) -> Result<Vec<IngestedRow>, LedgerError>,
         mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
-            "SELECT ask.split, ask.place, ask.check_use, ask.failure, ask.skipped,
-                    request.id, request.state, coalesce(request.key, request.content), request.attempts,
+            "SELECT ask.split, ask.row_index, ask.check_use, ask.failure, ask.skipped,
+                    request.id, request.state, coalesce(request.key, request.first_key), request.attempts,
                     request.charged, request.possibly_charged, request.unproven, request.first_armed_at,
                     request.fields, request.failure, request.verdict, request.finding,
                     ask.id = request.first_ask,
@@ -141,8 +141,8 @@ impl Reading {
     fn split(
         &self,
         split: i64,
-        rows_of: fn(&[u8]) -> Result<Vec<TakenRow>, LedgerError>,
-    ) -> Result<(String, Vec<TakenRow>), LedgerError> {
+        rows_of: fn(&[u8]) -> Result<Vec<IngestedRow>, LedgerError>,
+    ) -> Result<(String, Vec<IngestedRow>), LedgerError> {
         let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
         let (source, block): (String, Vec<u8>) =
             self.conn.prepare_cached(sql)?.query_row([split], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -150,16 +150,16 @@ impl Reading {
     }
 }
 
-fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [TakenRow]) -> Result<AskView<'a>, LedgerError> {
-    let place = row.get::<_, u32>(1)? as usize;
-    let missing = || LedgerError::Damaged(format!("row {place} of a split is missing"));
+fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
+    let row_index = row.get::<_, u32>(1)? as usize;
+    let missing = || LedgerError::Damaged(format!("row {row_index} of a split is missing"));
     let fate = match (row.get::<_, Option<String>>(3)?, row.get::<_, Option<String>>(4)?) {
         (Some(failure), _) => AskFate::Failure(failure_of(&failure)?),
         (None, Some(reason)) => AskFate::Skipped(reason),
         (None, None) => AskFate::Request(Box::new(request_view(row)?)),
     };
     let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
-    Ok(AskView { id, check_use, source, row: taken.get(place).ok_or_else(missing)?, fate, expected })
+    Ok(AskView { id, check_use, source, row: taken.get(row_index).ok_or_else(missing)?, fate, expected })
 }
 
 fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
@@ -168,9 +168,9 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let credits = if first { Credits(row.get::<_, i64>(9)?.unsigned_abs()) } else { Credits::ZERO };
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
-        Some(packed) => {
-            let body = unpack(&packed, ANSWER_BYTES_MAX).map_err(|_| damaged("answer"))?;
-            Some(AnswerView {
+        Some(compressed) => {
+            let body = decompress(&compressed, ANSWER_BYTES_MAX).map_err(|_| damaged("answer"))?;
+            Some(StoredAnswer {
                 latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
                 requested_at_us: row.get(20)?,
                 completed_at_us: row.get(21)?,

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 pub struct CheckUseRow {
     pub name: String,
     /// The catalogue's name.
-    pub sold: String,
+    pub check: String,
     /// The shape of its results, JSON.
     pub layout: String,
 }
 
 /// The checks of the campaign by number.
 pub(super) fn check_use_rows(conn: &Connection) -> Result<BTreeMap<i64, CheckUseRow>, LedgerError> {
-    let mut select = conn.prepare("SELECT id, name, sold, layout FROM check_use")?;
+    let mut select = conn.prepare("SELECT id, name, check_name, layout FROM check_use")?;
     let uses = select.query_map([], |row| {
-        Ok((row.get(0)?, CheckUseRow { name: row.get(1)?, sold: row.get(2)?, layout: row.get(3)? }))
+        Ok((row.get(0)?, CheckUseRow { name: row.get(1)?, check: row.get(2)?, layout: row.get(3)? }))
     })?;
     let uses: BTreeMap<i64, CheckUseRow> = uses.collect::<Result<_, _>>()?;
     // A name is a folder's name, too.

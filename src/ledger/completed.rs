@@ -49,7 +49,7 @@ fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>,
     let mut select = store.conn.prepare(
         "SELECT ask.id, request.id, request.state, request.attempts, request.first_ask,
                 (SELECT count(*) FROM ask AS other WHERE other.request = request.id AND other.id <> ask.id)
-         FROM split JOIN ask ON ask.split = split.id AND ask.place = split.rows - 1
+         FROM split JOIN ask ON ask.split = split.id AND ask.row_index = split.rows - 1
          JOIN request ON request.id = ask.request
          WHERE split.source = ?1 AND split.next_row_number = ?2",
     )?;

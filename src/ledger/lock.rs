@@ -45,7 +45,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: ledger.to_owned() }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        // Between opening and locking another process may have put another file in its place.
+        // Between opening and locking another process may have put another file in its files.
         if FileId::at(&path).ok() != Some(FileId::of(&file.metadata().map_err(failed)?)) {
             return Err(LedgerError::InUse { path: ledger.to_owned() });
         }
@@ -189,7 +189,7 @@ impl FileId {
 
 /// The files of an open ledger by path and identity. A run whose files were removed, moved or replaced must not send: what it
 /// would write down, no later run would find.
-pub(super) struct Place {
+pub(super) struct LedgerFiles {
     /// The ledger and its lock file.
     files: [(PathBuf, FileId); 2],
     /// The write-ahead log, once there is one: SQLite makes it when it is first needed, and removes it when the last
@@ -197,15 +197,15 @@ pub(super) struct Place {
     log: Option<(PathBuf, FileId)>,
 }
 
-impl Place {
-    pub(super) fn of(ledger: &Path, lock: &Lock) -> Result<Place, LedgerError> {
-        Ok(Place { files: [known(ledger)?, known(lock.path())?], log: None })
+impl LedgerFiles {
+    pub(super) fn of(ledger: &Path, lock: &Lock) -> Result<LedgerFiles, LedgerError> {
+        Ok(LedgerFiles { files: [known(ledger)?, known(lock.path())?], log: None })
     }
 
     /// The same with the write-ahead log, after the first commit of this opening.
-    pub(super) fn and_log(&self) -> Result<Place, LedgerError> {
+    pub(super) fn and_log(&self) -> Result<LedgerFiles, LedgerError> {
         let log = known(&log_path(&self.files[0].0))?;
-        Ok(Place { files: self.files.clone(), log: Some(log) })
+        Ok(LedgerFiles { files: self.files.clone(), log: Some(log) })
     }
 
     /// The ledger's own file.
@@ -224,7 +224,7 @@ impl Place {
         }
     }
 
-    /// Whether the log was removed and nothing stands in its place but what a reader makes, which is empty.
+    /// Whether the log was removed and nothing stands in its files but what a reader makes, which is empty.
     pub(super) fn log_is_removed(&self) -> bool {
         self.files.iter().all(is_there)
             && self.log.as_ref().is_some_and(|(path, _)| std::fs::metadata(path).map_or(0, |log| log.len()) == 0)

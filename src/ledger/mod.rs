@@ -9,13 +9,14 @@ mod aside;
 mod asks;
 mod check_uses;
 mod completed;
+mod compression;
 mod error;
 mod identity;
+mod ingest;
 mod lock;
 #[cfg(test)]
 mod money_tests;
 mod open;
-mod pack;
 mod parts;
 mod prices;
 mod reading;
@@ -27,26 +28,25 @@ mod settings;
 mod settle;
 mod store;
 mod sums;
-mod take;
 mod writer;
 
 pub use arm::{ArmOrder, Armed};
 pub use aside::set_aside;
-pub use asks::{AnswerView, AskFate, AskView, RequestView};
+pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
 pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use error::LedgerError;
 pub use identity::Identity;
+pub use ingest::{Fate, IngestedAsk, IngestedSplit};
 pub use lock::{commits_noted, log_is_alone};
-pub use parts::{Part, PartPlan};
+pub use parts::{LedgerPart, PartPlan};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};
-pub use rows::TakenRow;
+pub use rows::IngestedRow;
 pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::{KeptStop, Sums};
-pub use take::{Fate, TakenAsk, TakenSplit};
-pub use writer::{Committing, Ledger, Seat};
+pub use writer::{CommitMode, Committing, Ledger};
 
 /// The version of the schema. A ledger of another version is refused, never converted in passing.
-pub const SCHEMA_VERSION: i64 = 5;
+pub const SCHEMA_VERSION: i64 = 6;

@@ -39,25 +39,27 @@ impl Book {
             origin: "https://service.example".to_owned(),
             key_secret: None,
         };
-        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, Seat::Inline, 1).unwrap();
-        let check = CheckUseRow { name: CHECK.to_owned(), sold: CHECK.to_owned(), layout: "{}".to_owned() };
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 1).unwrap();
+        let check = CheckUseRow { name: CHECK.to_owned(), check: CHECK.to_owned(), layout: "{}".to_owned() };
         let check_use = ledger.check_uses(vec![check]).await.unwrap()[0];
         let source = ledger.sources(vec!["book.csv".to_owned()]).await.unwrap()[0];
-        let ask = |place: u8| TakenAsk {
-            place: place.into(),
+        let ask = |place: u8| IngestedAsk {
+            row_index: place.into(),
             check_use: Some(check_use),
             fate: Fate::Request {
                 key: IdempotencyKey::from_slice(&[place; 16]).unwrap(),
-                sold: CHECK.to_owned(),
+                check: CHECK.to_owned(),
                 fields: "{}".to_owned(),
                 body: vec![b'{', b'0' + place, b'}'],
                 expected: None,
             },
         };
         let row =
-            |row_number| TakenRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
+            |row_number| IngestedRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
         let end = Checkpoint { end_offset: 20, end_line: 3, next_row_number: 3, sha256: [0; 32] };
-        ledger.take(TakenSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1).unwrap();
+        ledger
+            .ingest(IngestedSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1)
+            .unwrap();
         ledger.balance(Credits(1_000), ledger.sums(), 1, None).await.unwrap();
         Book { folder, ledger, now_us: HOUR_US, path: "/new" }
     }
@@ -252,11 +254,12 @@ async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_
         (Some(1), Fate::Failure(damaged())),
         (Some(1), Fate::Skipped("not wanted".to_owned())),
     ];
-    let ask = |(place, (check_use, fate))| TakenAsk { place, check_use, fate };
+    let ask = |(row_index, (check_use, fate))| IngestedAsk { row_index, check_use, fate };
     let asks = (0..).zip(fates).map(ask).collect();
-    let row = |row_number| TakenRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
+    let row =
+        |row_number| IngestedRow { row_number, line: row_number, byte_offset: 0, subject: None, input: json!({}) };
     let end = Checkpoint { end_offset: 60, end_line: 7, next_row_number: 7, sha256: [0; 32] };
-    book.ledger.take(TakenSplit { source: 1, rows: (3..7).map(row).collect(), asks, end }, 1).unwrap();
+    book.ledger.ingest(IngestedSplit { source: 1, rows: (3..7).map(row).collect(), asks, end }, 1).unwrap();
     book.comes_to(FIRST, Outcome::Answered { stated: Some(Credits(7)) }).await;
     book.comes_to(SECOND, Outcome::Unknown).await;
     book.comes_to(SECOND, Outcome::Unknown).await;

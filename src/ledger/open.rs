@@ -6,7 +6,7 @@ use super::{
     LedgerError, SCHEMA_VERSION,
     lock::{lock_path, log_is_alone, log_path, rollback_path, shared_memory_path},
 };
-use crate::files::{self, Access, Links, access, strangers_in};
+use crate::files::{self, Access, Links, access, other_writers_in};
 use rusqlite::{
     Connection, OpenFlags, Row,
     config::DbConfig::{
@@ -86,7 +86,7 @@ fn bounded(conn: &Connection) -> Result<(), LedgerError> {
     const TOTAL_BYTES_MAX: i64 = 64 << 20;
     for (table, bytes, row_bytes_max) in [
         ("campaign", "octet_length(sums) + coalesce(octet_length(settings), 0)", 4 << 20),
-        ("check_use", "octet_length(name) + octet_length(sold) + octet_length(layout)", 1 << 20),
+        ("check_use", "octet_length(name) + octet_length(check_name) + octet_length(layout)", 1 << 20),
         ("source", "octet_length(name) + coalesce(octet_length(layout), 0)", 2 << 20),
         ("split", "octet_length(sha256)", 64),
         (
@@ -144,8 +144,8 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         let found = "a rollback journal, which no ledger has; move it away".to_owned();
         return Err(LedgerError::NotPrivate { path: journal, found });
     }
-    if let Some(strangers) = strangers_in(ledger.parent().unwrap_or(Path::new(""))) {
-        let found = format!("that {strangers}; make it yours alone (`chmod 700`)");
+    if let Some(other_writers) = other_writers_in(ledger.parent().unwrap_or(Path::new(""))) {
+        let found = format!("that {other_writers}; make it yours alone (`chmod 700`)");
         return Err(LedgerError::NotPrivate { path: ledger.to_owned(), found });
     }
     // SQLite removes the log of an empty database.
@@ -212,7 +212,7 @@ mod tests {
                 "DROP TABLE campaign; CREATE VIEW campaign AS SELECT printf('%.*c', 900000000, 'x') AS sums",
                 "a view `campaign`",
             ),
-            ("CREATE INDEX more ON ask (place)", "an index `more`"),
+            ("CREATE INDEX more ON ask (row_index)", "an index `more`"),
             ("DROP INDEX ask_failed", "its index `ask_failed` is missing"),
             ("ALTER TABLE part ADD COLUMN more TEXT", "a table `part`"),
             ("PRAGMA user_version = 0", "a database of another program"),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A result part of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct LedgerPart {
     pub id: i64,
     /// The check in the campaign.
     pub check_use: i64,
@@ -24,7 +24,7 @@ pub struct Part {
     pub written: Option<(u64, String)>,
 }
 
-impl Part {
+impl LedgerPart {
     /// Whether this can be a part of that check, as [`record`] makes them: the ledger is data, and its text never says
     /// where to write.
     pub(super) fn check(&self, check: Option<&CheckUseRow>) -> Result<(), LedgerError> {
@@ -63,7 +63,7 @@ pub struct PartPlan {
 
 impl Ledger {
     /// Puts answered asks into new parts, up to `rows_max` of them; empty where nothing waits.
-    pub fn cut_parts(&self, plan: PartPlan) -> Result<Vec<Part>, LedgerError> {
+    pub fn cut_parts(&self, plan: PartPlan) -> Result<Vec<LedgerPart>, LedgerError> {
         self.write_blocking(move |store| cut(store, &plan))
     }
 
@@ -85,7 +85,7 @@ impl Ledger {
     }
 }
 
-fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<Part>, LedgerError> {
+fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerError> {
     if planted(Bug::PartCutAnew) {
         store.conn.execute_batch(CUT_ANEW)?;
     }
@@ -113,7 +113,7 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<Part>, LedgerError> {
     Ok(parts)
 }
 
-fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Result<Part, LedgerError> {
+fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Result<LedgerPart, LedgerError> {
     let unknown = || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign lacks"));
     let folder = plan.folders.get(&check_use).ok_or_else(unknown)?;
     let (first_ask, last_ask) = (asks[0], asks[asks.len() - 1]);
@@ -130,7 +130,7 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
         params![id, check_use, first_ask, last_ask, rows as i64, path],
     )?;
     assign(store, asks, id)?;
-    Ok(Part { id, check_use, first_ask, last_ask, rows, path, written: None })
+    Ok(LedgerPart { id, check_use, first_ask, last_ask, rows, path, written: None })
 }
 
 fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
@@ -148,7 +148,7 @@ const CUT_ANEW: &str = "
     DELETE FROM part WHERE bytes IS NULL;";
 
 /// For [`Bug::PartFilledUp`]: the last part of the check, with these asks in it.
-fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<Part>, LedgerError> {
+fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerPart>, LedgerError> {
     let sql =
         "UPDATE part SET first_ask = min(first_ask, ?2), last_ask = max(last_ask, ?3), rows = rows + ?4, bytes = NULL
                WHERE id = (SELECT max(id) FROM part WHERE check_use = ?1)
@@ -157,7 +157,7 @@ fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<Part>, 
     let part = store.conn.query_row(sql, params, |row| {
         let rows = row.get::<_, i64>(3)?.unsigned_abs();
         let (first_ask, last_ask) = (row.get(1)?, row.get(2)?);
-        Ok(Part { id: row.get(0)?, check_use, first_ask, last_ask, rows, path: row.get(4)?, written: None })
+        Ok(LedgerPart { id: row.get(0)?, check_use, first_ask, last_ask, rows, path: row.get(4)?, written: None })
     });
     let part = part.optional()?;
     part.as_ref().map_or(Ok(()), |part| assign(store, asks, part.id))?;
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn a_part_that_record_would_not_make_is_damage() {
-        let check = CheckUseRow { name: "aml".to_owned(), sold: "aml-screening".to_owned(), layout: "{}".to_owned() };
-        let good = Part {
+        let check = CheckUseRow { name: "aml".to_owned(), check: "aml-screening".to_owned(), layout: "{}".to_owned() };
+        let good = LedgerPart {
             id: 7,
             check_use: 1,
             first_ask: 3,
@@ -180,20 +180,20 @@ mod tests {
             path: "results/aml/part-000007.jsonl".to_owned(),
             written: None,
         };
-        let one = Part { first_ask: 5, rows: 1, ..good.clone() };
+        let one = LedgerPart { first_ask: 5, rows: 1, ..good.clone() };
         assert!(good.check(Some(&check)).is_ok() && one.check(Some(&check)).is_ok());
         assert!(good.check(None).is_err(), "no such check");
-        let path = |path: &str| Part { path: path.to_owned(), ..good.clone() };
+        let path = |path: &str| LedgerPart { path: path.to_owned(), ..good.clone() };
         for bad in [
             path("results/aml/part-000008.jsonl"),
             path("results/other/part-000007.jsonl"),
             path("results/aml/part-000007.sh"),
             path("../part-000007.jsonl"),
-            Part { rows: 4, ..good.clone() },
-            Part { rows: 0, ..good.clone() },
-            Part { first_ask: 6, ..good.clone() },
-            Part { first_ask: 0, ..good.clone() },
-            Part { first_ask: i64::MIN, ..good.clone() },
+            LedgerPart { rows: 4, ..good.clone() },
+            LedgerPart { rows: 0, ..good.clone() },
+            LedgerPart { first_ask: 6, ..good.clone() },
+            LedgerPart { first_ask: 0, ..good.clone() },
+            LedgerPart { first_ask: i64::MIN, ..good.clone() },
         ] {
             assert!(matches!(bad.check(Some(&check)), Err(LedgerError::Damaged(_))), "{bad:?}");
         }

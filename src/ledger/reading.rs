@@ -2,7 +2,7 @@
 //! matters one transaction, so that all datasets of a publish show the same moment.
 
 use super::{
-    Identity, LedgerError, Part, Sums,
+    Identity, LedgerError, LedgerPart, Sums,
     check_uses::{CheckUseRow, check_use_rows},
     identity,
     store::{open_for_reading, read_sums},
@@ -36,7 +36,7 @@ pub struct SourceView {
 pub struct Retryable {
     pub request: RequestId,
     /// The catalogue name of its check.
-    pub sold: String,
+    pub check: String,
     pub failure: Failure,
     /// When its last attempt ended, in microseconds since 1970, where one was made.
     pub refused_at_us: Option<i64>,
@@ -149,7 +149,7 @@ impl Reading {
     }
 
     /// All parts in their order.
-    pub fn parts(&self) -> Result<Vec<Part>, LedgerError> {
+    pub fn parts(&self) -> Result<Vec<LedgerPart>, LedgerError> {
         let checks = self.check_uses()?;
         let sql = "SELECT id, check_use, first_ask, last_ask, rows, path, bytes, sha256 FROM part ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
@@ -158,7 +158,7 @@ impl Reading {
                 (Some(bytes), Some(sha256)) => Some((bytes.unsigned_abs(), sha256)),
                 _ => None,
             };
-            Ok(Part {
+            Ok(LedgerPart {
                 id: row.get(0)?,
                 check_use: row.get(1)?,
                 first_ask: row.get(2)?,
@@ -168,7 +168,7 @@ impl Reading {
                 written,
             })
         })?;
-        let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+        let parts: Vec<LedgerPart> = parts.collect::<Result<_, _>>()?;
         parts.iter().try_for_each(|part| part.check(checks.get(&part.check_use)))?;
         Ok(parts)
     }
@@ -197,7 +197,7 @@ impl Reading {
         count: usize,
     ) -> Result<Vec<(u64, RequestId, String)>, LedgerError> {
         let sql = format!(
-            "SELECT last_attempt, id, sold FROM request INDEXED BY request_sent_before
+            "SELECT last_attempt, id, check_name FROM request INDEXED BY request_sent_before
              WHERE state = {} AND state <> 10 AND attempts > 0 AND (refusals_in_row > 0) = {} AND last_attempt > ?1
              ORDER BY last_attempt LIMIT ?2",
             sent.state.code(),
@@ -221,7 +221,7 @@ impl Reading {
         // partial index serves.
         let state = state.code();
         let sql = format!(
-            "SELECT id, sold FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
+            "SELECT id, check_name FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
              ORDER BY id LIMIT ?2"
         );
         let mut select = self.conn.prepare_cached(&sql)?;
@@ -243,16 +243,16 @@ impl Reading {
     }
 
     /// Whether the request of this key or body is answered or failed.
-    pub fn is_settled(&self, key: &IdempotencyKey, sold: &str, body: &[u8]) -> Result<bool, LedgerError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE content = ?1 AND state IN (10, 11)
-                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND sold = ?3 AND state IN (10, 11))";
-        let params = params![key.as_bytes(), super::arm::digest(body), sold];
+    pub fn is_settled(&self, key: &IdempotencyKey, check: &str, body: &[u8]) -> Result<bool, LedgerError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1 AND state IN (10, 11)
+                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND check_name = ?3 AND state IN (10, 11))";
+        let params = params![key.as_bytes(), super::arm::digest(body), check];
         Ok(self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
     /// Failed requests after `after` that are proven uncharged.
     pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<Retryable>, LedgerError> {
-        let sql = "SELECT id, sold, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
+        let sql = "SELECT id, check_name, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
                                               WHERE attempt.request = request.id)
                    FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1 ORDER BY id LIMIT ?2";
         let mut select = self.conn.prepare_cached(sql)?;
@@ -260,8 +260,8 @@ impl Reading {
             Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
         })?;
         let read = |one: Result<(RequestId, String, String, Option<i64>), rusqlite::Error>| {
-            let (request, sold, failure, refused_at_us) = one?;
-            Ok(Retryable { request, sold, failure: failure_of(&failure)?, refused_at_us })
+            let (request, check, failure, refused_at_us) = one?;
+            Ok(Retryable { request, check, failure: failure_of(&failure)?, refused_at_us })
         };
         found.map(read).collect()
     }

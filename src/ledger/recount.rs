@@ -54,7 +54,7 @@ fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
     let mut select = conn
         // Beside the one `max` of a query stands the row that has it.
         .prepare(
-            "SELECT sold, total(state = 10), max(iif(charged > price, charged, 0)), id FROM request GROUP BY sold",
+            "SELECT check_name, total(state = 10), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
         )?;
     let mut rows = select.query([])?;
     let (mut answers, mut charges) = (BTreeMap::new(), BTreeMap::new());

@@ -33,7 +33,7 @@ pub struct Quarantined {
     /// Quarantined, in doubt or repeating.
     pub state: State,
     /// The check in the catalogue.
-    pub sold: String,
+    pub check: String,
     pub held: Credits,
     pub attempts: u32,
     pub generation: u32,
@@ -163,14 +163,14 @@ impl Reading {
     fn undecided(&self, states: &[State]) -> Result<Vec<Quarantined>, LedgerError> {
         let codes: Vec<String> = states.iter().map(|state| state.code().to_string()).collect();
         let mut select = self.conn.prepare(&format!(
-            "SELECT id, sold, held, attempts, generation, first_armed_at, fields, state FROM request WHERE state IN ({})
+            "SELECT id, check_name, held, attempts, generation, first_armed_at, fields, state FROM request WHERE state IN ({})
              ORDER BY first_armed_at",
             codes.join(", ")
         ))?;
         let found = select.query_map([], |row| {
             Ok(Quarantined {
                 request: RequestId(row.get(0)?),
-                sold: row.get(1)?,
+                check: row.get(1)?,
                 held: Credits(row.get::<_, i64>(2)?.unsigned_abs()),
                 attempts: row.get(3)?,
                 generation: row.get(4)?,
@@ -190,7 +190,7 @@ impl Reading {
     /// Source and row number of each row that asks for a request.
     fn rows_of(&self, request: RequestId) -> Result<Vec<(String, u64)>, LedgerError> {
         let mut select = self.conn.prepare_cached(
-            "SELECT source.name, split.next_row_number - split.rows + ask.place
+            "SELECT source.name, split.next_row_number - split.rows + ask.row_index
              FROM ask JOIN split ON split.id = ask.split JOIN source ON source.id = split.source
              WHERE ask.request = ?1 ORDER BY ask.id",
         )?;

@@ -3,7 +3,7 @@
 
 use super::{
     LedgerError,
-    pack::{Level, ROWS_BYTES_MAX, pack, unpack},
+    compression::{Level, ROWS_BYTES_MAX, compress, decompress},
 };
 use crate::model::json_values;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A row as the ledger keeps it: one JSON line of its split's records.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct TakenRow {
+pub struct IngestedRow {
     #[serde(rename = "n")]
     pub row_number: u64,
     #[serde(rename = "l")]
@@ -27,29 +27,29 @@ pub struct TakenRow {
 }
 
 /// The rows of a split as one compressed block of JSON lines.
-pub(super) fn pack_rows(rows: &[TakenRow]) -> Vec<u8> {
+pub(super) fn compress_rows(rows: &[IngestedRow]) -> Vec<u8> {
     let mut lines = Vec::new();
     for row in rows {
         serde_json::to_writer(&mut lines, row).expect("a row is text and numbers, and memory does not fail to write");
         lines.push(b'\n');
     }
-    pack(&lines, Level::Rows)
+    compress(&lines, Level::Rows)
 }
 
 /// The rows of a packed block.
-pub(super) fn unpack_rows(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
-    unpack_as(block, |row: TakenRow| row)
+pub(super) fn decompress_rows(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
+    decompress_as(block, |row: IngestedRow| row)
 }
 
 /// The rows of a packed block by position and subject; their values are passed over.
-pub(super) fn unpack_heads(block: &[u8]) -> Result<Vec<TakenRow>, LedgerError> {
-    unpack_as(block, |head: RowHead| {
+pub(super) fn decompress_heads(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
+    decompress_as(block, |head: RowHead| {
         let RowHead { row_number, line, byte_offset, subject } = head;
-        TakenRow { row_number, line, byte_offset, subject, input: Value::Null }
+        IngestedRow { row_number, line, byte_offset, subject, input: Value::Null }
     })
 }
 
-/// A [`TakenRow`] as far as most outputs need it.
+/// A [`IngestedRow`] as far as most outputs need it.
 #[derive(Deserialize)]
 struct RowHead {
     #[serde(rename = "n")]
@@ -65,9 +65,12 @@ struct RowHead {
 /// Values of a row as the ledger keeps it, at most: more than any row that was read has.
 const ROW_VALUES_MAX: usize = 200_000;
 
-fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Result<Vec<TakenRow>, LedgerError> {
+fn decompress_as<T: DeserializeOwned>(
+    block: &[u8],
+    row: fn(T) -> IngestedRow,
+) -> Result<Vec<IngestedRow>, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
-    let lines = unpack(block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
+    let lines = decompress(block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
     lines
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -83,7 +86,7 @@ fn unpack_as<T: DeserializeOwned>(block: &[u8], row: fn(T) -> TakenRow) -> Resul
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Identity, Ledger, Seat, TakenSplit},
+        super::{CommitMode, Identity, IngestedSplit, Ledger},
         *,
     };
     use crate::model::{Checkpoint, Mode};
@@ -94,14 +97,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (campaign, origin) = ("wide".to_owned(), "simulated".to_owned());
         let identity = Identity { campaign, mode: Mode::Sandbox, origin, key_secret: None };
-        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, Seat::Inline, 0).unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 0).unwrap();
         let source = ledger.sources(vec!["scans.jsonl".to_owned()]).await.unwrap()[0];
         // Not to be compressed: no two words alike.
         let wide: String = (0..20_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-        let row = TakenRow { row_number: 1, line: 1, byte_offset: 0, subject: None, input: json!({ "scan": wide }) };
+        let row = IngestedRow { row_number: 1, line: 1, byte_offset: 0, subject: None, input: json!({ "scan": wide }) };
         let end = Checkpoint { end_offset: 1, end_line: 2, next_row_number: 2, sha256: [0; 32] };
         let (committing, bytes) =
-            ledger.take_later(TakenSplit { source, rows: vec![row], asks: Vec::new(), end }, 0).unwrap();
+            ledger.ingest_later(IngestedSplit { source, rows: vec![row], asks: Vec::new(), end }, 0).unwrap();
         assert!(bytes > 100_000, "{bytes} bytes for a row of {}", wide.len());
         drop(ledger.await_commit(committing));
     }

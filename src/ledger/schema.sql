@@ -1,4 +1,4 @@
--- The ledger, version 4. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger, version 6. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE campaign (
 CREATE TABLE check_use (
     id     INTEGER PRIMARY KEY,
     name   TEXT NOT NULL UNIQUE,
-    sold   TEXT NOT NULL,
+    check_name TEXT NOT NULL,      -- in the catalogue
     layout TEXT NOT NULL           -- JSON
 ) STRICT;
 
@@ -38,7 +38,7 @@ CREATE TABLE split (
     next_row_number INTEGER NOT NULL,
     sha256          BLOB NOT NULL, -- of the source's bytes up to end_offset
     records         BLOB NOT NULL, -- zstd of JSON lines
-    taken_at        INTEGER NOT NULL,
+    ingested_at      INTEGER NOT NULL,
     UNIQUE (source, next_row_number)
 ) STRICT;
 
@@ -46,7 +46,7 @@ CREATE TABLE split (
 CREATE TABLE ask (
     id        INTEGER PRIMARY KEY,
     split     INTEGER NOT NULL REFERENCES split (id),
-    place     INTEGER NOT NULL,    -- of the row in its split, from 0
+    row_index INTEGER NOT NULL,    -- of the row in its split, from 0
     check_use INTEGER,             -- NULL: the row could not be read, one failure for all checks
     request   INTEGER REFERENCES request (id),
     failure   TEXT,                -- JSON
@@ -60,8 +60,8 @@ CREATE INDEX ask_skipped ON ask (id) WHERE skipped IS NOT NULL;
 
 CREATE TABLE request (
     id               INTEGER PRIMARY KEY,
-    content          BLOB NOT NULL UNIQUE, -- the key of generation 0, 16 bytes
-    sold             TEXT NOT NULL,
+    first_key        BLOB NOT NULL UNIQUE, -- the key of generation 0, 16 bytes
+    check_name       TEXT NOT NULL,        -- in the catalogue
     first_ask        INTEGER NOT NULL,     -- the ask it was made for: its row carries the credits, for good
     key              BLOB,                 -- the key of the present generation, where that is not 0
     generation       INTEGER NOT NULL DEFAULT 0,

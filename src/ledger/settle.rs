@@ -4,7 +4,7 @@
 use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
     arm::{RequestRow, digest, moved, request_row},
-    pack::{Level, pack},
+    compression::{Level, compress},
     store::Store,
 };
 use crate::model::{
@@ -160,7 +160,7 @@ impl Ledger {
     }
 
     /// Notes whether the answers come from the simulator; `false` where that contradicts what was met before.
-    pub async fn meet(&self, simulated: bool) -> Result<bool, LedgerError> {
+    pub async fn note_peer(&self, simulated: bool) -> Result<bool, LedgerError> {
         self.write(move |store| Ok(*store.sums.simulated.get_or_insert(simulated) == simulated)).await
     }
 
@@ -214,7 +214,7 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     store.sums.fell(booked.min(unexplained_fall));
     note_outcome(store, settlement)?;
     if settlement.outcome == Outcome::NotWritten {
-        unsee(store, settlement)?;
+        forget_arming(store, settlement)?;
     }
     let refusals_in_row = count_refusals(store, &row, settlement)?;
     let unclear = keep_unclear(store, &row, settlement)?;
@@ -292,7 +292,7 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
     if let Some(body) = &settlement.unreadable {
         let sql = "INSERT OR REPLACE INTO unreadable (request, http_status, received_at, body) VALUES (?1, ?2, ?3, ?4)";
         let status = settlement.http_status.unwrap_or_default();
-        let body = pack(body, Level::Answer);
+        let body = compress(body, Level::Answer);
         store.conn.prepare_cached(sql)?.execute(params![row.id, status, settlement.now_us, body])?;
     }
     Ok(unclear)
@@ -300,7 +300,7 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
 
 /// An attempt of which no byte left showed the service no key: the key's life has not begun by it. After a refusal it may
 /// have, for which refusals the service keeps under a key is open.
-fn unsee(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
+fn forget_arming(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
     store
         .conn
         .prepare_cached(
@@ -331,7 +331,7 @@ fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> R
 fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Result<bool, LedgerError> {
     let id = answer.request_id.as_deref().and_then(|id| Uuid::try_parse(id).ok());
     let Some(id) = id else { return Ok(false) };
-    let sql = "SELECT 1 FROM request WHERE content = ?1 AND id <> ?2 UNION ALL SELECT 1 FROM request WHERE key = ?1 AND id <> ?2";
+    let sql = "SELECT 1 FROM request WHERE first_key = ?1 AND id <> ?2 UNION ALL SELECT 1 FROM request WHERE key = ?1 AND id <> ?2";
     Ok(store.conn.prepare_cached(sql)?.exists(params![id.as_bytes(), request.0])?)
 }
 
@@ -355,7 +355,7 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
             answer.requested_at_us,
             settlement.now_us,
             answer.request_id,
-            pack(&answer.body, Level::Answer)
+            compress(&answer.body, Level::Answer)
         ])?;
     let judgement = match is_of_another(store, settlement.request, answer)? {
         true => answer.judgement.clone().doubted("echo_mismatch"),

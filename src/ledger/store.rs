@@ -3,7 +3,7 @@
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
-    lock::{Lock, Noted, Place, log_is_alone, log_is_lost, log_path},
+    lock::{LedgerFiles, Lock, Noted, log_is_alone, log_is_lost, log_path},
     open::{Found, connect, examine},
     recount::{matches, recounted},
 };
@@ -37,7 +37,7 @@ pub(super) struct Store {
     /// The id of the next ask.
     pub(super) next_ask: i64,
     /// Where its files are.
-    pub(super) place: Arc<Place>,
+    pub(super) files: Arc<LedgerFiles>,
     /// The log is to go into the database after the next commit.
     pub(super) checkpoint_wanted: bool,
     /// When it last did; later commits are in the log alone.
@@ -69,7 +69,7 @@ impl Store {
         let conn = connect(path)?;
         // A run that ends before its time leaves the log as it is, as if it was killed.
         conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        let place = Arc::new(Place::of(path, &lock)?);
+        let files = Arc::new(LedgerFiles::of(path, &lock)?);
         conn.busy_timeout(Duration::from_secs(10))?;
         keep_write_ahead_log(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
@@ -82,7 +82,7 @@ impl Store {
             saved: Arc::default(),
             next_ask: 1,
             created: false,
-            place,
+            files,
             checkpoint_wanted: false,
             checkpointed: Instant::now(),
             run: 1,
@@ -97,7 +97,7 @@ impl Store {
         store.lock.sync()?;
         // From here on the database itself says what it is and that it is open, whatever becomes of the log.
         store.checkpoint()?;
-        store.place = Arc::new(store.place.and_log()?);
+        store.files = Arc::new(store.files.and_log()?);
         Ok(store)
     }
 
@@ -148,7 +148,7 @@ impl Store {
         if planted(Bug::ArmCommittedLater) && !self.conn.is_autocommit() {
             self.commit_durably()?;
         }
-        self.place.check()?;
+        self.files.check()?;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         // Two processes can only be here after the lock file was removed: the sums in memory are the past then.
         let run: i64 = self.conn.prepare_cached("SELECT run FROM campaign")?.query_row([], |row| row.get(0))?;
@@ -213,7 +213,7 @@ impl Store {
 
     /// A log that was removed under this run is still open here: what is in it goes into the ledger, while there is time.
     pub(super) fn give_up(&self) {
-        if self.conn.is_autocommit() && self.place.log_is_removed() {
+        if self.conn.is_autocommit() && self.files.log_is_removed() {
             let saved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
             tracing::info!("the removed log was moved into the ledger: {saved:?}");
         }
@@ -221,10 +221,10 @@ impl Store {
 
     /// The ledger's own file.
     pub(super) fn path(&self) -> &Path {
-        self.place.ledger()
+        self.files.ledger()
     }
 
-    /// The one place where a transaction becomes durable.
+    /// The one files where a transaction becomes durable.
     fn commit_durably(&self) -> Result<(), LedgerError> {
         fault_point::pass(Point::Commit).map_err(as_sqlite)?;
         self.conn.execute_batch("COMMIT")?;

@@ -4,7 +4,7 @@
 
 use super::{
     Identity, LedgerError, Sums,
-    lock::Place,
+    lock::LedgerFiles,
     store::{CHECKPOINT_EVERY, Store},
 };
 use std::{
@@ -26,20 +26,20 @@ type Work = Box<dyn FnOnce(&mut Store) -> Result<Deliver, LedgerError> + Send>;
 
 /// Where commits are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Seat {
+pub enum CommitMode {
     /// On a thread of its own, many works in one commit.
     #[default]
-    Thread,
-    /// In the caller's place, each work a commit: for simulation under paused time, which no other thread may outrun.
+    Background,
+    /// In the caller's files, each work a commit: for simulation under paused time, which no other thread may outrun.
     Inline,
 }
 
 /// The one handle to a ledger that is open for writing.
 pub struct Ledger {
-    seat: Taken,
-    seen: Arc<Seen>,
+    commit_mode: Writer,
+    published: Arc<Published>,
     path: PathBuf,
-    place: Arc<Place>,
+    files: Arc<LedgerFiles>,
     created: bool,
 }
 
@@ -50,17 +50,17 @@ pub enum Committing<T> {
     Waiting(oneshot::Receiver<T>),
 }
 
-/// A seat that is taken.
-enum Taken {
+/// A commit_mode that is taken.
+enum Writer {
     /// Both are `Some` until the handle is dropped.
-    Thread { works: Option<Sender<Work>>, writer: Option<JoinHandle<()>> },
+    Background { works: Option<Sender<Work>>, writer: Option<JoinHandle<()>> },
     /// `None` after a failed commit: nothing more is accepted.
     Inline(Mutex<Option<Box<Store>>>),
 }
 
 /// What the writer leaves for others to see.
 #[derive(Default)]
-struct Seen {
+struct Published {
     sums: Mutex<Arc<Sums>>,
     fault: Mutex<Option<String>>,
 }
@@ -70,34 +70,39 @@ impl Ledger {
     ///
     /// # Errors
     /// Another process holds it, it belongs to another campaign, it has another version, or it cannot be opened.
-    pub fn open(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, false)?, path, seat)
+    pub fn open(path: &Path, identity: &Identity, commit_mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
+        Ledger::of(Store::open(path, identity, now_us, false)?, path, commit_mode)
     }
 
     /// The same, and a ledger that lost its newest commits is taken as it is: what they noted may be paid for again.
     ///
     /// # Errors
     /// As [`Ledger::open`].
-    pub fn open_older(path: &Path, identity: &Identity, seat: Seat, now_us: i64) -> Result<Ledger, LedgerError> {
-        Ledger::of(Store::open(path, identity, now_us, true)?, path, seat)
+    pub fn open_older(
+        path: &Path,
+        identity: &Identity,
+        commit_mode: CommitMode,
+        now_us: i64,
+    ) -> Result<Ledger, LedgerError> {
+        Ledger::of(Store::open(path, identity, now_us, true)?, path, commit_mode)
     }
 
-    fn of(store: Store, path: &Path, seat: Seat) -> Result<Ledger, LedgerError> {
-        let (created, place) = (store.created, Arc::clone(&store.place));
-        let seen = Arc::new(Seen { sums: Mutex::new(Arc::clone(&store.saved)), fault: Mutex::default() });
-        let seat = match seat {
-            Seat::Inline => Taken::Inline(Mutex::new(Some(Box::new(store)))),
-            Seat::Thread => {
+    fn of(store: Store, path: &Path, commit_mode: CommitMode) -> Result<Ledger, LedgerError> {
+        let (created, files) = (store.created, Arc::clone(&store.files));
+        let published = Arc::new(Published { sums: Mutex::new(Arc::clone(&store.saved)), fault: Mutex::default() });
+        let commit_mode = match commit_mode {
+            CommitMode::Inline => Writer::Inline(Mutex::new(Some(Box::new(store)))),
+            CommitMode::Background => {
                 let (works, waiting) = channel();
-                let for_writer = Arc::clone(&seen);
+                let for_writer = Arc::clone(&published);
                 let writer = std::thread::Builder::new()
                     .name("ledger".to_owned())
                     .spawn(move || write_all(store, &waiting, &for_writer))
                     .map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
-                Taken::Thread { works: Some(works), writer: Some(writer) }
+                Writer::Background { works: Some(works), writer: Some(writer) }
             }
         };
-        Ok(Ledger { seat, seen, path: path.to_owned(), place, created })
+        Ok(Ledger { commit_mode, published, path: path.to_owned(), files, created })
     }
 
     /// The file.
@@ -109,8 +114,8 @@ impl Ledger {
     ///
     /// # Errors
     /// The ledger, its lock file or its folder was removed, moved or replaced.
-    pub fn check_place(&self) -> Result<(), LedgerError> {
-        self.place.check()
+    pub fn check_files(&self) -> Result<(), LedgerError> {
+        self.files.check()
     }
 
     /// Moves the write-ahead log into the ledger's own file, as far as readers beside it allow.
@@ -128,7 +133,7 @@ impl Ledger {
 
     /// The sums as of the last commit.
     pub fn sums(&self) -> Arc<Sums> {
-        Arc::clone(&self.seen.sums.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.published.sums.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Runs `work` in the writer's next transaction and waits until it is durable.
@@ -137,9 +142,9 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.seat {
-            Taken::Inline(store) => self.write_here(store, work),
-            Taken::Thread { works, .. } => self.hand_over(works, work)?.await.map_err(|_| self.stopped()),
+        match &self.commit_mode {
+            Writer::Inline(store) => self.write_here(store, work),
+            Writer::Background { works, .. } => self.hand_over(works, work)?.await.map_err(|_| self.stopped()),
         }
     }
 
@@ -149,9 +154,11 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.seat {
-            Taken::Inline(store) => self.write_here(store, work),
-            Taken::Thread { works, .. } => self.hand_over(works, work)?.blocking_recv().map_err(|_| self.stopped()),
+        match &self.commit_mode {
+            Writer::Inline(store) => self.write_here(store, work),
+            Writer::Background { works, .. } => {
+                self.hand_over(works, work)?.blocking_recv().map_err(|_| self.stopped())
+            }
         }
     }
 
@@ -161,9 +168,9 @@ impl Ledger {
         T: Send + 'static,
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
-        match &self.seat {
-            Taken::Inline(store) => self.write_here(store, work).map(Committing::Durable),
-            Taken::Thread { works, .. } => self.hand_over(works, work).map(Committing::Waiting),
+        match &self.commit_mode {
+            Writer::Inline(store) => self.write_here(store, work).map(Committing::Durable),
+            Writer::Background { works, .. } => self.hand_over(works, work).map(Committing::Waiting),
         }
     }
 
@@ -186,13 +193,13 @@ impl Ledger {
         let written = written.and_then(|result| store.checkpoint_if_due().map(|()| result));
         match written {
             Ok(result) => {
-                self.seen.note(&store.saved);
+                self.published.note(&store.saved);
                 Ok(result)
             }
             Err(error) => {
                 store.give_up();
                 let error = error.at(&self.path);
-                self.seen.fail(&error);
+                self.published.fail(&error);
                 *seated = None;
                 Err(error)
             }
@@ -205,12 +212,12 @@ impl Ledger {
         F: FnOnce(&mut Store) -> Result<T, LedgerError> + Send + 'static,
     {
         let (deliver, waiting) = oneshot::channel();
-        let seen = Arc::clone(&self.seen);
+        let published = Arc::clone(&self.published);
         let work: Work = Box::new(move |store| {
             let result = work(store).map_err(|error| {
                 let error = error.at(store.path());
                 // Noted before the caller is released.
-                seen.fail(&error);
+                published.fail(&error);
                 error
             })?;
             // A caller that no longer waits has its commit all the same.
@@ -222,12 +229,12 @@ impl Ledger {
     }
 
     fn stopped(&self) -> LedgerError {
-        let fault = self.seen.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fault = self.published.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
         LedgerError::Stopped { cause: fault.unwrap_or_else(|| "its writer ended".to_owned()) }
     }
 }
 
-impl Seen {
+impl Published {
     fn note(&self, sums: &Arc<Sums>) {
         *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(sums);
     }
@@ -242,15 +249,15 @@ impl Drop for Ledger {
     /// Waits for the last commit and closes the ledger, so that the next process to open it finds all of it, and its lock
     /// free.
     fn drop(&mut self) {
-        match &mut self.seat {
-            Taken::Thread { works, writer } => {
+        match &mut self.commit_mode {
+            Writer::Background { works, writer } => {
                 *works = None;
                 if let Some(writer) = writer.take() {
                     // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
                     drop(writer.join());
                 }
             }
-            Taken::Inline(store) => {
+            Writer::Inline(store) => {
                 if let Some(store) = store.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
                     store.close();
                 }
@@ -259,7 +266,7 @@ impl Drop for Ledger {
     }
 }
 
-fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
+fn write_all(mut store: Store, works: &Receiver<Work>, published: &Published) {
     loop {
         // Declared before the work: when it fails, the callers are released after the reason is noted.
         let mut delivers = Vec::new();
@@ -269,11 +276,11 @@ fn write_all(mut store: Store, works: &Receiver<Work>, seen: &Seen) {
             Ok(first) => write_group(&mut store, first, works, &mut delivers),
         };
         if written.is_ok() {
-            seen.note(&store.saved);
+            published.note(&store.saved);
             delivers.drain(..).for_each(|deliver| deliver());
         }
         if let Err(error) = written.and_then(|()| store.checkpoint_if_due()) {
-            seen.fail(&error.at(store.path()));
+            published.fail(&error.at(store.path()));
             store.give_up();
             return;
         }

@@ -4,7 +4,7 @@
 use super::{
     error::MappingError,
     matching::{Match, match_column},
-    planned::{Frame, Mapping, PlannedCheck, Shape, Source},
+    planned::{Frame, Mapping, PlannedCheck, RowShape, Source},
     shown_columns::ShownColumns,
 };
 use crate::{
@@ -24,7 +24,7 @@ pub struct Bound {
 
 /// What feeds a field, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feed {
+pub struct FieldFeed {
     /// The check's name in the campaign.
     pub check_name: String,
     pub field: String,
@@ -67,7 +67,7 @@ pub(super) enum BoundFeed {
 
 impl Bound {
     /// What feeds which field, in order: fields that are sent, and nothing about those that are not.
-    pub fn feeds(&self) -> Vec<Feed> {
+    pub fn feeds(&self) -> Vec<FieldFeed> {
         let mut feeds = Vec::new();
         for check in &self.checks {
             let expected = check.expects.iter().map(|(spec, field)| (&**spec, field));
@@ -81,14 +81,14 @@ impl Bound {
                     (BoundFeed::Unmapped, None) => continue,
                 };
                 let (check_name, field_name) = (check.name.clone(), spec.name.clone());
-                feeds.push(Feed { check_name, field: field_name, from, by_name: field.by_name });
+                feeds.push(FieldFeed { check_name, field: field_name, from, by_name: field.by_name });
             }
         }
         feeds
     }
 }
 
-pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: Shape) -> Result<Bound, MappingError> {
+pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: RowShape) -> Result<Bound, MappingError> {
     let several = mapping.checks.len() > 1;
     let shown = ShownColumns::new(mapping, columns, shape);
     let binder = Binder { frame: &mapping.frame, columns, shown, shape, several };
@@ -101,7 +101,7 @@ struct Binder<'a> {
     columns: &'a [String],
     /// The same as messages may speak of them.
     shown: ShownColumns<'a>,
-    shape: Shape,
+    shape: RowShape,
     /// Whether a flag has to name its check.
     several: bool,
 }
@@ -174,7 +174,7 @@ impl Binder<'_> {
         let place = find_column(self.columns.iter().map(String::as_str), name);
         let name = place.map_or(name, |at| self.columns[at].as_str()).to_owned();
         let nulls = self.frame.nulls.of(&name).to_vec();
-        BoundFeed::Column { name, place: place.filter(|_| self.shape == Shape::Flat), nulls }
+        BoundFeed::Column { name, place: place.filter(|_| self.shape == RowShape::Flat), nulls }
     }
 
     /// A header has every column there is; a first JSON row need not.
@@ -187,7 +187,7 @@ impl Binder<'_> {
         let names = || self.columns.iter().map(String::as_str);
         let unknown = named.into_iter().find(|column| find_column(names(), column).is_none());
         match unknown {
-            Some(column) if self.shape == Shape::Flat => Err(MappingError::UnknownColumn {
+            Some(column) if self.shape == RowShape::Flat => Err(MappingError::UnknownColumn {
                 check: check.to_owned(),
                 place: place.to_owned(),
                 column: column.clone(),

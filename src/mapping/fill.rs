@@ -11,7 +11,7 @@ use crate::{
     catalogue::FieldSpec,
     model::{
         Failure, FailureCode, Note, Row,
-        field::{Accepted, refusal::Refusal, tidy},
+        field::{Accepted, refusal::FieldRefusal, tidy},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -135,7 +135,7 @@ impl Filling<'_> {
             let message = format!("{}: expected at most 1 MiB, found {} bytes", label(spec, field), text.len());
             return Err(Failure::map(FailureCode::FieldTooLarge, message).into());
         }
-        let refused = |refusal: Refusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
+        let refused = |refusal: FieldRefusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
         Ok(Some(spec.accept(&text).map_err(refused)?))
     }
 

@@ -21,7 +21,7 @@ mod shown_columns;
 mod tests;
 
 pub use ask::{AskRequest, Mapped, key_of_generation};
-pub use bind::{Bound, Feed};
+pub use bind::{Bound, FieldFeed};
 pub use error::MappingError;
 pub use feed::FieldSource;
 pub use planned::Mapping;
@@ -32,7 +32,7 @@ use crate::{
     model::{KeySecret, Mode, nearest::hint},
     template::{Nulls, Tables, Templates},
 };
-use planned::{Frame, PlannedCheck, Shape, Source};
+use planned::{Frame, PlannedCheck, RowShape, Source};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -113,23 +113,23 @@ impl Mapping {
 
     /// The columns of a header as messages may speak of them.
     pub fn shown<'a>(&self, header: &'a [String]) -> ShownColumns<'a> {
-        ShownColumns::new(self, header, Shape::Flat)
+        ShownColumns::new(self, header, RowShape::Flat)
     }
 
     /// The keys of a first JSON row as messages may speak of them.
     pub fn shown_nested<'a>(&self, first_row_keys: &'a [String]) -> ShownColumns<'a> {
-        ShownColumns::new(self, first_row_keys, Shape::Nested)
+        ShownColumns::new(self, first_row_keys, RowShape::Nested)
     }
 
     /// Binds to a source with a header: columns become places, and a name that is not among them is an error.
     pub fn bind(&self, header: &[String]) -> Result<Bound, MappingError> {
-        bind::bind(self, header, Shape::Flat)
+        bind::bind(self, header, RowShape::Flat)
     }
 
     /// Binds to a source of JSON objects, given the keys of its first row. They are matched by name as a header is; keys
     /// that a row lacks are missing values of that row.
     pub fn bind_nested(&self, first_row_keys: &[String]) -> Result<Bound, MappingError> {
-        bind::bind(self, first_row_keys, Shape::Nested)
+        bind::bind(self, first_row_keys, RowShape::Nested)
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) enum Source {
 
 /// Whether rows are cells under a header or JSON objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum RowShape {
     Flat,
     Nested,
 }

@@ -4,7 +4,7 @@
 
 use super::{
     matching::fold,
-    planned::{Mapping, PlannedCheck, Shape, Source},
+    planned::{Mapping, PlannedCheck, RowShape, Source},
 };
 use crate::model::{
     column_name::{looks_like_a_name, looks_like_data},
@@ -26,13 +26,13 @@ pub struct ShownColumns<'a> {
     /// Those that may be repeated.
     names: Vec<&'a str>,
     count: usize,
-    shape: Shape,
+    shape: RowShape,
     is_known: bool,
 }
 
 impl<'a> ShownColumns<'a> {
-    pub(super) fn new(mapping: &Mapping, columns: &'a [String], shape: Shape) -> ShownColumns<'a> {
-        let known = Known::of(&mapping.checks);
+    pub(super) fn new(mapping: &Mapping, columns: &'a [String], shape: RowShape) -> ShownColumns<'a> {
+        let known = KnownNames::of(&mapping.checks);
         let is_known = mapping.named_by_user
             || (!columns.iter().any(|column| looks_like_data(column))
                 && columns.iter().any(|column| known.has(column)));
@@ -64,12 +64,12 @@ impl<'a> ShownColumns<'a> {
         let counted = |one: &str, many: &str| format!("{} {}", self.count, if self.count == 1 { one } else { many });
         match (self.is_known, self.shape) {
             (true, _) => None,
-            (false, Shape::Flat) => Some(format!(
+            (false, RowShape::Flat) => Some(format!(
                 "; no known name is in the first line, so it is not repeated: {}; is the first line a row? use --no-header (or \
                  [input] header = false)",
                 counted("column", "columns")
             )),
-            (false, Shape::Nested) => Some(format!(
+            (false, RowShape::Nested) => Some(format!(
                 "; no known name is among the keys of the first row, so they are not repeated: {}",
                 counted("key", "keys")
             )),
@@ -78,7 +78,7 @@ impl<'a> ShownColumns<'a> {
 }
 
 /// The names that a header is recognised by.
-struct Known<'a> {
+struct KnownNames<'a> {
     /// Of fields and their synonyms, folded.
     of_checks: BTreeSet<String>,
     /// The words they are made of.
@@ -87,9 +87,9 @@ struct Known<'a> {
     of_user: Vec<&'a str>,
 }
 
-impl<'a> Known<'a> {
-    fn of(checks: &'a [PlannedCheck]) -> Known<'a> {
-        let mut known = Known { of_checks: BTreeSet::new(), words: BTreeSet::new(), of_user: Vec::new() };
+impl<'a> KnownNames<'a> {
+    fn of(checks: &'a [PlannedCheck]) -> KnownNames<'a> {
+        let mut known = KnownNames { of_checks: BTreeSet::new(), words: BTreeSet::new(), of_user: Vec::new() };
         for check in checks {
             for field in &check.declaration.fields {
                 for name in [&field.name].into_iter().chain(&field.synonyms) {

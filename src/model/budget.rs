@@ -26,7 +26,7 @@ pub struct Account {
     /// Prices of everything ever armed: it only grows, and a reading remembers where it stood.
     pub armed: Credits,
     /// The balance as last read, with what was held at that moment and what has been held since.
-    pub reading: Option<Reading>,
+    pub reading: Option<BalanceReading>,
     /// The balance that a reply stated last.
     #[serde(default)]
     pub stated: Option<StatedBalance>,
@@ -42,7 +42,7 @@ pub struct StatedBalance {
 
 /// One reading of `GET /my_credits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct BalanceReading {
     pub balance: Credits,
     /// Holds open when the balance was asked for: they may or may not be in it, so they count against it.
     pub held_at: Credits,
@@ -61,7 +61,7 @@ pub struct Reading {
 
 /// Why a request may not be armed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum BudgetRefusal {
     /// It would cross the campaign's limit.
     Limit { limit: Credits, charged: Credits, held: Credits, price: Credits },
     /// It would take the balance below what is to be kept.
@@ -80,9 +80,9 @@ impl Account {
     }
 
     /// A balance, asked for when the account was this one.
-    pub fn reading(&self, balance: Credits, at_us: i64) -> Reading {
+    pub fn reading(&self, balance: Credits, at_us: i64) -> BalanceReading {
         let unbooked = self.unbooked(balance).min(signed(self.held)).max(-signed(self.charged_since_reading()));
-        Reading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, unbooked, at_us }
+        BalanceReading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, unbooked, at_us }
     }
 
     /// A balance stated by a reply that was charged so much; its request was armed when the account was this one.
@@ -123,7 +123,7 @@ impl Account {
     }
 
     /// Whether `price` may be held now; a price of zero always may.
-    pub fn admit(&self, price: Credits, allowance: &Allowance) -> Result<(), Refusal> {
+    pub fn admit(&self, price: Credits, allowance: &Allowance) -> Result<(), BudgetRefusal> {
         if price == Credits::ZERO {
             return Ok(());
         }
@@ -131,11 +131,11 @@ impl Account {
         if let Some(limit) = allowance.limit
             && self.charged + held + price > limit
         {
-            return Err(Refusal::Limit { limit, charged: self.charged, held, price });
+            return Err(BudgetRefusal::Limit { limit, charged: self.charged, held, price });
         }
-        let spendable = self.least_balance().ok_or(Refusal::Unread)?.saturating_sub(allowance.keep_balance);
+        let spendable = self.least_balance().ok_or(BudgetRefusal::Unread)?.saturating_sub(allowance.keep_balance);
         if price > spendable {
-            return Err(Refusal::Balance { spendable, price, keep: allowance.keep_balance });
+            return Err(BudgetRefusal::Balance { spendable, price, keep: allowance.keep_balance });
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn account(charged: u64, held: u64, balance: u64) -> Account {
-        let reading = Reading {
+        let reading = BalanceReading {
             balance: Credits(balance),
             held_at: Credits(0),
             armed_at: Credits(0),
@@ -171,7 +171,7 @@ mod tests {
     fn the_limit_counts_what_is_charged_and_what_is_held() {
         let allowance = Allowance { limit: Some(Credits(10)), keep_balance: Credits(0) };
         assert!(account(5, 4, 100).admit(Credits(1), &allowance).is_ok());
-        assert!(matches!(account(5, 5, 100).admit(Credits(1), &allowance), Err(Refusal::Limit { .. })));
+        assert!(matches!(account(5, 5, 100).admit(Credits(1), &allowance), Err(BudgetRefusal::Limit { .. })));
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         assert!(account.admit(Credits(10), &allowance).is_ok());
         account.armed = Credits(6);
         account.reading.as_mut().unwrap().held_at = Credits(4);
-        assert!(matches!(account.admit(Credits(1), &allowance), Err(Refusal::Balance { .. })));
+        assert!(matches!(account.admit(Credits(1), &allowance), Err(BudgetRefusal::Balance { .. })));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn an_unread_balance_admits_only_what_is_free() {
         let account = Account::default();
-        assert_eq!(account.admit(Credits(1), &Allowance::default()), Err(Refusal::Unread));
+        assert_eq!(account.admit(Credits(1), &Allowance::default()), Err(BudgetRefusal::Unread));
         assert_eq!(account.admit(Credits(0), &Allowance::default()), Ok(()));
     }
 }

@@ -52,14 +52,14 @@ impl Clock {
 
 /// A clock as it stood beside a timer that nobody sets: it shows later whether the clock was set, or the machine slept.
 #[derive(Debug, Clone, Copy)]
-pub struct Compared {
+pub struct ClockSample {
     clock_us: i64,
     timer: Instant,
 }
 
-impl Compared {
-    pub fn now(clock: &Clock) -> Compared {
-        Compared { clock_us: clock.now_us(), timer: Instant::now() }
+impl ClockSample {
+    pub fn now(clock: &Clock) -> ClockSample {
+        ClockSample { clock_us: clock.now_us(), timer: Instant::now() }
     }
 
     /// Whether clock and timer have gone apart since: what was known of another clock by this one is known no more.
@@ -73,7 +73,7 @@ impl Compared {
 #[derive(Debug)]
 pub struct ClockWatch {
     clock: Clock,
-    compared: Mutex<Option<Compared>>,
+    compared: Mutex<Option<ClockSample>>,
     /// In sandbox nothing is charged, and the service is not asked for the time.
     watches: bool,
 }
@@ -84,7 +84,7 @@ impl ClockWatch {
     }
 
     /// The service told the time at that moment, and the ledger knows of it.
-    pub fn compared(&self, compared: Compared) {
+    pub fn compared(&self, compared: ClockSample) {
         *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
     }
 
@@ -120,7 +120,7 @@ mod tests {
     async fn a_clock_that_is_set_or_a_machine_that_slept_is_noticed_and_time_that_passes_is_not() {
         static SET: AtomicI64 = AtomicI64::new(0);
         let clock = Clock::Driven { origin: Timestamp::UNIX_EPOCH, started: Instant::now(), set: &SET };
-        let compared = Compared::now(&clock);
+        let compared = ClockSample::now(&clock);
         tokio::time::advance(Duration::from_secs(80 * 3_600)).await;
         for (seconds, moved) in [(0, false), (300, false), (-300, false), (301, true), (-301, true), (86_400, true)] {
             SET.store(seconds, Ordering::Relaxed);

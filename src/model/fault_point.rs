@@ -68,7 +68,7 @@ mod watched {
 }
 
 #[cfg(feature = "fault-points")]
-pub use planned::{Plan, arm, passed};
+pub use planned::{FaultPlan, arm, passed};
 
 #[cfg(feature = "fault-points")]
 mod planned {
@@ -87,7 +87,7 @@ mod planned {
 
     /// Which pass fails: `commit:7:once:eio`; `killed` in place of `once` needs an error all the same.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Plan {
+    pub struct FaultPlan {
         point: usize,
         /// Counted from 1.
         number: u64,
@@ -104,10 +104,10 @@ mod planned {
         Killed,
     }
 
-    impl FromStr for Plan {
+    impl FromStr for FaultPlan {
         type Err = String;
 
-        fn from_str(text: &str) -> Result<Plan, String> {
+        fn from_str(text: &str) -> Result<FaultPlan, String> {
             let parse = || {
                 let mut words = text.split(':');
                 let point = words.next().and_then(|word| NAMES.iter().position(|name| *name == word))?;
@@ -120,23 +120,23 @@ mod planned {
                 };
                 let error = words.next()?;
                 let (_, os_error) = ERRORS.into_iter().find(|(name, _)| *name == error)?;
-                words.next().is_none().then_some(Plan { point, number, way, os_error })
+                words.next().is_none().then_some(FaultPlan { point, number, way, os_error })
             };
             parse().ok_or_else(|| format!("expected a fault like commit:7:once:eio, found `{text}`"))
         }
     }
 
     /// The ledger has a thread of its own, so the plan and what was passed are the process's.
-    static PLAN: OnceLock<(Plan, fn())> = OnceLock::new();
-    static SEEN: Mutex<Seen> = Mutex::new(Seen { passed: [0; NAMES.len()], failed: 0 });
+    static PLAN: OnceLock<(FaultPlan, fn())> = OnceLock::new();
+    static SEEN: Mutex<Passed> = Mutex::new(Passed { passed: [0; NAMES.len()], failed: 0 });
 
-    struct Seen {
+    struct Passed {
         passed: [u64; NAMES.len()],
         failed: u64,
     }
 
     /// Plans the fault of this process; a second plan is no plan. A process that is killed says its `last_words` first.
-    pub fn arm(plan: Plan, last_words: fn()) {
+    pub fn arm(plan: FaultPlan, last_words: fn()) {
         PLAN.get_or_init(|| (plan, last_words));
     }
 

@@ -183,7 +183,7 @@ bugs! {
     /// The input that an answer echoes is not compared.
     EchoIgnored,
     /// The mode that an answer echoes is not compared.
-    OtherModeTaken,
+    OtherModeAccepted,
 }
 
 /// Whether this bug is planted.

@@ -1,78 +1,7 @@
-//! Why a run stopped, and the exit code that says it. The codes are part of the interface: schedulers decide by them.
+//! Why a run stopped, and the exit code of each reason.
 
-use super::{budget::Refusal, clock::local_time, credits::Credits, witness::RequestId};
+use super::{budget::BudgetRefusal, clock::local_time, credits::Credits, exit_code::ExitCode, witness::RequestId};
 use std::fmt;
-
-/// The exit codes of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ExitCode {
-    Complete = 0,
-    Internal = 1,
-    /// Usage, configuration, or a ledger or input that does not belong to this campaign.
-    Usage = 2,
-    /// Complete, some asks failed.
-    Failures = 3,
-    /// Paused: budget, balance or price.
-    Budget = 4,
-    /// Stopped by a guard.
-    Guard = 6,
-    /// Refused by the service (401, 403).
-    Refused = 7,
-    /// In doubt or quarantined: a decision or another run is needed.
-    Doubt = 8,
-    TimeIsUp = 9,
-    /// Service unavailable or set up wrongly.
-    Service = 10,
-    Storage = 11,
-    Interrupted = 130,
-    Terminated = 143,
-}
-
-impl ExitCode {
-    const ALL: [ExitCode; 13] = [
-        ExitCode::Complete,
-        ExitCode::Internal,
-        ExitCode::Usage,
-        ExitCode::Failures,
-        ExitCode::Budget,
-        ExitCode::Guard,
-        ExitCode::Refused,
-        ExitCode::Doubt,
-        ExitCode::TimeIsUp,
-        ExitCode::Service,
-        ExitCode::Storage,
-        ExitCode::Interrupted,
-        ExitCode::Terminated,
-    ];
-
-    /// The exit code of a number; an unknown one is an internal error.
-    pub fn from_number(number: u8) -> ExitCode {
-        ExitCode::ALL.into_iter().find(|code| *code as u8 == number).unwrap_or(ExitCode::Internal)
-    }
-
-    /// Where several apply, the first of these counts.
-    fn rank(self) -> u8 {
-        match self {
-            ExitCode::Interrupted | ExitCode::Terminated => 0,
-            ExitCode::Internal => 1,
-            ExitCode::Usage => 2,
-            ExitCode::Storage => 3,
-            ExitCode::Refused => 4,
-            ExitCode::Service => 5,
-            ExitCode::Guard => 6,
-            ExitCode::Budget => 7,
-            ExitCode::Doubt => 8,
-            ExitCode::TimeIsUp => 9,
-            ExitCode::Failures => 10,
-            ExitCode::Complete => 11,
-        }
-    }
-
-    /// The code that counts where both apply.
-    pub fn or(self, other: ExitCode) -> ExitCode {
-        if other.rank() < self.rank() { other } else { self }
-    }
-}
 
 /// The stage of [`Stop::TooManyErrors`] for requests that the service refuses.
 pub const STAGE_SEND: &str = "be accepted by the service";
@@ -80,7 +9,7 @@ pub const STAGE_SEND: &str = "be accepted by the service";
 /// Why no further request is sent. What is under way is drained, what is answered is published.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
-    Budget(Refusal),
+    Budget(BudgetRefusal),
     /// The service charged more than the price table says. Where no reply stated it, but the balance fell by it, there is no
     /// request to name.
     Price {
@@ -162,7 +91,7 @@ pub enum Stop {
         of: u64,
         stage: &'static str,
     },
-    Alike {
+    SameRefusals {
         count: u64,
         message: String,
     },
@@ -195,7 +124,7 @@ impl Stop {
             Stop::Price { .. }
             | Stop::AmountUnreadable { .. }
             | Stop::OtherMode { .. }
-            | Stop::Alike { .. }
+            | Stop::SameRefusals { .. }
             | Stop::Unrecognised { .. } => true,
             // Of rows that cannot be mapped nothing was sent, and each run counts them anew.
             Stop::TooManyErrors { stage, .. } => *stage == STAGE_SEND,
@@ -205,7 +134,10 @@ impl Stop {
 
     /// It only keeps the rest from being sent. Where nothing is left to send, it does not decide how the run ends.
     pub fn keeps_from_sending(&self) -> bool {
-        matches!(self, Stop::Kept { .. } | Stop::Alike { .. } | Stop::TooManyErrors { .. } | Stop::Conflict { .. })
+        matches!(
+            self,
+            Stop::Kept { .. } | Stop::SameRefusals { .. } | Stop::TooManyErrors { .. } | Stop::Conflict { .. }
+        )
     }
 
     pub fn exit_code(&self) -> ExitCode {
@@ -224,7 +156,7 @@ impl Stop {
             Stop::ClockApart { .. } | Stop::OtherRoute { .. } | Stop::UnknownService { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } | Stop::OtherMode { .. } => ExitCode::Usage,
             Stop::TooManyErrors { .. }
-            | Stop::Alike { .. }
+            | Stop::SameRefusals { .. }
             | Stop::Conflict { .. }
             | Stop::Unrecognised { .. }
             | Stop::ExpectedRows { .. } => ExitCode::Guard,
@@ -240,17 +172,17 @@ impl fmt::Display for Stop {
     /// What happened and what to do about it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stop::Budget(Refusal::Limit { limit, charged, held, price }) => write!(
+            Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => write!(
                 f,
                 "the next request ({price} credits) would cross the limit of {limit}: {charged} are charged and {held} held; \
                  run again with a higher --max-credits"
             ),
-            Stop::Budget(Refusal::Balance { spendable, price, keep }) => write!(
+            Stop::Budget(BudgetRefusal::Balance { spendable, price, keep }) => write!(
                 f,
                 "the next request ({price} credits) is more than the {spendable} that may be spent above the balance of \
                  {keep} to be kept; top up the account, or lower --keep-balance, and run again"
             ),
-            Stop::Budget(Refusal::Unread) => f.write_str("the balance was never read"),
+            Stop::Budget(BudgetRefusal::Unread) => f.write_str("the balance was never read"),
             Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(
                 f,
                 "the service charged {stated} credits for `{check}`, the price table says {table}; run again with \
@@ -355,7 +287,7 @@ impl fmt::Display for Stop {
                 "{failed} of {of} failed to {stage}, more than --max-errors allows; look at failures/, mend the mapping \
                  or the input, and run again"
             ),
-            Stop::Alike { count, message } => write!(
+            Stop::SameRefusals { count, message } => write!(
                 f,
                 "{count} requests in a row were refused alike ({message}); look at failures/ and mend what they share; \
                  run --retry refused asks for them again (an explicit --max-errors lifts this guard)"

@@ -1,14 +1,14 @@
 //! Blocking work beside the run.
 
-use crate::{error::Error, ledger::Seat};
+use crate::{error::Error, ledger::CommitMode};
 
 /// Runs blocking work on a thread of its own, or here where everything is inline.
 pub async fn blocking<T: Send + 'static>(
-    seat: Seat,
+    commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    match seat {
-        Seat::Thread => tokio::task::spawn_blocking(work).await.map_err(Error::from)?,
-        Seat::Inline => work(),
+    match commit_mode {
+        CommitMode::Background => tokio::task::spawn_blocking(work).await.map_err(Error::from)?,
+        CommitMode::Inline => work(),
     }
 }

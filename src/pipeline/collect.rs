@@ -10,12 +10,13 @@ use super::{
         Campaign, file::CampaignFile, out_folder::claim, read_file, recorded::campaign_of, remains::set_aside_unknown,
     },
     intake::{IntakeProgress, notes::Notes},
-    prepare::{crew, known_service},
+    prepare::{context, known_service},
     publish::{Publisher, background::Publishing},
     report::RunReport,
     run::{Said, beside_ledger, publish_and_report},
     send::{
-        Dispatch, Dispatched, Progress, Signal, Surroundings, bucket::bucket, earlier_stop::Heeding, queue::Feeder,
+        Progress, RunChannels, SendEnd, SendLoop, Signal, bucket::bucket, earlier_stop::EarlierStop,
+        queue::RequestQueue,
     },
     status::ledger_in,
 };
@@ -91,22 +92,21 @@ impl Collection {
     pub async fn collect(
         self,
         at_most: Option<Duration>,
-        heeding: Heeding,
+        earlier_stop: EarlierStop,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
         let Collection { mut campaign, identity, is_confirmed } = self;
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
-        let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.seat, now_us)?);
+        let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.commit_mode, now_us)?);
         ledger.recover().await?;
         set_aside_unknown(&campaign, &ledger)?;
         claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), None)?);
         let unexplained = Credits::ZERO;
-        let mut sent =
-            Dispatched { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
+        let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
         // A program may have to find it: it is asked for once, and only where something is left.
         let is_left = open > 0 || ledger.sums().in_state(State::Planned) > 0;
@@ -130,17 +130,17 @@ impl Collection {
                     Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
                 }
                 let (bucket, _) = bucket(&campaign.service, &api_key, Bucket::Empty, campaign.clock);
-                let crew = crew(&campaign, &ledger, &api_key, bucket)?;
+                let context = context(&campaign, &ledger, &api_key, bucket)?;
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
-                let around = Surroundings { signals: sent.signals, progress, intake, deadline };
-                let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.seat);
-                let feeder = Feeder::of_doubts(Reading::open(ledger.path())?);
+                let channels = RunChannels { signals: sent.signals, progress, intake, deadline };
+                let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
+                let queue = RequestQueue::of_doubts(Reading::open(ledger.path())?);
                 let sending = async {
-                    match heeding.pause(&crew).await? {
-                        Some(stop) => Ok(Dispatched::nothing(stop, around)),
+                    match earlier_stop.pause(&context).await? {
+                        Some(stop) => Ok(SendEnd::nothing(stop, channels)),
                         None => {
-                            Dispatch::new(crew, feeder, around, None)
+                            SendLoop::new(context, queue, channels, None)
                                 .run(|answered| publishing.now_and_then(answered))
                                 .await
                         }
@@ -162,7 +162,7 @@ fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>,
     campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
     let declared = file.map(|file| file.declarations.clone()).unwrap_or_default();
     let known = declared.into_iter().try_fold(Catalogue::built_in(), Catalogue::with)?;
-    for one in campaign.sold() {
+    for one in campaign.checks() {
         if known.get(&one.name).is_ok_and(|known| known.routes == one.routes) {
             continue;
         }

@@ -4,7 +4,7 @@
 use super::{campaign::recorded::recorded_object, status::ledger_in};
 use crate::{
     error::Error,
-    ledger::{Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading, Seat},
+    ledger::{CommitMode, Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading},
     mapping::key_of_generation,
     model::{Clock, Credits, IdempotencyKey, KeySecret, RequestId, state::State},
 };
@@ -34,7 +34,7 @@ pub struct Resolution<'a> {
     /// The campaign's, where it has one; only a new key needs it.
     pub secret: Option<&'a KeySecret>,
     pub clock: Clock,
-    pub seat: Seat,
+    pub commit_mode: CommitMode,
 }
 
 impl Resolution<'_> {
@@ -49,7 +49,7 @@ impl Resolution<'_> {
         }
         let fields = recorded_object(&one.fields, "the fields of a request")?;
         let Identity { campaign, mode, .. } = recorded;
-        Ok(Some(key_of_generation(campaign, *mode, &one.sold, &fields, one.generation + 1, self.secret)))
+        Ok(Some(key_of_generation(campaign, *mode, &one.check, &fields, one.generation + 1, self.secret)))
     }
 }
 
@@ -74,7 +74,7 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
         Decision::WriteOff => recorded.key_secret.clone(),
     };
     let identity = Identity { key_secret, ..recorded.clone() };
-    let ledger = Ledger::open(&path, &identity, resolution.seat, resolution.clock.now_us())?;
+    let ledger = Ledger::open(&path, &identity, resolution.commit_mode, resolution.clock.now_us())?;
     ledger.recover().await?;
     let open = reading.quarantined_or_in_doubt()?;
     drop(reading);
@@ -112,7 +112,7 @@ pub struct ChargeCorrection<'a> {
     pub reason: &'a str,
     pub decided_by: &'a str,
     pub clock: Clock,
-    pub seat: Seat,
+    pub commit_mode: CommitMode,
 }
 
 /// Books another charge for a settled request; gives the one that was booked before.
@@ -120,14 +120,14 @@ pub struct ChargeCorrection<'a> {
 /// # Errors
 /// No reason, no such request, or one that has no final charge yet.
 pub async fn correct_charge(place: &Path, correction: &ChargeCorrection<'_>) -> Result<Credits, Error> {
-    let ChargeCorrection { request, charge, reason, decided_by, clock, seat } = *correction;
+    let ChargeCorrection { request, charge, reason, decided_by, clock, commit_mode } = *correction;
     let decided = decided(reason, decided_by, &clock)?;
     if charge.0 > CHARGE_MAX {
         return Err(Error::Config(format!("--charge: expected at most {CHARGE_MAX} credits, found {charge}")));
     }
     let path = ledger_in(place);
     let identity = Reading::open(&path)?.identity()?;
-    let ledger = Ledger::open(&path, &identity, seat, clock.now_us())?;
+    let ledger = Ledger::open(&path, &identity, commit_mode, clock.now_us())?;
     match ledger.correct_charge(request, charge, decided).await? {
         Correction::Corrected { before } => Ok(before),
         Correction::Unknown => Err(Error::Config(format!("there is no request {} in {}", request.0, path.display()))),

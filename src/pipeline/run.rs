@@ -4,17 +4,18 @@
 use super::{
     blocking::blocking,
     campaign::Campaign,
-    intake::{IntakeProgress, ingest::Taking, notes::Notes},
+    intake::{IntakeProgress, ingest::Ingest, notes::Notes},
     prepare::Prepared,
     publish::{Publisher, Tap, background::Publishing},
     report::{Ending, RunReport},
     send::{
-        Dispatch, Dispatched, Progress, Signal, Surroundings, earlier_stop::Heeding, queue::Feeder, retry::RetryOrder,
+        Progress, RunChannels, SendEnd, SendLoop, Signal, earlier_stop::EarlierStop, queue::RequestQueue,
+        retry::RetryOrder,
     },
 };
 use crate::{
     error::Error,
-    ledger::{Ledger, Reading, Seat},
+    ledger::{CommitMode, Ledger, Reading},
     model::{FailureCode, Stop},
 };
 use std::{
@@ -32,7 +33,7 @@ use tokio::{
 
 /// What a run is told from outside.
 #[derive(Default)]
-pub struct Orders {
+pub struct RunOptions {
     /// Drain, publish and end after this long.
     pub at_most: Option<Duration>,
     /// Take failures that are proven uncharged along: all, or those of one code.
@@ -52,7 +53,7 @@ impl Campaign {
     pub async fn run(self) -> Result<RunReport, Error> {
         let (_alive, signals) = mpsc::channel(1);
         let prepared = Prepared::open(self).await?;
-        prepared.go(Orders::default(), signals, watch::Sender::new(Progress::default())).await
+        prepared.go(RunOptions::default(), signals, watch::Sender::new(Progress::default())).await
     }
 }
 
@@ -63,7 +64,7 @@ impl Prepared {
     /// What stops a run and is no reason to go on later: see [`Error`]. What is a reason is in the report.
     pub async fn go(
         mut self,
-        orders: Orders,
+        options: RunOptions,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
@@ -71,52 +72,54 @@ impl Prepared {
         let was_complete = ledger.sums().completed_at_us.is_some();
         let check_uses = ledger.check_uses(self.check_uses()?).await?;
         self.record_settings().await?;
-        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), orders.tap)?);
-        let crew = self.crew()?;
+        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), options.tap)?);
+        let context = self.context()?;
         self.remap(&check_uses).await?;
-        if orders.continue_anyway {
+        if options.continue_anyway {
             // A price that only the balance showed may be somebody else's spending: the person says to go on.
             ledger.forget_falls(None).await?;
         }
 
-        let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.seat);
-        let feeder = Feeder::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
+        let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
+        let queue = RequestQueue::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
         let of_files = self.intake.is_of_files();
         let completed = self.fail_incomplete_lines().await?;
-        let (taking, intake) = self.take_rows(check_uses).await?;
-        let notes = taking.notes.clone();
-        let around = Surroundings {
+        let (ingest, intake) = self.begin_intake(check_uses).await?;
+        let notes = ingest.notes.clone();
+        let channels = RunChannels {
             signals,
             progress,
             intake,
-            deadline: orders.at_most.map(|at_most| Instant::now() + at_most),
+            deadline: options.at_most.map(|at_most| Instant::now() + at_most),
         };
         // To ask for failures again is a decision, too.
-        let continue_anyway = orders.continue_anyway || orders.retry.is_some();
-        let heeding = Heeding { continue_anyway, lift_pause: orders.lift_pause };
-        let retry = orders.retry.map(|code| RetryOrder { code, unproven: orders.retry_unproven });
+        let continue_anyway = options.continue_anyway || options.retry.is_some();
+        let earlier_stop = EarlierStop { continue_anyway, lift_pause: options.lift_pause };
+        let retry = options.retry.map(|code| RetryOrder { code, unproven: options.retry_unproven });
         let sending = async {
-            match heeding.stop(&crew).await? {
-                Some(stop) => Ok(Dispatched::nothing(stop, around)),
+            match earlier_stop.stop(&context).await? {
+                Some(stop) => Ok(SendEnd::nothing(stop, channels)),
                 None => {
-                    Dispatch::new(crew, feeder, around, retry).run(|answered| publishing.now_and_then(answered)).await
+                    SendLoop::new(context, queue, channels, retry)
+                        .run(|answered| publishing.now_and_then(answered))
+                        .await
                 }
             }
         };
         let mut sent = match beside_ledger(&ledger, sending).await {
             Ok(sent) => sent,
             Err(error) => {
-                taking.abandon();
+                ingest.abandon();
                 publishing.finish().await?;
                 return Err(error);
             }
         };
 
-        let taken = taking.end(of_files, &mut sent).await;
+        let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
         let said = Said { was_complete, notes, completed, collected: false };
-        publish_and_report(&campaign, &ledger, publisher, sent, taken, said).await
+        publish_and_report(&campaign, &ledger, publisher, sent, ingested, said).await
     }
 
     /// Rows whose line was completed after they were read: what was not sent of them fails. Gives what is to be said of it.
@@ -140,38 +143,38 @@ impl Prepared {
     }
 
     /// Begins to take rows, beside everything else.
-    async fn take_rows(self, check_uses: Vec<i64>) -> Result<(TakingTask, watch::Receiver<IntakeProgress>), Error> {
+    async fn begin_intake(self, check_uses: Vec<i64>) -> Result<(IngestTask, watch::Receiver<IntakeProgress>), Error> {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
         let (rows, progress) = watch::channel(IntakeProgress::default());
         let (noting, notes) = watch::channel(Notes::default());
         let stop = Arc::new(AtomicBool::new(false));
-        let taking = Taking {
+        let ingest = Ingest {
             ledger: Arc::clone(&self.ledger),
             sources: names.into_iter().zip(sources).collect(),
             check_uses,
-            sold: self.campaign.uses.iter().map(|one| one.check.clone()).collect(),
+            checks: self.campaign.uses.iter().map(|one| one.check.clone()).collect(),
             limited: self.campaign.source_options.limit_rows.is_some(),
             progress: rows,
             notes: noting,
             stop: Arc::clone(&stop),
         };
-        let task = match self.campaign.seat {
-            Seat::Thread => tokio::task::spawn_blocking(move || taking.run(self.intake)),
-            Seat::Inline => tokio::spawn(taking.run_inline(self.intake)),
+        let task = match self.campaign.commit_mode {
+            CommitMode::Background => tokio::task::spawn_blocking(move || ingest.run(self.intake)),
+            CommitMode::Inline => tokio::spawn(ingest.run_inline(self.intake)),
         };
-        Ok((TakingTask { task, stop, notes }, progress))
+        Ok((IngestTask { task, stop, notes }, progress))
     }
 }
 
 /// The taking of rows, under way.
-struct TakingTask {
+struct IngestTask {
     task: JoinHandle<Result<(), Error>>,
     stop: Arc<AtomicBool>,
     notes: watch::Receiver<Notes>,
 }
 
-impl TakingTask {
+impl IngestTask {
     fn abandon(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.task.abort();
@@ -179,7 +182,7 @@ impl TakingTask {
 
     /// Files are read to their end, so that every row is accounted for, unless somebody wants the process to end; a pipe
     /// that may never end is left after a moment for the split it is at.
-    async fn end(mut self, of_files: bool, sent: &mut Dispatched) -> Result<(), Error> {
+    async fn end(mut self, of_files: bool, sent: &mut SendEnd) -> Result<(), Error> {
         let mut patience = match of_files && !sent.stops.iter().any(Stop::is_urgent) {
             true => None,
             false => {
@@ -190,7 +193,7 @@ impl TakingTask {
         loop {
             tokio::select! {
                 biased;
-                taken = &mut self.task => return taken.map_err(Error::from)?,
+                ingested = &mut self.task => return ingested.map_err(Error::from)?,
                 Some(signal) = sent.signals.recv() => {
                     sent.heed(signal);
                     self.stop.store(true, Ordering::Relaxed);
@@ -205,7 +208,7 @@ impl TakingTask {
     }
 }
 
-impl Drop for TakingTask {
+impl Drop for IngestTask {
     /// A run that is given up takes no more rows, and lets go of the ledger.
     fn drop(&mut self) {
         self.abandon();
@@ -225,18 +228,18 @@ pub async fn publish_and_report(
     campaign: &Campaign,
     ledger: &Ledger,
     publisher: Arc<Publisher>,
-    mut sent: Dispatched,
-    taken: Result<(), Error>,
+    mut sent: SendEnd,
+    ingested: Result<(), Error>,
     said: Said,
 ) -> Result<RunReport, Error> {
     let published = match sent.cut_short {
         true => None,
-        false => unless_interrupted(campaign.seat, move || publisher.publish(), &mut sent).await?,
+        false => unless_interrupted(campaign.commit_mode, move || publisher.publish(), &mut sent).await?,
     };
     let Some(manifest) = published else {
         return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));
     };
-    taken?;
+    ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
         // Nothing is left that a stop could keep from being sent.
@@ -246,7 +249,7 @@ pub async fn publish_and_report(
         }
     }
     let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
-    let Dispatched { stops, answered, withheld, unexplained, .. } = sent;
+    let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
     let Said { was_complete, notes, completed, collected } = said;
     let ending =
         Ending { stops, answered, withheld, unexplained, was_complete, oldest_doubt_us, notes, completed, collected };
@@ -261,7 +264,7 @@ pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Res
     let gone = async {
         loop {
             tokio::time::sleep(PLACE_EVERY).await;
-            if let Err(error) = ledger.check_place() {
+            if let Err(error) = ledger.check_files() {
                 return error;
             }
         }
@@ -275,11 +278,11 @@ pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Res
 
 /// Runs blocking work; `None` where a second interrupt came first, and the process is about to end.
 async fn unless_interrupted<T: Send + 'static>(
-    seat: Seat,
+    commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    sent: &mut Dispatched,
+    sent: &mut SendEnd,
 ) -> Result<Option<T>, Error> {
-    let mut working = std::pin::pin!(blocking(seat, work));
+    let mut working = std::pin::pin!(blocking(commit_mode, work));
     loop {
         tokio::select! {
             biased;

@@ -38,14 +38,14 @@ impl ChargeBook {
 
 /// The account's credits: what is there, and what is set aside for requests being worked on.
 #[derive(Debug)]
-pub(super) struct Purse {
+pub(super) struct Account {
     pub(super) balance: u64,
     held: u64,
 }
 
-impl Purse {
-    pub(super) fn of(balance: u64) -> Purse {
-        Purse { balance, held: 0 }
+impl Account {
+    pub(super) fn of(balance: u64) -> Account {
+        Account { balance, held: 0 }
     }
 
     /// What a new request may use.

@@ -4,16 +4,16 @@
 use super::{
     Simulator,
     answer::{compose, request_id},
-    desk::{Accepted, Admission, Ticket},
+    answer_style::Dialect,
     digest::{Digest, digest},
     fault::FaultKind,
     keys::Receipt,
-    manner::Dialect,
     order::Order,
     reply::{Delivery, Refusal, Reply},
-    row::RowManner,
+    row::RowTreatment,
     serve::Peer,
     spoil,
+    state::{Accepted, Admission, Ticket},
 };
 use crate::{
     catalogue::Declaration,
@@ -53,10 +53,10 @@ impl Simulator {
         let reply = match self.own_page(&parts) {
             Some(page) => page,
             None => {
-                self.desk().receive(&self.route_label(&parts), self.now_us());
+                self.state().receive(&self.route_label(&parts), self.now_us());
                 let reply = self.reply(&parts, body).await;
                 let status = if reply.delivery == Delivery::Nothing { 0 } else { reply.status };
-                self.desk().count_reply(status);
+                self.state().count_reply(status);
                 reply
             }
         };
@@ -75,7 +75,7 @@ impl Simulator {
             }
             (&Method::POST, RESET) => {
                 if let (Some(_), Err(refusal)) = (&self.settings().api_key, self.account(&parts.headers)) {
-                    return Some(Reply::refusal(&refusal, self.manner()));
+                    return Some(Reply::refusal(&refusal, self.style()));
                 }
                 self.reset();
                 Some(Reply::json(200, &json!({"reset": true})))
@@ -96,40 +96,40 @@ impl Simulator {
     }
 
     async fn reply(&self, parts: &Parts, body: Body) -> Reply {
-        let manner = self.manner();
+        let style = self.style();
         let account = match self.account(&parts.headers) {
             Ok(account) => account,
             // Whoever has no key fills no memory.
             Err(refusal) => {
                 discard(&parts.headers, body).await;
-                return Reply::refusal(&refusal, manner);
+                return Reply::refusal(&refusal, style);
             }
         };
-        let free = self.settings().unstated.free_balance && parts.uri.path() == BALANCE;
-        let admitted = self.desk().admit(account, self.now_us(), free);
+        let free = self.settings().quirks.free_balance && parts.uri.path() == BALANCE;
+        let admitted = self.state().admit(account, self.now_us(), free);
         // the body is read before anything is answered: a connection closed on unread bytes loses the reply
         let body = match body_bytes(&parts.headers, body).await {
             Ok(body) => body,
-            Err(refusal) => return Reply::refusal(&refusal, manner),
+            Err(refusal) => return Reply::refusal(&refusal, style),
         };
         let admission = match admitted {
             Ok(admission) => admission,
-            Err(refusal) => return Reply::refusal(&refusal, manner),
+            Err(refusal) => return Reply::refusal(&refusal, style),
         };
         let key = idempotency_key(&parts.headers).ok().flatten().map(|key| digest(&[&account, key.as_bytes()]));
-        if let Some(kept) = key.and_then(|key| self.desk().kept_refusal(key, self.settings().clock.now_us())) {
-            return Reply::refusal(&kept, manner);
+        if let Some(kept) = key.and_then(|key| self.state().kept_refusal(key, self.settings().clock.now_us())) {
+            return Reply::refusal(&kept, style);
         }
         let done = match admission.fault.filter(|fault| fault.comes_first()).map(fail) {
             Some(failed) => failed,
             None => self.answer(account, parts, &body, admission).await,
         };
         let reply = done.unwrap_or_else(|refusal| {
-            let keeps = self.settings().unstated.keeps(refusal.status);
+            let keeps = self.settings().quirks.keeps(refusal.status);
             if let Some(key) = key.filter(|_| keeps) {
-                self.desk().keep_refusal(key, refusal.clone(), self.settings().clock.now_us());
+                self.state().keep_refusal(key, refusal.clone(), self.settings().clock.now_us());
             }
-            Reply::refusal(&refusal, manner)
+            Reply::refusal(&refusal, style)
         });
         match admission.fault {
             Some(FaultKind::DropAfter) => reply.delivered(Delivery::Nothing),
@@ -173,7 +173,7 @@ impl Simulator {
     }
 
     fn balance(&self) -> Reply {
-        let credits = self.desk().balance();
+        let credits = self.state().balance();
         let body = match self.settings().dialect {
             Dialect::Described => json!({"available_credits": credits}),
             Dialect::Field => {
@@ -190,16 +190,16 @@ impl Simulator {
         let order = Order::read(self.checks_at(path).unwrap_or_default(), path, account, idempotency_key, body)?;
         if order.mode == Mode::Sandbox {
             let address = peer_address(parts).to_string();
-            self.desk().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
+            self.state().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
         }
-        let row = self.desk().row(order.subject);
+        let row = self.state().row(order.subject);
         if let Some(row) = row.filter(|row| !row.acts(self.settings().seed, order.subject)) {
             return without_acting(row, &order);
         }
         let price = self.price(&order.check);
         let at_us = self.settings().clock.now_us();
         let defer = admission.fault == Some(FaultKind::Pending);
-        let accepted = self.desk().accept(&order, price, at_us, defer)?;
+        let accepted = self.state().accept(&order, price, at_us, defer)?;
         let receipt = match accepted {
             Accepted::Replay(receipt) => receipt,
             Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
@@ -209,10 +209,10 @@ impl Simulator {
             let refusal = Refusal::new(status, "no_match", "the search is over and charged, and found nothing");
             return Err(Refusal { charged: Some(receipt.credits), ..refusal });
         }
-        if let Some(refusal) = row.and_then(RowManner::refusal) {
+        if let Some(refusal) = row.and_then(RowTreatment::refusal) {
             return Err(refusal);
         }
-        let answer = compose(&order, &receipt, self.manner());
+        let answer = compose(&order, &receipt, self.style());
         Ok(match row {
             Some(row) => spoil::row(row, answer),
             None => self.spoilt(&order, answer, admission.fault),
@@ -223,8 +223,8 @@ impl Simulator {
     fn spoilt(&self, order: &Order, mut answer: Value, fault: Option<FaultKind>) -> Reply {
         match fault {
             Some(FaultKind::Nulls) => spoil::empty(&mut answer),
-            Some(FaultKind::OddCharge(place)) => self.manner().statement.odd(&mut answer, place),
-            Some(FaultKind::Crossed) => answer = self.desk().cross(order, &answer).unwrap_or(answer),
+            Some(FaultKind::OddCharge(place)) => self.style().statement.odd(&mut answer, place),
+            Some(FaultKind::Crossed) => answer = self.state().cross(order, &answer).unwrap_or(answer),
             Some(FaultKind::OtherMode) => spoil::other_mode(&mut answer),
             Some(FaultKind::OtherInput) => spoil::other_input(&mut answer),
             Some(FaultKind::DuplicateNames) => return spoil::duplicate_names(&answer),
@@ -234,7 +234,7 @@ impl Simulator {
     }
 
     fn price(&self, check: &Declaration) -> u64 {
-        let set = self.desk().price(&check.name);
+        let set = self.state().price(&check.name);
         set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
 
@@ -247,22 +247,22 @@ impl Simulator {
         };
         let delay = self.settings().latency + admission.delay;
         if delay.is_zero() {
-            return self.desk().complete(&order, ticket, refused);
+            return self.state().complete(&order, ticket, refused);
         }
         let simulator = self.clone();
         let task = tokio::spawn(async move {
             tokio::time::sleep(delay).await;
-            simulator.desk().complete(&order, ticket, refused)
+            simulator.state().complete(&order, ticket, refused)
         });
         task.await.expect("nothing aborts this task and it does not panic")
     }
 }
 
 /// What a row gets for ever where the service does not work on it.
-fn without_acting(row: RowManner, order: &Order) -> Result<Reply, Refusal> {
+fn without_acting(row: RowTreatment, order: &Order) -> Result<Reply, Refusal> {
     match row.refusal() {
         Some(refusal) => Err(refusal),
-        None if row == RowManner::Job => Ok(Reply::json(202, &job(order))),
+        None if row == RowTreatment::Job => Ok(Reply::json(202, &job(order))),
         None => Ok(Reply::json(202, &pending(order))),
     }
 }

@@ -2,10 +2,10 @@
 //! form is the command line's `--faults`: `name:probability[:parameter]` or `name@nth[:parameter]`, parted by commas.
 
 use super::{
-    dice::Dice,
     digest::Digest,
     retry_after::{ODD, RetryAfter},
-    row::{self, RowManner},
+    rng::Rng,
+    row::{self, RowTreatment},
     statement::ODD_CHARGES,
 };
 use crate::model::nearest::hint;
@@ -59,7 +59,7 @@ pub(super) enum FaultKind {
     /// Acts and charges; the answer echoes another input.
     OtherInput,
     /// Not drawn for a message: a row that the seed picks gets this for ever.
-    Row(RowManner),
+    Row(RowTreatment),
 }
 
 /// Statuses that a refusal with a charge may have.
@@ -154,10 +154,10 @@ impl Faults {
 
     /// Draws for the nth message: the first fault that falls, and how much later it is answered. Every fault is drawn each
     /// time, so that adding messages does not shift what a seed means for the others.
-    pub(super) fn draw(&self, dice: &mut Dice, nth: u64) -> (Option<FaultKind>, Duration) {
+    pub(super) fn draw(&self, rng: &mut Rng, nth: u64) -> (Option<FaultKind>, Duration) {
         let (mut first, mut delay) = (None, Duration::ZERO);
         for fault in &self.0 {
-            let fraction = dice.fraction();
+            let fraction = rng.fraction();
             let falls = match fault.chance {
                 Chance::Probability(probability) => fraction < probability,
                 Chance::Nth(wanted) => nth == wanted,
@@ -172,10 +172,10 @@ impl Faults {
     }
 
     /// What a row of this content gets for ever, where it is one of those.
-    pub(super) fn row(&self, seed: u64, content: Digest) -> Option<RowManner> {
+    pub(super) fn row(&self, seed: u64, content: Digest) -> Option<RowTreatment> {
         self.0.iter().zip(1u64..).find_map(|(fault, nth)| match (fault.kind, fault.chance) {
-            (FaultKind::Row(manner), Chance::Probability(probability)) => {
-                row::is_picked(seed.wrapping_add(nth), content, probability).then_some(manner)
+            (FaultKind::Row(treatment), Chance::Probability(probability)) => {
+                row::is_picked(seed.wrapping_add(nth), content, probability).then_some(treatment)
             }
             _ => None,
         })
@@ -261,8 +261,8 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         "other_mode" => FaultKind::OtherMode,
         "pending" => FaultKind::Pending,
         "redirect" => FaultKind::Redirect(status(307, &[301, 302, 303, 307, 308])?),
-        "row" => match parameter.and_then(RowManner::of) {
-            Some(manner) => FaultKind::Row(manner),
+        "row" => match parameter.and_then(RowTreatment::of) {
+            Some(treatment) => FaultKind::Row(treatment),
             None => return Err(wrong("a status or a word such as `404` or `surrogate`")),
         },
         "truncate" => FaultKind::Truncate,
@@ -302,8 +302,8 @@ mod tests {
     fn a_seed_draws_the_same_faults_and_the_nth_falls_once() {
         let faults: Faults = "drop_before@2, error500:0.3, latency:1:2s".parse().unwrap();
         let draws = || {
-            let mut dice = Dice::new(9);
-            (1..=50).map(|nth| faults.draw(&mut dice, nth)).collect::<Vec<_>>()
+            let mut rng = Rng::new(9);
+            (1..=50).map(|nth| faults.draw(&mut rng, nth)).collect::<Vec<_>>()
         };
         assert_eq!(draws(), draws());
         assert_eq!(draws().iter().filter(|(kind, _)| *kind == Some(FaultKind::DropBefore)).count(), 1);

@@ -39,7 +39,7 @@ enum Slot {
 
 /// What a key means for the request that carries it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum KeyStatus {
     /// Nothing is kept under it (or its life is over): the request is new.
     New,
     /// It was told to come back, and did.
@@ -62,16 +62,16 @@ impl Keys {
     }
 
     /// What `key` means for a request of this content at this time.
-    pub(super) fn meaning(&self, key: Digest, content: Digest, now_us: i64, life_us: i64) -> Meaning {
+    pub(super) fn meaning(&self, key: Digest, content: Digest, now_us: i64, life_us: i64) -> KeyStatus {
         let (kept, at_us, same) = match self.slots.get(&key) {
-            None | Some(Slot::Refused) => return Meaning::New,
-            Some(Slot::Working { content, at_us }) => (content, *at_us, Meaning::InFlight),
-            Some(Slot::Deferred { content, at_us }) => (content, *at_us, Meaning::Awaited),
-            Some(Slot::Completed { content, receipt }) => (content, receipt.at_us, Meaning::Replay(*receipt)),
+            None | Some(Slot::Refused) => return KeyStatus::New,
+            Some(Slot::Working { content, at_us }) => (content, *at_us, KeyStatus::InFlight),
+            Some(Slot::Deferred { content, at_us }) => (content, *at_us, KeyStatus::Awaited),
+            Some(Slot::Completed { content, receipt }) => (content, receipt.at_us, KeyStatus::Replay(*receipt)),
         };
         match now_us.saturating_sub(at_us) >= life_us {
-            true => Meaning::New,
-            false if *kept != content => Meaning::Conflict,
+            true => KeyStatus::New,
+            false if *kept != content => KeyStatus::Conflict,
             false => same,
         }
     }

@@ -14,39 +14,39 @@
 //! [`Faults`] decides about single messages, and about rows that are treated badly for ever.
 
 mod answer;
+mod answer_style;
 mod book;
 mod cooldown;
-mod desk;
-mod dice;
 mod digest;
 mod exchange;
 mod fault;
 mod keys;
-mod manner;
 mod order;
 mod rate;
 mod reply;
 mod retry_after;
+mod rng;
 mod row;
 mod serve;
 mod settings;
 mod spoil;
+mod state;
 mod statement;
 mod stats;
 mod visitor;
 
+pub use answer_style::{Dialect, Envelope};
 pub use fault::{Faults, FaultsError};
-pub use manner::{Dialect, Envelope};
 pub use serve::serve;
-pub use settings::{Settings, Unstated};
+pub use settings::{Quirks, Settings};
 pub use statement::{ChargeStated, CreditsFormat, ELSEWHERE};
 pub use stats::Stats;
 
 use crate::catalogue::Declaration;
+use answer_style::AnswerStyle;
 use axum::{Router, body::Body, http::Request};
-use desk::Desk;
 use jiff::{SignedDuration, Timestamp};
-use manner::Manner;
+use state::State;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -63,7 +63,7 @@ struct Shared {
     /// The checks of each path, in both spellings.
     routes: HashMap<String, Vec<Arc<Declaration>>>,
     started: Instant,
-    desk: Mutex<Desk>,
+    state: Mutex<State>,
 }
 
 impl fmt::Debug for Simulator {
@@ -86,8 +86,8 @@ impl Simulator {
                 }
             }
         }
-        let desk = Mutex::new(Desk::open(&settings, 0));
-        Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), desk }))
+        let state = Mutex::new(State::open(&settings, 0));
+        Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), state }))
     }
 
     /// The service as a router, at the root.
@@ -101,45 +101,45 @@ impl Simulator {
 
     /// What was seen and charged so far.
     pub fn stats(&self) -> Stats {
-        self.desk().stats()
+        self.state().stats()
     }
 
     /// Sets everything back to the start: keys, charge book, balance, rates, faults and counters.
     pub fn reset(&self) {
-        self.desk().reset(&self.0.settings);
+        self.state().reset(&self.0.settings);
     }
 
     /// Other faults from now on; `name@nth` counts from here. `Faults::none()` heals the service.
     pub fn set_faults(&self, faults: Faults) {
-        self.desk().set_faults(faults);
+        self.state().set_faults(faults);
     }
 
     /// The balance from now on, as when somebody else spends or buys credits.
     pub fn set_balance(&self, credits: u64) {
-        self.desk().set_balance(credits);
+        self.state().set_balance(credits);
     }
 
     /// Credits charged in production under an idempotency key, of whichever API key.
     pub fn charged_under(&self, key: &str) -> u64 {
-        self.desk().charged_under(key)
+        self.state().charged_under(key)
     }
 
     /// The charge book: credits charged in production, by idempotency key.
     pub fn charges(&self) -> BTreeMap<String, u64> {
-        self.desk().charges()
+        self.state().charges()
     }
 
     /// What a check costs from now on, by its name.
     pub fn set_price(&self, check: &str, credits: u64) {
-        self.desk().set_price(check, credits);
+        self.state().set_price(check, credits);
     }
 
     fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    fn manner(&self) -> Manner {
-        self.0.settings.manner()
+    fn style(&self) -> AnswerStyle {
+        self.0.settings.style()
     }
 
     /// What the service's `Date` says.
@@ -157,7 +157,7 @@ impl Simulator {
         self.0.started.elapsed().as_micros() as u64
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.0.desk.lock().expect("nothing panics while it holds the desk")
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().expect("nothing panics while it holds the desk")
     }
 }

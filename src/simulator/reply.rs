@@ -2,7 +2,7 @@
 //! Every reply carries the simulator's marker and a `Date` of the simulator's own clock.
 
 use super::{
-    manner::{Dialect, Manner},
+    answer_style::{AnswerStyle, Dialect},
     retry_after::{ODD, RetryAfter},
 };
 use crate::model::SIMULATOR_MARKER;
@@ -56,8 +56,8 @@ impl Refusal {
         Refusal { credits: Some((required, available)), ..refusal }
     }
 
-    fn body(&self, manner: Manner) -> Value {
-        let dialect = manner.dialect;
+    fn body(&self, style: AnswerStyle) -> Value {
+        let dialect = style.dialect;
         let mut body = match dialect {
             Dialect::Described => {
                 json!({"success": false, "error": {"code": self.code, "message": self.message}})
@@ -75,7 +75,7 @@ impl Refusal {
             }
         }
         if let Some(charged) = self.charged {
-            manner.statement.of_refusal(&mut body, charged);
+            style.statement.of_refusal(&mut body, charged);
         }
         body
     }
@@ -112,8 +112,8 @@ impl Reply {
         Reply { body, ..Reply::json(status, &Value::Null) }
     }
 
-    pub(super) fn refusal(refusal: &Refusal, manner: Manner) -> Reply {
-        let reply = Reply::json(refusal.status, &refusal.body(manner));
+    pub(super) fn refusal(refusal: &Refusal, style: AnswerStyle) -> Reply {
+        let reply = Reply::json(refusal.status, &refusal.body(style));
         Reply { retry_after: refusal.retry_after, ..reply }
     }
 

@@ -1,11 +1,11 @@
 //! One row treated differently for ever: by its content, so that a repeat, a new key and a later run all meet the same. It
 //! decides which rows those are, what they get, and whether the service has charged for it.
 
-use super::{dice::Dice, digest::Digest, reply::Refusal};
+use super::{digest::Digest, reply::Refusal, rng::Rng};
 
 /// What such a row gets, whatever is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowManner {
+pub(super) enum RowTreatment {
     /// 401, 402, 403, 404, 405, 409, 500 or a redirect.
     Status(u16),
     /// 200 and nothing in it.
@@ -27,36 +27,36 @@ pub(super) enum RowManner {
 /// The statuses a row may meet for ever.
 const STATUSES: [u16; 10] = [301, 303, 307, 401, 402, 403, 404, 405, 409, 500];
 
-const WORDS: [(&str, RowManner); 7] = [
-    ("empty", RowManner::Empty),
-    ("bad_utf8", RowManner::BadUtf8),
-    ("surrogate", RowManner::Surrogate),
-    ("nan", RowManner::Nan),
-    ("job", RowManner::Job),
-    ("pending", RowManner::Pending),
-    ("unsuccessful", RowManner::Unsuccessful),
+const WORDS: [(&str, RowTreatment); 7] = [
+    ("empty", RowTreatment::Empty),
+    ("bad_utf8", RowTreatment::BadUtf8),
+    ("surrogate", RowTreatment::Surrogate),
+    ("nan", RowTreatment::Nan),
+    ("job", RowTreatment::Job),
+    ("pending", RowTreatment::Pending),
+    ("unsuccessful", RowTreatment::Unsuccessful),
 ];
 
-impl RowManner {
+impl RowTreatment {
     /// Reads a status or a word.
-    pub(super) fn of(text: &str) -> Option<RowManner> {
-        let status = || text.parse().ok().filter(|status| STATUSES.contains(status)).map(RowManner::Status);
-        WORDS.iter().find(|(word, _)| *word == text).map(|(_, manner)| *manner).or_else(status)
+    pub(super) fn of(text: &str) -> Option<RowTreatment> {
+        let status = || text.parse().ok().filter(|status| STATUSES.contains(status)).map(RowTreatment::Status);
+        WORDS.iter().find(|(word, _)| *word == text).map(|(_, treatment)| *treatment).or_else(status)
     }
 
     /// Whether the service works on the row and charges for it. What proves that nothing was charged charges nothing; of what
     /// proves nothing, half of the rows are charged; an answer that cannot be read is charged like any other.
     pub(super) fn acts(self, seed: u64, content: Digest) -> bool {
         match self {
-            RowManner::Status(401..=403) | RowManner::Job | RowManner::Pending => false,
-            RowManner::Status(_) => Dice::of(seed.rotate_left(3), content).below(2) == 0,
+            RowTreatment::Status(401..=403) | RowTreatment::Job | RowTreatment::Pending => false,
+            RowTreatment::Status(_) => Rng::of(seed.rotate_left(3), content).below(2) == 0,
             _ => true,
         }
     }
 
     /// The refusal the row gets, where it gets one.
     pub(super) fn refusal(self) -> Option<Refusal> {
-        let RowManner::Status(status) = self else { return None };
+        let RowTreatment::Status(status) = self else { return None };
         Some(match status {
             401 => Refusal::new(401, "invalid_api_key", "this API key may not ask that"),
             402 => Refusal::insufficient_credits(1, 0),
@@ -72,5 +72,5 @@ impl RowManner {
 
 /// The rows that are treated so: those that the seed picks, with this probability.
 pub(super) fn is_picked(seed: u64, content: Digest, probability: f64) -> bool {
-    Dice::of(seed.rotate_left(9) ^ 0x70e5, content).fraction() < probability
+    Rng::of(seed.rotate_left(9) ^ 0x70e5, content).fraction() < probability
 }

@@ -99,7 +99,7 @@ async fn converse(
 async fn answer(simulator: &Simulator, visitors: Visitors, peer: Peer, request: Request<Incoming>) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     if let Some(refusal) = visitors.refusal(&parts.uri, &parts.headers) {
-        return Reply::refusal(&refusal, simulator.manner()).into_response(simulator.date());
+        return Reply::refusal(&refusal, simulator.style()).into_response(simulator.date());
     }
     parts.extensions.insert(ConnectInfo(peer));
     simulator.exchange(Request::from_parts(parts, Body::new(body))).await

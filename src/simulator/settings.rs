@@ -1,8 +1,8 @@
 //! Which service is played.
 
 use super::{
+    answer_style::{AnswerStyle, Dialect, Envelope},
     fault::Faults,
-    manner::{Dialect, Envelope, Manner},
     statement::{ChargeStated, CreditsFormat, Statement},
 };
 use crate::{catalogue::Catalogue, model::Clock};
@@ -30,7 +30,7 @@ pub struct Settings {
     pub prices: BTreeMap<String, u64>,
     pub dialect: Dialect,
     pub envelope: Envelope,
-    pub unstated: Unstated,
+    pub quirks: Quirks,
     /// Where replies state credits; where it is `None`, as the dialect does in this envelope.
     pub charge_stated: Option<ChargeStated>,
     pub credits_format: CreditsFormat,
@@ -53,7 +53,7 @@ impl Default for Settings {
             prices: BTreeMap::new(),
             dialect: Dialect::default(),
             envelope: Envelope::default(),
-            unstated: Unstated::default(),
+            quirks: Quirks::default(),
             charge_stated: None,
             credits_format: CreditsFormat::default(),
             date_ahead_s: 0,
@@ -63,19 +63,19 @@ impl Default for Settings {
 
 impl Settings {
     /// How the service speaks.
-    pub(super) fn manner(&self) -> Manner {
+    pub(super) fn style(&self) -> AnswerStyle {
         let Settings { seed, dialect, envelope, charge_stated, credits_format: format, .. } = *self;
         let stated = charge_stated.unwrap_or(match (dialect, envelope) {
             (Dialect::Described, Envelope::DataMeta) => ChargeStated::Meta,
             (Dialect::Described, Envelope::Results) | (Dialect::Field, _) => ChargeStated::Remaining,
         });
-        Manner { seed, dialect, envelope, statement: Statement { stated, format } }
+        AnswerStyle { seed, dialect, envelope, statement: Statement { stated, format } }
     }
 }
 
 /// What the description does not state. The default is the reading it suggests; a client must bear the others too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Unstated {
+pub struct Quirks {
     /// A 402 is kept under its idempotency key and given again for it.
     pub keeps_402: bool,
     pub keeps_429: bool,
@@ -87,7 +87,7 @@ pub struct Unstated {
     pub free_balance: bool,
 }
 
-impl Unstated {
+impl Quirks {
     pub(super) fn keeps(self, status: u16) -> bool {
         match status {
             402 => self.keeps_402,

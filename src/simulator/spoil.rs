@@ -1,7 +1,7 @@
 //! Answers that come spoilt: the service has worked and charged, and what it sends is not what it should be. Pure changes of
 //! a composed answer, so that a repeat under the same key brings the right one, or the same one where the row is to blame.
 
-use super::{reply::Reply, row::RowManner};
+use super::{reply::Reply, row::RowTreatment};
 use serde_json::{Value, json};
 
 /// Where an answer has its content.
@@ -43,20 +43,20 @@ pub(super) fn duplicate_names(answer: &Value) -> Reply {
 }
 
 /// What a row gets for ever where the service has worked on it and does not refuse it.
-pub(super) fn row(row: RowManner, mut answer: Value) -> Reply {
+pub(super) fn row(row: RowTreatment, mut answer: Value) -> Reply {
     match row {
-        RowManner::Empty => Reply::bytes(200, Vec::new()),
-        RowManner::BadUtf8 => after_the_brace(&answer, b"\"note\":\"caf\xe9\","),
-        RowManner::Surrogate => after_the_brace(&answer, br#""note":"Li \ud83d","#),
-        RowManner::Nan => after_the_brace(&answer, br#""score":NaN,"#),
-        RowManner::Unsuccessful => {
+        RowTreatment::Empty => Reply::bytes(200, Vec::new()),
+        RowTreatment::BadUtf8 => after_the_brace(&answer, b"\"note\":\"caf\xe9\","),
+        RowTreatment::Surrogate => after_the_brace(&answer, br#""note":"Li \ud83d","#),
+        RowTreatment::Nan => after_the_brace(&answer, br#""score":NaN,"#),
+        RowTreatment::Unsuccessful => {
             let content = content_of(&answer);
             answer[content] = json!({});
             answer["success"] = false.into();
             answer["error"] = json!({"code": "UPSTREAM_TIMEOUT", "message": "the register did not answer"});
             Reply::json(200, &answer)
         }
-        RowManner::Status(_) | RowManner::Job | RowManner::Pending => Reply::json(200, &answer),
+        RowTreatment::Status(_) | RowTreatment::Job | RowTreatment::Pending => Reply::json(200, &answer),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One row of each dataset, with typed fields, and its cells in the order of the schema.
 
-use super::Cell;
+use super::TableCell;
 use crate::{
     catalogue::ColumnValue,
     model::{Credits, Failure, IdempotencyKey, Mode, Verdict, key::hex},
@@ -51,13 +51,13 @@ pub struct Head<'a> {
 }
 
 impl Head<'_> {
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self) -> Vec<TableCell> {
         vec![
-            Cell::Text(result_id(self.campaign, self.mode, self.check_name, self.source, self.row_number)),
-            Cell::text(self.campaign),
-            Cell::text(self.mode.as_str()),
-            Cell::or_null(self.check_name.map(Cell::text)),
-            Cell::or_null(self.subject.map(Cell::text)),
+            TableCell::Text(result_id(self.campaign, self.mode, self.check_name, self.source, self.row_number)),
+            TableCell::text(self.campaign),
+            TableCell::text(self.mode.as_str()),
+            TableCell::or_null(self.check_name.map(TableCell::text)),
+            TableCell::or_null(self.subject.map(TableCell::text)),
         ]
     }
 }
@@ -108,29 +108,29 @@ pub struct ResultRow<'a> {
 
 impl ResultRow<'_> {
     /// The cells in the order of [`super::results_schema`].
-    pub fn into_cells(self) -> Vec<Cell> {
+    pub fn into_cells(self) -> Vec<TableCell> {
         let mut cells = self.head.cells();
-        cells.extend([Cell::text(self.verdict.as_str()), Cell::Text(self.finding)]);
-        cells.extend(self.carried.into_iter().map(|text| Cell::or_null(text.map(Cell::Text))));
-        cells.extend(self.columns.into_iter().map(Cell::from));
-        cells.extend(self.expected.into_iter().map(|meets| Cell::or_null(meets.map(Cell::Boolean))));
+        cells.extend([TableCell::text(self.verdict.as_str()), TableCell::Text(self.finding)]);
+        cells.extend(self.carried.into_iter().map(|text| TableCell::or_null(text.map(TableCell::Text))));
+        cells.extend(self.columns.into_iter().map(TableCell::from));
+        cells.extend(self.expected.into_iter().map(|meets| TableCell::or_null(meets.map(TableCell::Boolean))));
         cells.extend([
-            Cell::Timestamp(self.completed_at_us),
-            Cell::integer(self.credits.0),
-            Cell::text(match self.answer_source {
+            TableCell::Timestamp(self.completed_at_us),
+            TableCell::integer(self.credits.0),
+            TableCell::text(match self.answer_source {
                 AnswerSource::Sent => "sent",
                 AnswerSource::Duplicate => "duplicate",
             }),
-            Cell::or_null(self.request_id.map(Cell::text)),
-            Cell::Text(self.idempotency_key.to_string()),
-            Cell::text(self.head.source),
-            Cell::integer(self.head.row_number),
-            Cell::or_null(self.http_status.map(Cell::integer)),
-            Cell::integer(self.attempts),
-            Cell::or_null(self.latency_ms.map(Cell::integer)),
-            Cell::or_null(self.requested_at_us.map(Cell::Timestamp)),
-            Cell::text(self.sent),
-            Cell::text(self.answer),
+            TableCell::or_null(self.request_id.map(TableCell::text)),
+            TableCell::Text(self.idempotency_key.to_string()),
+            TableCell::text(self.head.source),
+            TableCell::integer(self.head.row_number),
+            TableCell::or_null(self.http_status.map(TableCell::integer)),
+            TableCell::integer(self.attempts),
+            TableCell::or_null(self.latency_ms.map(TableCell::integer)),
+            TableCell::or_null(self.requested_at_us.map(TableCell::Timestamp)),
+            TableCell::text(self.sent),
+            TableCell::text(self.answer),
         ]);
         cells
     }
@@ -154,22 +154,22 @@ pub struct FailureRow<'a> {
 
 impl FailureRow<'_> {
     /// The cells in the order of [`super::failures_schema`].
-    pub fn into_cells(self) -> Vec<Cell> {
+    pub fn into_cells(self) -> Vec<TableCell> {
         let mut cells = self.head.cells();
         cells.extend([
-            Cell::text(self.failure.stage.as_str()),
-            Cell::text(self.failure.code.as_str()),
-            Cell::text(self.failure.message.as_str()),
-            Cell::or_null(self.http_status.map(Cell::integer)),
-            Cell::integer(self.attempts),
-            Cell::Boolean(self.possibly_charged),
-            Cell::Boolean(self.retryable),
-            Cell::text(self.head.source),
-            Cell::integer(self.head.row_number),
-            Cell::integer(self.line),
-            Cell::integer(self.byte_offset),
-            Cell::or_null(self.idempotency_key.map(|key| Cell::Text(key.to_string()))),
-            Cell::text(self.input),
+            TableCell::text(self.failure.stage.as_str()),
+            TableCell::text(self.failure.code.as_str()),
+            TableCell::text(self.failure.message.as_str()),
+            TableCell::or_null(self.http_status.map(TableCell::integer)),
+            TableCell::integer(self.attempts),
+            TableCell::Boolean(self.possibly_charged),
+            TableCell::Boolean(self.retryable),
+            TableCell::text(self.head.source),
+            TableCell::integer(self.head.row_number),
+            TableCell::integer(self.line),
+            TableCell::integer(self.byte_offset),
+            TableCell::or_null(self.idempotency_key.map(|key| TableCell::Text(key.to_string()))),
+            TableCell::text(self.input),
         ]);
         cells
     }
@@ -212,12 +212,12 @@ pub struct PendingRow<'a> {
 
 impl PendingRow<'_> {
     /// The cells in the order of [`super::pending_schema`].
-    pub fn into_cells(self) -> Vec<Cell> {
+    pub fn into_cells(self) -> Vec<TableCell> {
         let mut cells = self.head.cells();
         cells.extend([
-            Cell::text(self.reason.as_str()),
-            Cell::or_null(self.job_id.map(Cell::text)),
-            Cell::or_null(self.deadline_us.map(Cell::Timestamp)),
+            TableCell::text(self.reason.as_str()),
+            TableCell::or_null(self.job_id.map(TableCell::text)),
+            TableCell::or_null(self.deadline_us.map(TableCell::Timestamp)),
         ]);
         cells
     }
@@ -231,9 +231,9 @@ pub struct SkippedRow<'a> {
 
 impl SkippedRow<'_> {
     /// The cells in the order of [`super::skipped_schema`].
-    pub fn into_cells(self) -> Vec<Cell> {
+    pub fn into_cells(self) -> Vec<TableCell> {
         let mut cells = self.head.cells();
-        cells.push(Cell::text(self.reason));
+        cells.push(TableCell::text(self.reason));
         cells
     }
 }

@@ -1,7 +1,7 @@
 //! Rows as JSON lines: every column in its order, null where there is nothing, so that a reader needs no schema to know
 //! the columns.
 
-use super::{Cell, Schema};
+use super::{Schema, TableCell};
 use std::io::{self, Write};
 
 /// Rows as JSON lines, into a file or wherever else they go.
@@ -22,7 +22,7 @@ impl<W: Write> JsonlRows<W> {
     }
 
     /// Adds a row that fits the schema.
-    pub fn write(&mut self, row: &[Cell]) -> io::Result<()> {
+    pub fn write(&mut self, row: &[TableCell]) -> io::Result<()> {
         self.line.clear();
         for (name, cell) in self.names.iter().zip(row) {
             self.line.extend_from_slice(name.as_bytes());
@@ -38,15 +38,15 @@ impl<W: Write> JsonlRows<W> {
     }
 }
 
-fn write_cell(line: &mut Vec<u8>, cell: &Cell) -> io::Result<()> {
+fn write_cell(line: &mut Vec<u8>, cell: &TableCell) -> io::Result<()> {
     match cell {
-        Cell::Null => write!(line, "null"),
-        Cell::Text(text) => Ok(serde_json::to_writer(line, text)?),
-        Cell::Integer(number) => write!(line, "{number}"),
-        Cell::Number(number) => Ok(serde_json::to_writer(line, number)?),
-        Cell::Boolean(truth) => write!(line, "{truth}"),
-        Cell::Date(day) => write!(line, "\"{day}\""),
-        Cell::Timestamp(at_us) => {
+        TableCell::Null => write!(line, "null"),
+        TableCell::Text(text) => Ok(serde_json::to_writer(line, text)?),
+        TableCell::Integer(number) => write!(line, "{number}"),
+        TableCell::Number(number) => Ok(serde_json::to_writer(line, number)?),
+        TableCell::Boolean(truth) => write!(line, "{truth}"),
+        TableCell::Date(day) => write!(line, "\"{day}\""),
+        TableCell::Timestamp(at_us) => {
             let at = jiff::Timestamp::from_microsecond(*at_us).map_err(io::Error::other)?;
             write!(line, "\"{at:.6}\"")
         }

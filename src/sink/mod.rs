@@ -42,6 +42,6 @@ pub use jsonl_rows::JsonlRows;
 pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
 pub use new_file::create_folder;
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
-pub use table::{Cell, Column, Kind, OutputFormat, Schema};
+pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
 pub use totals::{CheckTotals, InputTotals, SourceTotals};
 pub use writer::{TableWriter, WrittenFile};

@@ -2,7 +2,7 @@
 //! every machine: row groups of 16,384 rows or 32 MiB (memory stays flat however large the answers are), zstd 3.
 
 use super::{
-    Cell, Schema,
+    Schema, TableCell,
     new_file::NewFile,
     table::{Column, Kind},
 };
@@ -62,7 +62,7 @@ impl ParquetRows {
     }
 
     /// Adds a row that fits the schema.
-    pub(super) fn write(&mut self, row: Vec<Cell>) -> Result<(), ParquetError> {
+    pub(super) fn write(&mut self, row: Vec<TableCell>) -> Result<(), ParquetError> {
         for (builder, cell) in self.builders.iter_mut().zip(row) {
             self.batch_bytes += builder.append(cell);
         }
@@ -136,22 +136,22 @@ impl Builder {
     }
 
     /// Adds a cell; returns its bytes in memory, about.
-    fn append(&mut self, cell: Cell) -> usize {
+    fn append(&mut self, cell: TableCell) -> usize {
         match (self, cell) {
-            (Builder::Text(builder), Cell::Text(text)) => {
+            (Builder::Text(builder), TableCell::Text(text)) => {
                 builder.append_value(&text);
                 return text.len() + 8;
             }
             (Builder::Text(builder), _) => builder.append_null(),
-            (Builder::Integer(builder), Cell::Integer(number)) => builder.append_value(number),
+            (Builder::Integer(builder), TableCell::Integer(number)) => builder.append_value(number),
             (Builder::Integer(builder), _) => builder.append_null(),
-            (Builder::Number(builder), Cell::Number(number)) => builder.append_value(number),
+            (Builder::Number(builder), TableCell::Number(number)) => builder.append_value(number),
             (Builder::Number(builder), _) => builder.append_null(),
-            (Builder::Boolean(builder), Cell::Boolean(truth)) => builder.append_value(truth),
+            (Builder::Boolean(builder), TableCell::Boolean(truth)) => builder.append_value(truth),
             (Builder::Boolean(builder), _) => builder.append_null(),
-            (Builder::Date(builder), Cell::Date(day)) => builder.append_value(days_since_1970(day)),
+            (Builder::Date(builder), TableCell::Date(day)) => builder.append_value(days_since_1970(day)),
             (Builder::Date(builder), _) => builder.append_null(),
-            (Builder::Timestamp(builder), Cell::Timestamp(at_us)) => builder.append_value(at_us),
+            (Builder::Timestamp(builder), TableCell::Timestamp(at_us)) => builder.append_value(at_us),
             (Builder::Timestamp(builder), _) => builder.append_null(),
         }
         8

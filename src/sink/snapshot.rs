@@ -1,7 +1,7 @@
 //! A snapshot being written: one table in as many parts as it takes. It owns one decision: a part ends after so many rows,
 //! because what a Parquet file says of its row groups stays in memory until its end.
 
-use super::{Cell, DatasetKind, OutputFormat, Part, Schema, SinkError, TableWriter};
+use super::{DatasetKind, OutputFormat, Part, Schema, SinkError, TableCell, TableWriter};
 use std::path::Path;
 
 /// Rows of one part of a snapshot, at most.
@@ -35,7 +35,7 @@ impl<'a> SnapshotWriter<'a> {
     }
 
     /// Adds a row: one cell for each column of the schema.
-    pub fn write_row(&mut self, row: Vec<Cell>) -> Result<(), SinkError> {
+    pub fn write_row(&mut self, row: Vec<TableCell>) -> Result<(), SinkError> {
         if self.rows == self.rows_max {
             let next = path(self.kind, self.number + 1, self.format);
             let next = TableWriter::create(&self.out.join(next), self.format, self.schema)?;
@@ -68,7 +68,7 @@ mod tests {
         let mut writer = SnapshotWriter::create(folder.path(), DatasetKind::Skipped, 7, format, &schema).unwrap();
         writer.rows_max = 3;
         for row in 0..rows {
-            let text = |text: &str| Cell::text(text);
+            let text = |text: &str| TableCell::text(text);
             let id = format!("{row}");
             writer
                 .write_row(vec![text(&id), text("c"), text("sandbox"), text("aml"), text("s"), text("when")])

@@ -51,7 +51,7 @@ pub struct Schema {
 
 /// One value of a row.
 #[derive(Clone, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     Null,
     Text(String),
     Integer(i64),
@@ -62,57 +62,57 @@ pub enum Cell {
     Timestamp(i64),
 }
 
-impl Cell {
-    pub fn text(text: impl Into<String>) -> Cell {
-        Cell::Text(text.into())
+impl TableCell {
+    pub fn text(text: impl Into<String>) -> TableCell {
+        TableCell::Text(text.into())
     }
 
     /// A whole number; what is above 2^63 - 1 becomes that.
-    pub fn integer(number: impl TryInto<i64>) -> Cell {
-        Cell::Integer(number.try_into().unwrap_or(i64::MAX))
+    pub fn integer(number: impl TryInto<i64>) -> TableCell {
+        TableCell::Integer(number.try_into().unwrap_or(i64::MAX))
     }
 
     /// The cell, or null where there is none.
-    pub fn or_null(cell: Option<Cell>) -> Cell {
-        cell.unwrap_or(Cell::Null)
+    pub fn or_null(cell: Option<TableCell>) -> TableCell {
+        cell.unwrap_or(TableCell::Null)
     }
 
     fn kind(&self) -> Option<Kind> {
         match self {
-            Cell::Null => None,
-            Cell::Text(_) => Some(Kind::Text),
-            Cell::Integer(_) => Some(Kind::Integer),
-            Cell::Number(_) => Some(Kind::Number),
-            Cell::Boolean(_) => Some(Kind::Boolean),
-            Cell::Date(_) => Some(Kind::Date),
-            Cell::Timestamp(_) => Some(Kind::Timestamp),
+            TableCell::Null => None,
+            TableCell::Text(_) => Some(Kind::Text),
+            TableCell::Integer(_) => Some(Kind::Integer),
+            TableCell::Number(_) => Some(Kind::Number),
+            TableCell::Boolean(_) => Some(Kind::Boolean),
+            TableCell::Date(_) => Some(Kind::Date),
+            TableCell::Timestamp(_) => Some(Kind::Timestamp),
         }
     }
 }
 
-impl fmt::Debug for Cell {
+impl fmt::Debug for TableCell {
     /// Cells are personal data: only their kind is shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().map_or("null", |_| "[redacted]"))
     }
 }
 
-impl From<ColumnValue> for Cell {
-    fn from(value: ColumnValue) -> Cell {
+impl From<ColumnValue> for TableCell {
+    fn from(value: ColumnValue) -> TableCell {
         match value {
-            ColumnValue::Null => Cell::Null,
-            ColumnValue::Text(text) => Cell::Text(text),
-            ColumnValue::Integer(number) => Cell::Integer(number),
-            ColumnValue::Number(number) => Cell::Number(number),
-            ColumnValue::Boolean(truth) => Cell::Boolean(truth),
-            ColumnValue::Date(day) => Cell::Date(day),
+            ColumnValue::Null => TableCell::Null,
+            ColumnValue::Text(text) => TableCell::Text(text),
+            ColumnValue::Integer(number) => TableCell::Integer(number),
+            ColumnValue::Number(number) => TableCell::Number(number),
+            ColumnValue::Boolean(truth) => TableCell::Boolean(truth),
+            ColumnValue::Date(day) => TableCell::Date(day),
         }
     }
 }
 
 impl Schema {
     /// Whether a row fits, or what does not: never the value itself.
-    pub(super) fn admit(&self, row: &[Cell]) -> Result<(), String> {
+    pub(super) fn admit(&self, row: &[TableCell]) -> Result<(), String> {
         if row.len() != self.columns.len() {
             return Err(format!("expected {} cells, found {}", self.columns.len(), row.len()));
         }
@@ -127,10 +127,10 @@ impl Schema {
                 }
                 Some(_) => {}
             }
-            if matches!(cell, Cell::Number(number) if !number.is_finite()) {
+            if matches!(cell, TableCell::Number(number) if !number.is_finite()) {
                 return Err(format!("column `{name}`: expected a finite number"));
             }
-            if matches!(cell, Cell::Timestamp(at_us) if jiff::Timestamp::from_microsecond(*at_us).is_err()) {
+            if matches!(cell, TableCell::Timestamp(at_us) if jiff::Timestamp::from_microsecond(*at_us).is_err()) {
                 return Err(format!("column `{name}`: expected a timestamp of the years -9999 to 9999"));
             }
         }
@@ -188,12 +188,12 @@ mod tests {
     fn a_row_that_does_not_fit_is_told_by_its_column_and_not_by_its_value() {
         let column = |name: &str, kind, nullable| Column { name: name.into(), kind, nullable };
         let schema = Schema { columns: vec![column("id", Kind::Text, false), column("n", Kind::Number, true)] };
-        let fault = |row: &[Cell]| schema.admit(row).unwrap_err();
-        assert!(schema.admit(&[Cell::text("x"), Cell::Null]).is_ok());
-        assert_eq!(fault(&[Cell::Null, Cell::Null]), "column `id`: expected text, found null");
-        assert_eq!(fault(&[Cell::text("x"), Cell::text("Jo")]), "column `n`: expected number, found text");
-        assert_eq!(fault(&[Cell::text("x")]), "expected 2 cells, found 1");
-        assert_eq!(fault(&[Cell::text("x"), Cell::Number(f64::NAN)]), "column `n`: expected a finite number");
-        assert_eq!(format!("{:?}", [Cell::text("Thandi"), Cell::Null]), "[[redacted], null]");
+        let fault = |row: &[TableCell]| schema.admit(row).unwrap_err();
+        assert!(schema.admit(&[TableCell::text("x"), TableCell::Null]).is_ok());
+        assert_eq!(fault(&[TableCell::Null, TableCell::Null]), "column `id`: expected text, found null");
+        assert_eq!(fault(&[TableCell::text("x"), TableCell::text("Jo")]), "column `n`: expected number, found text");
+        assert_eq!(fault(&[TableCell::text("x")]), "expected 2 cells, found 1");
+        assert_eq!(fault(&[TableCell::text("x"), TableCell::Number(f64::NAN)]), "column `n`: expected a finite number");
+        assert_eq!(format!("{:?}", [TableCell::text("Thandi"), TableCell::Null]), "[[redacted], null]");
     }
 }

@@ -1,7 +1,7 @@
 //! A table being written: rows in, a file that appears whole out. It decides nothing about bytes; the formats do.
 
 use super::{
-    Cell, OutputFormat, Schema, SinkError,
+    OutputFormat, Schema, SinkError, TableCell,
     jsonl_rows::JsonlRows,
     new_file::{NewFile, create_folder},
     parquet_rows::ParquetRows,
@@ -13,10 +13,10 @@ pub struct TableWriter {
     path: PathBuf,
     schema: Schema,
     rows: u64,
-    format: Format,
+    format: RowWriter,
 }
 
-enum Format {
+enum RowWriter {
     Parquet(Box<ParquetRows>),
     Jsonl(Box<JsonlRows<NewFile>>),
 }
@@ -38,22 +38,22 @@ impl TableWriter {
         }
         let file = NewFile::create_new(path)?;
         let format = match format {
-            OutputFormat::Parquet => Format::Parquet(Box::new(
+            OutputFormat::Parquet => RowWriter::Parquet(Box::new(
                 ParquetRows::new(file, schema).map_err(|fault| SinkError::Parquet { path: path.to_owned(), fault })?,
             )),
-            OutputFormat::Jsonl => Format::Jsonl(Box::new(JsonlRows::new(file, schema))),
+            OutputFormat::Jsonl => RowWriter::Jsonl(Box::new(JsonlRows::new(file, schema))),
         };
         Ok(TableWriter { path: path.to_owned(), schema: schema.clone(), rows: 0, format })
     }
 
     /// Adds a row: one cell for each column of the schema.
-    pub fn write_row(&mut self, row: Vec<Cell>) -> Result<(), SinkError> {
+    pub fn write_row(&mut self, row: Vec<TableCell>) -> Result<(), SinkError> {
         self.schema.admit(&row).map_err(|fault| SinkError::Row { path: self.path.clone(), fault })?;
         match &mut self.format {
-            Format::Parquet(rows) => {
+            RowWriter::Parquet(rows) => {
                 rows.write(row).map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?;
             }
-            Format::Jsonl(rows) => rows.write(&row).map_err(|fault| SinkError::Storage {
+            RowWriter::Jsonl(rows) => rows.write(&row).map_err(|fault| SinkError::Storage {
                 path: self.path.clone(),
                 step: "writing",
                 fault,
@@ -69,10 +69,10 @@ impl TableWriter {
     /// Storage, and [`SinkError::NotOurs`] where another file has the name.
     pub fn finish(self) -> Result<WrittenFile, SinkError> {
         let file = match self.format {
-            Format::Parquet(rows) => {
+            RowWriter::Parquet(rows) => {
                 rows.finish().map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?
             }
-            Format::Jsonl(rows) => rows.finish(),
+            RowWriter::Jsonl(rows) => rows.finish(),
         };
         let published = file.publish()?;
         Ok(WrittenFile { rows: self.rows, bytes: published.bytes, sha256: published.sha256 })

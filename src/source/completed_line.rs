@@ -3,7 +3,7 @@
 
 use super::{
     SourceError, UNENDED_BYTES_MAX,
-    bytes::cursor::{Filled, Input},
+    bytes::cursor::{ByteCursor, Filled},
     detect::Format,
 };
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Rest {
     }
 
     /// Consumes what is left of the record, with its line end; whether there was more than the line end.
-    pub(super) fn skip(mut self, source_name: &Arc<str>, input: &mut Input) -> Result<bool, SourceError> {
+    pub(super) fn skip(mut self, source_name: &Arc<str>, input: &mut ByteCursor) -> Result<bool, SourceError> {
         let (begin, line) = (input.offset(), input.line);
         let mut grew = false;
         while input.fill(None)? == Filled::Bytes {

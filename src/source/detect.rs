@@ -3,7 +3,7 @@
 
 use super::{
     SourceError,
-    bytes::cursor::{Filled, Input},
+    bytes::cursor::{ByteCursor, Filled},
 };
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::Path, str::FromStr, sync::Arc};
@@ -43,7 +43,7 @@ const SNIFF_BYTES_MAX: usize = 64 << 10;
 
 /// Looks at the first bytes: skips a byte order mark, and finds the format.
 pub(super) fn enter(
-    input: &mut Input,
+    input: &mut ByteCursor,
     source_name: &Arc<str>,
     path: Option<&Path>,
     wanted: Option<Format>,
@@ -68,7 +68,7 @@ pub(super) fn enter(
 }
 
 /// The first byte that is not blank.
-fn first_byte(input: &mut Input) -> Result<Option<u8>, SourceError> {
+fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
     let mut seen = 0;
     loop {
         if let Some(byte) = input.available()[seen..].iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -84,7 +84,7 @@ fn first_byte(input: &mut Input) -> Result<Option<u8>, SourceError> {
 /// The delimiter: as said, as the line `sep=` of a spreadsheet says, tab for `.tsv`, else what the first line tells. The
 /// line `sep=` is skipped. `columns` is how many columns there are, where the user named them.
 pub(super) fn delimiter(
-    input: &mut Input,
+    input: &mut ByteCursor,
     path: Option<&Path>,
     wanted: Option<u8>,
     columns: Option<usize>,

@@ -8,9 +8,9 @@ pub const SPLIT_BYTES_MAX: u64 = 4 << 20;
 pub const SPLIT_WAIT: std::time::Duration = std::time::Duration::from_secs(1);
 /// Bytes of one CSV cell, or of one JSON value of a row, at most.
 pub const FIELD_BYTES_MAX: usize = 1 << 20;
-/// Bytes unpacked for each packed byte, at most, after the first [`RATIO_FREE_BYTES`].
+/// Bytes decompressed for each packed byte, at most, after the first [`RATIO_FREE_BYTES`].
 pub const RATIO_MAX: u64 = 200;
-/// Bytes that may be unpacked whatever the ratio.
+/// Bytes that may be decompressed whatever the ratio.
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
 /// Raw bytes of one record without its line end, at most.
 pub const ROW_BYTES_MAX: u64 = 16 << 20;

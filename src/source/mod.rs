@@ -2,7 +2,7 @@
 //! what a record is: a row, or a failure with its position. Values stay what they were (`0012`, `1.10`), nothing is
 //! repaired, and memory does not grow with the input (of a spreadsheet, with its distinct texts; see `workbook`).
 //!
-//! Offsets and digests are those of the text as the readers of records see it: unpacked, in UTF-8, and of a spreadsheet the
+//! Offsets and digests are those of the text as the readers of records see it: decompressed, in UTF-8, and of a spreadsheet the
 //! rows of its sheet as CSV. So a book goes on where it was though it was packed anew, and a changed value is found in
 //! each form.
 //!
@@ -46,5 +46,5 @@ pub use limits::{
 pub use options::{Origin, SourceOptions};
 pub use reader::{SourceReader, Split};
 pub use records::header::{Columns, HeaderLine};
-pub use resume::Known;
+pub use resume::KnownSource;
 pub use xlsx::fault::SheetFault;

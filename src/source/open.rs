@@ -2,7 +2,7 @@
 //! what comes in and what is refused, before any row is taken.
 //!
 //! ```text
-//! file or stream ─unpack→ ─decode→ bytes in UTF-8 ─→ `Input`
+//! file or stream ─unpack→ ─decode→ bytes in UTF-8 ─→ `ByteCursor`
 //! spreadsheet ─the rows of one sheet, as CSV→ ─────→
 //! ```
 //! Offsets and digests are those of the bytes that come out of it.
@@ -11,13 +11,13 @@ use super::{
     SourceError,
     bytes::{
         Bytes,
-        compression::Packing,
-        cursor::{Feed, Input},
+        compression::Compression,
+        cursor::{ByteCursor, ByteSource},
         encoding::{self, Encoding},
     },
     detect::{self, ending},
     options::{Origin, SourceOptions},
-    records::content::Letters,
+    records::content::Content,
     xlsx::workbook,
 };
 use std::{
@@ -69,17 +69,17 @@ const ZIP: &[u8] = b"PK\x03\x04";
 const OLD_SPREADSHEET: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// A source that is let in.
-pub(super) struct Entrance {
-    pub input: Input,
+pub(super) struct Opened {
+    pub input: ByteCursor,
     /// The name that tells format and delimiter; without the ending of a packing.
     pub path: Option<PathBuf>,
-    pub letters: Letters,
+    pub content: Content,
     /// It may stall, and cannot be read twice.
     pub is_stream: bool,
 }
 
 /// Lets a source in.
-pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Entrance, SourceError> {
+pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Opened, SourceError> {
     let failed = |fault| SourceError::Open { source_name: source_name.clone(), fault };
     let (path, file, bytes): (_, _, Bytes) = match origin {
         Origin::Stdin => (None, None, Box::new(io::stdin())),
@@ -108,12 +108,14 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     if let Some(wanted) = &options.sheet {
         return Err(SourceError::NoSheets { source_name: source_name.clone(), wanted: wanted.clone() });
     }
-    let path = path.map(|path| Packing::inner_path(&path, &ending));
+    let path = path.map(|path| Compression::inner_path(&path, &ending));
     if let Some(path) = &path {
         refuse_ending(source_name, &detect::ending(path))?;
     }
-    let (start, bytes) = match Packing::of(&ending, &start) {
-        Some(packing) => packing.unpack(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?,
+    let (start, bytes) = match Compression::of(&ending, &start) {
+        Some(compression) => {
+            compression.decompress(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?
+        }
         None => (start, bytes),
     };
     refuse_start(source_name, &start)?;
@@ -121,9 +123,9 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
         let expected = options.encoding.unwrap_or(Encoding::Utf8);
         SourceError::OtherEncoding { source_name: source_name.clone(), expected, found }
     })?;
-    let feed = if is_stream { Feed::stream(bytes).map_err(failed)? } else { Feed::Here(bytes) };
-    let input = Input::new(source_name.clone(), feed);
-    Ok(Entrance { input, path, letters: Letters::Written(encoding), is_stream })
+    let feed = if is_stream { ByteSource::stream(bytes).map_err(failed)? } else { ByteSource::Here(bytes) };
+    let input = ByteCursor::new(source_name.clone(), feed);
+    Ok(Opened { input, path, content: Content::Written(encoding), is_stream })
 }
 
 fn sheet(
@@ -131,12 +133,12 @@ fn sheet(
     mut file: File,
     path: Option<PathBuf>,
     options: &SourceOptions,
-) -> Result<Entrance, SourceError> {
+) -> Result<Opened, SourceError> {
     file.rewind().map_err(|fault| SourceError::Open { source_name: source_name.clone(), fault })?;
     let text = workbook::open(file, options.sheet.clone(), options.header.columns().map(<[String]>::len))
         .map_err(|fault| SourceError::Sheet { source_name: source_name.clone(), fault })?;
-    let input = Input::new(source_name.clone(), Feed::Here(text));
-    Ok(Entrance { input, path, letters: Letters::Cells, is_stream: false })
+    let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
+    Ok(Opened { input, path, content: Content::Cells, is_stream: false })
 }
 
 fn refuse_ending(source_name: &Arc<str>, ending: &str) -> Result<(), SourceError> {

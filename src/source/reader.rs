@@ -3,12 +3,12 @@
 
 use super::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError,
-    bytes::cursor::Input,
+    bytes::cursor::ByteCursor,
     detect::{self, Format},
-    open::{self, Entrance},
+    open::{self, Opened},
     options::{Origin, SourceOptions},
-    records::{Step, csv::Delimited, header::HeaderLine, jsonl::Lines},
-    resume::{self, Known},
+    records::{RecordStep, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines},
+    resume::{self, KnownSource},
 };
 use crate::model::{Checkpoint, Record};
 use std::{sync::Arc, time::Instant};
@@ -24,16 +24,16 @@ pub struct Split {
 }
 
 enum Records {
-    Delimited(Box<Delimited>),
-    Lines(Lines),
+    CsvRecords(Box<CsvRecords>),
+    JsonLines(JsonLines),
 }
 
 impl Records {
     /// How many JSON values the records so far had. A cell of CSV takes little more than its text.
     fn values(&self) -> usize {
         match self {
-            Records::Delimited(_) => 0,
-            Records::Lines(lines) => lines.values(),
+            Records::CsvRecords(_) => 0,
+            Records::JsonLines(lines) => lines.values(),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Records {
 /// A source being read.
 pub struct SourceReader {
     name: Arc<str>,
-    input: Input,
+    input: ByteCursor,
     format: Format,
     delimiter: Option<u8>,
     records: Records,
@@ -61,13 +61,13 @@ impl SourceReader {
         name: Arc<str>,
         origin: Origin,
         options: &SourceOptions,
-        known: Option<&Known>,
+        known: Option<&KnownSource>,
     ) -> Result<SourceReader, SourceError> {
-        let Entrance { mut input, path, letters, is_stream } = open::open(&name, origin, options)?;
+        let Opened { mut input, path, content, is_stream } = open::open(&name, origin, options)?;
         let known = known.filter(|known| !known.checkpoints.is_empty());
         let format = match known {
             Some(known) => known.format,
-            None if letters.is_sheet() => Format::Csv,
+            None if content.is_sheet() => Format::Csv,
             None => detect::enter(&mut input, &name, path.as_deref(), options.format)?,
         };
         let columns = options.header.columns();
@@ -92,27 +92,27 @@ impl SourceReader {
                 let verified = resume::verify(&mut input, &name, known, is_stream)?;
                 completed_row = verified.completed_row;
                 let records = match format {
-                    Format::Jsonl => Records::Lines(Lines::new(name.clone(), letters)),
+                    Format::Jsonl => Records::JsonLines(JsonLines::new(name.clone(), content)),
                     Format::Csv => {
                         let header = known.header.clone().unwrap_or_default();
                         let delimiter = known.delimiter.unwrap_or(b',');
-                        let delimited = Delimited::resume(name.clone(), letters, delimiter, header, &input);
-                        Records::Delimited(Box::new(delimited))
+                        let delimited = CsvRecords::resume(name.clone(), content, delimiter, header, &input);
+                        Records::CsvRecords(Box::new(delimited))
                     }
                 };
                 (known.delimiter, records, verified.next_row_number)
             }
-            (None, Format::Jsonl) => (None, Records::Lines(Lines::new(name.clone(), letters)), 1),
+            (None, Format::Jsonl) => (None, Records::JsonLines(JsonLines::new(name.clone(), content)), 1),
             (None, Format::Csv) => {
-                let delimiter = match letters.is_sheet() {
+                let delimiter = match content.is_sheet() {
                     true => b',',
                     false => {
                         let columns = columns.map(<[String]>::len);
                         detect::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
                     }
                 };
-                let delimited = Delimited::open(name.clone(), letters, delimiter, &options.header, &mut input)?;
-                (Some(delimiter), Records::Delimited(Box::new(delimited)), 1)
+                let delimited = CsvRecords::open(name.clone(), content, delimiter, &options.header, &mut input)?;
+                (Some(delimiter), Records::CsvRecords(Box::new(delimited)), 1)
             }
         };
         let row_number_max = options.limit_rows.unwrap_or(u64::MAX);
@@ -132,11 +132,11 @@ impl SourceReader {
         })
     }
 
-    /// Format, delimiter and header: what is to be remembered as [`Known`].
+    /// Format, delimiter and header: what is to be remembered as [`KnownSource`].
     pub fn layout(&self) -> (Format, Option<u8>, Option<&[String]>) {
         let header = match &self.records {
-            Records::Delimited(delimited) => Some(delimited.header()),
-            Records::Lines(_) => None,
+            Records::CsvRecords(delimited) => Some(delimited.header()),
+            Records::JsonLines(_) => None,
         };
         (self.format, self.delimiter, header)
     }
@@ -165,8 +165,8 @@ impl SourceReader {
                 break;
             }
             let step = match &mut self.records {
-                Records::Delimited(delimited) => delimited.next(&mut self.input, self.next_row_number, deadline),
-                Records::Lines(lines) => lines.next(&mut self.input, self.next_row_number, deadline),
+                Records::CsvRecords(delimited) => delimited.next(&mut self.input, self.next_row_number, deadline),
+                Records::JsonLines(lines) => lines.next(&mut self.input, self.next_row_number, deadline),
             };
             let step = match step {
                 Err(fault) if !records.is_empty() => {
@@ -176,9 +176,9 @@ impl SourceReader {
                 step => step?,
             };
             match step {
-                Step::Record(record) => records.push(record),
-                Step::Stalled => break,
-                Step::Ended => {
+                RecordStep::Record(record) => records.push(record),
+                RecordStep::Stalled => break,
+                RecordStep::Ended => {
                     self.ended = true;
                     break;
                 }

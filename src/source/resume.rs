@@ -4,7 +4,7 @@
 
 use super::{
     SourceError,
-    bytes::cursor::{Filled, Input},
+    bytes::cursor::{ByteCursor, Filled},
     completed_line::Rest,
     detect::Format,
 };
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What the ledger remembers of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct KnownSource {
     pub format: Format,
     /// CSV only.
     pub delimiter: Option<u8>,
@@ -33,9 +33,9 @@ pub(super) struct Verified {
 
 /// Consumes the known prefix and compares every checkpoint.
 pub(super) fn verify(
-    input: &mut Input,
+    input: &mut ByteCursor,
     source_name: &Arc<str>,
-    known: &Known,
+    known: &KnownSource,
     from_stream: bool,
 ) -> Result<Verified, SourceError> {
     let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");

@@ -22,7 +22,7 @@ pub(super) enum StandIn {
 
 /// What an evaluation did with missing values.
 #[derive(Debug, Clone)]
-pub(super) struct Watch {
+pub(super) struct MissingValues {
     stand_in: StandIn,
     /// The last missing value that was looked up.
     pub read: Option<String>,
@@ -32,23 +32,23 @@ pub(super) struct Watch {
     pub kind_asked: bool,
 }
 
-impl Watch {
-    const fn new(stand_in: StandIn) -> Watch {
-        Watch { stand_in, read: None, printed: None, kind_asked: false }
+impl MissingValues {
+    const fn new(stand_in: StandIn) -> MissingValues {
+        MissingValues { stand_in, read: None, printed: None, kind_asked: false }
     }
 }
 
 thread_local! {
-    static WATCH: RefCell<Watch> =
-        const { RefCell::new(Watch::new(StandIn::Object)) };
+    static WATCH: RefCell<MissingValues> =
+        const { RefCell::new(MissingValues::new(StandIn::Object)) };
 }
 
 /// Runs an evaluation and says what it did with missing values.
-pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, Watch) {
-    WATCH.replace(Watch::new(stand_in));
+pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, MissingValues) {
+    WATCH.replace(MissingValues::new(stand_in));
     spent::reset();
     let outcome = evaluation();
-    (outcome, WATCH.with_borrow(Watch::clone))
+    (outcome, WATCH.with_borrow(MissingValues::clone))
 }
 
 /// A value that is not there. `what` names it in messages, as in "column `surname`".

@@ -36,8 +36,8 @@ pub use filters::Tables;
 pub use view::{AnswerView, Nulls, RowView};
 
 use minijinja::{Environment, ErrorKind, Value};
-use missing::{StandIn, Watch, watched};
-use source::Kind;
+use missing::{MissingValues, StandIn, watched};
+use source::SourceKind;
 use std::collections::BTreeSet;
 
 /// Steps one evaluation may take.
@@ -71,7 +71,7 @@ pub struct AnswerRule(Compiled);
 #[derive(Debug, Clone)]
 struct Compiled {
     environment: Environment<'static>,
-    kind: Kind,
+    kind: SourceKind,
     /// Whether it has comparisons that a missing value must not decide.
     compares: bool,
     columns: BTreeSet<String>,
@@ -98,7 +98,7 @@ impl Templates {
 
     /// A template that gives text, such as `{{ first_name }} {{ surname }}`.
     pub fn compile(&self, source: &str) -> Result<Template, TemplateError> {
-        self.compiled(source, Kind::Template).map(Template)
+        self.compiled(source, SourceKind::Template).map(Template)
     }
 
     /// An expression over a row, such as `status == 'active'`.
@@ -114,10 +114,10 @@ impl Templates {
     fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
         let alone = bounded::expression(&source::inspect_expression(source)?)?;
         self.environment.compile_expression_owned(alone).map_err(refusal)?;
-        self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), Kind::Expression)
+        self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), SourceKind::Expression)
     }
 
-    fn compiled(&self, source: &str, kind: Kind) -> Result<Compiled, TemplateError> {
+    fn compiled(&self, source: &str, kind: SourceKind) -> Result<Compiled, TemplateError> {
         let bounded = bounded::bounded(source)?;
         let inspected = source::inspect(source, kind, &self.tables)?;
         let mut environment = self.environment.clone();
@@ -180,7 +180,7 @@ impl Compiled {
             return Err(RenderFault::Missing { what: what.clone() });
         }
         let text = outcome.map_err(|error| fault(&error, &watch))?;
-        let at_stake = watch.kind_asked || self.kind == Kind::Template && watch.read.is_some();
+        let at_stake = watch.kind_asked || self.kind == SourceKind::Template && watch.read.is_some();
         if self.compares && at_stake {
             let (strict, strict_watch) = watched(StandIn::Undefined, || self.render(context()));
             if strict.ok().as_ref() != Some(&text) {
@@ -203,13 +203,13 @@ fn refusal(error: minijinja::Error) -> TemplateError {
 }
 
 /// What an error of the engine means.
-fn fault(error: &minijinja::Error, watch: &Watch) -> RenderFault {
+fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(link) = cause {
         if let Some(unknown) = link.downcast_ref::<view::UnknownColumn>() {
             return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
         }
-        if let Some(refusal) = link.downcast_ref::<refusal::Refusal>() {
+        if let Some(refusal) = link.downcast_ref::<refusal::FilterRefusal>() {
             return RenderFault::Error { message: refusal.to_string() };
         }
         cause = link.source();

@@ -11,7 +11,7 @@ use crate::model::nearest::hint;
 
 /// What is being compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SourceKind {
     /// Text out of a row: every comparison with a missing value is a fault.
     Template,
     /// A yes or no: a missing value equals nothing, and has no order.
@@ -123,7 +123,7 @@ pub(super) fn pieces(source: &str) -> Vec<Piece<'_>> {
 }
 
 /// Looks at every piece of code in a template.
-pub(super) fn inspect(source: &str, kind: Kind, tables: &Tables) -> Result<Inspected, TemplateError> {
+pub(super) fn inspect(source: &str, kind: SourceKind, tables: &Tables) -> Result<Inspected, TemplateError> {
     let mut inspected = Inspected::default();
     for piece in pieces(source) {
         if let Piece::Code(code) = piece {
@@ -145,7 +145,7 @@ pub(super) fn inspect_expression(source: &str) -> Result<Code<'_>, TemplateError
 fn inspect_code(
     tokens: &[Token<'_>],
     statement: bool,
-    kind: Kind,
+    kind: SourceKind,
     tables: &Tables,
     inspected: &mut Inspected,
 ) -> Result<(), TemplateError> {
@@ -166,8 +166,8 @@ fn inspect_code(
         let after = |steps: usize| tokens.get(at + steps).copied();
         match *token {
             Sign("<" | ">") => inspected.compares = true,
-            Sign("==" | "!=") if kind == Kind::Template => inspected.compares = true,
-            Word("in") if kind == Kind::Template && first != "for" => inspected.compares = true,
+            Sign("==" | "!=") if kind == SourceKind::Template => inspected.compares = true,
+            Word("in") if kind == SourceKind::Template && first != "for" => inspected.compares = true,
             Word("none" | "None") if before(1) != Some(Sign(".")) && !is_test_name(before(1), before(2)) => {
                 return refuse("`none` would be printed as text; write `is none`, or `| default(…)`");
             }

@@ -67,9 +67,9 @@ const SHORT_BYTES: usize = 64;
 
 /// A row as templates see it; made once for all templates of a row.
 #[derive(Clone)]
-pub struct RowView(Arc<Seen>);
+pub struct RowView(Arc<RowData>);
 
-struct Seen {
+struct RowData {
     row: Row,
     nulls: Arc<Nulls>,
     /// The values of columns that were asked for, by place: a template that names a column often does not copy it each time.
@@ -80,7 +80,7 @@ struct Seen {
 
 impl RowView {
     pub fn new(row: &Row, nulls: &Arc<Nulls>) -> RowView {
-        RowView(Arc::new(Seen {
+        RowView(Arc::new(RowData {
             row: row.clone(),
             nulls: nulls.clone(),
             values: Mutex::default(),
@@ -99,7 +99,7 @@ impl fmt::Debug for RowView {
     }
 }
 
-impl Seen {
+impl RowData {
     /// The value of a column; `None` where a flat source has no such column. A JSON object may lack any key.
     fn lookup(&self, name: &str) -> Option<Value> {
         match &self.row.values {
@@ -141,7 +141,7 @@ impl Seen {
 }
 
 /// The variables of a template over a row.
-struct Root(Arc<Seen>);
+struct Root(Arc<RowData>);
 
 impl Object for Root {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
@@ -150,7 +150,7 @@ impl Object for Root {
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         match key {
-            "row" => Some(Value::from_object(Columns(self.0.clone()))),
+            "row" => Some(Value::from_object(RowColumns(self.0.clone()))),
             global if GLOBALS.contains(&global) => None,
             column => self.0.lookup(column),
         }
@@ -158,7 +158,7 @@ impl Object for Root {
 }
 
 /// `row`: the columns by any name.
-struct Columns(Arc<Seen>);
+struct RowColumns(Arc<RowData>);
 
 /// A column that a flat source does not have.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,7 @@ pub(super) struct UnknownColumn {
     pub hint: String,
 }
 
-impl Object for Columns {
+impl Object for RowColumns {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = key.as_str()?;
         self.0.lookup(name).or_else(|| {
@@ -191,7 +191,7 @@ impl AnswerView {
     pub fn new(payload: &Json, answer: &Json) -> AnswerView {
         let part = |value: &Json| convert(value, None);
         let members = BTreeMap::from([("payload".into(), part(payload)), ("answer".into(), part(answer))]);
-        AnswerView(Value::from_object(Members { members, of_row: false }))
+        AnswerView(Value::from_object(ObjectView { members, of_row: false }))
     }
 
     pub(super) fn context(&self) -> Value {
@@ -224,19 +224,19 @@ fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
         }
         Json::Object(map) => {
             let members = map.iter().map(|(key, member)| (key.as_str().into(), convert(member, nulls))).collect();
-            Some(Value::from_object(Members { members, of_row }))
+            Some(Value::from_object(ObjectView { members, of_row }))
         }
     }
 }
 
 /// A JSON object. Of a row, a null member is as good as none; of an answer it is defined, and still no value.
-struct Members {
+struct ObjectView {
     /// A name is handed out without a copy of it.
     members: BTreeMap<Arc<str>, Option<Value>>,
     of_row: bool,
 }
 
-impl Object for Members {
+impl Object for ObjectView {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str() {
             Some(key) => self.get_value_by_str(key),
@@ -298,4 +298,4 @@ macro_rules! redacted {
     )*};
 }
 
-redacted!(Root, Columns, Members, Items);
+redacted!(Root, RowColumns, ObjectView, Items);

@@ -37,8 +37,8 @@ impl BucketFile {
     /// The folder or the file cannot be read or written.
     pub fn open(folder: &Path, account: &str) -> io::Result<BucketFile> {
         files::private_folder(folder)?;
-        if let Some(strangers) = files::strangers_in(folder) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, strangers));
+        if let Some(other_writers) = files::other_writers_in(folder) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, other_writers));
         }
         let path = folder.join(format!("rate-{}", fingerprint(b"rescreen rate", account)));
         let mut file = BucketFile { path, opened: None };

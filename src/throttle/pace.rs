@@ -19,9 +19,9 @@ use std::{
 
 /// A number that `governor` reads, set before each question: its clock, or its state.
 #[derive(Debug, Clone, Default)]
-struct Shown(Arc<AtomicU64>);
+struct SharedNumber(Arc<AtomicU64>);
 
-impl Shown {
+impl SharedNumber {
     fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
@@ -31,7 +31,7 @@ impl Shown {
     }
 }
 
-impl GovernorClock for Shown {
+impl GovernorClock for SharedNumber {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {
@@ -39,7 +39,7 @@ impl GovernorClock for Shown {
     }
 }
 
-impl StateStore for Shown {
+impl StateStore for SharedNumber {
     type Key = NotKeyed;
 
     fn measure_and_replace<T, F, E>(&self, _key: &NotKeyed, decide: F) -> Result<T, E>
@@ -63,7 +63,7 @@ pub(super) enum Want {
     Nothing(u64),
 }
 
-type Limiter = RateLimiter<NotKeyed, Shown, Shown, NoOpMiddleware<Nanos>>;
+type Limiter = RateLimiter<NotKeyed, SharedNumber, SharedNumber, NoOpMiddleware<Nanos>>;
 
 /// A schedule that is asked message by message. Only one caller asks at a time.
 pub(super) struct Pace {
@@ -71,16 +71,16 @@ pub(super) struct Pace {
     limiter: Limiter,
     /// For late messages: each had its turn before, so it only matters how many leave at once.
     late: Limiter,
-    now: Shown,
-    arrival: Shown,
-    late_arrival: Shown,
+    now: SharedNumber,
+    arrival: SharedNumber,
+    late_arrival: SharedNumber,
 }
 
 impl Pace {
     pub(super) fn new(schedule: Schedule) -> Pace {
         let quota = Quota::with_period(schedule.period.max(Duration::from_nanos(1))).expect("a nanosecond or more");
         // All begin at zero, so that `governor` counts from there, as the record does.
-        let (now, arrival, late_arrival) = (Shown::default(), Shown::default(), Shown::default());
+        let (now, arrival, late_arrival) = (SharedNumber::default(), SharedNumber::default(), SharedNumber::default());
         let limiter = RateLimiter::new(quota.allow_burst(schedule.burst), arrival.clone(), now.clone());
         let late = RateLimiter::new(quota.allow_burst(schedule.late_burst), late_arrival.clone(), now.clone());
         Pace { schedule, limiter, late, now, arrival, late_arrival }

@@ -5,7 +5,7 @@ use crate::support::{
     world::{AML, World},
 };
 use rescreen::{
-    model::{Credits, ExitCode, Stop, budget::Refusal, state::State},
+    model::{Credits, ExitCode, Stop, budget::BudgetRefusal, state::State},
     simulator::Dialect,
     sink::DatasetKind,
 };
@@ -15,7 +15,7 @@ use std::time::Duration;
 async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
     let mut world = World::new().rows(1_000).max_credits(400);
     let ran = world.run().await.exits(ExitCode::Budget).charged(400).counts(400, 0, 600, 0).adds_up(false);
-    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(Refusal::Limit { limit: Credits(400), .. })));
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Limit { limit: Credits(400), .. })));
     assert_eq!(ran.posts(), 400);
     let mut world = world.max_credits(1_000);
     world.run().await.exits(ExitCode::Complete).charged(1_000).counts(1_000, 0, 0, 0).adds_up(true);
@@ -48,7 +48,7 @@ async fn a_price_that_does_not_fit_the_rest_of_the_limit_is_not_spent() {
 async fn the_balance_is_never_taken_below_what_is_to_be_kept() {
     let mut world = World::new().rows(30).credits(100).campaign(|file| file.budget.keep_balance = Credits(90));
     let ran = world.run().await.exits(ExitCode::Budget).charged(10);
-    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(Refusal::Balance { keep: Credits(90), .. })));
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Balance { keep: Credits(90), .. })));
     assert_eq!(ran.stats.balance, 90);
     world.met().simulator.set_balance(110);
     world.run().await.exits(ExitCode::Complete).charged(30);

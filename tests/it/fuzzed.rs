@@ -4,7 +4,7 @@
 #[path = "../../fuzz/checks/mod.rs"]
 pub mod checks;
 
-use crate::support::dice::Dice;
+use crate::support::rng::Rng;
 use checks::CHECKS;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -48,24 +48,24 @@ const TELLING: [&[u8]; 16] = [
 ];
 
 /// One to four changes of a case: a byte, a stretch that goes, comes twice or comes from another case, a telling word.
-fn mutated(mut case: Vec<u8>, other: &[u8], dice: &mut Dice) -> Vec<u8> {
-    for _ in 0..=dice.below(4) {
-        let from = dice.below(case.len() + 1);
-        let to = (from + 1 + dice.below(16)).min(case.len()).max(from);
-        match dice.below(6) {
-            0 if from < case.len() => case[from] = dice.below(256) as u8,
-            1 if from < case.len() => case[from] ^= 1 << dice.below(8),
+fn mutated(mut case: Vec<u8>, other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    for _ in 0..=rng.below(4) {
+        let from = rng.below(case.len() + 1);
+        let to = (from + 1 + rng.below(16)).min(case.len()).max(from);
+        match rng.below(6) {
+            0 if from < case.len() => case[from] = rng.below(256) as u8,
+            1 if from < case.len() => case[from] ^= 1 << rng.below(8),
             2 => drop(case.drain(from..to)),
             3 => {
                 let twice = case[from..to].to_vec();
                 case.splice(to..to, twice);
             }
             4 => {
-                let begin = dice.below(other.len() + 1);
-                let end = (begin + dice.below(32)).min(other.len());
+                let begin = rng.below(other.len() + 1);
+                let end = (begin + rng.below(32)).min(other.len());
                 case.splice(from..from, other[begin..end].iter().copied());
             }
-            _ => drop(case.splice(from..from, TELLING[dice.below(TELLING.len())].iter().copied())),
+            _ => drop(case.splice(from..from, TELLING[rng.below(TELLING.len())].iter().copied())),
         }
     }
     case
@@ -79,11 +79,11 @@ fn hold(target: &str, mutations: usize) {
         eprintln!("fuzz/corpus/{target}/{name}");
         check(case);
     }
-    let mut dice = Dice::new(0);
+    let mut rng = Rng::new(0);
     for number in 0..mutations {
-        let (name, case) = &cases[dice.below(cases.len())];
-        let (_, other) = &cases[dice.below(cases.len())];
-        let case = mutated(case.clone(), other, &mut dice);
+        let (name, case) = &cases[rng.below(cases.len())];
+        let (_, other) = &cases[rng.below(cases.len())];
+        let case = mutated(case.clone(), other, &mut rng);
         // Shown where the check panics.
         eprintln!("mutation {number}, of {name}: {:?}", String::from_utf8_lossy(&case));
         check(&case);

@@ -13,7 +13,7 @@ mod splits;
 mod torture;
 
 use rescreen::model::{Checkpoint, Position, Record, Row};
-use rescreen::source::{Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split};
+use rescreen::source::{Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split};
 use serde_json::Value;
 use std::io::Cursor;
 
@@ -44,12 +44,12 @@ impl Source<'_> {
         self
     }
 
-    fn open(&self, known: Option<&Known>) -> Result<SourceReader, SourceError> {
+    fn open(&self, known: Option<&KnownSource>) -> Result<SourceReader, SourceError> {
         let origin = Origin::Reader(Box::new(Cursor::new(self.bytes.to_vec())));
         SourceReader::open("input".into(), origin, &self.options, known)
     }
 
-    fn splits(&self, known: Option<&Known>) -> Result<Vec<Split>, SourceError> {
+    fn splits(&self, known: Option<&KnownSource>) -> Result<Vec<Split>, SourceError> {
         splits_of(self.open(known)?)
     }
 
@@ -62,11 +62,11 @@ impl Source<'_> {
     }
 
     /// What a ledger remembers after all of it was taken.
-    fn known(&self) -> Known {
+    fn known(&self) -> KnownSource {
         known_of(self.open(None).unwrap()).1
     }
 
-    fn refused(&self, known: Option<&Known>) -> String {
+    fn refused(&self, known: Option<&KnownSource>) -> String {
         self.splits(known).expect_err("the source is refused").to_string()
     }
 }
@@ -79,12 +79,12 @@ fn splits_of(mut reader: SourceReader) -> Result<Vec<Split>, SourceError> {
     Ok(splits)
 }
 
-fn known_of(reader: SourceReader) -> (Vec<Split>, Known) {
+fn known_of(reader: SourceReader) -> (Vec<Split>, KnownSource) {
     let (format, delimiter, header) = reader.layout();
     let header = header.map(<[String]>::to_vec);
     let splits = splits_of(reader).unwrap();
     let checkpoints: Vec<Checkpoint> = splits.iter().map(|split| split.checkpoint.clone()).collect();
-    (splits, Known { format, delimiter, header, checkpoints })
+    (splits, KnownSource { format, delimiter, header, checkpoints })
 }
 
 /// A record in one line: the values, or code, message and what was kept.

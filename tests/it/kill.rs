@@ -8,7 +8,7 @@ mod ledger;
 mod life;
 mod world;
 
-use crate::support::{dice::Dice, onlooker::Onlooker};
+use crate::support::{onlooker::Onlooker, rng::Rng};
 use audit::{audit_published, audit_whole};
 use life::{End, Life, Phase};
 use std::{
@@ -44,11 +44,11 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
     let seed: u64 = number("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
     let kills: u32 = number("RESCREEN_KILLS").map_or(20, |kills| kills.try_into().unwrap());
     let begun = Instant::now();
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let mut tally = Tally::default();
     let mut campaigns = 0;
     while tally.killed < kills && tally.violations.is_empty() {
-        suffer((kills - tally.killed).min(KILLS_OF_ONE), &mut dice, &mut tally);
+        suffer((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
         campaigns += 1;
     }
     let met = tally.phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase());
@@ -67,14 +67,14 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
 }
 
 /// One campaign: kills and goes on, then compares ledger, outputs and charge book; somebody reads all the time.
-fn suffer(kills: u32, dice: &mut Dice, tally: &mut Tally) {
-    let world = World::new(ROWS, dice.roll());
+fn suffer(kills: u32, rng: &mut Rng, tally: &mut Tally) {
+    let world = World::new(ROWS, rng.roll());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_until(&done, &world));
         // Ends the reader also where something panics; without it the scope would wait for ever.
         let told = Told(&done);
-        kill_and_go_on(&world, kills, dice, tally);
+        kill_and_go_on(&world, kills, rng, tally);
         drop(told);
         let (looks, faults) = reader.join().expect("the reader does not panic");
         tally.looks += looks;
@@ -105,12 +105,12 @@ fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
     }
 }
 
-fn kill_and_go_on(world: &World, kills: u32, dice: &mut Dice, tally: &mut Tally) {
+fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
     // Kept to three quarters of what sending takes without kills, so that there is something left to kill at the end.
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
     let (mut killed, mut in_doubt) = (0, 0);
     while killed < kills {
-        match world.live(Life::before(killed, kills, mean_life, dice)) {
+        match world.live(Life::before(killed, kills, mean_life, rng)) {
             End::Killed(phase) => {
                 killed += 1;
                 *tally.phases.entry(phase).or_default() += 1;

@@ -2,8 +2,8 @@
 //! many at once.
 
 use crate::support::{
-    dice::Dice,
     program::{Said, UnderWay, rescreen},
+    rng::Rng,
     world::book,
 };
 use rescreen::source::{FIELD_BYTES_MAX, JSON_VALUES_MAX};
@@ -153,8 +153,8 @@ fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
 fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
     if can_measure() {
         let (open, close) = (r#"{"success":true,"results":[{"score":""#, r#""}]}"#);
-        let mut dice = Dice::new(7);
-        let letters = (0..REPLY_BYTES - open.len() - close.len()).map(|_| char::from(b'a' + (dice.roll() % 26) as u8));
+        let mut rng = Rng::new(7);
+        let letters = (0..REPLY_BYTES - open.len() - close.len()).map(|_| char::from(b'a' + (rng.roll() % 26) as u8));
         let peak = peak_of_replies(16, format!("{open}{}{close}", letters.collect::<String>()));
         assert!((64..=512).contains(&peak), "{peak} MiB");
     }
@@ -245,7 +245,7 @@ const LEDGERS: [(&str, &str); 8] = [
     ),
     (
         "three million checks",
-        "INSERT INTO check_use (name, sold, layout) WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE \
+        "INSERT INTO check_use (name, check_name, layout) WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE \
          i < 3000000) SELECT 'c' || i, 'aml-screening', '{}' FROM n",
     ),
 ];

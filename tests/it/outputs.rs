@@ -4,7 +4,7 @@ mod folder;
 mod manifest;
 mod tables;
 
-use rescreen::sink::{Cell, Column, Kind, OutputFormat, Schema, SinkError, TableWriter, WrittenFile};
+use rescreen::sink::{Column, Kind, OutputFormat, Schema, SinkError, TableCell, TableWriter, WrittenFile};
 use std::{fs, path::Path};
 
 /// A table with a column of each kind.
@@ -24,18 +24,18 @@ fn schema() -> Schema {
 }
 
 /// The n-th row; every third one is null where it may be.
-fn row(n: u64) -> Vec<Cell> {
+fn row(n: u64) -> Vec<TableCell> {
     let mut row = vec![
-        Cell::Text(format!("{n:04}")),
-        Cell::integer(n),
-        Cell::Number(n as f64 / 4.0),
-        Cell::Boolean(n.is_multiple_of(2)),
-        Cell::Date(jiff::civil::date(2026, 11, 20)),
-        Cell::Timestamp(1_795_132_800_000_000 + n as i64),
-        Cell::Text(format!("{{\"status\":\"no match\",\"n\":{n}}}")),
+        TableCell::Text(format!("{n:04}")),
+        TableCell::integer(n),
+        TableCell::Number(n as f64 / 4.0),
+        TableCell::Boolean(n.is_multiple_of(2)),
+        TableCell::Date(jiff::civil::date(2026, 11, 20)),
+        TableCell::Timestamp(1_795_132_800_000_000 + n as i64),
+        TableCell::Text(format!("{{\"status\":\"no match\",\"n\":{n}}}")),
     ];
     if n % 3 == 2 {
-        row[1..].fill(Cell::Null);
+        row[1..].fill(TableCell::Null);
     }
     row
 }

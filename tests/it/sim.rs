@@ -22,7 +22,7 @@ mod stage;
 mod wire;
 mod wire_rules;
 
-use crate::support::dice;
+use crate::support::rng;
 use script::Script;
 use stage::{Played, play, play_script};
 use std::{

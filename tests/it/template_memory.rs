@@ -1,7 +1,7 @@
 //! The promise: whatever a template says, evaluating it for a row takes a bounded amount of memory, and ends with a text or
 //! with a failure of the row.
 
-use crate::support::{allocated::peak_of, dice::Dice};
+use crate::support::{allocated::peak_of, rng::Rng};
 use rescreen::{
     model::{Position, Row, row::Values},
     template::{RowView, Tables, Templates},
@@ -35,47 +35,47 @@ const FILTERS: [&str; 14] = [
 ];
 
 /// An expression that gives a text, a list or an error.
-fn expression(dice: &mut Dice, depth: usize) -> String {
+fn expression(rng: &mut Rng, depth: usize) -> String {
     if depth == 0 {
-        return dice.pick(&TEXTS).to_owned();
+        return rng.pick(&TEXTS).to_owned();
     }
-    let one = expression(dice, depth - 1);
-    match dice.below(12) {
-        0 => format!("({one} ~ {})", expression(dice, depth - 1)),
-        1 => format!("({one} ~ {} ~ x)", expression(dice, depth - 1)),
-        2 => format!("({one} + {})", expression(dice, depth - 1)),
-        3 => format!("({one} * {})", dice.pick(&NUMBERS)),
-        4 => format!("({} * {} * {one})", dice.pick(&NUMBERS), dice.pick(&NUMBERS)),
-        5 => format!("({one} | {})", dice.pick(&FILTERS)),
-        6 => format!("({one} | {} | {})", dice.pick(&FILTERS), dice.pick(&FILTERS)),
-        7 => format!("{one}[{}:{}:{}]", dice.pick(&NUMBERS), dice.pick(&NUMBERS), dice.pick(&["1", "-1", "2"])),
-        8 => format!("(({} * {}) | join({one}))", dice.pick(&LISTS), dice.pick(&NUMBERS)),
-        9 => format!("(({} + {}) | map('upper') | join)", dice.pick(&LISTS), dice.pick(&LISTS)),
-        10 => format!("({one} if {one} in {} else m({one}))", dice.pick(&LISTS)),
-        _ => format!("ns.t[{}:]", dice.pick(&NUMBERS)),
+    let one = expression(rng, depth - 1);
+    match rng.below(12) {
+        0 => format!("({one} ~ {})", expression(rng, depth - 1)),
+        1 => format!("({one} ~ {} ~ x)", expression(rng, depth - 1)),
+        2 => format!("({one} + {})", expression(rng, depth - 1)),
+        3 => format!("({one} * {})", rng.pick(&NUMBERS)),
+        4 => format!("({} * {} * {one})", rng.pick(&NUMBERS), rng.pick(&NUMBERS)),
+        5 => format!("({one} | {})", rng.pick(&FILTERS)),
+        6 => format!("({one} | {} | {})", rng.pick(&FILTERS), rng.pick(&FILTERS)),
+        7 => format!("{one}[{}:{}:{}]", rng.pick(&NUMBERS), rng.pick(&NUMBERS), rng.pick(&["1", "-1", "2"])),
+        8 => format!("(({} * {}) | join({one}))", rng.pick(&LISTS), rng.pick(&NUMBERS)),
+        9 => format!("(({} + {}) | map('upper') | join)", rng.pick(&LISTS), rng.pick(&LISTS)),
+        10 => format!("({one} if {one} in {} else m({one}))", rng.pick(&LISTS)),
+        _ => format!("ns.t[{}:]", rng.pick(&NUMBERS)),
     }
 }
 
-fn statement(dice: &mut Dice, depth: usize) -> String {
-    let value = expression(dice, 2);
-    let inside = |dice: &mut Dice| if depth == 0 { format!("{{{{ {value} }}}}") } else { statement(dice, depth - 1) };
-    match dice.below(9) {
+fn statement(rng: &mut Rng, depth: usize) -> String {
+    let value = expression(rng, 2);
+    let inside = |rng: &mut Rng| if depth == 0 { format!("{{{{ {value} }}}}") } else { statement(rng, depth - 1) };
+    match rng.below(9) {
         0 => format!("{{% set x = {value} %}}"),
         1 => format!("{{% set y = x ~ {value} %}}{{% set x = y ~ y %}}"),
         2 => format!("{{% set ns.t = ns.t ~ {value} %}}"),
         3 => format!("{{% set z = z + [{value}] %}}{{% set ns.l = ns.l * 2 + [z] %}}"),
-        4 => format!("{{% for c in {value} %}}{}{{% endfor %}}", inside(dice)),
-        5 => format!("{{% for c in {} * 999 %}}{}{{% endfor %}}", dice.pick(&LISTS), inside(dice)),
-        6 => format!("{{% set x %}}{}{{% endset %}}", inside(dice)),
-        7 => format!("{{% filter {} %}}{}{{% endfilter %}}", dice.pick(&FILTERS), inside(dice)),
-        _ => inside(dice) + &"text ".repeat(dice.below(200)),
+        4 => format!("{{% for c in {value} %}}{}{{% endfor %}}", inside(rng)),
+        5 => format!("{{% for c in {} * 999 %}}{}{{% endfor %}}", rng.pick(&LISTS), inside(rng)),
+        6 => format!("{{% set x %}}{}{{% endset %}}", inside(rng)),
+        7 => format!("{{% filter {} %}}{}{{% endfilter %}}", rng.pick(&FILTERS), inside(rng)),
+        _ => inside(rng) + &"text ".repeat(rng.below(200)),
     }
 }
 
-fn random(dice: &mut Dice) -> String {
+fn random(rng: &mut Rng) -> String {
     let begin = "{% set ns = namespace(t='t', l=[]) %}{% set x = a %}{% set y = big %}{% set z = [a] %}\
                  {% macro m(t) %}{{ t ~ t }}{% if t | length < 99 %}{{ m(t ~ t) }}{% endif %}{% endmacro %}";
-    (0..=dice.below(8)).fold(begin.to_owned(), |text, _| text + &statement(dice, 2)) + "{{ x }}"
+    (0..=rng.below(8)).fold(begin.to_owned(), |text, _| text + &statement(rng, 2)) + "{{ x }}"
 }
 
 fn row() -> RowView {
@@ -101,8 +101,8 @@ fn evaluated(source: &str, row: &RowView) -> Option<usize> {
 #[test]
 fn no_template_takes_more_than_24_mib() {
     let row = row();
-    let mut dice = Dice::new(7);
-    let texts = (0..400).filter_map(|_| evaluated(&random(&mut dice), &row)).count();
+    let mut rng = Rng::new(7);
+    let texts = (0..400).filter_map(|_| evaluated(&random(&mut rng), &row)).count();
     assert!((20..=380).contains(&texts), "some give a text, and some are too greedy: {texts} of 400");
 }
 

@@ -10,7 +10,7 @@ pub mod spreadsheet;
 pub mod vin;
 
 use super::Note;
-use refusal::Refusal;
+use refusal::FieldRefusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -100,7 +100,7 @@ impl FieldKind {
     }
 
     /// The value as it will be sent, or what was expected. The message never repeats the value: it may be personal data.
-    pub fn accept(self, text: &str, letter_case: LetterCase) -> Result<Accepted, Refusal> {
+    pub fn accept(self, text: &str, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
         let text = tidy(text);
         let value = match self {
             FieldKind::Text => Value::String(letter_case.apply(text)),
@@ -108,19 +108,19 @@ impl FieldKind {
             FieldKind::Boolean => match text.to_lowercase().as_str() {
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
-                _ => return Err(Refusal::invalid("expected `true` or `false`")),
+                _ => return Err(FieldRefusal::invalid("expected `true` or `false`")),
             },
             FieldKind::SaId => match (sa_id::check(&text), spreadsheet::damaged_sa_id(&text)) {
                 (Ok(()), _) => Value::String(text),
                 (Err(_), Some(damage)) => return Err(damage),
-                (Err(fault), None) => return Err(Refusal::invalid(fault.to_string())),
+                (Err(fault), None) => return Err(FieldRefusal::invalid(fault.to_string())),
             },
             FieldKind::Country2 => known_country(&text, 2, "two").map(|()| Value::String(letter_case.apply(text)))?,
             FieldKind::Country3 => known_country(&text, 3, "three").map(|()| Value::String(letter_case.apply(text)))?,
             FieldKind::Date => match text.parse::<jiff::civil::Date>() {
                 Ok(date) if text.len() == 10 => Value::String(date.to_string()),
                 _ => {
-                    return Err(Refusal::invalid(
+                    return Err(FieldRefusal::invalid(
                         "expected a date YYYY-MM-DD; a template with the filter `date` reads another form, like {{ born | date(\"%d/%m/%Y\") }}",
                     ));
                 }

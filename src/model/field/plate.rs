@@ -3,7 +3,7 @@
 //! would have several keys and be paid for as often. Otherwise it is lenient: personal and historic plates have any form.
 
 use super::{
-    refusal::Refusal,
+    refusal::FieldRefusal,
     spreadsheet::{is_e_notation, rounded},
 };
 
@@ -11,18 +11,20 @@ use super::{
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=10;
 
 /// The plate as it is sent: letters in upper case and digits.
-pub fn read(text: &str) -> Result<String, Refusal> {
+pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a number plate"));
     }
     let plate: String = text.chars().filter(|c| ![' ', '-'].contains(c)).map(|c| c.to_ascii_uppercase()).collect();
     let length = plate.chars().count();
     if !plate.chars().all(|c| c.is_ascii_alphanumeric()) {
-        return Err(Refusal::invalid("a number plate has letters, digits, blanks and hyphens, found another sign"));
+        return Err(FieldRefusal::invalid(
+            "a number plate has letters, digits, blanks and hyphens, found another sign",
+        ));
     }
     if !LENGTHS.contains(&length) {
         let (least, most) = (LENGTHS.start(), LENGTHS.end());
-        return Err(Refusal::invalid(format!(
+        return Err(FieldRefusal::invalid(format!(
             "a number plate has {least} to {most} letters and digits, this one has {length}; one plate in each cell"
         )));
     }

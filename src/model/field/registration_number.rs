@@ -2,7 +2,7 @@
 //! number beyond doubt. Those are rewritten; whatever could mean another number is refused with what a clerk can do.
 
 use super::{
-    refusal::Refusal,
+    refusal::FieldRefusal,
     spreadsheet::{is_e_notation, rounded},
 };
 
@@ -32,12 +32,12 @@ const LABEL_WORDS: [&str; 16] = [
 const SLASHES: [char; 3] = ['/', '\\', '-'];
 
 /// The number in its one form, from a text whose blanks are single spaces already.
-pub fn read(text: &str) -> Result<String, Refusal> {
+pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a company registration number YYYY/NNNNNN/NN"));
     }
     let number = without_label(text);
-    rewritten(number).ok_or_else(|| Refusal::invalid(fault(text, number)))
+    rewritten(number).ok_or_else(|| FieldRefusal::invalid(fault(text, number)))
 }
 
 /// What follows a label such as `CK No.:` or `Registration number`; all of the text where it begins with another word.

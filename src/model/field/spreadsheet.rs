@@ -1,7 +1,7 @@
 //! What a spreadsheet does to identifiers that it takes for numbers. The digits are lost in the file, so no value is ever
 //! mended here: the message says how the column is exported again.
 
-use super::refusal::Refusal;
+use super::refusal::FieldRefusal;
 use crate::model::failure::FailureCode;
 
 /// `8.6E+12`, `8,6E+12`, `86E+11`: how a spreadsheet shows a number that is too long for its column. Without a sign or a
@@ -16,7 +16,7 @@ pub fn is_e_notation(text: &str) -> bool {
 }
 
 /// A number that was shortened to E-notation.
-pub fn rounded(what: &str) -> Refusal {
+pub fn rounded(what: &str) -> FieldRefusal {
     damage(format!(
         "expected {what}, found a number in E-notation: a spreadsheet has rounded it and its digits are not in this file; \
          format the column as text and export again from where the numbers are whole"
@@ -24,7 +24,7 @@ pub fn rounded(what: &str) -> Refusal {
 }
 
 /// What a spreadsheet did to an ID number of thirteen digits, if that is what it looks like.
-pub fn damaged_sa_id(text: &str) -> Option<Refusal> {
+pub fn damaged_sa_id(text: &str) -> Option<FieldRefusal> {
     if is_e_notation(text) {
         return Some(rounded("an ID number of 13 digits"));
     }
@@ -49,8 +49,8 @@ pub fn damaged_sa_id(text: &str) -> Option<Refusal> {
     }
 }
 
-fn damage(message: String) -> Refusal {
-    Refusal { code: FailureCode::SpreadsheetDamage, message }
+fn damage(message: String) -> FieldRefusal {
+    FieldRefusal { code: FailureCode::SpreadsheetDamage, message }
 }
 
 #[cfg(test)]

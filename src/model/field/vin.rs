@@ -2,7 +2,7 @@
 //! of ISO 3779 is looked at and never decides, since only some markets have the duty to use it.
 
 use super::{
-    refusal::Refusal,
+    refusal::FieldRefusal,
     spreadsheet::{is_e_notation, rounded},
 };
 
@@ -12,7 +12,7 @@ const CHECK_AT: usize = 8;
 const WEIGHTS: [u32; LENGTH] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 
 /// The VIN in upper case, from a text that is trimmed already.
-pub fn read(text: &str) -> Result<String, Refusal> {
+pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a VIN of 17 characters"));
     }
@@ -20,15 +20,15 @@ pub fn read(text: &str) -> Result<String, Refusal> {
     let length = vin.chars().count();
     if let Some(odd) = vin.chars().find(|c| !c.is_ascii_alphanumeric()) {
         let what = if odd == ' ' { "a blank or a line break" } else { "another sign" };
-        return Err(Refusal::invalid(format!("a VIN has letters and digits only, found {what} inside")));
+        return Err(FieldRefusal::invalid(format!("a VIN has letters and digits only, found {what} inside")));
     }
     if length != LENGTH {
-        return Err(Refusal::invalid(format!(
+        return Err(FieldRefusal::invalid(format!(
             "a VIN has 17 characters, this one has {length}; look it up on the licence disc"
         )));
     }
     if vin.contains(['I', 'O', 'Q']) {
-        return Err(Refusal::invalid(
+        return Err(FieldRefusal::invalid(
             "a VIN has no letters I, O and Q: they are 1 and 0; look it up on the licence disc",
         ));
     }

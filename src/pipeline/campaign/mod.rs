@@ -15,7 +15,7 @@ use crate::{
     catalogue::{Catalogue, Declaration, is_identifier},
     error::Error,
     files::{self, Links},
-    ledger::Seat,
+    ledger::CommitMode,
     mapping::{CheckUse, Mapping, MappingOptions, key_of_generation},
     model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
     sink::OutputFormat,
@@ -62,7 +62,7 @@ pub struct Campaign {
     pub key_secret_stands_in: bool,
     pub clock: Clock,
     /// Where commits are made; inline means that everything else is done in the caller's place too.
-    pub seat: Seat,
+    pub commit_mode: CommitMode,
     /// Set what an earlier campaign left in the output folder aside, where its ledger is lost.
     pub new_ledger: bool,
     /// Take a ledger that lost its newest commits as it is: what they noted may be paid for again.
@@ -117,7 +117,7 @@ impl Campaign {
             key_secret: key_secret(&file, base)?,
             key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
             clock: Clock::System,
-            seat: Seat::default(),
+            commit_mode: CommitMode::default(),
             new_ledger: false,
             accept_older_ledger: false,
             command: Vec::new(),
@@ -147,32 +147,32 @@ impl Campaign {
     }
 
     /// The key of a request's generation.
-    pub fn key_of(&self, sold: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
-        key_of_generation(&self.name, self.mode, sold, fields, generation, self.key_secret.as_ref())
+    pub fn key_of(&self, check: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
+        key_of_generation(&self.name, self.mode, check, fields, generation, self.key_secret.as_ref())
     }
 
     /// What one request of a check costs: nothing in sandbox, and the table price in production.
-    pub fn price(&self, sold: &str) -> Option<Credits> {
+    pub fn price(&self, check: &str) -> Option<Credits> {
         match self.mode {
             Mode::Sandbox => Some(Credits::ZERO),
-            Mode::Production => self.prices.get(sold).copied(),
+            Mode::Production => self.prices.get(check).copied(),
         }
     }
 
     /// The declarations used, each once.
-    pub fn sold(&self) -> Vec<&Declaration> {
-        let mut sold: Vec<&Declaration> = Vec::new();
+    pub fn checks(&self) -> Vec<&Declaration> {
+        let mut checks: Vec<&Declaration> = Vec::new();
         for one in self.uses.iter().filter_map(|one| self.catalogue.get(&one.check).ok()) {
-            if !sold.iter().any(|known| known.name == one.name) {
-                sold.push(one);
+            if !checks.iter().any(|known| known.name == one.name) {
+                checks.push(one);
             }
         }
-        sold
+        checks
     }
 
     /// The shortest life among the keys of its checks, in hours.
     pub fn key_life_hours(&self) -> u32 {
-        self.sold().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
+        self.checks().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
     }
 
     /// Digest of everything a person changes to put a stop right: prices, limits, guards, pointers, mapping, declarations
@@ -181,7 +181,7 @@ impl Campaign {
     /// # Errors
     /// A declaration that cannot be written down.
     pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
-        let declarations = serde_json::to_string(&self.sold()).map_err(|error| Error::Internal(error.to_string()))?;
+        let declarations = serde_json::to_string(&self.checks()).map_err(|error| Error::Internal(error.to_string()))?;
         let Service { charge_pointer, remaining_pointer, balance_pointer, routes, .. } = &self.service;
         let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes);
         let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
@@ -209,7 +209,7 @@ impl Campaign {
         if self.id.is_none() {
             return wants("the column that identifies a row: --id COLUMN (or [input] id)");
         }
-        for declaration in self.sold() {
+        for declaration in self.checks() {
             let name = &declaration.name;
             if self.price(name).is_none() {
                 return wants(&format!(

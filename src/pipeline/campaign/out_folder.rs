@@ -2,7 +2,7 @@
 //! from where files are replaced and removed.
 
 use super::Campaign;
-use crate::{error::Error, files::strangers_in, ledger::Reading, sink};
+use crate::{error::Error, files::other_writers_in, ledger::Reading, sink};
 use std::path::Path;
 
 /// Refuses an input that lies in the output folder.
@@ -28,9 +28,9 @@ pub fn refuse_inputs_inside(campaign: &Campaign) -> Result<(), Error> {
 /// # Errors
 /// It belongs to another ledger, holds files that no ledger wrote, or cannot be written.
 pub fn claim(out: &Path, campaign: &str, ledger: &Reading) -> Result<(), Error> {
-    if let Some(strangers) = strangers_in(out) {
+    if let Some(other_writers) = other_writers_in(out) {
         return Err(Error::Config(format!(
-            "{strangers}: they could lead what is written or removed there to other places; make it yours alone (`chmod \
+            "{other_writers}: they could lead what is written or removed there to other places; make it yours alone (`chmod \
              700`), or choose another folder with --out DIR"
         )));
     }

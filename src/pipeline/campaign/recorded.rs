@@ -5,14 +5,14 @@
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
     file::{CampaignFile, SecretSource, Share},
-    result_layout::Layout,
+    result_layout::ResultLayout,
     service::Service,
 };
 use crate::{
     catalogue::{Catalogue, Declaration, Spelling},
     client::{self, Auth, json_body},
     error::Error,
-    ledger::{CheckUseRow, Identity, LedgerError, Reading, Seat},
+    ledger::{CheckUseRow, CommitMode, Identity, LedgerError, Reading},
     mapping::CheckUse,
     model::{Clock, Credits, budget::Allowance},
     pipeline::state_folder::state_folder,
@@ -70,7 +70,7 @@ pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         balance_pointer: service.balance_pointer.clone(),
         charge_pointer: service.charge_pointer.clone(),
         remaining_pointer: service.remaining_pointer.clone(),
-        declarations: campaign.sold().into_iter().cloned().collect(),
+        declarations: campaign.checks().into_iter().cloned().collect(),
         prices: campaign.prices.clone(),
         max_credits: campaign.allowance.limit,
         keep_balance: campaign.allowance.keep_balance,
@@ -139,7 +139,7 @@ pub fn campaign_of(
         key_secret: None,
         key_secret_stands_in: false,
         clock: Clock::System,
-        seat: Seat::default(),
+        commit_mode: CommitMode::default(),
         new_ledger: false,
         accept_older_ledger: false,
         command: settings.command.clone(),
@@ -181,7 +181,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
 
 fn check_use(row: &CheckUseRow) -> CheckUse {
     CheckUse {
-        check: row.sold.clone(),
+        check: row.check.clone(),
         name: Some(row.name.clone()),
         when: None,
         fields: BTreeMap::new(),
@@ -192,7 +192,7 @@ fn check_use(row: &CheckUseRow) -> CheckUse {
 fn carried(checks: &BTreeMap<i64, CheckUseRow>) -> Result<Vec<String>, Error> {
     let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
     let Some(first) = checks.values().next() else { return Ok(Vec::new()) };
-    Ok(serde_json::from_str::<Layout>(&first.layout).map_err(damaged)?.carry)
+    Ok(serde_json::from_str::<ResultLayout>(&first.layout).map_err(damaged)?.carry)
 }
 
 /// Guards keep a run from spending on a fault. What is collected is spent already.

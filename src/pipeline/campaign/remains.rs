@@ -94,7 +94,7 @@ fn folder_name(campaign: &Campaign) -> String {
 }
 
 fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> {
-    match Ledger::open(&campaign.ledger, identity, campaign.seat, campaign.clock.now_us()) {
+    match Ledger::open(&campaign.ledger, identity, campaign.commit_mode, campaign.clock.now_us()) {
         Err(error) if error.is_loss() => Ok(()),
         // Without its first commit nothing was ever sent by it.
         Ok(opened) if opened.was_created() => Ok(()),

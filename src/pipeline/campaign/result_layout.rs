@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The shape of a check's results, fixed at its first use and kept in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
+pub struct ResultLayout {
     /// One campaign, one format: half of the parts in another would be missing from every glob.
     pub format: OutputFormat,
     pub carry: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Layout {
     pub expects: Vec<String>,
 }
 
-impl Layout {
+impl ResultLayout {
     /// The columns of the results.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
-//! Taking: what intake finds goes into the ledger, at read speed, to the end of the input. Runs in a thread of its own beside
+//! Ingest: what intake finds goes into the ledger, at read speed, to the end of the input. Runs in a thread of its own beside
 //! the sending. It decides how far reading is ahead of the commits: far enough that one commit takes many splits.
 
-use super::{Intake, IntakeProgress, Step, TakenParts, notes::Notes};
+use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, notes::Notes};
 use crate::{
     error::Error,
-    ledger::{Committing, Fate, Ledger, TakenAsk, TakenSplit},
+    ledger::{Committing, Fate, IngestedAsk, IngestedSplit, Ledger},
     mapping::Mapped,
 };
 use std::{
@@ -28,13 +28,13 @@ struct Ahead {
 }
 
 /// Takes every split into the ledger.
-pub struct Taking {
+pub struct Ingest {
     pub ledger: Arc<Ledger>,
     /// Ledger numbers by input name and by check.
     pub sources: Vec<(String, i64)>,
     pub check_uses: Vec<i64>,
     /// The catalogue's name of each check.
-    pub sold: Vec<String>,
+    pub checks: Vec<String>,
     /// Only the first rows are read: no source is complete by that.
     pub limited: bool,
     pub progress: watch::Sender<IntakeProgress>,
@@ -42,11 +42,11 @@ pub struct Taking {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Taking {
+impl Ingest {
     /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
     pub fn run(self, mut intake: Intake) -> Result<(), Error> {
         let mut ahead = Ahead::default();
-        let result = self.take_all(&mut intake, &mut ahead);
+        let result = self.ingest_all(&mut intake, &mut ahead);
         let result = result.and(self.wait_until(&mut ahead, 0));
         self.end(&result);
         result
@@ -59,7 +59,7 @@ impl Taking {
                 && let Some(step) = intake.step()?
             {
                 let mut ahead = Ahead::default();
-                self.take(step, intake.clock.now_us(), &mut ahead)?;
+                self.ingest(step, intake.clock.now_us(), &mut ahead)?;
                 self.wait_until(&mut ahead, 0)?;
                 tokio::task::yield_now().await;
             }
@@ -77,31 +77,31 @@ impl Taking {
         });
     }
 
-    fn take_all(&self, intake: &mut Intake, ahead: &mut Ahead) -> Result<(), Error> {
+    fn ingest_all(&self, intake: &mut Intake, ahead: &mut Ahead) -> Result<(), Error> {
         while !self.stop.load(Ordering::Relaxed)
             && let Some(step) = intake.step()?
         {
-            self.take(step, intake.clock.now_us(), ahead)?;
+            self.ingest(step, intake.clock.now_us(), ahead)?;
         }
         Ok(())
     }
 
-    fn take(&self, step: Step, now_us: i64, ahead: &mut Ahead) -> Result<(), Error> {
+    fn ingest(&self, step: IntakeStep, now_us: i64, ahead: &mut Ahead) -> Result<(), Error> {
         match step {
-            Step::Begin { name, layout } => {
+            IntakeStep::Begin { name, layout } => {
                 let source = self.number(&name)?;
                 self.ledger.source_complete(source, false)?;
                 layout.map_or(Ok(()), |layout| self.ledger.source_layout(source, layout))?;
             }
-            Step::Split { name, parts } => {
-                self.notes.send_modify(|notes| notes.take(&name, &parts));
+            IntakeStep::Split { name, parts } => {
+                self.notes.send_modify(|notes| notes.add_split(&name, &parts));
                 let (rows, split) = (parts.rows.len() as u64, self.split(self.number(&name)?, parts));
-                let (committing, bytes) = self.ledger.take_later(split, now_us)?;
+                let (committing, bytes) = self.ledger.ingest_later(split, now_us)?;
                 ahead.bytes += bytes;
                 ahead.splits.push_back((rows, bytes, committing));
                 self.wait_until(ahead, AHEAD_BYTES_MAX)?;
             }
-            Step::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
+            IntakeStep::End { name } => self.ledger.source_complete(self.number(&name)?, !self.limited)?,
         }
         Ok(())
     }
@@ -123,24 +123,24 @@ impl Taking {
         found.ok_or_else(|| Error::Internal("a source without a number".to_owned()))
     }
 
-    fn split(&self, source: i64, parts: TakenParts) -> TakenSplit {
-        let asks = parts.asks.into_iter().map(|(place, check, mapped)| TakenAsk {
-            place,
+    fn split(&self, source: i64, parts: MappedSplit) -> IngestedSplit {
+        let asks = parts.asks.into_iter().map(|(row_index, check, mapped)| IngestedAsk {
+            row_index,
             check_use: check.map(|at| self.check_uses[at]),
-            fate: fate(check.map_or("", |at| &self.sold[at]), mapped),
+            fate: fate(check.map_or("", |at| &self.checks[at]), mapped),
         });
-        TakenSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
+        IngestedSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
     }
 }
 
 /// What the ledger records of a mapped ask; `sold` is the catalogue's name of its check.
-pub fn fate(sold: &str, mapped: Mapped) -> Fate {
+pub fn fate(check: &str, mapped: Mapped) -> Fate {
     match mapped {
         Mapped::Failed(failure) => Fate::Failure(failure),
         Mapped::Skipped(reason) => Fate::Skipped(reason),
         Mapped::Ask(ask) => Fate::Request {
             key: ask.key,
-            sold: sold.to_owned(),
+            check: check.to_owned(),
             fields: serde_json::Value::Object(ask.fields).to_string(),
             body: ask.body,
             expected: (!ask.expected.is_empty()).then(|| serde_json::Value::Object(ask.expected).to_string()),

@@ -8,17 +8,17 @@ pub mod remap;
 use super::campaign::Campaign;
 use crate::{
     error::Error,
-    ledger::{LedgerError, SourceView, TakenRow},
-    mapping::{Bound, Feed, Mapped, Mapping, ShownColumns},
+    ledger::{IngestedRow, LedgerError, SourceView},
+    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns},
     model::{Checkpoint, Clock, Record, Row, row::find_column},
-    source::{Encoding, Format, Known, Origin, SourceError, SourceOptions, SourceReader, Split},
+    source::{Encoding, Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
 
 /// How a source is laid out, as the ledger remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Layout {
+pub struct SourceLayout {
     format: Format,
     delimiter: Option<u8>,
     /// The header of a CSV; the keys of the first object of a JSONL.
@@ -30,7 +30,7 @@ pub struct Layout {
     sheet: Option<String>,
 }
 
-impl Layout {
+impl SourceLayout {
     /// Why an input may be another text than before though its file is the same, if that is so.
     fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
         let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
@@ -175,7 +175,7 @@ impl Intake {
     }
 
     /// Which column, template or constant feeds which field; by the first input.
-    pub fn feeds(&self) -> Vec<Feed> {
+    pub fn feeds(&self) -> Vec<FieldFeed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
     }
 
@@ -195,14 +195,14 @@ impl Intake {
     }
 
     /// The next thing that intake finds, mapped; `None` at the end of all inputs.
-    pub fn step(&mut self) -> Result<Option<Step>, Error> {
+    pub fn step(&mut self) -> Result<Option<IntakeStep>, Error> {
         Ok(match self.find()? {
             None => None,
-            Some(Found::Begin { name, layout }) => Some(Step::Begin { name, layout }),
+            Some(Found::Begin { name, layout }) => Some(IntakeStep::Begin { name, layout }),
             Some(Found::Split { name, split, bound }) => {
-                Some(Step::Split { name, parts: self.map(bound.as_deref(), split)? })
+                Some(IntakeStep::Split { name, parts: self.map(bound.as_deref(), split)? })
             }
-            Some(Found::End { name }) => Some(Step::End { name }),
+            Some(Found::End { name }) => Some(IntakeStep::End { name }),
         })
     }
 
@@ -228,18 +228,18 @@ impl Intake {
     }
 
     /// Maps the records of a split.
-    fn map(&self, bound: Option<&Bound>, split: Split) -> Result<TakenParts, Error> {
-        let mut parts = TakenParts { rows: Vec::new(), asks: Vec::new(), end: split.checkpoint.clone() };
+    fn map(&self, bound: Option<&Bound>, split: Split) -> Result<MappedSplit, Error> {
+        let mut parts = MappedSplit { rows: Vec::new(), asks: Vec::new(), end: split.checkpoint.clone() };
         for record in split.records {
             let place = parts.rows.len() as u32;
             match record {
                 Record::Damaged { position, failure, input } => {
-                    parts.rows.push(taken(&position, None, input));
+                    parts.rows.push(ingested_row(&position, None, input));
                     parts.asks.push((place, None, Mapped::Failed(failure)));
                 }
                 Record::Row(row) => {
                     let mapped = bound.ok_or_else(unbound)?.map(&row)?;
-                    parts.rows.push(taken(&row.position, self.subject(&row), row.to_json().into()));
+                    parts.rows.push(ingested_row(&row.position, self.subject(&row), row.to_json().into()));
                     parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
                 }
             }
@@ -271,9 +271,9 @@ pub enum Found {
 }
 
 /// The same, mapped.
-pub enum Step {
+pub enum IntakeStep {
     Begin { name: String, layout: Option<String> },
-    Split { name: String, parts: TakenParts },
+    Split { name: String, parts: MappedSplit },
     End { name: String },
 }
 
@@ -283,8 +283,8 @@ pub fn unbound() -> Error {
 }
 
 /// A split, mapped: asks by place of their row and by check.
-pub struct TakenParts {
-    pub rows: Vec<TakenRow>,
+pub struct MappedSplit {
+    pub rows: Vec<IngestedRow>,
     pub asks: Vec<(u32, Option<usize>, Mapped)>,
     pub end: Checkpoint,
 }
@@ -299,8 +299,13 @@ impl Opened {
             Some(header) => header.to_vec(),
             None => self.first.as_ref().and_then(first_keys).unwrap_or_default(),
         };
-        let text =
-            serde_json::to_string(&Layout { format, delimiter, columns, encoding: *encoding, sheet: sheet.clone() });
+        let text = serde_json::to_string(&SourceLayout {
+            format,
+            delimiter,
+            columns,
+            encoding: *encoding,
+            sheet: sheet.clone(),
+        });
         text.map(Some).map_err(|error| Error::Internal(error.to_string()))
     }
 }
@@ -319,19 +324,19 @@ fn first_keys(split: &Split) -> Option<Vec<String>> {
     })
 }
 
-fn taken(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> TakenRow {
+fn ingested_row(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> IngestedRow {
     let crate::model::Position { row_number, line, byte_offset, .. } = *position;
-    TakenRow { row_number, line, byte_offset, subject, input }
+    IngestedRow { row_number, line, byte_offset, subject, input }
 }
 
-pub fn layout_of(text: &str) -> Result<Layout, Error> {
+pub fn layout_of(text: &str) -> Result<SourceLayout, Error> {
     serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
 }
 
 /// What the ledger remembers of a source, as the reader takes it; `None` where nothing of it was read.
-fn remembered(source: &SourceView) -> Result<Option<Known>, Error> {
+fn remembered(source: &SourceView) -> Result<Option<KnownSource>, Error> {
     let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
-    Ok(Some(Known {
+    Ok(Some(KnownSource {
         header: (layout.format == Format::Csv).then_some(layout.columns),
         format: layout.format,
         delimiter: layout.delimiter,

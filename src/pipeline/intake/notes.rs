@@ -1,7 +1,7 @@
 //! The notes of what was taken in: how many of each kind, and where the first one stands, so that somebody can look. Counts
 //! only: what is said about a value stays out of every key and every output.
 
-use super::TakenParts;
+use super::MappedSplit;
 use crate::{
     mapping::Mapped,
     model::Note,
@@ -24,7 +24,7 @@ pub struct Noted {
 
 impl Notes {
     /// Counts what a split of an input brought.
-    pub fn take(&mut self, source: &str, parts: &TakenParts) {
+    pub fn add_split(&mut self, source: &str, parts: &MappedSplit) {
         for (place, _, mapped) in &parts.asks {
             if let Mapped::Ask(ask) = mapped {
                 let row_number = parts.rows.get(*place as usize).map_or(0, |row| row.row_number);

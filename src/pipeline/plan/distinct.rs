@@ -21,7 +21,7 @@ pub type Digest = [u64; 2];
 
 /// An ask in the order of what it asks for, and of the input where that is equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Mark {
+struct AskDigest {
     digest: Digest,
     /// The place in the input: of the mark in its run, and of the run where runs are merged.
     order: u32,
@@ -30,7 +30,7 @@ struct Mark {
 
 /// Counts distinct asks.
 pub struct Distinct {
-    marks: Vec<Mark>,
+    marks: Vec<AskDigest>,
     marks_max: usize,
     spilled: Option<Spilled>,
 }
@@ -54,7 +54,7 @@ impl Distinct {
     /// Takes in the next ask of the input. `shape` is what the caller wants to know of it if it is the first of its kind.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
         let order = u32::try_from(self.marks.len()).expect("a run is far shorter");
-        self.marks.push(Mark { digest, order, shape });
+        self.marks.push(AskDigest { digest, order, shape });
         if self.marks.len() < self.marks_max {
             return Ok(());
         }
@@ -95,12 +95,12 @@ impl Distinct {
 }
 
 /// In order, and the first of each kind alone.
-fn sort(marks: &mut Vec<Mark>) {
+fn sort(marks: &mut Vec<AskDigest>) {
     marks.sort_unstable();
     marks.dedup_by_key(|mark| mark.digest);
 }
 
-impl Mark {
+impl AskDigest {
     fn to_bytes(self) -> [u8; MARK_BYTES] {
         let mut bytes = [0; MARK_BYTES];
         bytes[..8].copy_from_slice(&self.digest[0].to_le_bytes());
@@ -109,10 +109,10 @@ impl Mark {
         bytes
     }
 
-    fn of_bytes(bytes: &[u8], run: u32) -> Mark {
+    fn of_bytes(bytes: &[u8], run: u32) -> AskDigest {
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes are eight"));
         let shape = u32::from_le_bytes(bytes[16..MARK_BYTES].try_into().expect("four bytes are four"));
-        Mark { digest: [word(0), word(8)], order: run, shape }
+        AskDigest { digest: [word(0), word(8)], order: run, shape }
     }
 }
 
@@ -127,7 +127,7 @@ struct Run {
 }
 
 impl Run {
-    fn next(&mut self, file: &mut File) -> io::Result<Option<Mark>> {
+    fn next(&mut self, file: &mut File) -> io::Result<Option<AskDigest>> {
         if self.at == self.buffer.len() {
             let wanted = self.left.min(READ_MARKS as u64);
             if wanted == 0 {
@@ -138,7 +138,7 @@ impl Run {
             file.read_exact(&mut self.buffer)?;
             (self.offset, self.left, self.at) = (self.offset + self.buffer.len() as u64, self.left - wanted, 0);
         }
-        let mark = Mark::of_bytes(&self.buffer[self.at..self.at + MARK_BYTES], self.number);
+        let mark = AskDigest::of_bytes(&self.buffer[self.at..self.at + MARK_BYTES], self.number);
         self.at += MARK_BYTES;
         Ok(Some(mark))
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     error::Error,
     ledger::{Reading, Sums},
-    mapping::{AskRequest, Bound, Feed, Mapped},
+    mapping::{AskRequest, Bound, FieldFeed, Mapped},
     model::{Credits, FailureCode, Record},
     source::Split,
 };
@@ -46,7 +46,7 @@ pub struct Plan {
     pub duration: Duration,
     /// Per check and field, in how many requests it is filled.
     pub filled: BTreeMap<(String, String), u64>,
-    pub feeds: Vec<Feed>,
+    pub feeds: Vec<FieldFeed>,
     /// The first requests, with values masked.
     pub shown: Vec<String>,
     /// Where a ledger exists: what it holds.
@@ -66,25 +66,25 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     }
     let mut intake = Intake::open(campaign, &[])?;
     let plan = Plan { feeds: intake.feeds(), ..Plan::default() };
-    let mut adding = Adding { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
-    let lookout = Lookout { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
+    let mut adding = Tally { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
+    let worker = Worker { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
     std::thread::scope(|scope| {
-        // Splits are dealt to the lanes in turn, and what they came to is taken from them in turn: in the order of the input.
-        let lanes = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(LANES_MAX));
-        let (mut dealt, mut counted) = (Vec::new(), Vec::new());
-        for _ in 0..lanes {
-            let (deal, splits) = sync_channel(1);
+        // Splits are dealt to the workers in turn, and what they came to is taken from them in turn: in the order of the input.
+        let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX));
+        let (mut senders, mut counted) = (Vec::new(), Vec::new());
+        for _ in 0..workers {
+            let (sender, splits) = sync_channel(1);
             let (give, take) = sync_channel(1);
-            let lookout = &lookout;
-            scope.spawn(move || count_all(lookout, &splits, &give));
-            dealt.push(deal);
+            let worker = &worker;
+            scope.spawn(move || count_all(worker, &splits, &give));
+            senders.push(sender);
             counted.push(take);
         }
-        let reading = scope.spawn(move || deal_all(&mut intake, &dealt));
-        for lane in (0..lanes).cycle() {
-            let Ok(split) = counted[lane].recv() else { break };
+        let reading = scope.spawn(move || send_all(&mut intake, &senders));
+        for worker_index in (0..workers).cycle() {
+            let Ok(split) = counted[worker_index].recv() else { break };
             adding.add(split?)?;
-            lookout.wants_more.store(adding.plan.shown.len() < show, Ordering::Relaxed);
+            worker.wants_more.store(adding.plan.shown.len() < show, Ordering::Relaxed);
         }
         drop(counted);
         reading.join().unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
@@ -99,17 +99,17 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
 }
 
 /// Threads that map, at most: reading the input keeps no more of them busy.
-const LANES_MAX: usize = 4;
+const WORKERS_MAX: usize = 4;
 
 /// A split as it was read, with what maps it.
-type Dealt = (Split, Option<Arc<Bound>>);
+type Bundle = (Split, Option<Arc<Bound>>);
 
 /// Reads the input to its end, or until nobody listens.
-fn deal_all(intake: &mut Intake, lanes: &[SyncSender<Dealt>]) -> Result<(), Error> {
-    let mut lanes = lanes.iter().cycle();
+fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<(), Error> {
+    let mut workers = workers.iter().cycle();
     while let Some(found) = intake.find()? {
         if let Found::Split { split, bound, .. } = found
-            && lanes.next().is_none_or(|lane| lane.send((split, bound)).is_err())
+            && workers.next().is_none_or(|worker_index| worker_index.send((split, bound)).is_err())
         {
             break;
         }
@@ -118,20 +118,20 @@ fn deal_all(intake: &mut Intake, lanes: &[SyncSender<Dealt>]) -> Result<(), Erro
 }
 
 /// Maps and counts splits, until there are no more or nobody listens.
-fn count_all(lookout: &Lookout<'_>, splits: &Receiver<Dealt>, counted: &SyncSender<Result<Counted, Error>>) {
-    let reading = match Reading::find(&lookout.campaign.ledger) {
+fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSender<Result<Counted, Error>>) {
+    let reading = match Reading::find(&worker.campaign.ledger) {
         Ok(reading) => reading,
         Err(error) => return drop(counted.send(Err(error.into()))),
     };
     for (split, bound) in splits {
-        if counted.send(lookout.count(reading.as_ref(), bound.as_deref(), split)).is_err() {
+        if counted.send(worker.count(reading.as_ref(), bound.as_deref(), split)).is_err() {
             return;
         }
     }
 }
 
-/// What all lanes look at.
-struct Lookout<'a> {
+/// What all workers look at.
+struct Worker<'a> {
     campaign: &'a Campaign,
     /// Digests are of this process alone, so nobody can make two contents that are one.
     secrets: [RandomState; 2],
@@ -142,7 +142,7 @@ struct Lookout<'a> {
 
 /// What is known of the first ask of a kind: its check, whether its request is settled, and the fields it fills.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Shape {
+struct AskShape {
     check_index: usize,
     settled: bool,
     /// One bit for each field of the declaration.
@@ -157,13 +157,13 @@ struct Counted {
     skipped: u64,
     rejected: BTreeMap<FailureCode, u64>,
     notes: Notes,
-    shapes: Vec<Shape>,
+    shapes: Vec<AskShape>,
     /// In input order, each with the place of its shape.
     marks: Vec<(Digest, usize)>,
     shown: Vec<(Digest, String)>,
 }
 
-impl Lookout<'_> {
+impl Worker<'_> {
     fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<Counted, Error> {
         let mut counted = Counted { rows: split.records.len() as u64, ..Counted::default() };
         for record in split.records {
@@ -191,7 +191,7 @@ impl Lookout<'_> {
         let one = &self.campaign.uses[ask.check_index];
         let digest = self.digest(&one.check, &ask.body);
         let settled = reading.map_or(Ok(false), |reading| reading.is_settled(&ask.key, &one.check, &ask.body))?;
-        let shape = Shape { check_index: ask.check_index, settled, filled: self.filled(ask)? };
+        let shape = AskShape { check_index: ask.check_index, settled, filled: self.filled(ask)? };
         // Most rows are like the one before.
         let known = counted.shapes.iter().rposition(|known| *known == shape);
         let shape = known.unwrap_or_else(|| {
@@ -218,10 +218,10 @@ impl Lookout<'_> {
     }
 
     /// Equal body, equal request: the same rule as the ledger's.
-    fn digest(&self, sold: &str, body: &[u8]) -> Digest {
+    fn digest(&self, check: &str, body: &[u8]) -> Digest {
         [0, 1].map(|at: usize| {
             let mut hasher = self.secrets[at].build_hasher();
-            hasher.write(sold.as_bytes());
+            hasher.write(check.as_bytes());
             hasher.write_u8(0);
             hasher.write(body);
             hasher.finish()
@@ -230,16 +230,16 @@ impl Lookout<'_> {
 }
 
 /// The splits of the input, added up in its order.
-struct Adding {
+struct Tally {
     plan: Plan,
     distinct: Distinct,
     /// Every shape that was seen, by number.
-    shapes: BTreeMap<Shape, u32>,
+    shapes: BTreeMap<AskShape, u32>,
     shown: BTreeSet<Digest>,
     show: usize,
 }
 
-impl Adding {
+impl Tally {
     fn add(&mut self, split: Counted) -> Result<(), Error> {
         self.plan.rows += split.rows;
         self.plan.asks += split.asks;
@@ -261,7 +261,7 @@ impl Adding {
         Ok(())
     }
 
-    fn number(&mut self, shape: Shape) -> u32 {
+    fn number(&mut self, shape: AskShape) -> u32 {
         let next = u32::try_from(self.shapes.len()).expect("shapes are checks and fields, not rows");
         *self.shapes.entry(shape).or_insert(next)
     }
@@ -286,7 +286,7 @@ impl Adding {
             }
         }
         plan.to_send = unsent.values().sum();
-        let cost = |(sold, count): (&&str, &u64)| campaign.price(sold).map(|price| price.times(*count));
+        let cost = |(check, count): (&&str, &u64)| campaign.price(check).map(|price| price.times(*count));
         plan.credits = unsent.iter().map(cost).sum();
         Ok(plan)
     }

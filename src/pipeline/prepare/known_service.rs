@@ -5,7 +5,7 @@
 
 use crate::{
     client::ApiKey,
-    files::{self, Links, strangers_in},
+    files::{self, Links, other_writers_in},
     model::key::fingerprint,
     pipeline::campaign::{
         Campaign, SIMULATED_ORIGIN,
@@ -37,7 +37,8 @@ pub fn is_known(campaign: &Campaign, api_key: &ApiKey) -> bool {
     let own = |path: PathBuf| {
         let file = files::open(&path, Links::Refused).ok()?;
         let access = files::access(&file.metadata().ok()?);
-        let is_ours = access.other_owner.is_none() && !access.others_write && strangers_in(path.parent()?).is_none();
+        let is_ours =
+            access.other_owner.is_none() && !access.others_write && other_writers_in(path.parent()?).is_none();
         let text = files::read_open(file, NOTE_BYTES_MAX).ok()?;
         Some(is_ours && text == digest_in(&path).as_bytes())
     };
@@ -62,7 +63,7 @@ fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
 fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> String {
     let ca_file = service.ca_file.as_deref().map(absolute);
     let mut routes: Vec<String> = campaign
-        .sold()
+        .checks()
         .iter()
         .map(|one| format!("{} {}", one.name, one.routes.all().collect::<Vec<_>>().join(" ")))
         .collect();

@@ -10,12 +10,12 @@ use super::{
         out_folder::{claim, refuse_inputs_inside},
         recorded,
         remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
-        result_layout::Layout,
+        result_layout::ResultLayout,
     },
     intake::{Intake, remap::remap},
     send::{
-        attempt::{Crew, Sold},
         bucket::bucket,
+        context::{CheckContext, RunContext},
         judge::Judge,
     },
 };
@@ -23,7 +23,7 @@ use crate::{
     client::{ApiKey, Client},
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
-    mapping::Feed,
+    mapping::FieldFeed,
     model::{
         Mode,
         clock::ClockWatch,
@@ -67,7 +67,7 @@ impl Prepared {
             origin: campaign.origin(),
             key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
         };
-        let (seat, now_us) = (campaign.seat, campaign.clock.now_us());
+        let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
         // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
@@ -79,14 +79,14 @@ impl Prepared {
         }
         let older = campaign.accept_older_ledger;
         let open = |path: &Path| match older {
-            true => Ledger::open_older(path, &identity, seat, now_us),
-            false => Ledger::open(path, &identity, seat, now_us),
+            true => Ledger::open_older(path, &identity, commit_mode, now_us),
+            false => Ledger::open(path, &identity, commit_mode, now_us),
         };
         let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
-        let intake = blocking(seat, move || Intake::open(&for_intake, &known)).await;
+        let intake = blocking(commit_mode, move || Intake::open(&for_intake, &known)).await;
         let intake = intake.map_err(|error| match &standing {
             Some(ledger) => paid_for(error, &campaign, ledger),
             None => error,
@@ -147,7 +147,7 @@ impl Prepared {
     }
 
     /// Which column, template or constant feeds which field.
-    pub fn feeds(&self) -> Vec<Feed> {
+    pub fn feeds(&self) -> Vec<FieldFeed> {
         self.intake.feeds()
     }
 
@@ -157,7 +157,7 @@ impl Prepared {
             let declaration = self.campaign.catalogue.get(&one.check)?;
             let answer = &declaration.answer;
             let expected = declaration.expectations().filter(|(_, expect)| one.expect.contains_key(&expect.name));
-            let layout = Layout {
+            let layout = ResultLayout {
                 format: self.campaign.format,
                 carry: self.campaign.carry.clone(),
                 columns: answer.columns.clone(),
@@ -166,7 +166,7 @@ impl Prepared {
             };
             layout.schema()?;
             let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
-            Ok(CheckUseRow { name: one.name().to_owned(), sold: one.check.clone(), layout })
+            Ok(CheckUseRow { name: one.name().to_owned(), check: one.check.clone(), layout })
         };
         self.campaign.uses.iter().map(row).collect()
     }
@@ -174,15 +174,15 @@ impl Prepared {
     /// Asks that failed to map before are mapped anew.
     pub async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
         let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
-        let sold = self.campaign.uses.iter().map(|one| one.check.clone());
-        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(sold).collect();
-        blocking(self.campaign.seat, move || remap(&ledger, &mapping, &uses)).await
+        let checks = self.campaign.uses.iter().map(|one| one.check.clone());
+        let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(checks).collect();
+        blocking(self.campaign.commit_mode, move || remap(&ledger, &mapping, &uses)).await
     }
 
     /// Everything the attempts of this run share.
-    pub fn crew(&mut self) -> Result<Arc<Crew>, Error> {
+    pub fn context(&mut self) -> Result<Arc<RunContext>, Error> {
         let bucket = std::mem::replace(&mut self.bucket, Bucket::Empty);
-        crew(&self.campaign, &self.ledger, &self.api_key, bucket)
+        context(&self.campaign, &self.ledger, &self.api_key, bucket)
     }
 }
 
@@ -196,12 +196,12 @@ fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
 }
 
 /// What all attempts of a run share.
-pub fn crew(
+pub fn context(
     campaign: &Arc<Campaign>,
     ledger: &Arc<Ledger>,
     api_key: &ApiKey,
     bucket: Bucket,
-) -> Result<Arc<Crew>, Error> {
+) -> Result<Arc<RunContext>, Error> {
     let nowhere = || Error::Config("the simulator was not started".to_owned());
     let url = campaign.service.url.clone().ok_or_else(nowhere)?;
     let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
@@ -211,32 +211,32 @@ pub fn crew(
     let gate = Arc::clone(&throttle);
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
     let templates = Templates::new(Tables::default());
-    let sold = campaign.sold().into_iter().map(|declaration| {
+    let checks = campaign.checks().into_iter().map(|declaration| {
         let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
-        let sold = Sold {
+        let check = CheckContext {
             judge: Judge::new(declaration, &templates)?,
             price: campaign.price(&declaration.name).ok_or_else(unknown)?,
             path: declaration.routes.path(campaign.service.routes).to_owned(),
             routes: declaration.routes.all().map(str::to_owned).collect(),
             declaration: declaration.clone(),
         };
-        Ok((declaration.name.clone(), sold))
+        Ok((declaration.name.clone(), check))
     });
-    let met = OnceLock::new();
+    let peer = OnceLock::new();
     if let Some(simulated) = ledger.sums().simulated {
-        met.get_or_init(|| simulated);
+        peer.get_or_init(|| simulated);
     }
-    let crew = Crew {
+    let context = RunContext {
         ledger: Arc::clone(ledger),
         client,
         throttle,
-        sold: sold.collect::<Result<BTreeMap<_, _>, Error>>()?,
+        checks: checks.collect::<Result<BTreeMap<_, _>, Error>>()?,
         scope: api_key.fingerprint(),
         clock: campaign.clock,
         clock_watch,
         settings: campaign.settings_digest(&api_key.fingerprint())?,
         campaign: Arc::clone(campaign),
-        met,
+        peer,
     };
-    Ok(Arc::new(crew))
+    Ok(Arc::new(context))
 }

@@ -1,7 +1,7 @@
 //! Publishing beside the sending, one at a time, from time to time.
 
 use super::{PART_ROWS_MAX, Publisher};
-use crate::{error::Error, ledger::Seat};
+use crate::{error::Error, ledger::CommitMode};
 use futures::FutureExt;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
@@ -13,15 +13,15 @@ const PUBLISH_EVERY: Duration =
 /// What is published beside the sending.
 pub struct Publishing {
     publisher: Arc<Publisher>,
-    seat: Seat,
+    commit_mode: CommitMode,
     task: Option<JoinHandle<Result<(), Error>>>,
     last: Instant,
     answered: u64,
 }
 
 impl Publishing {
-    pub fn new(publisher: Arc<Publisher>, seat: Seat) -> Publishing {
-        Publishing { publisher, seat, task: None, last: Instant::now(), answered: 0 }
+    pub fn new(publisher: Arc<Publisher>, commit_mode: CommitMode) -> Publishing {
+        Publishing { publisher, commit_mode, task: None, last: Instant::now(), answered: 0 }
     }
 
     /// Publishes where that is due.
@@ -40,7 +40,7 @@ impl Publishing {
         self.last = Instant::now();
         self.answered = answered;
         let publisher = Arc::clone(&self.publisher);
-        if self.seat == Seat::Inline {
+        if self.commit_mode == CommitMode::Inline {
             return publisher.publish().map(drop);
         }
         self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));

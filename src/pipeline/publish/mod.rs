@@ -7,7 +7,7 @@ pub mod project;
 use super::campaign::{Campaign, out_folder::claim};
 use crate::{
     error::Error,
-    ledger::{Ledger, LedgerError, Part as LedgerPart, PartPlan, Reading},
+    ledger::{Ledger, LedgerError, LedgerPart, PartPlan, Reading},
     model::{
         Credits, Verdict,
         planted::{Bug, planted},
@@ -60,7 +60,7 @@ impl Publisher {
     /// Writes what is new and replaces the snapshots and the manifest. Blocks: call it from a thread of its own.
     pub fn publish(&self) -> Result<Manifest, Error> {
         // A folder that was moved away must not be made again without its ledger.
-        self.ledger.check_place()?;
+        self.ledger.check_files()?;
         let reading = Reading::open(self.ledger.path())?;
         claim(&self.out, self.projector.campaign(), &reading)?;
         let extension = self.format.extension().to_owned();
@@ -169,7 +169,7 @@ impl Publisher {
         &self,
         kind: DatasetKind,
         number: u64,
-        fill: impl FnOnce(&mut dyn FnMut(Vec<sink::Cell>) -> Result<(), Error>) -> Result<(), Error>,
+        fill: impl FnOnce(&mut dyn FnMut(Vec<sink::TableCell>) -> Result<(), Error>) -> Result<(), Error>,
     ) -> Result<Dataset, Error> {
         let schema: Schema = match kind {
             DatasetKind::Failures => sink::failures_schema(),

@@ -12,7 +12,7 @@ use crate::{
         row::find_column,
         state::State,
     },
-    pipeline::campaign::{Campaign, recorded::recorded_object, result_layout::Layout},
+    pipeline::campaign::{Campaign, recorded::recorded_object, result_layout::ResultLayout},
     sink::{
         self, AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
     },
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 /// A check of the campaign as outputs know it.
 pub struct Projected {
     pub name: String,
-    layout: Layout,
+    layout: ResultLayout,
     key_life_hours: u32,
 }
 
@@ -44,7 +44,8 @@ impl Projector {
         let checks = uses.into_iter().map(|(id, row)| {
             let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
             let layout = serde_json::from_str(&row.layout).map_err(damaged)?;
-            let key_life_hours = campaign.catalogue.get(&row.sold).map_or(72, |declaration| declaration.key_life_hours);
+            let key_life_hours =
+                campaign.catalogue.get(&row.check).map_or(72, |declaration| declaration.key_life_hours);
             Ok((id, Projected { name: row.name, layout, key_life_hours }))
         });
         Ok(Projector { campaign: campaign.name.clone(), checks: checks.collect::<Result<_, Error>>()? })
@@ -113,7 +114,7 @@ impl Projector {
         })
     }
 
-    pub fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
+    pub fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
         let unexplained = Failure {
             stage: Stage::Send,
             code: FailureCode::Refused,
@@ -140,7 +141,7 @@ impl Projector {
         Ok(row.into_cells())
     }
 
-    pub fn pending_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
+    pub fn pending_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
         let AskFate::Request(request) = &ask.fate else {
             return Err(damaged("a pending ask has no request"));
         };
@@ -157,7 +158,7 @@ impl Projector {
         Ok(PendingRow { head: self.head(mode, ask), reason, job_id: None, deadline_us }.into_cells())
     }
 
-    pub fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::Cell>, Error> {
+    pub fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
         match &ask.fate {
             AskFate::Skipped(reason) => Ok(SkippedRow { head: self.head(mode, ask), reason }.into_cells()),
             _ => Err(damaged("an ask that was not skipped is among the skipped")),
@@ -180,7 +181,7 @@ fn carried(input: &Value, column: &str) -> Option<String> {
 /// the answer does not state it.
 type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
 
-fn met<'a>(layout: &'a Layout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
+fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
     let expected = expected.map(|text| recorded_object(text, "what a row expects")).transpose()?.unwrap_or_default();
     let one = |(name, column): (&'a str, &ColumnSpec)| {
         expected.get(name).map(|expected| (name, column.meets(expected, payload)))

@@ -1,8 +1,9 @@
 //! Reading the account: `GET /my_credits` at the start and when it drifts, and as the breaker's probe. Fails closed.
 
 use super::{
-    attempt::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, meet, micros},
+    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros, note_peer},
     bucket::bucket,
+    context::RunContext,
     earlier_stop::paused_until,
 };
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     ledger::Sums,
     model::{
         Clock, Credits, Stop,
-        clock::Compared,
+        clock::ClockSample,
         planted::{Bug, planted},
     },
     pipeline::campaign::service::Service,
@@ -54,41 +55,42 @@ pub struct BalanceRead {
 }
 
 /// Reads the balance into the ledger; `Err(Stop)` inside where the run has to stop.
-pub async fn read_balance(crew: &Crew) -> Result<Result<BalanceRead, Stop>, Error> {
-    let mut delays = Delays::new(crew.clock.now_us().unsigned_abs());
+pub async fn read_balance(context: &RunContext) -> Result<Result<BalanceRead, Stop>, Error> {
+    let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut not_json) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
-        let beside = planted(Bug::BalanceBesideGate).then(|| Throttle::new(crew.campaign.service.rate, Bucket::Full));
-        let permit = beside.as_ref().unwrap_or(&crew.throttle).admit().await;
-        let before = crew.ledger.sums();
+        let beside =
+            planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.rate, Bucket::Full));
+        let permit = beside.as_ref().unwrap_or(&context.throttle).admit().await;
+        let before = context.ledger.sums();
         // The gate opens after a quarter of an hour, and the service may have asked for more meanwhile.
-        if let Some(until_us) = paused_until(&before, crew.clock.now_us()) {
+        if let Some(until_us) = paused_until(&before, context.clock.now_us()) {
             return Ok(Err(Stop::PushedBack { until_us }));
         }
-        let exchange = crew.client.get(permit, Balance::PATH).await;
+        let exchange = context.client.get(permit, Balance::PATH).await;
         if let Ok(reply) = &exchange.reply
-            && !meet(crew, reply.simulated).await?
+            && !note_peer(context, reply.simulated).await?
         {
             return Ok(Err(Stop::OtherSide { simulated: reply.simulated }));
         }
-        let pointer = crew.campaign.service.balance_pointer.as_deref();
-        match look(&exchange, pointer, crew.clock.now(), &mut delays) {
+        let pointer = context.campaign.service.balance_pointer.as_deref();
+        match look(&exchange, pointer, context.clock.now(), &mut delays) {
             Look::Balance(balance) => {
-                let unexplained_fall = note(crew, &exchange, balance.credits, before).await?;
+                let unexplained_fall = note(context, &exchange, balance.credits, before).await?;
                 return Ok(Ok(BalanceRead { balance: balance.credits, unexplained_fall }));
             }
             Look::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
-                    let now_us = crew.clock.now_us();
-                    crew.ledger.pause_until(until_us, now_us).await?;
+                    let now_us = context.clock.now_us();
+                    context.ledger.pause_until(until_us, now_us).await?;
                 }
                 return Ok(Err(stop));
             }
             Look::PushedBack { wait, message } => {
                 last = message;
-                let now_us = crew.clock.now_us();
-                crew.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
-                crew.throttle.pause_until(tokio::time::Instant::now() + wait);
+                let now_us = context.clock.now_us();
+                context.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
+                context.throttle.pause_until(tokio::time::Instant::now() + wait);
             }
             Look::Again { wait, message } => {
                 last = message;
@@ -106,14 +108,19 @@ pub async fn read_balance(crew: &Crew) -> Result<Result<BalanceRead, Stop>, Erro
     Ok(Err(Stop::Unavailable { message: last }))
 }
 
-async fn note(crew: &Crew, exchange: &Exchange, credits: Credits, before: Arc<Sums>) -> Result<Credits, Error> {
-    let (now_us, compared) = (crew.clock.now_us(), Compared::now(&crew.clock));
+async fn note(
+    context: &RunContext,
+    exchange: &Exchange,
+    credits: Credits,
+    before: Arc<Sums>,
+) -> Result<Credits, Error> {
+    let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let date = exchange.reply.as_ref().ok().and_then(|reply| reply.date.as_deref());
     let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
     let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
-    let fell = crew.ledger.balance(credits, before, now_us, offset).await?;
+    let fell = context.ledger.balance(credits, before, now_us, offset).await?;
     // Also where the service tells no time: it will not be asked again for it.
-    crew.clock_watch.compared(compared);
+    context.clock_watch.compared(compared);
     Ok(fell)
 }
 

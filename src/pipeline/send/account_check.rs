@@ -1,11 +1,7 @@
 //! Whose fault is a refusal: the account's, the configuration's or one row's? The account's balance tells, and whether the
 //! check was ever answered. What is one row's fault is that row's failure, and stops no other.
 
-use super::{
-    Dispatch,
-    attempt::{Attempted, Try},
-    next_step::tried,
-};
+use super::{SendLoop, attempt::Attempted, context::Candidate, next_step::tried};
 use crate::{
     error::Error,
     model::{
@@ -19,9 +15,9 @@ use std::time::Duration;
 /// Before a request that is refused alone is tried again: the refusal may pass, and others may be answered meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
-impl Dispatch {
+impl SendLoop {
     /// Reads the account, with this request waiting for it, and decides.
-    pub async fn ask_account(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
+    pub async fn ask_account(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
         if !self.stops.is_empty() {
             return Ok(());
         }
@@ -44,16 +40,16 @@ impl Dispatch {
         }
         let status = attempted.http_status.unwrap_or_default();
         let stop = match attempted.outcome {
-            Outcome::Unauthorised => Stop::CheckRefused { check: one.sold.clone(), status },
+            Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
             Outcome::Misrouted => {
-                let path = self.crew.sold.get(&one.sold).map(|sold| sold.path.clone()).unwrap_or_default();
+                let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
                 Stop::Misrouted { status, path }
             }
             // The balance counts to the rate, too, and was not refused: the refusal is cached under the key.
             Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one).await,
             Outcome::RateLimited if one.in_doubt => {
                 // In sandbox nothing is at stake, and no key is ever too old.
-                if self.crew.campaign.mode == Mode::Sandbox {
+                if self.context.campaign.mode == Mode::Sandbox {
                     return self.attempts_over(&one, attempted).await;
                 }
                 self.left_for_later(&one);
@@ -70,8 +66,8 @@ impl Dispatch {
 
     /// The account is in order. Where requests of the same check are answered, the refusal is this request's; else it may be
     /// the check's, and `stop` says so once others are refused as well, or nothing else is left to send.
-    async fn refused_alone(&mut self, one: Try, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
-        let answered = self.crew.ledger.sums().was_answered(&one.sold);
+    async fn refused_alone(&mut self, one: Candidate, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
+        let answered = self.context.ledger.sums().was_answered(&one.check);
         if stops_all(attempted.outcome) {
             self.stops.push(stop);
             return Ok(());
@@ -79,13 +75,13 @@ impl Dispatch {
         if answered && one.was_refused_alone {
             return self.row_at_fault(one, attempted).await;
         }
-        if !answered && self.watch.suspect(&one.sold, one.request) {
-            self.leave_out(&one.sold, stop);
+        if !answered && self.watch.suspect(&one.check, one.request) {
+            self.leave_out(&one.check, stop);
         } else if one.was_refused_alone {
-            self.purse.leaves(one.request);
+            self.spending.leaves(one.request);
             self.aside.push((one, stop));
         } else {
-            self.put_off(Try { was_refused_alone: true, ..one }, REFUSED_AGAIN);
+            self.put_off(Candidate { was_refused_alone: true, ..one }, REFUSED_AGAIN);
         }
         Ok(())
     }
@@ -93,18 +89,18 @@ impl Dispatch {
     /// The service refuses a check, and the account is in order: nothing more of it is sent in this run, which names it at its
     /// end. The other checks go on.
     fn leave_out(&mut self, check: &str, stop: Stop) {
-        self.feeder.leave_out(check);
+        self.queue.leave_out(check);
         self.left_out.push(stop);
-        self.queue.retain(|one| one.sold != check);
-        self.aside.retain(|(one, _)| one.sold != check);
-        self.purse.leave_out(check);
+        self.schedule.retain(|one| one.check != check);
+        self.aside.retain(|(one, _)| one.check != check);
+        self.spending.leave_out(check);
     }
 
     /// Nothing else is left to send: what was set aside is sent again where its check is answered by now. Else nothing shows
     /// that its refusal is its own fault, and the run stops for it.
     pub fn bring_back(&mut self) {
         for (one, stop) in std::mem::take(&mut self.aside) {
-            if self.crew.ledger.sums().was_answered(&one.sold) {
+            if self.context.ledger.sums().was_answered(&one.check) {
                 self.put_first(one);
             } else {
                 self.stops.push(stop);
@@ -114,14 +110,14 @@ impl Dispatch {
 
     /// Fails the request, unless an attempt before this one may still be answered under its key, or nothing shows yet that
     /// the check's answers can be read.
-    pub async fn row_at_fault(&mut self, one: Try, attempted: &Attempted) -> Result<(), Error> {
-        let readable = !attempted.is_not_json() || self.crew.ledger.sums().was_answered(&one.sold);
+    pub async fn row_at_fault(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
+        let readable = !attempted.is_not_json() || self.context.ledger.sums().was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
-            let next = tried(one, attempted, self.crew.campaign.mode);
+            let next = tried(one, attempted, self.context.campaign.mode);
             return Box::pin(self.follow(next, attempted)).await;
         }
         let failure = self.failure(attempted);
-        self.crew.ledger.event(one.request, Event::RowAtFault, None, Some(failure)).await?;
+        self.context.ledger.event(one.request, Event::RowAtFault, None, Some(failure)).await?;
         self.failed(&one, attempted);
         Ok(())
     }
@@ -148,23 +144,25 @@ impl Dispatch {
     }
 
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
-    async fn no_credits(&mut self, one: Try, attempted: &Attempted, balance: Credits) -> Result<(), Error> {
+    async fn no_credits(&mut self, one: Candidate, attempted: &Attempted, balance: Credits) -> Result<(), Error> {
         let price = attempted.settled.price;
         // Where the check was never answered, one new key shows enough: the refusal is not about this request alone.
-        let keys_max = if self.crew.ledger.sums().was_answered(&one.sold) { CACHED_REFUSALS_MAX } else { 1 };
+        let keys_max = if self.context.ledger.sums().was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
         match () {
             () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
             // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait to see
             // whether a new key helps.
             () if attempted.has_useless_new_keys(keys_max) => {
-                self.purse.leaves(one.request);
+                self.spending.leaves(one.request);
                 self.refused_alone(one, attempted, Stop::NoCredits { balance, price }).await?;
             }
-            () if attempted.may_change_key() && self.purse.key_on_trial.is_none_or(|trial| trial == one.request) => {
-                self.purse.key_on_trial = Some(one.request);
+            () if attempted.may_change_key() && self.spending.key_on_trial.is_none_or(|trial| trial == one.request) => {
+                self.spending.key_on_trial = Some(one.request);
                 self.new_key(one).await?;
             }
-            () if self.purse.key_on_trial.is_some_and(|trial| trial != one.request) => self.purse.wait_for_trial(one),
+            () if self.spending.key_on_trial.is_some_and(|trial| trial != one.request) => {
+                self.spending.wait_for_trial(one)
+            }
             () => self.put_off(one, REFUSED_AGAIN),
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! What a landed request means for the run: the half of the send loop that acts on what [`next_step`] decides.
 
 use super::{
-    Dispatch,
-    attempt::{Attempted, Landed, PAUSE_KEPT_MAX, PUSH_BACK_MAX, Try, micros},
+    SendLoop,
+    attempt::{AttemptEnd, Attempted, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
+    context::Candidate,
     next_step::{Next, next_step},
 };
 use crate::{
@@ -19,29 +20,29 @@ use tokio::time::Instant;
 /// Requests put off at once beyond which one that is pending is left for the next run.
 const PENDING_MAX: usize = 500;
 
-impl Dispatch {
-    pub async fn landed(&mut self, one: Try, landed: Landed) -> Result<(), Error> {
-        if !matches!(landed, Landed::Attempted(_)) {
+impl SendLoop {
+    pub async fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
+        if !matches!(end, AttemptEnd::Attempted(_)) {
             self.proofs.not_sent();
         }
-        match landed {
-            Landed::Refused(refusal) => self.refused(one, refusal),
-            Landed::GateClosed => self.take_back(one),
-            Landed::ClockMoved => {
+        match end {
+            AttemptEnd::Refused(refusal) => self.refused(one, refusal),
+            AttemptEnd::GateClosed => self.take_back(one),
+            AttemptEnd::ClockMoved => {
                 self.take_back(one);
                 self.health.clock_moved();
             }
-            Landed::NotBefore(until_us) => self.not_before(one, until_us),
-            Landed::Quarantined => {}
-            Landed::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
+            AttemptEnd::NotBefore(until_us) => self.not_before(one, until_us),
+            AttemptEnd::Quarantined => {}
+            AttemptEnd::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             // It waits for the clock to be set; the others go on.
-            Landed::Withheld(IllegalMove::ClocksApart) => {
-                let offset = self.crew.ledger.sums().server_offset_us.unwrap_or_default();
+            AttemptEnd::Withheld(IllegalMove::ClocksApart) => {
+                let offset = self.context.ledger.sums().server_offset_us.unwrap_or_default();
                 self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
             }
-            Landed::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.sold }),
-            Landed::Withheld(defect) => return Err(Error::Ledger(defect.into())),
-            Landed::Attempted(attempted) => {
+            AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.check }),
+            AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
+            AttemptEnd::Attempted(attempted) => {
                 self.check_charge(&one, &attempted);
                 self.count(&one, &attempted);
                 self.attempted(one, *attempted).await?;
@@ -58,7 +59,7 @@ impl Dispatch {
     }
 
     /// Counts what comes in a row, by request.
-    fn count(&mut self, one: &Try, attempted: &Attempted) {
+    fn count(&mut self, one: &Candidate, attempted: &Attempted) {
         let request = match planted(Bug::RepliesCounted) {
             true => RequestId(one.request.0 * 1_000 + i64::from(one.attempts)),
             false => one.request,
@@ -70,7 +71,7 @@ impl Dispatch {
             self.stops.extend(self.watch.is_not_the_service());
         }
         if attempted.is_outage() {
-            self.stops.extend(self.watch.unanswered(request, self.crew.campaign.service.in_flight));
+            self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.in_flight));
         }
         // Of a request that was sent before, a conflict is known.
         if attempted.is_conflict() && !one.is_repeat {
@@ -78,12 +79,12 @@ impl Dispatch {
         }
     }
 
-    async fn attempted(&mut self, one: Try, attempted: Attempted) -> Result<(), Error> {
+    async fn attempted(&mut self, one: Candidate, attempted: Attempted) -> Result<(), Error> {
         if let Some(simulated) = attempted.other_side {
             self.stops.push(Stop::OtherSide { simulated });
             return Ok(());
         }
-        let next = next_step(one, &attempted, self.answered, self.crew.campaign.mode);
+        let next = next_step(one, &attempted, self.answered, self.context.campaign.mode);
         self.follow(next, &attempted).await
     }
 
@@ -93,7 +94,7 @@ impl Dispatch {
             Next::Answered(one) => self.answered(&one, attempted),
             Next::Failed(one) => self.failed(&one, attempted),
             // What stays pending takes no place from what waits for an answer.
-            Next::Again(one, _) if attempted.is_pending() && self.queue.put_off_count() >= PENDING_MAX => {
+            Next::Again(one, _) if attempted.is_pending() && self.schedule.put_off_count() >= PENDING_MAX => {
                 self.left_for_later(&one);
             }
             Next::Again(one, delay) => self.put_off(one, delay),
@@ -113,7 +114,7 @@ impl Dispatch {
                 } else if attempted.has_useless_new_keys(CACHED_REFUSALS_MAX) && account_read && self.answered > 0 {
                     self.row_at_fault(one, attempted).await?;
                 }
-                let until_us = self.crew.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
+                let until_us = self.context.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
                 self.stops.push(Stop::PushedBack { until_us });
             }
         }
@@ -121,19 +122,19 @@ impl Dispatch {
     }
 
     /// Whether the service answers requests of the same check, as far as this run and those before it show.
-    fn is_answering(&self, one: &Try) -> bool {
-        self.crew.ledger.sums().was_answered(&one.sold) && self.watch.is_answering()
+    fn is_answering(&self, one: &Candidate) -> bool {
+        self.context.ledger.sums().was_answered(&one.check) && self.watch.is_answering()
     }
 
     /// A request is not sent again in this run.
-    pub fn left_for_later(&mut self, one: &Try) {
-        self.purse.leaves(one.request);
+    pub fn left_for_later(&mut self, one: &Candidate) {
+        self.spending.leaves(one.request);
         self.left_unsent += u64::from(!one.in_doubt);
     }
 
     /// The service asked not to repeat a request before this moment: a later run does, where that is far away.
-    fn not_before(&mut self, one: Try, until_us: i64) {
-        let left_us = until_us.saturating_sub(self.crew.clock.now_us());
+    fn not_before(&mut self, one: Candidate, until_us: i64) {
+        let left_us = until_us.saturating_sub(self.context.clock.now_us());
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
         if left <= PUSH_BACK_MAX {
             self.put_off(one, left);
@@ -141,53 +142,53 @@ impl Dispatch {
     }
 
     /// A request failed for good: by its refusal, or because it is at fault.
-    pub fn failed(&mut self, one: &Try, attempted: &Attempted) {
-        self.feeder.settled(one.request);
-        self.purse.leaves(one.request);
-        self.stops.extend(self.watch.refused(&attempted.alike, &self.crew.campaign.guards));
+    pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
+        self.queue.settled(one.request);
+        self.spending.leaves(one.request);
+        self.stops.extend(self.watch.refused(&attempted.same_refusals, &self.context.campaign.guards));
     }
 
-    fn answered(&mut self, one: &Try, attempted: &Attempted) {
+    fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
         self.answered += 1;
-        self.feeder.settled(one.request);
+        self.queue.settled(one.request);
         if let Some(mode) = &attempted.other_mode {
-            let sent = self.crew.campaign.mode.as_str().to_owned();
+            let sent = self.context.campaign.mode.as_str().to_owned();
             self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
         }
         if let Some(judgement) = &attempted.judgement {
-            self.stops.extend(self.watch.answered(&one.sold, judgement.verdict, &self.crew.campaign.guards));
+            self.stops.extend(self.watch.answered(&one.check, judgement.verdict, &self.context.campaign.guards));
         }
     }
 
-    pub fn put_off(&mut self, one: Try, delay: Duration) {
-        if self.feeder.leaves_out(&one.sold) {
+    pub fn put_off(&mut self, one: Candidate, delay: Duration) {
+        if self.queue.leaves_out(&one.check) {
             return;
         }
         let now = Instant::now();
-        let due = self.crew.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
-        self.queue.put_off(due, one);
+        let due = self.context.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
+        self.schedule.put_off(due, one);
     }
 
-    pub async fn attempts_over(&mut self, one: &Try, attempted: &Attempted) -> Result<(), Error> {
+    pub async fn attempts_over(&mut self, one: &Candidate, attempted: &Attempted) -> Result<(), Error> {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,
             message: format!("no answer after {} attempts in sandbox: {}", one.attempts, attempted.message),
         };
-        let event = Event::AttemptsOver { mode: self.crew.campaign.mode };
-        self.crew.ledger.event(one.request, event, None, Some(failure)).await?;
+        let event = Event::AttemptsOver { mode: self.context.campaign.mode };
+        self.context.ledger.event(one.request, event, None, Some(failure)).await?;
         self.failed(one, attempted);
         Ok(())
     }
 
     /// The refusal is cached under the key and proven uncharged: the next generation asks again.
-    pub async fn new_key(&mut self, mut one: Try) -> Result<(), Error> {
-        let (fields, generation) = self.feeder.fields(one.request)?;
-        let key = self.crew.campaign.key_of(&one.sold, &fields, generation + 1);
-        self.crew.ledger.event(one.request, Event::RefusalCached, Some(key), None).await?;
+    pub async fn new_key(&mut self, mut one: Candidate) -> Result<(), Error> {
+        let (fields, generation) = self.queue.fields(one.request)?;
+        let key = self.context.campaign.key_of(&one.check, &fields, generation + 1);
+        self.context.ledger.event(one.request, Event::RefusalCached, Some(key), None).await?;
         one.cached = 0;
         // Others may wait to see what becomes of it.
-        self.put_first(Try { is_repeat: true, ..one });
+        self.put_first(Candidate { is_repeat: true, ..one });
         Ok(())
     }
 }

@@ -1,50 +1,45 @@
 //! When the account is read, and what becomes of a run whose budget refuses a request.
 
-use super::{
-    Dispatch, Surroundings,
-    account::read_balance,
-    attempt::{Attempted, Try},
-    until,
-};
+use super::{RunChannels, SendLoop, account::read_balance, attempt::Attempted, context::Candidate, until};
 use crate::{
     error::Error,
     ledger::KeptStop,
-    model::{Credits, ExitCode, RequestId, Stop, budget::Refusal},
+    model::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal},
 };
 
-impl Dispatch {
+impl SendLoop {
     /// Nothing is sent before the account was read.
     pub fn needs_reading(&self) -> bool {
-        let before_next = self.queue.next().is_some_and(|next| self.proofs.needs_reading_before(next));
+        let before_next = self.schedule.next().is_some_and(|next| self.proofs.needs_reading_before(next));
         let first = self.proofs.is_watched() && !self.health.was_read();
         first || before_next || self.health.needs_reading() || self.proofs.needs_reading()
     }
 
     /// Sends the next of the requests that wait for a trial, where it is over or will never be.
     pub fn go_on_with_trials(&mut self) {
-        let idle = self.flights.is_empty() && self.queue.is_empty();
-        if (self.purse.key_on_trial.is_none() || idle)
-            && let Some(next) = self.purse.next_trial()
+        let idle = self.attempts_under_way.is_empty() && self.schedule.is_empty();
+        if (self.spending.key_on_trial.is_none() || idle)
+            && let Some(next) = self.spending.next_trial()
         {
-            self.queue.put_last(next);
+            self.schedule.put_last(next);
         }
     }
 
     /// With nothing under way: reads the balance where it is wanted. Whether anything was done.
     pub async fn settle_account(&mut self) -> Result<bool, Error> {
-        let refused = self.purse.blocked.take();
+        let refused = self.spending.blocked.take();
         if let Some((refusal, request)) = refused
-            && self.purse.alone
+            && self.spending.alone
         {
             self.spend_no_more(refusal, request);
             return Ok(true);
         }
-        self.purse.alone |= refused.is_some();
-        if self.proofs.has_landed() {
+        self.spending.alone |= refused.is_some();
+        if self.proofs.is_answered() {
             return self.prove().await;
         }
-        let short = matches!(refused, Some((Refusal::Balance { .. } | Refusal::Unread, _)));
-        let wanted = self.queue.next().is_some() && self.needs_reading() || self.health.needs_reading();
+        let short = matches!(refused, Some((BudgetRefusal::Balance { .. } | BudgetRefusal::Unread, _)));
+        let wanted = self.schedule.next().is_some() && self.needs_reading() || self.health.needs_reading();
         if !(short || wanted) {
             return Ok(refused.is_some());
         }
@@ -80,44 +75,44 @@ impl Dispatch {
     /// Keeps a stop that the next run would repeat at a cost. Done at once: the process may be killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
         let Some(stop) = self.stops.iter().find(|stop| stop.is_kept()) else { return Ok(()) };
-        if self.purse.kept.as_ref() != Some(stop) {
-            self.purse.kept = Some(stop.clone());
+        if self.spending.kept.as_ref() != Some(stop) {
+            self.spending.kept = Some(stop.clone());
             let kept = KeptStop {
                 exit_code: stop.exit_code() as u8,
                 message: stop.to_string(),
-                settings: self.crew.settings.clone(),
-                at_us: self.crew.clock.now_us(),
+                settings: self.context.settings.clone(),
+                at_us: self.context.clock.now_us(),
             };
-            self.crew.ledger.keep_stop(Some(kept)).await?;
+            self.context.ledger.keep_stop(Some(kept)).await?;
         }
         Ok(())
     }
 
     /// Nothing new is sent; what is in doubt holds its price already and is settled before the run ends. Where its price rose
     /// and there is no room for the rest, it is left for a run that has more.
-    fn spend_no_more(&mut self, refusal: Refusal, refused: RequestId) {
-        self.purse.spent = Some(refusal);
-        self.purse.alone = false;
-        self.purse.behind_trial.clear();
-        self.queue.retain(|one| one.in_doubt && one.request != refused);
+    fn spend_no_more(&mut self, refusal: BudgetRefusal, refused: RequestId) {
+        self.spending.spent = Some(refusal);
+        self.spending.alone = false;
+        self.spending.behind_trial.clear();
+        self.schedule.retain(|one| one.in_doubt && one.request != refused);
     }
 
     /// The budget refused a request that was about to leave.
-    pub fn refused(&mut self, one: Try, refusal: Refusal) {
-        self.purse.refused(refusal, one.request);
+    pub fn refused(&mut self, one: Candidate, refusal: BudgetRefusal) {
+        self.spending.refused(refusal, one.request);
         self.take_back(one);
     }
 
     /// What an attempt says about the money.
-    pub fn check_charge(&mut self, one: &Try, attempted: &Attempted) {
-        self.health.saw(attempted);
-        self.purse.alone = false;
+    pub fn check_charge(&mut self, one: &Candidate, attempted: &Attempted) {
+        self.health.observe(attempted);
+        self.spending.alone = false;
         if attempted.judgement.is_some() {
-            self.purse.key_on_trial = None;
+            self.spending.key_on_trial = None;
         }
-        self.proofs.saw(one, attempted);
+        self.proofs.observe(one, attempted);
         self.proofs.fell(attempted.settled.unexplained_fall);
-        let check = || one.sold.clone();
+        let check = || one.check.clone();
         if let Some(stated) = attempted.settled.above_price() {
             let (table, request) = (attempted.settled.price, Some(one.request));
             self.stops.push(Stop::Price { check: check(), stated, table, request });
@@ -129,14 +124,14 @@ impl Dispatch {
 
     /// Reads the balance, unless the run is told to end meanwhile: a closed gate may hold the reading for minutes.
     pub async fn balance(&mut self) -> Result<Result<Credits, Stop>, Error> {
-        let Surroundings { signals, deadline, .. } = &mut self.around;
+        let RunChannels { signals, deadline, .. } = &mut self.channels;
         let read = tokio::select! {
             biased;
             Some(signal) = signals.recv() => return Ok(Err(signal.stop())),
             () = until(*deadline) => return Ok(Err(Stop::TimeIsUp)),
-            read = read_balance(&self.crew) => read?,
+            read = read_balance(&self.context) => read?,
         };
-        self.proofs.read(self.flights.is_empty());
+        self.proofs.read(self.attempts_under_way.is_empty());
         Ok(read.map(|reading| {
             self.proofs.fell(reading.unexplained_fall);
             reading.balance

@@ -1,7 +1,10 @@
 //! What an earlier run left for this one to heed before anything is sent: why it stopped, and until when the service asked to
 //! wait.
 
-use super::attempt::{Crew, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros};
+use super::{
+    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
+    context::RunContext,
+};
 use crate::{
     error::Error,
     ledger::Sums,
@@ -31,29 +34,29 @@ fn is_foreign(sums: &Sums, now_us: i64) -> bool {
 
 /// What a person says about it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Heeding {
+pub struct EarlierStop {
     /// Send although an earlier run stopped and nothing has changed since.
     pub continue_anyway: bool,
     /// Send although the service asked an earlier run to wait.
     pub lift_pause: bool,
 }
 
-impl Heeding {
+impl EarlierStop {
     /// Why nothing is sent by this run; `None` where nothing stands against it. A short pause closes the gate until it is over.
-    pub async fn stop(self, crew: &Crew) -> Result<Option<Stop>, Error> {
-        match self.kept_stop(crew).await? {
+    pub async fn stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
+        match self.kept_stop(context).await? {
             Some(stop) => Ok(Some(stop)),
-            None => self.pause(crew).await,
+            None => self.pause(context).await,
         }
     }
 
     /// The stop of an earlier run, where nothing has changed since that would keep it from happening again.
-    async fn kept_stop(self, crew: &Crew) -> Result<Option<Stop>, Error> {
-        let Some(kept) = crew.ledger.sums().stop.clone().filter(|_| !planted(Bug::StopForgotten)) else {
+    async fn kept_stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
+        let Some(kept) = context.ledger.sums().stop.clone().filter(|_| !planted(Bug::StopForgotten)) else {
             return Ok(None);
         };
-        if self.continue_anyway || kept.settings != crew.settings {
-            crew.ledger.keep_stop(None).await?;
+        if self.continue_anyway || kept.settings != context.settings {
+            context.ledger.keep_stop(None).await?;
             return Ok(None);
         }
         let exit_code = ExitCode::from_number(kept.exit_code);
@@ -63,13 +66,13 @@ impl Heeding {
     /// The pause that the service asked an earlier run for, where it is not over. One that another clock wrote is dropped: it
     /// ends later than any pause is kept. One that was set in the future is passed over, and stays: this run's clock may be
     /// the wrong one.
-    pub async fn pause(self, crew: &Crew) -> Result<Option<Stop>, Error> {
-        let (sums, now_us) = (crew.ledger.sums(), crew.clock.now_us());
+    pub async fn pause(self, context: &RunContext) -> Result<Option<Stop>, Error> {
+        let (sums, now_us) = (context.ledger.sums(), context.clock.now_us());
         if sums.paused_until_us.is_none() || planted(Bug::PauseOfThisRun) {
             return Ok(None);
         }
         if self.lift_pause || is_foreign(&sums, now_us) {
-            crew.ledger.lift_pause().await?;
+            context.ledger.lift_pause().await?;
             return Ok(None);
         }
         let Some(until_us) = paused_until(&sums, now_us) else { return Ok(None) };
@@ -77,7 +80,7 @@ impl Heeding {
         if left > PUSH_BACK_MAX {
             return Ok(Some(Stop::PushedBack { until_us }));
         }
-        crew.throttle.pause_until(Instant::now() + left);
+        context.throttle.pause_until(Instant::now() + left);
         Ok(None)
     }
 }

@@ -28,11 +28,11 @@ const NOT_JSON_MAX: usize = 6;
 
 /// What a run has seen, as far as guards judge it.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct GuardState {
     answered: u64,
     refused: u64,
     by_check: BTreeMap<String, (u64, u64)>,
-    alike: (String, u64),
+    same_refusals: (String, u64),
     /// Requests, each once, however often it was tried: one request never stops a run.
     not_json: BTreeSet<RequestId>,
     unanswered: BTreeSet<RequestId>,
@@ -41,11 +41,11 @@ pub struct Watch {
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
 }
 
-impl Watch {
+impl GuardState {
     /// An answer came; the guard on what its rules recognise.
     pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
         self.answered += 1;
-        self.alike = (String::new(), 0);
+        self.same_refusals = (String::new(), 0);
         self.suspects.remove(check);
         self.forget();
         let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
@@ -64,13 +64,13 @@ impl Watch {
     pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
         self.forget();
-        if self.alike.0 == message {
-            self.alike.1 += 1;
+        if self.same_refusals.0 == message {
+            self.same_refusals.1 += 1;
         } else {
-            self.alike = (message.to_owned(), 1);
+            self.same_refusals = (message.to_owned(), 1);
         }
-        if self.alike.1 >= ALIKE_MAX && !guards.max_errors_explicit {
-            return Some(Stop::Alike { count: self.alike.1, message: message.to_owned() });
+        if self.same_refusals.1 >= ALIKE_MAX && !guards.max_errors_explicit {
+            return Some(Stop::SameRefusals { count: self.same_refusals.1, message: message.to_owned() });
         }
         let of = self.refused + self.answered;
         too_many(guards, self.refused, of, STAGE_SEND)
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn none_of_the_first_twenty_recognised_stops_the_run() {
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         let stops: Vec<bool> =
             (0..20).map(|_| watch.answered("c", Verdict::Unrecognised, &guards(false)).is_some()).collect();
         assert_eq!(stops.iter().position(|stop| *stop), Some(19));
@@ -166,13 +166,13 @@ mod tests {
     #[test]
     fn a_share_of_a_hundred_percent_lets_every_answer_be_unrecognised() {
         let all = Guards { max_unrecognised: Share::Percent(100.0), ..guards(false) };
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         assert!((0..200).all(|_| watch.answered("c", Verdict::Unrecognised, &all).is_none()));
     }
 
     #[test]
     fn later_more_than_the_share_stops_it() {
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         for _ in 0..198 {
             assert!(watch.answered("c", Verdict::Clear, &guards(false)).is_none());
         }
@@ -183,11 +183,12 @@ mod tests {
 
     #[test]
     fn five_refusals_alike_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
-        let mut watch = Watch::default();
-        let five = |watch: &mut Watch, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", guards)).count();
+        let mut watch = GuardState::default();
+        let five =
+            |watch: &mut GuardState, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", guards)).count();
         assert_eq!(five(&mut watch, &guards(false)), 1);
-        assert_eq!(five(&mut Watch::default(), &guards(true)), 0);
-        let mut mixed = Watch::default();
+        assert_eq!(five(&mut GuardState::default(), &guards(true)), 0);
+        let mut mixed = GuardState::default();
         for n in 0..20 {
             assert!(mixed.refused(if n % 2 == 0 { "a" } else { "b" }, &guards(false)).is_none());
         }
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn three_different_requests_without_json_in_a_row_have_the_account_asked() {
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));
         assert!(!watch.not_json(RequestId(1)) && !watch.not_json(RequestId(2)) && watch.not_json(RequestId(3)));
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn one_request_many_times_never_stops_a_run_and_many_requests_do() {
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         assert!(
             (0..200).all(|_| watch.unanswered(RequestId(1), 1).is_none() && watch.conflict(RequestId(1)).is_none())
         );
@@ -226,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_check_that_was_never_answered_is_suspected_after_five_different_requests() {
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         assert!((0..20).all(|_| !watch.suspect("c", RequestId(1))), "one request many times");
-        let mut watch = Watch::default();
+        let mut watch = GuardState::default();
         let stops: Vec<bool> = (0..5).map(|id| watch.suspect("c", RequestId(id))).collect();
         assert_eq!(stops, [false, false, false, false, true]);
         watch.answered("c", Verdict::Clear, &guards(false));

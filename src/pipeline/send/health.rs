@@ -21,7 +21,7 @@ pub struct Health {
 
 impl Health {
     /// Takes in an attempt.
-    pub fn saw(&mut self, attempted: &Attempted) {
+    pub fn observe(&mut self, attempted: &Attempted) {
         self.broken = if attempted.is_outage() { self.broken + 1 } else { 0 };
     }
 

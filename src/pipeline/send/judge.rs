@@ -53,7 +53,7 @@ impl Judge {
         let judgement = payload.and_then(|payload| self.find(payload, &answer.value));
         let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
         let echo = match echo(&answer.value, payload, sent) {
-            Echo::OtherMode(_) if planted(Bug::OtherModeTaken) => Echo::Fits,
+            Echo::OtherMode(_) if planted(Bug::OtherModeAccepted) => Echo::Fits,
             echo => echo,
         };
         let doubt = match &echo {

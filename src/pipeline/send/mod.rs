@@ -7,6 +7,7 @@ pub mod apply;
 pub mod attempt;
 pub mod balance;
 pub mod bucket;
+pub mod context;
 pub mod earlier_stop;
 pub mod echo;
 pub mod guards;
@@ -27,14 +28,15 @@ use crate::{
     ledger::Sums,
     model::{Credits, Permit, Stop},
 };
-use attempt::{Crew, Landed, Try, fly};
-use guards::Watch;
+use attempt::{AttemptEnd, attempt};
+use context::{Candidate, RunContext};
+use guards::GuardState;
 use health::Health;
 use proof::Proofs;
-use queue::Feeder;
+use queue::RequestQueue;
 use retry::{RetryOrder, retry};
-use schedule::Queue;
-use spending::Purse;
+use schedule::Schedule;
+use spending::Spending;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
@@ -78,7 +80,7 @@ pub struct Progress {
 }
 
 /// What a run listens to beside the service.
-pub struct Surroundings {
+pub struct RunChannels {
     pub signals: mpsc::Receiver<Signal>,
     pub progress: watch::Sender<Progress>,
     pub intake: watch::Receiver<IntakeProgress>,
@@ -87,7 +89,7 @@ pub struct Surroundings {
 }
 
 /// What the send loop came to.
-pub struct Dispatched {
+pub struct SendEnd {
     pub stops: Vec<Stop>,
     pub answered: u64,
     /// Requests in doubt that were sent under another API key and stay as they are.
@@ -100,17 +102,17 @@ pub struct Dispatched {
     pub signals: mpsc::Receiver<Signal>,
 }
 
-impl Dispatched {
+impl SendEnd {
     /// A run that stopped before its first request.
-    pub fn nothing(stop: Stop, around: Surroundings) -> Dispatched {
+    pub fn nothing(stop: Stop, channels: RunChannels) -> SendEnd {
         let unexplained = Credits::ZERO;
-        Dispatched {
+        SendEnd {
             stops: vec![stop],
             answered: 0,
             withheld: 0,
             unexplained,
             cut_short: false,
-            signals: around.signals,
+            signals: channels.signals,
         }
     }
 
@@ -127,21 +129,21 @@ fn heed(stops: &mut Vec<Stop>, signal: Signal) -> bool {
     again
 }
 
-pub struct Dispatch {
-    crew: Arc<Crew>,
-    feeder: Feeder,
-    around: Surroundings,
-    watch: Watch,
-    flights: JoinSet<Result<(Try, Landed), Error>>,
-    queue: Queue,
+pub struct SendLoop {
+    context: Arc<RunContext>,
+    queue: RequestQueue,
+    channels: RunChannels,
+    watch: GuardState,
+    attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
+    schedule: Schedule,
     /// Refused twice, of a check that was not answered yet: they wait until nothing else is left.
-    aside: Vec<(Try, Stop)>,
+    aside: Vec<(Candidate, Stop)>,
     /// Why nothing more is sent of a check, for each that the service refuses.
     left_out: Vec<Stop>,
     stops: Vec<Stop>,
     /// Failures to be sent again, once the account was read: it tells which of them may have been charged.
     retry: Option<RetryOrder>,
-    purse: Purse,
+    spending: Spending,
     proofs: Proofs,
     health: Health,
     answered: u64,
@@ -154,17 +156,22 @@ pub struct Dispatch {
     tick: Interval,
 }
 
-impl Dispatch {
-    pub fn new(crew: Arc<Crew>, feeder: Feeder, around: Surroundings, retry: Option<RetryOrder>) -> Dispatch {
-        Dispatch {
-            purse: Purse::default(),
-            proofs: Proofs::new(crew.campaign.mode, crew.ledger.sums().unexplained_since_us.is_some()),
-            queue: Queue::new(crew.campaign.service.in_flight),
-            crew,
-            feeder,
-            around,
-            watch: Watch::default(),
-            flights: JoinSet::new(),
+impl SendLoop {
+    pub fn new(
+        context: Arc<RunContext>,
+        queue: RequestQueue,
+        channels: RunChannels,
+        retry: Option<RetryOrder>,
+    ) -> SendLoop {
+        SendLoop {
+            spending: Spending::default(),
+            proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
+            schedule: Schedule::new(context.campaign.service.in_flight),
+            context,
+            queue,
+            channels,
+            watch: GuardState::default(),
+            attempts_under_way: JoinSet::new(),
             aside: Vec::new(),
             left_out: Vec::new(),
             stops: Vec::new(),
@@ -181,22 +188,22 @@ impl Dispatch {
 
     /// Sends until nothing is left or something says stop; `publish` is called about twice a second with the answers so far.
     /// Where it fails, what is under way is drained before the error is given.
-    pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<Dispatched, Error> {
+    pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<SendEnd, Error> {
         let mut unpublished = None;
         self.plan_retries().await?;
         loop {
-            if self.flights.is_empty()
+            if self.attempts_under_way.is_empty()
                 && let Some(error) = unpublished
             {
                 return Err(error);
             }
-            self.queue.wake(Instant::now());
+            self.schedule.wake(Instant::now());
             self.go_on_with_trials();
             self.refill()?;
-            if self.flights.is_empty() && !self.stops.is_empty() {
+            if self.attempts_under_way.is_empty() && !self.stops.is_empty() {
                 break;
             }
-            if self.flights.is_empty() && self.settle_account().await? {
+            if self.attempts_under_way.is_empty() && self.settle_account().await? {
                 continue;
             }
             if self.proofs.is_due() && self.stops.is_empty() {
@@ -212,17 +219,17 @@ impl Dispatch {
             }
             tokio::select! {
                 biased;
-                Some(landed) = self.flights.join_next(), if !self.flights.is_empty() => {
+                Some(landed) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
                     let (one, landed) = landed.map_err(Error::from)??;
-                    self.queue.landed(&one);
-                    self.landed(one, landed).await?;
+                    self.schedule.ended(&one);
+                    self.apply(one, landed).await?;
                     self.keep_stop().await?;
                 }
-                Some(signal) = self.around.signals.recv() => self.signalled(signal),
-                permit = self.crew.throttle.admit(), if unpublished.is_none() && self.may_send() => self.launch(permit),
-                () = until(self.queue.next_due()) => {}
-                () = until(self.around.deadline), if self.stops.is_empty() => self.stops.push(Stop::TimeIsUp),
-                Ok(()) = self.around.intake.changed() => {}
+                Some(signal) = self.channels.signals.recv() => self.signalled(signal),
+                permit = self.context.throttle.admit(), if unpublished.is_none() && self.may_send() => self.start(permit),
+                () = until(self.schedule.next_due()) => {}
+                () = until(self.channels.deadline), if self.stops.is_empty() => self.stops.push(Stop::TimeIsUp),
+                Ok(()) = self.channels.intake.changed() => {}
                 _ = self.tick.tick() => {
                     self.report();
                     if unpublished.is_none() {
@@ -231,7 +238,7 @@ impl Dispatch {
                 }
             }
         }
-        self.stops.extend(self.purse.spent());
+        self.stops.extend(self.spending.spent());
         self.stops.append(&mut self.left_out);
         self.stops.append(&mut self.withholds);
         if self.stops.is_empty() && self.left_unsent > 0 {
@@ -242,13 +249,13 @@ impl Dispatch {
         self.read_at_the_end().await?;
         self.keep_stop().await?;
         self.report();
-        Ok(Dispatched {
+        Ok(SendEnd {
             stops: self.stops,
             answered: self.answered,
             withheld: self.withheld,
             unexplained: self.proofs.unexplained(),
             cut_short: self.cut_short,
-            signals: self.around.signals,
+            signals: self.channels.signals,
         })
     }
 
@@ -259,70 +266,70 @@ impl Dispatch {
             self.read_account().await?;
         }
         if self.stops.is_empty() {
-            retry(&self.crew, order).await?;
+            retry(&self.context, order).await?;
         }
         Ok(())
     }
 
     fn may_send(&self) -> bool {
-        let Some(next) = self.queue.next() else { return false };
-        let all = self.crew.campaign.service.in_flight;
-        let room = if self.proofs.wants_alone(next) { self.purse.room(1) } else { self.purse.room(all) };
-        self.stops.is_empty() && !self.needs_reading() && self.flights.len() < room
+        let Some(next) = self.schedule.next() else { return false };
+        let all = self.context.campaign.service.in_flight;
+        let room = if self.proofs.wants_alone(next) { self.spending.room(1) } else { self.spending.room(all) };
+        self.stops.is_empty() && !self.needs_reading() && self.attempts_under_way.len() < room
     }
 
     fn is_done(&self) -> bool {
-        let dry = self.feeder.is_dry() || self.purse.is_spent();
-        self.flights.is_empty() && self.queue.is_empty() && dry
+        let dry = self.queue.is_dry() || self.spending.is_spent();
+        self.attempts_under_way.is_empty() && self.schedule.is_empty() && dry
     }
 
     /// Takes the next requests out of the ledger, and looks at what intake has found.
     fn refill(&mut self) -> Result<(), Error> {
-        if !self.stops.is_empty() || self.purse.is_spent() {
+        if !self.stops.is_empty() || self.spending.is_spent() {
             return Ok(());
         }
-        let guards = &self.crew.campaign.guards;
-        let sums = self.crew.ledger.sums();
+        let guards = &self.context.campaign.guards;
+        let sums = self.context.ledger.sums();
         // A thread that is gone takes nothing more, whatever ended it.
-        let gone = self.around.intake.has_changed().is_err();
-        let mut intake = *self.around.intake.borrow_and_update();
+        let gone = self.channels.intake.has_changed().is_err();
+        let mut intake = *self.channels.intake.borrow_and_update();
         intake.done |= gone;
         self.stops.extend(guards::unmapped(&sums, guards));
         if intake.failed {
             self.stops.push(Stop::InputFailed);
         }
         if intake.done {
-            self.stops.extend(guards::expected_rows(sums.rows, self.crew.campaign.expect_rows));
+            self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
-        let wanted = self.crew.campaign.service.in_flight;
-        if self.stops.is_empty() && self.queue.new.len() < wanted && self.queue.put_off_count() < PUT_OFF_MAX {
-            let Queue { new, sent_before, .. } = &mut self.queue;
-            self.feeder.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.crew.sold)?;
+        let wanted = self.context.campaign.service.in_flight;
+        if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.put_off_count() < PUT_OFF_MAX {
+            let Schedule { new, sent_before, .. } = &mut self.schedule;
+            self.queue.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.context.checks)?;
         }
         Ok(())
     }
 
     /// Takes back a request that did not leave.
-    fn take_back(&mut self, one: Try) {
-        if !self.feeder.leaves_out(&one.sold) {
-            self.queue.take_back(one);
+    fn take_back(&mut self, one: Candidate) {
+        if !self.queue.leaves_out(&one.check) {
+            self.schedule.take_back(one);
         }
     }
 
     /// Puts a request at the head of those of its kind.
-    fn put_first(&mut self, one: Try) {
-        if !self.feeder.leaves_out(&one.sold) {
-            self.queue.put_first(one);
+    fn put_first(&mut self, one: Candidate) {
+        if !self.queue.leaves_out(&one.check) {
+            self.schedule.put_first(one);
         }
     }
 
-    fn launch(&mut self, permit: Permit) {
-        if let Some(one) = self.queue.take() {
-            let reading = self.crew.ledger.sums().account.reading;
+    fn start(&mut self, permit: Permit) {
+        if let Some(one) = self.schedule.take() {
+            let reading = self.context.ledger.sums().account.reading;
             self.proofs.launched(&one, reading.map(|reading| reading.balance));
-            let (crew, shown) = (Arc::clone(&self.crew), self.proofs.shown(&one.sold));
-            self.flights.spawn(async move {
-                let landed = fly(crew, permit, one.request, one.sold.clone(), shown).await?;
+            let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
+            self.attempts_under_way.spawn(async move {
+                let landed = attempt(context, permit, one.request, one.check.clone(), shown).await?;
                 Ok((one, landed))
             });
         }
@@ -330,19 +337,19 @@ impl Dispatch {
 
     fn signalled(&mut self, signal: Signal) {
         if heed(&mut self.stops, signal) {
-            self.flights.abort_all();
-            self.flights = JoinSet::new();
-            self.queue.all_landed();
+            self.attempts_under_way.abort_all();
+            self.attempts_under_way = JoinSet::new();
+            self.schedule.all_ended();
             self.cut_short = true;
         }
     }
 
     fn report(&self) {
-        self.around.progress.send_replace(Progress {
-            sums: self.crew.ledger.sums(),
-            in_flight: self.flights.len(),
+        self.channels.progress.send_replace(Progress {
+            sums: self.context.ledger.sums(),
+            in_flight: self.attempts_under_way.len(),
             answered: self.answered,
-            intake: *self.around.intake.borrow(),
+            intake: *self.channels.intake.borrow(),
         });
     }
 }

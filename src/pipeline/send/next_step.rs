@@ -1,6 +1,9 @@
 //! What comes next for a request after an attempt: the pure half of the send loop.
 
-use super::attempt::{Attempted, PUSH_BACK_MAX, Try};
+use super::{
+    attempt::{Attempted, PUSH_BACK_MAX},
+    context::Candidate,
+};
 use crate::{
     client::PushBack,
     ledger::Settled,
@@ -32,20 +35,20 @@ const REPEAT_MAX: Duration = Duration::from_secs(60);
 
 /// What to do with a request.
 pub enum Next {
-    Answered(Try),
+    Answered(Candidate),
     /// The service refused its content, or a person has to decide.
-    Failed(Try),
-    Again(Try, Duration),
+    Failed(Candidate),
+    Again(Candidate, Duration),
     /// Its attempts in this run are over; in production it stays in doubt, and the next run asks again.
-    LeftForLater(Try),
+    LeftForLater(Candidate),
     /// The same in sandbox, where it fails.
-    AttemptsOver(Try),
+    AttemptsOver(Candidate),
     /// A 429 is cached under its key.
-    NewKey(Try),
+    NewKey(Candidate),
     /// The refusal may be about the account, the configuration or this request alone: the account's balance tells.
-    AskAccount(Try),
+    AskAccount(Candidate),
     /// The service wants to be left alone for longer than a run waits.
-    PushedBack(Try, Duration),
+    PushedBack(Candidate, Duration),
 }
 
 impl Attempted {
@@ -114,7 +117,7 @@ impl Attempted {
 }
 
 /// Decides what comes next. `answered` counts the answers of this run to anybody.
-pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
     if attempted.outcome != Outcome::RateLimited {
         one.push_backs = 0;
@@ -144,7 +147,7 @@ pub fn next_step(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode)
 }
 
 /// Asked again later and later, no earlier than the service said.
-fn pending(mut one: Try, attempted: &Attempted) -> Next {
+fn pending(mut one: Candidate, attempted: &Attempted) -> Next {
     let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
     one.repeats += 1;
     match attempted.repeat_after {
@@ -155,7 +158,7 @@ fn pending(mut one: Try, attempted: &Attempted) -> Next {
 }
 
 /// Uses up one of the attempts of this run.
-pub fn tried(mut one: Try, attempted: &Attempted, mode: Mode) -> Next {
+pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
     one.attempts += 1;
     let least = match attempted.repeat_after {
         Some(wait) => wait,
@@ -176,7 +179,7 @@ pub fn tried(mut one: Try, attempted: &Attempted, mode: Mode) -> Next {
     }
 }
 
-fn pushed_back(mut one: Try, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
+fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     // The rate is proven fine where somebody else was answered since this one was last refused.
     let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
     one.cached += u32::from(others_answered);

@@ -30,14 +30,14 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         push_back: None,
         repeat_after: None,
         other_mode: None,
-        alike: String::new(),
+        same_refusals: String::new(),
         message: String::new(),
         other_side: None,
     }
 }
 
-fn one() -> Try {
-    Try::new(RequestId(1), "aml-screening".to_owned())
+fn one() -> Candidate {
+    Candidate::new(RequestId(1), "aml-screening".to_owned())
 }
 
 #[test]

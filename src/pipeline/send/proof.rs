@@ -3,7 +3,8 @@
 //! of each check goes alone, between two balances, and again after each fall that our own requests do not explain.
 
 use super::{
-    attempt::{Attempted, Try},
+    attempt::Attempted,
+    context::Candidate,
     weigh::{Around, Weighed},
 };
 use crate::model::{
@@ -46,11 +47,11 @@ enum Proof {
         before: Credits,
     },
     /// It is answered, or was refused, and the balances have to tell.
-    Landed(Landed),
+    Answered(LoneReply),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Landed {
+struct LoneReply {
     check: String,
     around: Around,
     took: Duration,
@@ -62,15 +63,15 @@ struct Landed {
 
 /// What is to be done about a proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ProofStep {
     /// The account is to be read after this long.
     Read(Duration),
-    Shown(Shown),
+    ShownPrice(ShownPrice),
 }
 
 /// What the balances around a request show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownPrice {
     /// No more than its price.
     Proven { check: String },
     /// More than its price, and nothing else explains it.
@@ -140,24 +141,24 @@ impl Proofs {
     }
 
     /// A request goes alone where it is the proof of its check, or another one is under way.
-    pub fn wants_alone(&self, next: &Try) -> bool {
+    pub fn wants_alone(&self, next: &Candidate) -> bool {
         self.proof != Proof::Idle || self.is_unproven(next)
     }
 
-    fn is_unproven(&self, next: &Try) -> bool {
+    fn is_unproven(&self, next: &Candidate) -> bool {
         let exempt = next.in_doubt || planted(Bug::FirstChargeUnproven);
-        self.watched && !exempt && !self.proven.contains(&next.sold)
+        self.watched && !exempt && !self.proven.contains(&next.check)
     }
 
     /// Whether the balance is to be read before this request leaves.
-    pub fn needs_reading_before(&self, next: &Try) -> bool {
+    pub fn needs_reading_before(&self, next: &Candidate) -> bool {
         self.is_unproven(next) && !self.reading_is_fresh
     }
 
     /// Whether the balance is to be read before anything leaves.
     pub fn needs_reading(&self) -> bool {
         let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
-        self.watched && (hidden || self.has_landed())
+        self.watched && (hidden || self.is_answered())
     }
 
     /// Whether the balance is to be read now, beside what is under way.
@@ -181,7 +182,7 @@ impl Proofs {
     }
 
     /// A request leaves; `balance` is the last one that was read.
-    pub fn launched(&mut self, one: &Try, balance: Option<Credits>) {
+    pub fn launched(&mut self, one: &Candidate, balance: Option<Credits>) {
         match balance {
             Some(before) if self.is_unproven(one) && self.reading_is_fresh => {
                 self.proof = Proof::UnderWay { since: Instant::now(), before };
@@ -197,7 +198,7 @@ impl Proofs {
     }
 
     /// Takes in an attempt.
-    pub fn saw(&mut self, one: &Try, attempted: &Attempted) {
+    pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) {
         let proof = std::mem::replace(&mut self.proof, Proof::Idle);
         let Attempted { settled, stated, .. } = attempted;
         let refused = attempted.outcome == Outcome::Refused && settled.state == State::Failed;
@@ -217,12 +218,12 @@ impl Proofs {
         };
         let is_own_proof = around.is_stated_in_full() && self.forgotten.is_none();
         if is_own_proof {
-            self.proves(&one.sold);
+            self.proves(&one.check);
         }
         if !costs_nothing {
             self.answers += 1;
             self.answers_since_reading += 1;
-            let states_balance = attempted.remaining.is_some() && !self.hidden.contains(&one.sold);
+            let states_balance = attempted.remaining.is_some() && !self.hidden.contains(&one.check);
             let shows = around.is_stated_in_full() || states_balance;
             self.unstated += u64::from(!shows);
         }
@@ -233,8 +234,8 @@ impl Proofs {
         }
         around.before = before;
         let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
-        let check = one.sold.clone();
-        self.proof = Proof::Landed(Landed { check, around, took: since.elapsed(), refused, waits: 0 });
+        let check = one.check.clone();
+        self.proof = Proof::Answered(LoneReply { check, around, took: since.elapsed(), refused, waits: 0 });
     }
 
     /// The balance fell below what our own requests explain: what was proven may have changed.
@@ -274,7 +275,7 @@ impl Proofs {
 
     /// Takes in a reading of the account after a request that landed.
     pub fn look(&mut self, balance: Credits) {
-        let Proof::Landed(Landed { around, .. }) = &mut self.proof else { return };
+        let Proof::Answered(LoneReply { around, .. }) = &mut self.proof else { return };
         // What has not fallen yet is looked at again: it is no third balance.
         match around.after {
             Some(after) if after != around.before => around.later = Some(balance),
@@ -283,16 +284,16 @@ impl Proofs {
     }
 
     /// Whether a request landed whose charge is to be seen.
-    pub fn has_landed(&self) -> bool {
-        matches!(self.proof, Proof::Landed(_))
+    pub fn is_answered(&self) -> bool {
+        matches!(self.proof, Proof::Answered(_))
     }
 
     /// What is to be done about the request that landed; `None` where there is none. `in_doubt` is what other requests hold:
     /// the service may have charged one of them only now.
-    pub fn step(&mut self, in_doubt: Credits) -> Option<Step> {
-        let Proof::Landed(landed) = &mut self.proof else { return None };
+    pub fn step(&mut self, in_doubt: Credits) -> Option<ProofStep> {
+        let Proof::Answered(landed) = &mut self.proof else { return None };
         landed.around.in_doubt = in_doubt;
-        let Landed { check, around, took, refused, waits } = landed.clone();
+        let LoneReply { check, around, took, refused, waits } = landed.clone();
         let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
         let waits_on = weighed == Weighed::NoFall && refused.is_none() && !around.is_stated_in_full();
         if waits_on
@@ -300,23 +301,23 @@ impl Proofs {
             && let Some(wait) = SHOWS_AFTER.get(waits)
         {
             landed.waits += 1;
-            return Some(Step::Read(*wait));
+            return Some(ProofStep::Read(*wait));
         }
         match weighed {
-            Weighed::WantsAfter => return Some(Step::Read(Duration::ZERO)),
-            Weighed::WantsLater => return Some(Step::Read(took.min(LATER_MAX))),
+            Weighed::WantsAfter => return Some(ProofStep::Read(Duration::ZERO)),
+            Weighed::WantsLater => return Some(ProofStep::Read(took.min(LATER_MAX))),
             _ => self.proof = Proof::Idle,
         }
-        Some(Step::Shown(match (refused, weighed) {
+        Some(ProofStep::ShownPrice(match (refused, weighed) {
             (Some((request, message)), Weighed::Within(fell) | Weighed::Above(fell)) => {
-                Shown::ChargedRefusal { request, check, message, fell, price: around.price }
+                ShownPrice::ChargedRefusal { request, check, message, fell, price: around.price }
             }
-            (Some(_), _) => Shown::Unclear,
+            (Some(_), _) => ShownPrice::Unclear,
             (None, weighed) => self.shows(check, &around, weighed),
         }))
     }
 
-    fn shows(&mut self, check: String, around: &Around, weighed: Weighed) -> Shown {
+    fn shows(&mut self, check: String, around: &Around, weighed: Weighed) -> ShownPrice {
         let price = around.price;
         let own = match weighed {
             Weighed::Within(fell) => {
@@ -325,23 +326,23 @@ impl Proofs {
                     self.shown.insert(check.clone(), stated);
                 }
                 self.proves(&check);
-                return Shown::Proven { check };
+                return ShownPrice::Proven { check };
             }
-            Weighed::Above(fell) if !around.is_stated_in_full() => return Shown::Costs { check, fell, price },
+            Weighed::Above(fell) if !around.is_stated_in_full() => return ShownPrice::Costs { check, fell, price },
             Weighed::Above(fell) => return self.denied(check, fell, price),
             // Others spend, and the reply says what it cost.
             Weighed::Unclear(_) if around.is_stated_in_full() => {
                 self.proves(&check);
-                return Shown::Unclear;
+                return ShownPrice::Unclear;
             }
             Weighed::Unclear(fell) => fell,
             _ => {
                 self.proves(&check);
                 if around.is_stated_in_full() {
-                    return Shown::Unclear;
+                    return ShownPrice::Unclear;
                 }
                 self.hidden.insert(check.clone());
-                return Shown::Free { check };
+                return ShownPrice::Free { check };
             }
         };
         // Others spend as well: the same again is the price.
@@ -349,24 +350,24 @@ impl Proofs {
         let same = before.last() == Some(&own) && own > price;
         before.push(own);
         if before.len() < UNCLEAR_MAX && !same {
-            return Shown::Unclear;
+            return ShownPrice::Unclear;
         }
         if same || before.iter().all(|own| *own > price) {
-            return Shown::Costs { check, fell: own, price };
+            return ShownPrice::Costs { check, fell: own, price };
         }
         // It falls for others, and nothing shows that it falls for us. It is looked at again before long.
         self.proves(&check);
-        Shown::Unclear
+        ShownPrice::Unclear
     }
 
     /// The balance fell by more than the reply states. It may be somebody else's spending, unless it comes again and again.
-    fn denied(&mut self, check: String, fell: Credits, price: Credits) -> Shown {
+    fn denied(&mut self, check: String, fell: Credits, price: Credits) -> ShownPrice {
         let before = self.unclear.entry(check.clone()).or_default();
         if before.last().is_some_and(|last| *last != fell) {
             before.clear();
         }
         before.push(fell);
-        if before.len() >= DENIED_MAX { Shown::Costs { check, fell, price } } else { Shown::Unclear }
+        if before.len() >= DENIED_MAX { ShownPrice::Costs { check, fell, price } } else { ShownPrice::Unclear }
     }
 
     fn proves(&mut self, check: &str) {

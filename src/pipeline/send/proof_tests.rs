@@ -12,8 +12,8 @@ use crate::{
 const CHECK: &str = "aml-screening";
 const PRICE: Credits = Credits(5);
 
-fn one() -> Try {
-    Try::new(RequestId(1), CHECK.to_owned())
+fn one() -> Candidate {
+    Candidate::new(RequestId(1), CHECK.to_owned())
 }
 
 fn answered(stated: Option<u64>, remaining: Option<u64>) -> Attempted {
@@ -38,7 +38,7 @@ fn goes_alone(proofs: &mut Proofs, before: u64, attempted: &Attempted) {
     assert!(!proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
     proofs.launched(&one(), Some(Credits(before)));
     assert!(proofs.wants_alone(&one()), "nothing leaves beside it");
-    proofs.saw(&one(), attempted);
+    proofs.observe(&one(), attempted);
 }
 
 /// Proofs whose first request is answered so, after a balance of 1,000.
@@ -50,25 +50,25 @@ fn after_first(attempted: &Attempted) -> Proofs {
 }
 
 /// What is shown once the account has said these balances.
-fn shown(proofs: &mut Proofs, balances: &[u64]) -> Shown {
+fn shown(proofs: &mut Proofs, balances: &[u64]) -> ShownPrice {
     let mut balances = balances.iter();
     loop {
         match proofs.step(Credits::ZERO).expect("a request landed") {
-            Step::Shown(shown) => {
+            ProofStep::ShownPrice(shown) => {
                 assert_eq!(balances.next(), None, "it is shown with fewer balances");
                 return shown;
             }
-            Step::Read(_) => proofs.look(Credits(*balances.next().expect("it wants another balance"))),
+            ProofStep::Read(_) => proofs.look(Credits(*balances.next().expect("it wants another balance"))),
         }
     }
 }
 
-fn proven() -> Shown {
-    Shown::Proven { check: CHECK.to_owned() }
+fn proven() -> ShownPrice {
+    ShownPrice::Proven { check: CHECK.to_owned() }
 }
 
-fn costs(fell: u64) -> Shown {
-    Shown::Costs { check: CHECK.to_owned(), fell: Credits(fell), price: PRICE }
+fn costs(fell: u64) -> ShownPrice {
+    ShownPrice::Costs { check: CHECK.to_owned(), fell: Credits(fell), price: PRICE }
 }
 
 /// Proofs after an unexplained fall in an earlier run, whose first request states its whole charge.
@@ -81,9 +81,11 @@ fn doubted_after_first() -> Proofs {
 #[test]
 fn a_charge_that_is_stated_in_full_is_its_own_proof_until_the_balance_falls_unexplained() {
     let mut proofs = after_first(&answered(Some(5), None));
-    assert!(!proofs.has_landed() && !proofs.wants_alone(&one()));
+    assert!(!proofs.is_answered() && !proofs.wants_alone(&one()));
     assert_eq!(proofs.step(Credits::ZERO), None);
-    for (balances, seen) in [(&[995][..], proven()), (&[1_000], Shown::Unclear), (&[980, 970], Shown::Unclear)] {
+    for (balances, seen) in
+        [(&[995][..], proven()), (&[1_000], ShownPrice::Unclear), (&[980, 970], ShownPrice::Unclear)]
+    {
         let mut proofs = doubted_after_first();
         assert_eq!(shown(&mut proofs, balances), seen);
         assert!(!proofs.wants_alone(&one()), "{balances:?}");
@@ -94,14 +96,14 @@ fn a_charge_that_is_stated_in_full_is_its_own_proof_until_the_balance_falls_unex
 fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
     let mut proofs = doubted_after_first();
     for _ in 0..4 {
-        assert_eq!(shown(&mut proofs, &[993, 993]), Shown::Unclear);
+        assert_eq!(shown(&mut proofs, &[993, 993]), ShownPrice::Unclear);
         assert!(proofs.wants_alone(&one()));
         goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
     }
     assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
     let mut proofs = doubted_after_first();
     for fell in [7, 7, 7, 7, 8, 7] {
-        assert_eq!(shown(&mut proofs, &[1_000 - fell, 1_000 - fell]), Shown::Unclear, "somebody else may spend");
+        assert_eq!(shown(&mut proofs, &[1_000 - fell, 1_000 - fell]), ShownPrice::Unclear, "somebody else may spend");
         goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
     }
 }
@@ -112,7 +114,7 @@ async fn after_100_answers_and_five_minutes_the_balance_is_read_whatever_replies
     proofs.read(true);
     for _ in 0..READ_ANSWERS {
         assert!(!proofs.is_due());
-        proofs.saw(&one(), &answered(Some(5), Some(900)));
+        proofs.observe(&one(), &answered(Some(5), Some(900)));
     }
     assert!(!proofs.is_due() && !proofs.needs_reading(), "five minutes are not over");
     tokio::time::advance(READ_AFTER).await;
@@ -155,7 +157,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
     for attempted in [answered(None, None), answered(Some(0), None), answered(None, Some(1_000))] {
         let mut proofs = after_first(&attempted);
         let mut waits = Vec::new();
-        while let Some(Step::Read(wait)) = proofs.step(Credits::ZERO) {
+        while let Some(ProofStep::Read(wait)) = proofs.step(Credits::ZERO) {
             waits.push(wait.as_secs());
             proofs.look(Credits(1_000));
         }
@@ -165,7 +167,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
         for count in 1..=UNSTATED_MAX {
             assert!(!proofs.needs_reading(), "{count}");
             proofs.launched(&one(), None);
-            proofs.saw(&one(), &answered(None, Some(1_000)));
+            proofs.observe(&one(), &answered(None, Some(1_000)));
         }
         assert!(proofs.needs_reading(), "whatever replies state, the account is read every hundred answers");
         assert!(proofs.has_unread(), "and at the end");
@@ -177,14 +179,14 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
 #[test]
 fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_again_decides() {
     let mut proofs = after_first(&answered(None, None));
-    assert_eq!(shown(&mut proofs, &[900, 890]), Shown::Unclear);
+    assert_eq!(shown(&mut proofs, &[900, 890]), ShownPrice::Unclear);
     goes_alone(&mut proofs, 890, &answered(None, None));
-    assert_eq!(shown(&mut proofs, &[800, 780]), Shown::Unclear);
+    assert_eq!(shown(&mut proofs, &[800, 780]), ShownPrice::Unclear);
     goes_alone(&mut proofs, 780, &answered(None, None));
     assert_eq!(shown(&mut proofs, &[680, 650]), costs(70), "three times more than the price");
 
     let mut proofs = after_first(&answered(None, None));
-    assert_eq!(shown(&mut proofs, &[900, 890]), Shown::Unclear);
+    assert_eq!(shown(&mut proofs, &[900, 890]), ShownPrice::Unclear);
     goes_alone(&mut proofs, 890, &answered(None, None));
     assert_eq!(shown(&mut proofs, &[790, 780]), costs(90), "the same twice in a row");
 
@@ -194,7 +196,7 @@ fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_agai
         if before < 1_000 {
             goes_alone(&mut proofs, before, &answered(None, None));
         }
-        assert_eq!(shown(&mut proofs, &[before - 10, before - 20]), Shown::Unclear, "it is all somebody else's");
+        assert_eq!(shown(&mut proofs, &[before - 10, before - 20]), ShownPrice::Unclear, "it is all somebody else's");
     }
     assert!(!proofs.wants_alone(&one()), "another client does not hold up the run");
 }
@@ -204,17 +206,17 @@ fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_no_price_that_rose
     let mut proofs = after_first(&answered(None, None));
     let in_doubt = Credits(5);
     for _ in 0..2 {
-        assert!(matches!(proofs.step(in_doubt), Some(Step::Read(_))));
+        assert!(matches!(proofs.step(in_doubt), Some(ProofStep::Read(_))));
         proofs.look(Credits(990));
     }
-    assert_eq!(proofs.step(in_doubt), Some(Step::Shown(Shown::Unclear)));
+    assert_eq!(proofs.step(in_doubt), Some(ProofStep::ShownPrice(ShownPrice::Unclear)));
     assert!(proofs.wants_alone(&one()), "the next request is tried");
 }
 
 #[test]
 fn replies_are_compared_with_replies_where_the_account_lags_behind() {
     let mut proofs = after_first(&answered(None, Some(899)));
-    assert_eq!(shown(&mut proofs, &[1_000]), Shown::Unclear, "the account is a cached one");
+    assert_eq!(shown(&mut proofs, &[1_000]), ShownPrice::Unclear, "the account is a cached one");
     goes_alone(&mut proofs, 1_000, &answered(None, Some(894)));
     assert_eq!(shown(&mut proofs, &[]), proven());
 }
@@ -232,7 +234,7 @@ async fn an_unexplained_fall_makes_each_check_prove_its_price_again_but_not_all_
     proofs.fell(Credits(3));
     assert!(!proofs.wants_alone(&one()), "another client is spending: not again at once");
     for _ in 0..FORGOTTEN_ANSWERS {
-        proofs.saw(&one(), &answered(None, Some(900)));
+        proofs.observe(&one(), &answered(None, Some(900)));
     }
     proofs.fell(Credits(3));
     assert!(proofs.wants_alone(&one()));
@@ -243,7 +245,7 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
     let mut proofs = after_first(&answered(Some(5), None));
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
-    assert_eq!(shown(&mut proofs, &[850, 850]), Shown::Unclear, "the reply says 5, and it may be somebody else's");
+    assert_eq!(shown(&mut proofs, &[850, 850]), ShownPrice::Unclear, "the reply says 5, and it may be somebody else's");
     assert!(proofs.wants_alone(&one()));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
     assert_eq!(shown(&mut proofs, &[895]), proven());
@@ -254,7 +256,7 @@ fn a_fall_before_the_first_request_takes_the_belief_in_statements_away() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
-    assert_eq!(shown(&mut proofs, &[950, 950]), Shown::Unclear, "the reply says 5, and the balance does not");
+    assert_eq!(shown(&mut proofs, &[950, 950]), ShownPrice::Unclear, "the reply says 5, and the balance does not");
     assert!(proofs.wants_alone(&one()));
 }
 
@@ -265,7 +267,7 @@ fn where_nothing_is_stated_the_balance_is_read_every_hundred_answers() {
     proofs.read(true);
     for count in 1..=UNSTATED_MAX {
         proofs.launched(&one(), None);
-        proofs.saw(&one(), &answered(None, None));
+        proofs.observe(&one(), &answered(None, None));
         assert_eq!(proofs.needs_reading(), count == UNSTATED_MAX, "{count}");
     }
     assert!(proofs.has_unread());
@@ -278,18 +280,18 @@ fn a_request_that_was_not_answered_proves_nothing() {
     let mut lost = answered(None, None);
     (lost.judgement, lost.outcome, lost.settled.charged) = (None, Outcome::Unknown, Credits::ZERO);
     let proofs = after_first(&lost);
-    assert!(!proofs.has_landed() && proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
+    assert!(!proofs.is_answered() && proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
 }
 
 #[test]
 fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
     let mut proofs = after_first(&refused());
-    assert!(matches!(shown(&mut proofs, &[999, 999]), Shown::ChargedRefusal { fell: Credits(1), .. }));
+    assert!(matches!(shown(&mut proofs, &[999, 999]), ShownPrice::ChargedRefusal { fell: Credits(1), .. }));
     assert!(proofs.wants_alone(&one()), "it proves no price");
     let mut proofs = after_first(&refused());
-    assert_eq!(shown(&mut proofs, &[1_000]), Shown::Unclear, "it was free");
+    assert_eq!(shown(&mut proofs, &[1_000]), ShownPrice::Unclear, "it was free");
     let mut proofs = after_first(&refused());
-    assert_eq!(shown(&mut proofs, &[990, 980]), Shown::Unclear, "the balance falls by itself");
+    assert_eq!(shown(&mut proofs, &[990, 980]), ShownPrice::Unclear, "the balance falls by itself");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! remembered, or stops the run.
 
 use super::{
-    Dispatch,
-    proof::{Shown, Step},
+    SendLoop,
+    proof::{ProofStep, ShownPrice},
     until,
 };
 use crate::{
@@ -14,13 +14,13 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-impl Dispatch {
+impl SendLoop {
     /// With nothing under way: does the next thing about the proof. Whether there was one.
     pub async fn prove(&mut self) -> Result<bool, Error> {
-        let in_doubt = self.crew.ledger.sums().account.held;
+        let in_doubt = self.context.ledger.sums().account.held;
         match self.proofs.step(in_doubt) {
             None => return Ok(false),
-            Some(Step::Read(wait)) => {
+            Some(ProofStep::Read(wait)) => {
                 if wait >= Duration::from_secs(1) {
                     tracing::info!("the balance is read again in {} s: it does not show the charge", wait.as_secs());
                 }
@@ -30,41 +30,41 @@ impl Dispatch {
                     None => self.proofs.not_sent(),
                 }
             }
-            Some(Step::Shown(shown)) => self.shown(shown).await?,
+            Some(ProofStep::ShownPrice(shown)) => self.shown(shown).await?,
         }
         Ok(true)
     }
 
-    async fn shown(&mut self, shown: Shown) -> Result<(), Error> {
+    async fn shown(&mut self, shown: ShownPrice) -> Result<(), Error> {
         match shown {
-            Shown::Costs { check, fell, price } => self.costs(check, fell, price).await?,
-            Shown::ChargedRefusal { request, check, message, fell, price } => {
+            ShownPrice::Costs { check, fell, price } => self.costs(check, fell, price).await?,
+            ShownPrice::ChargedRefusal { request, check, message, fell, price } => {
                 self.charged_refusal(request, &message).await?;
                 self.proofs.explained(fell.min(price));
                 if fell > price {
                     self.costs(check, fell, price).await?;
                 }
             }
-            Shown::Proven { check } => {
-                let sums = self.crew.ledger.sums();
+            ShownPrice::Proven { check } => {
+                let sums = self.context.ledger.sums();
                 let doubtful =
                     sums.highest_prices.get(&check).is_some_and(|seen| matches!(seen.by, SeenBy::Balance(_)));
                 if doubtful {
-                    self.crew.ledger.forget_falls(Some(check)).await?;
+                    self.context.ledger.forget_falls(Some(check)).await?;
                 }
             }
-            Shown::Free { check } => {
+            ShownPrice::Free { check } => {
                 tracing::warn!("no balance shows what an answer of `{check}` costs; its price is booked");
             }
-            Shown::Unclear => {}
+            ShownPrice::Unclear => {}
         }
         Ok(())
     }
 
     /// Only the balance shows it: it may be somebody else's spending, so it is not held at once.
     async fn costs(&mut self, check: String, fell: Credits, price: Credits) -> Result<(), Error> {
-        let table = self.crew.sold.get(&check).map_or(price, |sold| sold.price);
-        self.crew.ledger.note_fall(check.clone(), fell, table).await?;
+        let table = self.context.checks.get(&check).map_or(price, |check| check.price);
+        self.context.ledger.note_fall(check.clone(), fell, table).await?;
         self.stops.push(Stop::Price { check, stated: fell, table: price, request: None });
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Dispatch {
         let message =
             format!("the service refused the request, and the balance shows that it charged for it: {message}");
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
-        self.crew.ledger.event(request, Event::FoundCharged, None, Some(failure)).await?;
+        self.context.ledger.event(request, Event::FoundCharged, None, Some(failure)).await?;
         Ok(())
     }
 
@@ -85,8 +85,8 @@ impl Dispatch {
         }
         tokio::select! {
             biased;
-            Some(signal) = self.around.signals.recv() => self.stops.push(signal.stop()),
-            () = until(self.around.deadline) => self.stops.push(Stop::TimeIsUp),
+            Some(signal) = self.channels.signals.recv() => self.stops.push(signal.stop()),
+            () = until(self.channels.deadline) => self.stops.push(Stop::TimeIsUp),
             () = until(Some(Instant::now() + time)) => return true,
         }
         false

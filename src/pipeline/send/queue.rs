@@ -1,7 +1,7 @@
 //! What is sent next: new requests in input order, and beside them those that were sent before: in doubt, pending, or
 //! refused without a charge. Reads the ledger page by page, so that memory does not grow with what waits.
 
-use super::attempt::{Sold, Try};
+use super::context::{Candidate, CheckContext};
 use crate::{
     error::Error,
     ledger::{Reading, SentBefore},
@@ -27,7 +27,7 @@ const SENT_BEFORE: [SentBefore; 6] = [
 ];
 
 /// Reads the ledger for the send loop.
-pub struct Feeder {
+pub struct RequestQueue {
     reading: Reading,
     /// What was sent before, each state read once, what was not tried for longest first.
     stage: usize,
@@ -47,9 +47,9 @@ pub struct Feeder {
     left_out: BTreeSet<String>,
 }
 
-impl Feeder {
-    pub fn new(reading: Reading, wait_for_rows: bool) -> Feeder {
-        Feeder {
+impl RequestQueue {
+    pub fn new(reading: Reading, wait_for_rows: bool) -> RequestQueue {
+        RequestQueue {
             reading,
             stage: usize::from(planted(Bug::DoubtNeverSent)),
             after_sent: 0,
@@ -63,8 +63,8 @@ impl Feeder {
     }
 
     /// Gives what may have been charged, and nothing else.
-    pub fn of_doubts(reading: Reading) -> Feeder {
-        Feeder { only_doubts: true, ..Feeder::new(reading, false) }
+    pub fn of_doubts(reading: Reading) -> RequestQueue {
+        RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false) }
     }
 
     /// Whether nothing is left and nothing more will come.
@@ -91,24 +91,24 @@ impl Feeder {
     /// between is seen at the next call.
     pub fn fill(
         &mut self,
-        new: &mut VecDeque<Try>,
-        again: &mut VecDeque<Try>,
+        new: &mut VecDeque<Candidate>,
+        again: &mut VecDeque<Candidate>,
         wanted: usize,
         intake: IntakeProgress,
-        sold: &BTreeMap<String, Sold>,
+        checks: &BTreeMap<String, CheckContext>,
     ) -> Result<(), Error> {
         if self.wait_for_rows && !intake.done {
             return Ok(());
         }
-        self.fill_again(again, wanted, sold, |sent| !sent.is_refused)?;
+        self.fill_again(again, wanted, checks, |sent| !sent.is_refused)?;
         while new.len() < wanted && !self.only_doubts {
             let page = self.reading.new_requests(self.after_new, wanted)?;
             let Some((last, _)) = page.last() else { break };
             self.after_new = *last;
-            new.extend(self.take(page, sold).map(|(request, name)| Try::new(request, name)));
+            new.extend(self.take(page, checks).map(|(request, name)| Candidate::new(request, name)));
         }
         if new.is_empty() && (intake.done || self.only_doubts) {
-            self.fill_again(again, wanted, sold, |_| true)?;
+            self.fill_again(again, wanted, checks, |_| true)?;
             self.dry = self.stage >= SENT_BEFORE.len();
         }
         Ok(())
@@ -116,9 +116,9 @@ impl Feeder {
 
     fn fill_again(
         &mut self,
-        again: &mut VecDeque<Try>,
+        again: &mut VecDeque<Candidate>,
         wanted: usize,
-        sold: &BTreeMap<String, Sold>,
+        checks: &BTreeMap<String, CheckContext>,
         serves: impl Fn(&SentBefore) -> bool,
     ) -> Result<(), Error> {
         while let Some(sent) = SENT_BEFORE.get(self.stage).filter(|sent| serves(sent) && again.len() < wanted) {
@@ -131,7 +131,7 @@ impl Feeder {
             self.after_sent = page.last().map_or(0, |(last, ..)| *last);
             self.stage += usize::from(page.is_empty());
             let page = page.into_iter().map(|(_, request, name)| (request, name)).collect();
-            again.extend(self.take(page, sold).map(|(request, name)| Try::again(request, name, is_doubt)));
+            again.extend(self.take(page, checks).map(|(request, name)| Candidate::again(request, name, is_doubt)));
         }
         Ok(())
     }
@@ -141,10 +141,10 @@ impl Feeder {
     fn take<'a>(
         &'a mut self,
         page: Vec<(RequestId, String)>,
-        sold: &'a BTreeMap<String, Sold>,
+        check: &'a BTreeMap<String, CheckContext>,
     ) -> impl Iterator<Item = (RequestId, String)> + 'a {
         let left_out = &self.left_out;
-        let served = page.into_iter().filter(|(_, name)| sold.contains_key(name) && !left_out.contains(name));
+        let served = page.into_iter().filter(|(_, name)| check.contains_key(name) && !left_out.contains(name));
         served.filter(|(request, _)| self.in_hand.insert(*request))
     }
 

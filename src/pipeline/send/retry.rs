@@ -1,7 +1,7 @@
 //! `run --retry`: failures that are proven uncharged are taken along, each under the key of its next generation. A refusal
 //! since the balance fell without an explanation is not proven: it needs a person's word.
 
-use super::{attempt::Crew, queue::Feeder};
+use super::{context::RunContext, queue::RequestQueue};
 use crate::{
     error::Error,
     ledger::{Reading, Retryable},
@@ -34,10 +34,10 @@ impl RetryOrder {
 }
 
 /// Plans them again; how many were left out because they may have been charged.
-pub async fn retry(crew: &Crew, order: RetryOrder) -> Result<u64, Error> {
-    let reading = Reading::open(crew.ledger.path())?;
-    let feeder = Feeder::new(Reading::open(crew.ledger.path())?, false);
-    let since_us = crew.ledger.sums().unexplained_since_us;
+pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error> {
+    let reading = Reading::open(context.ledger.path())?;
+    let queue = RequestQueue::new(Reading::open(context.ledger.path())?, false);
+    let since_us = context.ledger.sums().unexplained_since_us;
     let (mut after, mut left_out) = (RequestId(0), 0);
     loop {
         let page = reading.retryable(after, PAGE)?;
@@ -49,9 +49,9 @@ pub async fn retry(crew: &Crew, order: RetryOrder) -> Result<u64, Error> {
                 None => {}
                 Some(false) => left_out += 1,
                 Some(true) => {
-                    let (fields, generation) = feeder.fields(one.request)?;
-                    let key = crew.campaign.key_of(&one.sold, &fields, generation + 1);
-                    planned.push(crew.ledger.event(one.request, Event::Retry, Some(key), None));
+                    let (fields, generation) = queue.fields(one.request)?;
+                    let key = context.campaign.key_of(&one.check, &fields, generation + 1);
+                    planned.push(context.ledger.event(one.request, Event::Retry, Some(key), None));
                 }
             }
         }
@@ -77,7 +77,7 @@ mod tests {
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: String::new() };
         let failed = |refused_at_us| Retryable {
             request: RequestId(1),
-            sold: "x".to_owned(),
+            check: "x".to_owned(),
             failure: failure.clone(),
             refused_at_us,
         };

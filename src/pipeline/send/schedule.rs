@@ -1,6 +1,6 @@
 //! Which request leaves next: new ones, those of earlier runs, and those that are due again.
 
-use super::attempt::Try;
+use super::context::Candidate;
 use crate::model::{
     RequestId,
     planted::{Bug, planted},
@@ -11,15 +11,15 @@ use tokio::time::Instant;
 /// The requests that wait for their turn. New requests and repeats take turns, and repeats are under way in half of the
 /// places at most while new ones wait, so that no request holds up the others.
 #[derive(Default)]
-pub struct Queue {
+pub struct Schedule {
     /// Requests that were never sent.
-    pub new: VecDeque<Try>,
+    pub new: VecDeque<Candidate>,
     /// Requests that an earlier run sent.
-    pub sent_before: VecDeque<Try>,
+    pub sent_before: VecDeque<Candidate>,
     /// Requests that this run sent before and that are due again, the longest due first.
-    due: VecDeque<Try>,
+    due: VecDeque<Candidate>,
     /// Requests that are put off until a moment.
-    put_off: BTreeMap<(Instant, RequestId), Try>,
+    put_off: BTreeMap<(Instant, RequestId), Candidate>,
     /// Repeats under way.
     repeats: usize,
     /// Repeats under way at once while new requests wait, at most.
@@ -28,10 +28,10 @@ pub struct Queue {
     lead: i64,
 }
 
-impl Queue {
+impl Schedule {
     /// An empty queue for a run with so many places.
-    pub fn new(in_flight: usize) -> Queue {
-        Queue { repeats_max: (in_flight / 2).max(1), ..Queue::default() }
+    pub fn new(in_flight: usize) -> Schedule {
+        Schedule { repeats_max: (in_flight / 2).max(1), ..Schedule::default() }
     }
 
     fn next_is_repeat(&self) -> bool {
@@ -43,12 +43,12 @@ impl Queue {
     }
 
     /// The request that leaves next.
-    pub fn next(&self) -> Option<&Try> {
+    pub fn next(&self) -> Option<&Candidate> {
         if self.next_is_repeat() { self.due.front().or(self.sent_before.front()) } else { self.new.front() }
     }
 
     /// Takes the request that leaves next.
-    pub fn take(&mut self) -> Option<Try> {
+    pub fn take(&mut self) -> Option<Candidate> {
         let is_repeat = self.next_is_repeat();
         let mut one = match is_repeat {
             true => self.due.pop_front().or_else(|| self.sent_before.pop_front()),
@@ -69,34 +69,34 @@ impl Queue {
     }
 
     /// A request that was taken is no longer under way.
-    pub fn landed(&mut self, one: &Try) {
+    pub fn ended(&mut self, one: &Candidate) {
         self.repeats -= usize::from(one.is_repeat);
     }
 
     /// Nothing is under way any more.
-    pub fn all_landed(&mut self) {
+    pub fn all_ended(&mut self) {
         self.repeats = 0;
     }
 
     /// Puts a request at the head of those of its kind.
-    pub fn put_first(&mut self, one: Try) {
+    pub fn put_first(&mut self, one: Candidate) {
         if one.is_repeat { self.due.push_front(one) } else { self.new.push_front(one) }
     }
 
     /// Takes back a request that was taken and did not leave: it has its turn again.
-    pub fn take_back(&mut self, one: Try) {
+    pub fn take_back(&mut self, one: Candidate) {
         self.lead -= one.turn;
         self.put_first(one);
     }
 
     /// Puts a request behind those that are due again.
-    pub fn put_last(&mut self, one: Try) {
+    pub fn put_last(&mut self, one: Candidate) {
         self.due.push_back(one);
     }
 
     /// Puts a request off until a moment.
-    pub fn put_off(&mut self, until: Instant, one: Try) {
-        self.put_off.insert((until, one.request), Try { is_repeat: true, ..one });
+    pub fn put_off(&mut self, until: Instant, one: Candidate) {
+        self.put_off.insert((until, one.request), Candidate { is_repeat: true, ..one });
     }
 
     /// How many requests are put off.
@@ -122,7 +122,7 @@ impl Queue {
     }
 
     /// Keeps only these of the requests that wait.
-    pub fn retain(&mut self, keep: impl Fn(&Try) -> bool) {
+    pub fn retain(&mut self, keep: impl Fn(&Candidate) -> bool) {
         self.new.retain(&keep);
         self.sent_before.retain(&keep);
         self.due.retain(&keep);
@@ -135,58 +135,58 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn new(id: i64) -> Try {
-        Try::new(RequestId(id), "a".to_owned())
+    fn new(id: i64) -> Candidate {
+        Candidate::new(RequestId(id), "a".to_owned())
     }
 
-    fn repeat(id: i64) -> Try {
-        Try { is_repeat: true, ..new(id) }
+    fn repeat(id: i64) -> Candidate {
+        Candidate { is_repeat: true, ..new(id) }
     }
 
     /// What leaves, one after another, while nothing lands.
-    fn leaving(queue: &mut Queue) -> Vec<i64> {
-        std::iter::from_fn(|| queue.take()).map(|one| one.request.0).collect()
+    fn leaving(schedule: &mut Schedule) -> Vec<i64> {
+        std::iter::from_fn(|| schedule.take()).map(|one| one.request.0).collect()
     }
 
     #[test]
     fn new_requests_and_repeats_take_turns_until_half_of_the_places_are_repeats() {
-        let mut queue = Queue::new(4);
-        queue.new.extend((1..=5).map(new));
-        (11..=14).for_each(|id| queue.put_last(repeat(id)));
-        assert_eq!(leaving(&mut queue), [1, 11, 2, 12, 3, 4, 5, 13, 14]);
+        let mut schedule = Schedule::new(4);
+        schedule.new.extend((1..=5).map(new));
+        (11..=14).for_each(|id| schedule.put_last(repeat(id)));
+        assert_eq!(leaving(&mut schedule), [1, 11, 2, 12, 3, 4, 5, 13, 14]);
     }
 
     #[test]
     fn a_repeat_that_landed_makes_room_for_the_next_one() {
-        let mut queue = Queue::new(1);
-        queue.new.extend((1..=3).map(new));
-        (11..=12).for_each(|id| queue.put_last(repeat(id)));
-        let first: Vec<Try> = (0..3).filter_map(|_| queue.take()).collect();
+        let mut schedule = Schedule::new(1);
+        schedule.new.extend((1..=3).map(new));
+        (11..=12).for_each(|id| schedule.put_last(repeat(id)));
+        let first: Vec<Candidate> = (0..3).filter_map(|_| schedule.take()).collect();
         assert_eq!(first.iter().map(|one| one.request.0).collect::<Vec<_>>(), [1, 11, 2]);
-        assert_eq!(queue.next().unwrap().request.0, 3, "a repeat is under way in the only place for it");
-        queue.landed(&first[1]);
-        assert_eq!(leaving(&mut queue), [12, 3]);
+        assert_eq!(schedule.next().unwrap().request.0, 3, "a repeat is under way in the only place for it");
+        schedule.ended(&first[1]);
+        assert_eq!(leaving(&mut schedule), [12, 3]);
     }
 
     #[test]
     fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
         // Some are taken at a time, the first one leaves, and its reply closes the gate before the others can.
         for (places, others) in [(4, 2), (6, 6), (64, 5)] {
-            let mut queue = Queue::new(places);
-            queue.new.extend((1..=90).map(new));
-            (101..=190).for_each(|id| queue.put_last(repeat(id)));
+            let mut schedule = Schedule::new(places);
+            schedule.new.extend((1..=90).map(new));
+            (101..=190).for_each(|id| schedule.put_last(repeat(id)));
             let mut new_ones = 0_i64;
             for round in 0..60 {
-                let first = queue.take().unwrap();
+                let first = schedule.take().unwrap();
                 new_ones += if first.is_repeat { -1 } else { 1 };
                 assert!(new_ones.abs() <= 2, "one kind is {new_ones} ahead in round {round}");
-                queue.landed(&first);
-                let mut taken: Vec<Try> = (0..others).filter_map(|_| queue.take()).collect();
+                schedule.ended(&first);
+                let mut taken: Vec<Candidate> = (0..others).filter_map(|_| schedule.take()).collect();
                 let middle = if round % 2 == 0 { 0 } else { others / 2 };
                 taken.rotate_left(middle);
                 for one in taken {
-                    queue.landed(&one);
-                    queue.take_back(one);
+                    schedule.ended(&one);
+                    schedule.take_back(one);
                 }
             }
         }
@@ -194,29 +194,29 @@ mod tests {
 
     #[test]
     fn what_this_run_sent_goes_before_what_an_earlier_run_sent() {
-        let mut queue = Queue::new(8);
-        queue.sent_before.extend((11..=12).map(repeat));
-        queue.put_last(repeat(21));
-        queue.put_first(repeat(22));
-        assert_eq!(leaving(&mut queue), [22, 21, 11, 12]);
+        let mut schedule = Schedule::new(8);
+        schedule.sent_before.extend((11..=12).map(repeat));
+        schedule.put_last(repeat(21));
+        schedule.put_first(repeat(22));
+        assert_eq!(leaving(&mut schedule), [22, 21, 11, 12]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_put_off_is_due_at_its_moment_and_behind_what_was_due_before() {
-        let (mut queue, now) = (Queue::new(8), Instant::now());
+        let (mut schedule, now) = (Schedule::new(8), Instant::now());
         let second = Duration::from_secs(1);
-        queue.put_off(now + second * 2, new(2));
-        queue.put_off(now + second, new(1));
-        queue.put_off(now + second * 3, new(3));
-        assert_eq!((queue.next_due(), queue.put_off_count()), (Some(now + second), 3));
-        queue.wake(now);
-        assert!(queue.next().is_none() && !queue.is_empty());
-        queue.put_last(repeat(9));
-        queue.wake(now + second * 2);
-        assert!(queue.next().unwrap().is_repeat);
-        assert_eq!(leaving(&mut queue), [9, 1, 2]);
-        assert_eq!(queue.next_due(), Some(now + second * 3));
-        queue.retain(|one| one.request.0 != 3);
-        assert!(queue.is_empty());
+        schedule.put_off(now + second * 2, new(2));
+        schedule.put_off(now + second, new(1));
+        schedule.put_off(now + second * 3, new(3));
+        assert_eq!((schedule.next_due(), schedule.put_off_count()), (Some(now + second), 3));
+        schedule.wake(now);
+        assert!(schedule.next().is_none() && !schedule.is_empty());
+        schedule.put_last(repeat(9));
+        schedule.wake(now + second * 2);
+        assert!(schedule.next().unwrap().is_repeat);
+        assert_eq!(leaving(&mut schedule), [9, 1, 2]);
+        assert_eq!(schedule.next_due(), Some(now + second * 3));
+        schedule.retain(|one| one.request.0 != 3);
+        assert!(schedule.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
 
 use super::question::Question;
-use crate::{model::key::hex, simulator::dice::Dice};
+use crate::{model::key::hex, simulator::rng::Rng};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
@@ -14,16 +14,16 @@ const KINDS: [(&str, &[&str]); 3] = [
 const COUNTRIES: [&str; 8] = ["za", "ng", "ke", "gb", "ae", "pt", "in", "br"];
 
 pub(super) fn content(question: Question<'_>) -> Value {
-    let mut dice = question.dice.clone();
-    let kinds: Vec<usize> = match dice.below(1_000) {
+    let mut rng = question.rng.clone();
+    let kinds: Vec<usize> = match rng.below(1_000) {
         _ if question.negative => vec![],
         0..900 => vec![],
         900..930 => vec![0],
         930..965 => vec![1],
         965..985 => vec![2],
-        _ => (0..2 + dice.below(3)).map(|_| dice.below(3) as usize).collect(),
+        _ => (0..2 + rng.below(3)).map(|_| rng.below(3) as usize).collect(),
     };
-    let mut matches: Vec<Value> = kinds.into_iter().map(|kind| hit(&question, kind, &mut dice)).collect();
+    let mut matches: Vec<Value> = kinds.into_iter().map(|kind| hit(&question, kind, &mut rng)).collect();
     matches.sort_by_key(|hit| Reverse(hit["score"].as_f64().map(|score| (score * 100.0).round() as u64)));
     let published = question.at.strftime("%Y-%m-%dT04:00:00Z").to_string();
     json!({
@@ -32,29 +32,29 @@ pub(super) fn content(question: Question<'_>) -> Value {
     })
 }
 
-fn hit(question: &Question<'_>, kind: usize, dice: &mut Dice) -> Value {
+fn hit(question: &Question<'_>, kind: usize, rng: &mut Rng) -> Value {
     let (kind, lists) = KINDS[kind];
-    let country = match (question.text("country"), dice.below(3)) {
-        ("", _) | (_, 0) => *dice.pick(&COUNTRIES),
+    let country = match (question.text("country"), rng.below(3)) {
+        ("", _) | (_, 0) => *rng.pick(&COUNTRIES),
         (asked, _) => asked,
     };
     json!({
-        "id": format!("m_{}", hex(&dice.roll().to_be_bytes())),
-        "name": variation(question.text("name"), dice),
-        "score": (70 + dice.below(30)) as f64 / 100.0,
+        "id": format!("m_{}", hex(&rng.roll().to_be_bytes())),
+        "name": variation(question.text("name"), rng),
+        "score": (70 + rng.below(30)) as f64 / 100.0,
         "type": kind,
-        "list": *dice.pick(lists),
+        "list": *rng.pick(lists),
         "country": country,
         "entity": question.order.fields.get("entity"),
-        "listedSince": format!("{}-{:02}-{:02}", 1996 + dice.below(29), 1 + dice.below(12), 1 + dice.below(28)),
+        "listedSince": format!("{}-{:02}-{:02}", 1996 + rng.below(29), 1 + rng.below(12), 1 + rng.below(28)),
     })
 }
 
 /// The name as another list might spell it.
-fn variation(name: &str, dice: &mut Dice) -> String {
+fn variation(name: &str, rng: &mut Rng) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return name.to_owned() };
-    match dice.below(5) {
+    match rng.below(5) {
         0 => name.to_uppercase(),
         1 if words.len() > 1 => format!("{last}, {}", words[..words.len() - 1].join(" ")),
         2 if words.len() > 1 => format!("{}. {last}", first.chars().next().unwrap_or('?')),

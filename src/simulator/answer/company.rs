@@ -2,7 +2,7 @@
 //! catalogue's assumption, under `status` as described and under `company_status` as such services were seen to answer.
 
 use super::{identity::LAST, question::Question};
-use crate::simulator::manner::Dialect;
+use crate::simulator::answer_style::Dialect;
 use serde_json::{Value, json};
 
 const TRADES: [&str; 8] = ["Bakery", "Carriers", "Drilling", "Farms", "Holdings", "Ironworks", "Projects", "Timber"];
@@ -10,8 +10,8 @@ const STREETS: [&str; 4] = ["Aloe Lane", "Baobab Road", "Cycad Street", "Protea 
 
 pub(super) fn content(question: Question<'_>) -> Value {
     let number = question.text("registration_number").to_owned();
-    let mut dice = question.dice;
-    let status = match dice.below(1_000) {
+    let mut rng = question.rng;
+    let status = match rng.below(1_000) {
         _ if question.negative => return json!({"registration_number": number, "found": false}),
         0..880 => "In Business",
         880..910 => "Deregistered",
@@ -28,17 +28,17 @@ pub(super) fn content(question: Question<'_>) -> Value {
         Some("08") => ("NPC", "Non Profit Company"),
         _ => ("(Pty) Ltd", "Private Company"),
     };
-    let name = format!("{} {} {suffix}", dice.pick(&LAST), dice.pick(&TRADES));
-    let address = format!("{} {}, Exampleville", 1 + dice.below(200), dice.pick(&STREETS));
-    let has_vat = dice.below(3) > 0;
+    let name = format!("{} {} {suffix}", rng.pick(&LAST), rng.pick(&TRADES));
+    let address = format!("{} {}, Exampleville", 1 + rng.below(200), rng.pick(&STREETS));
+    let has_vat = rng.below(3) > 0;
     let mut company = json!({
         "company_name": name.to_uppercase(),
         "registration_number": number,
         "company_type": company_type,
-        "registration_date": format!("{year}-{:02}-{:02}", 1 + dice.below(12), 1 + dice.below(28)),
-        "vat_number": has_vat.then(|| format!("4{:09}", dice.below(1_000_000_000))),
+        "registration_date": format!("{year}-{:02}-{:02}", 1 + rng.below(12), 1 + rng.below(28)),
+        "vat_number": has_vat.then(|| format!("4{:09}", rng.below(1_000_000_000))),
         "physical_address": address,
-        "director_count": 1 + dice.below(5),
+        "director_count": 1 + rng.below(5),
     });
     let word = if question.dialect == Dialect::Field { "company_status" } else { "status" };
     company[word] = status.into();

@@ -8,22 +8,22 @@ use serde_json::{Map, Value, json};
 const WORDS: [&str; 6] = ["amber", "basalt", "cedar", "delta", "ember", "flint"];
 
 pub(super) fn content(question: Question<'_>) -> Value {
-    let mut dice = question.dice;
+    let mut rng = question.rng;
     let mut content = Value::Object(Map::new());
     for column in &question.order.check.answer.columns {
         let Some(pointer) = column.pointers.first().filter(|pointer| !pointer.is_empty()) else { continue };
         let value = match column.kind {
-            ColumnKind::Text => Value::from(*dice.pick(&WORDS)),
-            ColumnKind::Integer => Value::from(dice.below(100)),
-            ColumnKind::Number => Value::from(dice.below(1_000) as f64 / 1_000.0),
-            ColumnKind::Boolean => Value::from(!question.negative && dice.below(10) > 0),
+            ColumnKind::Text => Value::from(*rng.pick(&WORDS)),
+            ColumnKind::Integer => Value::from(rng.below(100)),
+            ColumnKind::Number => Value::from(rng.below(1_000) as f64 / 1_000.0),
+            ColumnKind::Boolean => Value::from(!question.negative && rng.below(10) > 0),
             ColumnKind::Date => {
-                let (year, month, day) = (1990 + dice.below(36), 1 + dice.below(12), 1 + dice.below(28));
+                let (year, month, day) = (1990 + rng.below(36), 1 + rng.below(12), 1 + rng.below(28));
                 Value::from(format!("{year}-{month:02}-{day:02}"))
             }
             ColumnKind::Count if question.negative => json!([]),
-            ColumnKind::Count => (0..dice.below(4)).map(|at| json!({"id": at + 1})).collect(),
-            ColumnKind::Json => json!({"code": *dice.pick(&WORDS), "weight": dice.below(10)}),
+            ColumnKind::Count => (0..rng.below(4)).map(|at| json!({"id": at + 1})).collect(),
+            ColumnKind::Json => json!({"code": *rng.pick(&WORDS), "weight": rng.below(10)}),
         };
         place(&mut content, pointer, value);
     }

@@ -29,8 +29,8 @@ pub(super) const LAST: [&str; 10] = [
 
 pub(super) fn content(mut question: Question<'_>) -> Value {
     let number = question.text("idNumber").to_owned();
-    let transaction_id = hex(&question.dice.roll().to_be_bytes());
-    let status = match question.dice.below(1_000) {
+    let transaction_id = hex(&question.rng.roll().to_be_bytes());
+    let status = match question.rng.below(1_000) {
         _ if question.negative => "ID Number Not Found",
         _ if sa_id::check(&number).is_err() => "ID Number Invalid",
         0..920 => "ID Number Valid",
@@ -57,19 +57,19 @@ fn person(question: &mut Question<'_>, number: &str) -> Value {
     let born = birth(part(0, 2), part(2, 4), part(4, 6), today);
     let age = today.year() - born.year() - i16::from((today.month(), today.day()) < (born.month(), born.day()));
     let male = part(6, 10) >= 5_000;
-    let dice = &mut question.dice;
+    let rng = &mut question.rng;
     let names = if male { &MALE } else { &FEMALE };
-    let mut first_names = (*dice.pick(names)).to_owned();
-    if dice.below(3) == 0 {
-        first_names = format!("{first_names} {}", dice.pick(names));
+    let mut first_names = (*rng.pick(names)).to_owned();
+    if rng.below(3) == 0 {
+        first_names = format!("{first_names} {}", rng.pick(names));
     }
-    let issued = match born.checked_add((16 + dice.below(20) as i64).years()) {
-        Ok(issued) if issued <= today && dice.below(4) > 0 => issued.to_string(),
+    let issued = match born.checked_add((16 + rng.below(20) as i64).years()) {
+        Ok(issued) if issued <= today && rng.below(4) > 0 => issued.to_string(),
         _ => String::new(),
     };
     json!({
         "Firstnames": first_names,
-        "Lastname": *dice.pick(&LAST),
+        "Lastname": *rng.pick(&LAST),
         "Dob": born.to_string(),
         "Age": age,
         "Gender": if male { "Male" } else { "Female" },

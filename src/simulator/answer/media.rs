@@ -15,21 +15,21 @@ const MATTERS: [(&str, &str); 5] = [
 ];
 
 pub(super) fn content(question: Question<'_>) -> Value {
-    let mut dice = question.dice.clone();
-    let articles = match dice.below(1_000) {
+    let mut rng = question.rng.clone();
+    let articles = match rng.below(1_000) {
         _ if question.negative => 0,
         0..940 => 0,
         940..985 => 1,
-        _ => 2 + dice.below(4),
+        _ => 2 + rng.below(4),
     };
     let name = question.text("name");
     let mut article = || {
-        let (category, matter) = *dice.pick(&MATTERS);
-        let (year, month, day) = (2012 + dice.below(14), 1 + dice.below(12), 1 + dice.below(28));
+        let (category, matter) = *rng.pick(&MATTERS);
+        let (year, month, day) = (2012 + rng.below(14), 1 + rng.below(12), 1 + rng.below(28));
         json!({
             "title": format!("{name} {matter}"),
-            "url": format!("https://press.example/{year}/{:08x}", dice.below(1 << 32)),
-            "source": *dice.pick(&PAPERS),
+            "url": format!("https://press.example/{year}/{:08x}", rng.below(1 << 32)),
+            "source": *rng.pick(&PAPERS),
             "published_at": format!("{year}-{month:02}-{day:02}"),
             "category": category,
         })
@@ -37,9 +37,9 @@ pub(super) fn content(question: Question<'_>) -> Value {
     let articles: Vec<Value> = (0..articles).map(|_| article()).collect();
     let mut content = json!({ "articles": articles });
     // Three accounts in four have the premium screening; it finds something where the press does not, now and then.
-    let is_found = !question.negative && dice.below(1_000) < if articles.is_empty() { 8 } else { 500 };
-    if dice.below(4) > 0 {
-        let finding = json!([{"list": "court-reports", "name": name, "score": (70 + dice.below(30)) as f64 / 100.0}]);
+    let is_found = !question.negative && rng.below(1_000) < if articles.is_empty() { 8 } else { 500 };
+    if rng.below(4) > 0 {
+        let finding = json!([{"list": "court-reports", "name": name, "score": (70 + rng.below(30)) as f64 / 100.0}]);
         content["screening"] = if is_found { finding } else { json!([]) };
     }
     content

@@ -12,11 +12,11 @@ mod trace;
 mod vehicle;
 
 use super::{
-    dice::Dice,
+    answer_style::{AnswerStyle, Dialect, Envelope},
     digest::digest_of_fields,
     keys::Receipt,
-    manner::{Dialect, Envelope, Manner},
     order::Order,
+    rng::Rng,
     statement::Statement,
 };
 use crate::model::{Mode, key::hex};
@@ -25,14 +25,14 @@ use question::{Question, place};
 use serde_json::{Map, Value, json};
 
 /// The completed answer to an order.
-pub(super) fn compose(order: &Order, receipt: &Receipt, manner: Manner) -> Value {
+pub(super) fn compose(order: &Order, receipt: &Receipt, style: AnswerStyle) -> Value {
     let mut subject = order.fields.clone();
     subject.retain(|name, _| !["mode", "webhookUrl", "webhookSecret"].contains(&name.as_str()));
-    let mut dice = Dice::of(manner.seed, digest_of_fields(&subject));
-    let latency_ms = 40 + dice.below(900);
+    let mut rng = Rng::of(style.seed, digest_of_fields(&subject));
+    let latency_ms = 40 + rng.below(900);
     let at = Timestamp::from_microsecond(receipt.at_us).unwrap_or(Timestamp::UNIX_EPOCH);
     let negative = order.mode == Mode::Sandbox && order.ends_in("90");
-    let question = Question { order, at, negative, dialect: manner.dialect, dice };
+    let question = Question { order, at, negative, dialect: style.dialect, rng };
     let content = match order.check.name.as_str() {
         "adverse-media" => media::content(question),
         "aml-screening" => aml::content(question),
@@ -46,22 +46,22 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, manner: Manner) -> Value
         _ => generic::content(question),
     };
     // A pool of its own: where the content stands moves nothing else.
-    let mut places = Dice::of(!manner.seed, digest_of_fields(&subject));
-    match manner.envelope {
+    let mut places = Rng::of(!style.seed, digest_of_fields(&subject));
+    match style.envelope {
         Envelope::Results => {
-            let place = place_of(order, "/results", manner.dialect, &mut places);
-            results(order, receipt, manner.statement, subject, (place, content))
+            let place = place_of(order, "/results", style.dialect, &mut places);
+            results(order, receipt, style.statement, subject, (place, content))
         }
         Envelope::DataMeta => {
-            let place = place_of(order, "/data", manner.dialect, &mut places);
-            data_meta(order, receipt, manner.statement, latency_ms, (place, content))
+            let place = place_of(order, "/data", style.dialect, &mut places);
+            data_meta(order, receipt, style.statement, latency_ms, (place, content))
         }
     }
 }
 
 /// Where the content stands: as described, keyed by the report type under `results` and bare under `data`; in the field
 /// dialect at any place of the declaration, since such services were seen to use several.
-fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, dice: &mut Dice) -> &'a str {
+fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, rng: &mut Rng) -> &'a str {
     let pointers = &order.check.answer.payload;
     let fitting: Vec<&String> = pointers.iter().filter(|pointer| pointer.starts_with(under)).collect();
     let described = match under {
@@ -69,7 +69,7 @@ fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, dice: &mut D
         _ => fitting.iter().copied().min_by_key(|pointer| pointer.len()),
     };
     match dialect {
-        Dialect::Field if fitting.len() > 1 => fitting[dice.below(fitting.len() as u64) as usize],
+        Dialect::Field if fitting.len() > 1 => fitting[rng.below(fitting.len() as u64) as usize],
         _ => described.or(pointers.first()).map_or(under, String::as_str),
     }
 }

@@ -1,6 +1,6 @@
 //! What the content of an answer is made from, and where it is put.
 
-use crate::simulator::{dice::Dice, manner::Dialect, order::Order};
+use crate::simulator::{answer_style::Dialect, order::Order, rng::Rng};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ pub(super) struct Question<'a> {
     /// A sandbox input ending in 90: the path without a finding.
     pub(super) negative: bool,
     pub(super) dialect: Dialect,
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
 }
 
 impl Question<'_> {

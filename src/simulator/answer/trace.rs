@@ -5,7 +5,7 @@ use super::{
     identity::{FEMALE, LAST, MALE},
     question::Question,
 };
-use crate::simulator::manner::Dialect;
+use crate::simulator::answer_style::Dialect;
 use serde_json::{Value, json};
 
 const STREETS: [&str; 4] = ["Aloe Lane", "Baobab Road", "Cycad Street", "Protea Avenue"];
@@ -13,27 +13,27 @@ const EMPLOYERS: [&str; 4] = ["Kestrel Motors", "Marula Mining", "Oryx Freight",
 
 pub(super) fn content(mut question: Question<'_>) -> Value {
     let number = question.text("idNumber").to_owned();
-    let found = !question.negative && question.dice.below(100) >= 8;
+    let found = !question.negative && question.rng.below(100) >= 8;
     let field = question.dialect == Dialect::Field;
-    let dice = &mut question.dice;
-    let count = |dice: &mut super::Dice, most: u64| if found { dice.below(most + 1) } else { 0 };
-    let addresses: Vec<Value> = (0..count(dice, 3) + u64::from(found))
+    let rng = &mut question.rng;
+    let count = |rng: &mut super::Rng, most: u64| if found { rng.below(most + 1) } else { 0 };
+    let addresses: Vec<Value> = (0..count(rng, 3) + u64::from(found))
         .map(|at| {
-            let street = format!("{} {}", 1 + dice.below(200), dice.pick(&STREETS));
+            let street = format!("{} {}", 1 + rng.below(200), rng.pick(&STREETS));
             let kind = if at == 0 { "residential" } else { "postal" };
-            json!({"type": kind, "address_line_1": street, "postal_code": format!("{:04}", 1 + dice.below(9_999))})
+            json!({"type": kind, "address_line_1": street, "postal_code": format!("{:04}", 1 + rng.below(9_999))})
         })
         .collect();
-    let contacts: Vec<Value> = (0..count(dice, 3))
+    let contacts: Vec<Value> = (0..count(rng, 3))
         .map(|at| {
             let kind = if at == 0 { "cell" } else { "landline" };
-            json!({"type": kind, "number": format!("000 555 {:04}", dice.below(10_000))})
+            json!({"type": kind, "number": format!("000 555 {:04}", rng.below(10_000))})
         })
         .collect();
-    let employers: Vec<Value> = (0..count(dice, 2)).map(|_| json!({"employer": *dice.pick(&EMPLOYERS)})).collect();
+    let employers: Vec<Value> = (0..count(rng, 2)).map(|_| json!({"employer": *rng.pick(&EMPLOYERS)})).collect();
     let male = number.get(6..7).is_some_and(|digit| digit >= "5");
-    let first = *dice.pick(if male { &MALE } else { &FEMALE });
-    let name = format!("{first} {}", dice.pick(&LAST));
+    let first = *rng.pick(if male { &MALE } else { &FEMALE });
+    let name = format!("{first} {}", rng.pick(&LAST));
     match (field, found) {
         (true, true) => json!({
             "full_name": name,

@@ -3,7 +3,7 @@
 //! assumption. Makes and models are invented.
 
 use super::question::Question;
-use crate::simulator::{dice::Dice, manner::Dialect};
+use crate::simulator::{answer_style::Dialect, rng::Rng};
 use serde_json::{Value, json};
 
 const MODELS: [(&str, &str); 6] = [
@@ -21,7 +21,7 @@ const SIGNS: &[u8; 33] = b"0123456789ABCDEFGHJKLMNPRSTUVWXYZ";
 /// A VIN decoded: one in fifty is not known.
 pub(super) fn decoded(mut question: Question<'_>) -> Value {
     let vin = question.text("vin").to_owned();
-    match question.negative || question.dice.below(50) == 0 {
+    match question.negative || question.rng.below(50) == 0 {
         true => json!({"found": false}),
         false => json!({"vehicle": vehicle(&mut question, vin)}),
     }
@@ -30,10 +30,10 @@ pub(super) fn decoded(mut question: Question<'_>) -> Value {
 /// The vehicle of a plate: one in twenty-five is not known.
 pub(super) fn of_plate(mut question: Question<'_>) -> Value {
     let plate = question.text("registrationNumber").to_owned();
-    if question.negative || question.dice.below(25) == 0 {
+    if question.negative || question.rng.below(25) == 0 {
         return json!({"found": false});
     }
-    let vin = invented_vin(&mut question.dice);
+    let vin = invented_vin(&mut question.rng);
     let mut vehicle = vehicle(&mut question, vin);
     vehicle["registrationNumber"] = plate.into();
     json!({ "vehicle": vehicle })
@@ -43,43 +43,43 @@ pub(super) fn of_plate(mut question: Question<'_>) -> Value {
 pub(super) fn checked(mut question: Question<'_>) -> Value {
     let (plate, vin) = (question.text("registrationNumber").to_owned(), question.text("vin").to_owned());
     let lookup_type = if vin.is_empty() { "registration" } else { "registration_vin" };
-    let known = !question.negative && question.dice.below(1_000) >= 30;
+    let known = !question.negative && question.rng.below(1_000) >= 30;
     if !known {
         return json!({"lookupType": lookup_type, "vehicleMatched": null, "found": false});
     }
-    let matched = (!vin.is_empty()).then(|| question.dice.below(1_000) >= 40);
-    let vin = if matched == Some(true) { vin } else { invented_vin(&mut question.dice) };
+    let matched = (!vin.is_empty()).then(|| question.rng.below(1_000) >= 40);
+    let vin = if matched == Some(true) { vin } else { invented_vin(&mut question.rng) };
     let mut vehicle = vehicle(&mut question, vin);
     vehicle["registrationNumber"] = plate.into();
-    let dice = &mut question.dice;
-    let expiry = format!("{}-{:02}-{:02}", 2026 + dice.below(2), 1 + dice.below(12), 1 + dice.below(28));
+    let rng = &mut question.rng;
+    let expiry = format!("{}-{:02}-{:02}", 2026 + rng.below(2), 1 + rng.below(12), 1 + rng.below(28));
     json!({
         "lookupType": lookup_type,
         "vehicleMatched": matched,
         "vehicle": vehicle,
-        "licensing": {"expiryDate": expiry, "status": if dice.below(12) == 0 { "Expired" } else { "Licensed" }},
-        "technical": {"fuel": *dice.pick(&["Petrol", "Diesel"]), "tareKg": 800 + 10 * dice.below(300)},
-        "roadworthy": {"status": *dice.pick(&["Roadworthy", "Roadworthy", "Roadworthy", "Unknown"])},
-        "security": {"policeClearance": "None", "microdot": dice.below(2) == 0},
+        "licensing": {"expiryDate": expiry, "status": if rng.below(12) == 0 { "Expired" } else { "Licensed" }},
+        "technical": {"fuel": *rng.pick(&["Petrol", "Diesel"]), "tareKg": 800 + 10 * rng.below(300)},
+        "roadworthy": {"status": *rng.pick(&["Roadworthy", "Roadworthy", "Roadworthy", "Unknown"])},
+        "security": {"policeClearance": "None", "microdot": rng.below(2) == 0},
         "supplementary": {},
     })
 }
 
 fn vehicle(question: &mut Question<'_>, vin: String) -> Value {
-    let dice = &mut question.dice;
-    let (make, model) = *dice.pick(&MODELS);
+    let rng = &mut question.rng;
+    let (make, model) = *rng.pick(&MODELS);
     let mut vehicle = json!({
         "make": make,
         "model": model,
-        "year": 1998 + dice.below(28),
-        "engineNumber": format!("EN{:07}", dice.below(10_000_000)),
+        "year": 1998 + rng.below(28),
+        "engineNumber": format!("EN{:07}", rng.below(10_000_000)),
         "vin": vin,
     });
     let colour = if question.dialect == Dialect::Field { "color" } else { "colour" };
-    vehicle[colour] = (*question.dice.pick(&COLOURS)).into();
+    vehicle[colour] = (*question.rng.pick(&COLOURS)).into();
     vehicle
 }
 
-fn invented_vin(dice: &mut Dice) -> String {
-    (0..17).map(|_| char::from(*dice.pick(SIGNS))).collect()
+fn invented_vin(rng: &mut Rng) -> String {
+    (0..17).map(|_| char::from(*rng.pick(SIGNS))).collect()
 }

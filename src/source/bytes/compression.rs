@@ -1,7 +1,7 @@
-//! Packed sources: gzip (of any number of members) and zstd, told by the end of the name or by the first bytes. It decides
+//! Compressed sources: gzip (of any number of members) and zstd, told by the end of the name or by the first bytes. It decides
 //! how far unpacking may go: 200 bytes for each packed one, after a first MiB, so that a small file cannot fill a disk.
 //!
-//! What was unpacked before a fault is given first: rows before a damaged place are rows.
+//! What was decompressed before a fault is given first: rows before a damaged place are rows.
 
 use super::Bytes;
 use crate::source::{RATIO_FREE_BYTES, RATIO_MAX};
@@ -12,34 +12,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const PACKED_BUFFER_BYTES: usize = 64 << 10;
-/// Bytes unpacked at once: so many may be lost before a damaged place.
+const COMPRESSED_BUFFER_BYTES: usize = 64 << 10;
+/// Bytes decompressed at once: so many may be lost before a damaged place.
 const UNPACKED_BYTES: usize = 16 << 10;
 
 /// How a source is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     Gzip,
     Zstd,
 }
 
-impl fmt::Display for Packing {
+impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
         })
     }
 }
 
-impl Packing {
+impl Compression {
     /// By the end of the name, else by the first bytes.
-    pub fn of(ending: &str, start: &[u8]) -> Option<Packing> {
+    pub fn of(ending: &str, start: &[u8]) -> Option<Compression> {
         match ending {
-            "gz" => Some(Packing::Gzip),
-            "zst" => Some(Packing::Zstd),
-            _ if start.starts_with(b"\x1f\x8b") => Some(Packing::Gzip),
-            _ if start.starts_with(b"\x28\xb5\x2f\xfd") => Some(Packing::Zstd),
+            "gz" => Some(Compression::Gzip),
+            "zst" => Some(Compression::Zstd),
+            _ if start.starts_with(b"\x1f\x8b") => Some(Compression::Gzip),
+            _ if start.starts_with(b"\x28\xb5\x2f\xfd") => Some(Compression::Zstd),
             _ => None,
         }
     }
@@ -49,37 +49,41 @@ impl Packing {
         if matches!(ending, "gz" | "zst") { path.with_extension("") } else { path.to_owned() }
     }
 
-    pub fn unpack(self, packed: Bytes) -> io::Result<Bytes> {
-        let packed = Packed { bytes: BufReader::with_capacity(PACKED_BUFFER_BYTES, packed), taken: 0, broken: false };
-        let unpacker = match self {
-            Packing::Gzip => Unpacker::Gzip(Box::new(MultiGzDecoder::new(packed))),
-            Packing::Zstd => Unpacker::Zstd(Box::new(zstd::Decoder::with_buffer(packed)?)),
+    pub fn decompress(self, compressed: Bytes) -> io::Result<Bytes> {
+        let compressed = Compressed {
+            bytes: BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, compressed),
+            taken: 0,
+            broken: false,
         };
-        Ok(Box::new(Unpacked { packing: self, unpacker, bytes: 0 }))
+        let decoder = match self {
+            Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(compressed))),
+            Compression::Zstd => Decoder::Zstd(Box::new(zstd::Decoder::with_buffer(compressed)?)),
+        };
+        Ok(Box::new(Unpacked { compression: self, decoder, bytes: 0 }))
     }
 }
 
 /// What stops unpacking.
 #[derive(Debug, thiserror::Error)]
 enum PackingFault {
-    #[error("the {packing} file is damaged or cut off near its byte {packed_bytes} ({fault}); bring a whole copy")]
-    Damaged { packing: Packing, packed_bytes: u64, fault: io::Error },
+    #[error("the {compression} file is damaged or cut off near its byte {packed_bytes} ({fault}); bring a whole copy")]
+    Damaged { compression: Compression, packed_bytes: u64, fault: io::Error },
     #[error(
-        "expected at most {RATIO_MAX} bytes out of each byte of the {packing} file, found more by its byte \
+        "expected at most {RATIO_MAX} bytes out of each byte of the {compression} file, found more by its byte \
          {packed_bytes}; if it is what it should be, unpack it first"
     )]
-    TooDense { packing: Packing, packed_bytes: u64 },
+    TooDense { compression: Compression, packed_bytes: u64 },
 }
 
 /// The packed bytes, counted as they are used and not as they are read.
-struct Packed {
+struct Compressed {
     bytes: BufReader<Bytes>,
     taken: u64,
     /// The reading itself failed.
     broken: bool,
 }
 
-impl BufRead for Packed {
+impl BufRead for Compressed {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let filled = self.bytes.fill_buf();
         self.broken = filled.as_ref().is_err_and(|fault| fault.kind() != io::ErrorKind::Interrupted);
@@ -92,7 +96,7 @@ impl BufRead for Packed {
     }
 }
 
-impl Read for Packed {
+impl Read for Compressed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let available = self.fill_buf()?;
         let count = available.len().min(buffer.len());
@@ -102,16 +106,16 @@ impl Read for Packed {
     }
 }
 
-enum Unpacker {
-    Gzip(Box<MultiGzDecoder<Packed>>),
-    Zstd(Box<zstd::Decoder<'static, Packed>>),
+enum Decoder {
+    Gzip(Box<MultiGzDecoder<Compressed>>),
+    Zstd(Box<zstd::Decoder<'static, Compressed>>),
 }
 
-impl Unpacker {
-    fn packed(&self) -> &Packed {
+impl Decoder {
+    fn compressed(&self) -> &Compressed {
         match self {
-            Unpacker::Gzip(gzip) => gzip.get_ref(),
-            Unpacker::Zstd(zstd) => zstd.get_ref(),
+            Decoder::Gzip(gzip) => gzip.get_ref(),
+            Decoder::Zstd(zstd) => zstd.get_ref(),
         }
     }
 }
@@ -122,8 +126,8 @@ pub fn is_too_dense(unpacked_bytes: u64, packed_bytes: u64) -> bool {
 }
 
 struct Unpacked {
-    packing: Packing,
-    unpacker: Unpacker,
+    compression: Compression,
+    decoder: Decoder,
     bytes: u64,
 }
 
@@ -131,22 +135,22 @@ impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let room = buffer.len().min(UNPACKED_BYTES);
         let buffer = &mut buffer[..room];
-        let read = match &mut self.unpacker {
-            Unpacker::Gzip(gzip) => gzip.read(buffer),
-            Unpacker::Zstd(zstd) => zstd.read(buffer),
+        let read = match &mut self.decoder {
+            Decoder::Gzip(gzip) => gzip.read(buffer),
+            Decoder::Zstd(zstd) => zstd.read(buffer),
         };
-        let (packing, packed) = (self.packing, self.unpacker.packed());
-        let packed_bytes = packed.taken;
+        let (compression, compressed) = (self.compression, self.decoder.compressed());
+        let packed_bytes = compressed.taken;
         match read {
             Ok(count) => {
                 self.bytes += count as u64;
                 if is_too_dense(self.bytes, packed_bytes) {
-                    return Err(io::Error::other(PackingFault::TooDense { packing, packed_bytes }));
+                    return Err(io::Error::other(PackingFault::TooDense { compression, packed_bytes }));
                 }
                 Ok(count)
             }
-            Err(fault) if packed.broken || fault.kind() == io::ErrorKind::Interrupted => Err(fault),
-            Err(fault) => Err(io::Error::other(PackingFault::Damaged { packing, packed_bytes, fault })),
+            Err(fault) if compressed.broken || fault.kind() == io::ErrorKind::Interrupted => Err(fault),
+            Err(fault) => Err(io::Error::other(PackingFault::Damaged { compression, packed_bytes, fault })),
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Unpacking, at its limit and at its faults.
+//! Decompression, at its limit and at its faults.
 
 use super::*;
-use flate2::{Compression, write::GzEncoder};
+use flate2::{Compression as GzipLevel, write::GzEncoder};
 use std::io::{Cursor, Write};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(text).unwrap();
-    packed.finish().unwrap()
+    let mut compressed = GzEncoder::new(Vec::new(), GzipLevel::best());
+    compressed.write_all(text).unwrap();
+    compressed.finish().unwrap()
 }
 
 fn zstd(text: &[u8]) -> Vec<u8> {
-    let mut packed = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    let mut compressed = zstd::Encoder::new(Vec::new(), 3).unwrap();
     // As the program `zstd` does by itself.
-    packed.include_checksum(true).unwrap();
-    packed.write_all(text).unwrap();
-    packed.finish().unwrap()
+    compressed.include_checksum(true).unwrap();
+    compressed.write_all(text).unwrap();
+    compressed.finish().unwrap()
 }
 
 /// What came before the end or the fault, and the fault.
-fn unpacked(packing: Packing, packed: &[u8]) -> (Vec<u8>, Option<String>) {
+fn decompressed(compression: Compression, compressed: &[u8]) -> (Vec<u8>, Option<String>) {
     let mut text = Vec::new();
-    let mut bytes = packing.unpack(Box::new(Cursor::new(packed.to_vec()))).unwrap();
+    let mut bytes = compression.decompress(Box::new(Cursor::new(compressed.to_vec()))).unwrap();
     let fault = bytes.read_to_end(&mut text).err().map(|fault| fault.to_string());
     (text, fault)
 }
 
-/// Bytes that hardly pack.
+/// Bytes that hardly compress.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let next = || {
@@ -39,50 +39,53 @@ fn noise(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_packing_is_told_by_the_end_of_the_name_or_by_the_first_bytes() {
-    assert_eq!(Packing::of("gz", b"id,name"), Some(Packing::Gzip));
-    assert_eq!(Packing::of("csv", &gzip(b"x")), Some(Packing::Gzip));
-    assert_eq!(Packing::of("", &zstd(b"x")), Some(Packing::Zstd));
-    assert_eq!(Packing::of("csv", b"id,name"), None);
-    assert_eq!(Packing::inner_path(Path::new("a/book.csv.gz"), "gz"), Path::new("a/book.csv"));
-    assert_eq!(Packing::inner_path(Path::new("a/book.csv"), "csv"), Path::new("a/book.csv"));
+fn a_compression_is_told_by_the_end_of_the_name_or_by_the_first_bytes() {
+    assert_eq!(Compression::of("gz", b"id,name"), Some(Compression::Gzip));
+    assert_eq!(Compression::of("csv", &gzip(b"x")), Some(Compression::Gzip));
+    assert_eq!(Compression::of("", &zstd(b"x")), Some(Compression::Zstd));
+    assert_eq!(Compression::of("csv", b"id,name"), None);
+    assert_eq!(Compression::inner_path(Path::new("a/book.csv.gz"), "gz"), Path::new("a/book.csv"));
+    assert_eq!(Compression::inner_path(Path::new("a/book.csv"), "csv"), Path::new("a/book.csv"));
 }
 
 #[test]
 fn members_and_frames_follow_one_another() {
-    for (packing, pack) in [(Packing::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Packing::Zstd, zstd)] {
-        let packed = [pack(b"id\n1\n"), pack(b""), pack(b"2\n")].concat();
-        assert_eq!(unpacked(packing, &packed), (b"id\n1\n2\n".to_vec(), None));
+    for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
+        let compressed = [pack(b"id\n1\n"), pack(b""), pack(b"2\n")].concat();
+        assert_eq!(decompressed(compression, &compressed), (b"id\n1\n2\n".to_vec(), None));
     }
 }
 
 #[test]
 fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
     let text = noise(1 << 20);
-    for (packing, pack) in [(Packing::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Packing::Zstd, zstd)] {
+    for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
         let whole = pack(&text);
         for keep in [whole.len() / 2, whole.len() - 1] {
-            let (before, fault) = unpacked(packing, &whole[..keep]);
+            let (before, fault) = decompressed(compression, &whole[..keep]);
             let fault = fault.unwrap();
-            assert!(before.len() > keep / 2 && text.starts_with(&before), "{packing} {keep}: {}", before.len());
-            assert!(fault.starts_with(&format!("the {packing} file is damaged or cut off near its byte ")), "{fault}");
+            assert!(before.len() > keep / 2 && text.starts_with(&before), "{compression} {keep}: {}", before.len());
+            assert!(
+                fault.starts_with(&format!("the {compression} file is damaged or cut off near its byte ")),
+                "{fault}"
+            );
         }
         let mut turned = whole.clone();
         let last = turned.len() - 6;
         turned[last] ^= 0x55;
-        assert!(unpacked(packing, &turned).1.is_some(), "{packing}: a turned byte");
-        let (before, fault) = unpacked(packing, &[whole, b"garbage".to_vec()].concat());
-        assert_eq!((before.len(), fault.is_some()), (text.len(), true), "{packing}: what follows is none");
+        assert!(decompressed(compression, &turned).1.is_some(), "{compression}: a turned byte");
+        let (before, fault) = decompressed(compression, &[whole, b"garbage".to_vec()].concat());
+        assert_eq!((before.len(), fault.is_some()), (text.len(), true), "{compression}: what follows is none");
     }
-    assert!(unpacked(Packing::Gzip, b"").1.is_some());
-    assert!(unpacked(Packing::Gzip, b"id,name\n").1.unwrap().contains("byte"));
+    assert!(decompressed(Compression::Gzip, b"").1.is_some());
+    assert!(decompressed(Compression::Gzip, b"id,name\n").1.unwrap().contains("byte"));
 }
 
 #[test]
 fn two_hundred_for_one_is_unpacked_and_one_byte_more_is_not() {
     let zeros = |count: u64| zstd(&vec![0; usize::try_from(count).unwrap()]);
-    assert_eq!(unpacked(Packing::Zstd, &zeros(RATIO_FREE_BYTES)).1, None, "the first MiB is free");
-    let (before, fault) = unpacked(Packing::Zstd, &zeros(RATIO_FREE_BYTES + 1));
+    assert_eq!(decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES)).1, None, "the first MiB is free");
+    let (before, fault) = decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES + 1));
     assert!(before.len() as u64 <= RATIO_FREE_BYTES);
     assert!(fault.unwrap().starts_with("expected at most 200 bytes out of each byte of the zstd file"));
 
@@ -93,15 +96,15 @@ fn two_hundred_for_one_is_unpacked_and_one_byte_more_is_not() {
     let start = noise(8 << 10);
     for (percent, refused) in [(98, false), (102, true)] {
         let count = start.len() as u64 * RATIO_MAX * percent / 100;
-        let (_, fault) = unpacked(Packing::Zstd, &[zstd(&start), zeros(count)].concat());
+        let (_, fault) = decompressed(Compression::Zstd, &[zstd(&start), zeros(count)].concat());
         assert_eq!(fault.is_some(), refused, "{percent} %: {fault:?}");
     }
 }
 
 #[test]
 fn a_bomb_of_gzip_stops_early() {
-    let packed = gzip(&vec![0; 64 << 20]);
-    let (before, fault) = unpacked(Packing::Gzip, &packed);
+    let compressed = gzip(&vec![0; 64 << 20]);
+    let (before, fault) = decompressed(Compression::Gzip, &compressed);
     assert!(before.len() < 2 << 20, "{}", before.len());
     assert!(fault.unwrap().contains("unpack it first"));
 }

@@ -1,7 +1,7 @@
 //! The raw bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. It decides
 //! what a checkpoint covers: exactly the bytes up to the last boundary, however far the reading is ahead of it.
 //!
-//! The bytes are those that came through the door: unpacked, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
+//! The bytes are those that came through the door: decompressed, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
 //! can wait for bytes no longer than it likes.
 
 use super::Bytes;
@@ -22,15 +22,15 @@ const STREAM_CHUNK_BYTES: usize = 64 << 10;
 const STREAM_CHUNKS: usize = 16;
 
 /// Where bytes come from.
-pub enum Feed {
+pub enum ByteSource {
     /// Read where it is needed.
     Here(Bytes),
     Stream(Receiver<io::Result<Vec<u8>>>),
 }
 
-impl Feed {
+impl ByteSource {
     /// Reads a stream in a thread of its own, which ends with the stream or when nobody listens any more.
-    pub fn stream(mut reader: Bytes) -> io::Result<Feed> {
+    pub fn stream(mut reader: Bytes) -> io::Result<ByteSource> {
         let (sender, receiver) = sync_channel(STREAM_CHUNKS);
         std::thread::Builder::new().name("source".to_owned()).spawn(move || {
             loop {
@@ -50,7 +50,7 @@ impl Feed {
                 }
             }
         })?;
-        Ok(Feed::Stream(receiver))
+        Ok(ByteSource::Stream(receiver))
     }
 }
 
@@ -64,9 +64,9 @@ pub enum Filled {
 }
 
 /// The bytes of a source.
-pub struct Input {
+pub struct ByteCursor {
     source_name: Arc<str>,
-    feed: Feed,
+    feed: ByteSource,
     buffer: Vec<u8>,
     /// The first byte of the buffer that is not consumed.
     at: usize,
@@ -87,9 +87,9 @@ pub struct Input {
     fault: Option<io::Error>,
 }
 
-impl Input {
-    pub fn new(source_name: Arc<str>, feed: Feed) -> Input {
-        Input {
+impl ByteCursor {
+    pub fn new(source_name: Arc<str>, feed: ByteSource) -> ByteCursor {
+        ByteCursor {
             source_name,
             feed,
             buffer: Vec::new(),
@@ -140,8 +140,8 @@ impl Input {
         let before = self.buffer.len();
         let read = match &mut self.feed {
             _ if self.fault.is_some() => self.fault.take().map_or(Ok(()), Err),
-            Feed::Here(bytes) => bytes.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
-            Feed::Stream(receiver) => {
+            ByteSource::Here(bytes) => bytes.take(FILE_CHUNK_BYTES).read_to_end(&mut self.buffer).map(|_| ()),
+            ByteSource::Stream(receiver) => {
                 let chunk = match deadline {
                     None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     Some(at) => receiver.recv_timeout(at.saturating_duration_since(Instant::now())),
@@ -231,7 +231,8 @@ mod tests {
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), &bytes).unwrap();
         for boundary in [0usize, 1, 262_143, 262_144, 262_145, 500_000, 700_000] {
-            let mut input = Input::new("x".into(), Feed::Here(Box::new(std::fs::File::open(path.path()).unwrap())));
+            let mut input =
+                ByteCursor::new("x".into(), ByteSource::Here(Box::new(std::fs::File::open(path.path()).unwrap())));
             let mut set = boundary == 0;
             while input.fill(None).unwrap() == Filled::Bytes {
                 let left = boundary.saturating_sub(input.offset() as usize);

@@ -48,16 +48,16 @@ impl FromStr for Encoding {
 
 /// The mark at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum ByteOrderMark {
     Utf8,
     Utf16 { big: bool },
 }
 
-fn mark(start: &[u8]) -> Option<Mark> {
+fn mark(start: &[u8]) -> Option<ByteOrderMark> {
     match start {
-        [0xef, 0xbb, 0xbf, ..] => Some(Mark::Utf8),
-        [0xff, 0xfe, ..] => Some(Mark::Utf16 { big: false }),
-        [0xfe, 0xff, ..] => Some(Mark::Utf16 { big: true }),
+        [0xef, 0xbb, 0xbf, ..] => Some(ByteOrderMark::Utf8),
+        [0xff, 0xfe, ..] => Some(ByteOrderMark::Utf16 { big: false }),
+        [0xfe, 0xff, ..] => Some(ByteOrderMark::Utf16 { big: true }),
         _ => None,
     }
 }
@@ -65,18 +65,18 @@ fn mark(start: &[u8]) -> Option<Mark> {
 /// The text in UTF-8, and how it was written; what was found instead where that is not what the user said.
 pub fn decode(bytes: Bytes, start: &[u8], said: Option<Encoding>) -> Result<(Encoding, Bytes), &'static str> {
     match (said, mark(start)) {
-        (None | Some(Encoding::Utf16), Some(Mark::Utf16 { big })) => {
+        (None | Some(Encoding::Utf16), Some(ByteOrderMark::Utf16 { big })) => {
             Ok((Encoding::Utf16, decoded(bytes, Decoder::Utf16(Utf16 { big, byte: None, high: None }))))
         }
-        (None | Some(Encoding::Utf8), None | Some(Mark::Utf8)) => Ok((Encoding::Utf8, bytes)),
+        (None | Some(Encoding::Utf8), None | Some(ByteOrderMark::Utf8)) => Ok((Encoding::Utf8, bytes)),
         (Some(Encoding::Windows1252), None) => {
             Ok((Encoding::Windows1252, decoded(bytes, Decoder::Single(characters_of_windows_1252()))))
         }
         // Nothing has no mark: whether nothing may come in is for the reader of records to say.
         (Some(Encoding::Utf16), None) if start.is_empty() => Ok((Encoding::Utf16, bytes)),
         (Some(Encoding::Utf16), None) => Err("a text without the mark (BOM) that tells its byte order"),
-        (Some(_), Some(Mark::Utf8)) => Err("the mark (BOM) of UTF-8"),
-        (Some(_), Some(Mark::Utf16 { .. })) => Err("the mark (BOM) of UTF-16"),
+        (Some(_), Some(ByteOrderMark::Utf8)) => Err("the mark (BOM) of UTF-8"),
+        (Some(_), Some(ByteOrderMark::Utf16 { .. })) => Err("the mark (BOM) of UTF-16"),
     }
 }
 

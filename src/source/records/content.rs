@@ -8,7 +8,7 @@ const NO_VALUE: u8 = 0xff;
 
 /// What the bytes stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Letters {
+pub enum Content {
     Written(Encoding),
     /// The cells of a sheet, each of its rows one record.
     Cells,
@@ -63,25 +63,25 @@ impl NoValue {
     }
 }
 
-impl Letters {
+impl Content {
     pub fn is_sheet(self) -> bool {
-        self == Letters::Cells
+        self == Content::Cells
     }
 
     /// What was expected and what came, where bytes are not UTF-8, and what to do.
     pub fn not_text(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Letters::Written(Encoding::Utf8) => (
+            Content::Written(Encoding::Utf8) => (
                 "UTF-8",
                 "other bytes",
                 "; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
                  that was begun, send the rows that failed as a file and a campaign of their own",
             ),
-            Letters::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file anew"),
-            Letters::Written(Encoding::Windows1252) => {
+            Content::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file anew"),
+            Content::Written(Encoding::Windows1252) => {
                 ("windows-1252", "a byte that it has no character for", "; is it another encoding?")
             }
-            Letters::Cells => ("text", "a cell without a value", "; mend the cell"),
+            Content::Cells => ("text", "a cell without a value", "; mend the cell"),
         }
     }
 
@@ -119,11 +119,11 @@ mod tests {
             let mut cell = b"#N/A".to_vec();
             reason.mark(&mut cell);
             assert!(std::str::from_utf8(&cell).is_err());
-            assert_eq!(Letters::Cells.failure(&cell).0, FailureCode::InvalidValue);
-            assert_eq!(Letters::Cells.shown(&cell), b"#N/A");
-            assert_eq!(Letters::Written(Encoding::Utf8).failure(&cell).0, FailureCode::InvalidUtf8);
-            assert_eq!(Letters::Written(Encoding::Utf8).shown(&cell), cell);
+            assert_eq!(Content::Cells.failure(&cell).0, FailureCode::InvalidValue);
+            assert_eq!(Content::Cells.shown(&cell), b"#N/A");
+            assert_eq!(Content::Written(Encoding::Utf8).failure(&cell).0, FailureCode::InvalidUtf8);
+            assert_eq!(Content::Written(Encoding::Utf8).shown(&cell), cell);
         }
-        assert!(Letters::Cells.failure(b"#REF!\xffe").1.contains("found the error #REF!;"));
+        assert!(Content::Cells.failure(b"#REF!\xffe").1.contains("found the error #REF!;"));
     }
 }

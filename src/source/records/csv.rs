@@ -5,8 +5,8 @@
 //! exactly, and a record beyond the limit (a quote that swallows the file) is parsed on to its end without being kept.
 
 use super::{
-    END_MARK, Step,
-    content::Letters,
+    END_MARK, RecordStep,
+    content::Content,
     damaged,
     header::{self, HeaderLine},
 };
@@ -14,7 +14,7 @@ use crate::{
     model::{Failure, FailureCode, Position, Record, Row, field::tidy, row::Values},
     source::{
         COLUMNS_MAX, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, UNENDED_BYTES_MAX,
-        bytes::cursor::{Filled, Input},
+        bytes::cursor::{ByteCursor, Filled},
     },
 };
 use csv_core::ReadRecordResult;
@@ -33,9 +33,9 @@ enum Parsed {
 }
 
 /// Reads records of cells.
-pub struct Delimited {
+pub struct CsvRecords {
     source_name: Arc<str>,
-    letters: Letters,
+    content: Content,
     header: Arc<Vec<String>>,
     core: csv_core::Reader,
     /// The unquoted text of the record under way, cell after cell, and where each cell ends.
@@ -58,17 +58,17 @@ pub struct Delimited {
     is_held: bool,
 }
 
-impl Delimited {
+impl CsvRecords {
     /// A reader that begins with the header, where the input has one.
     pub fn open(
         source_name: Arc<str>,
-        letters: Letters,
+        content: Content,
         delimiter: u8,
         header: &HeaderLine,
-        input: &mut Input,
-    ) -> Result<Delimited, SourceError> {
+        input: &mut ByteCursor,
+    ) -> Result<CsvRecords, SourceError> {
         let named = header.columns().map(<[String]>::to_vec).unwrap_or_default();
-        let mut delimited = Delimited::resume(source_name.clone(), letters, delimiter, named, input);
+        let mut delimited = CsvRecords::resume(source_name.clone(), content, delimiter, named, input);
         match header {
             HeaderLine::First => delimited.header = Arc::new(delimited.header_line(input)?),
             HeaderLine::Missing => {
@@ -81,7 +81,7 @@ impl Delimited {
         Ok(delimited)
     }
 
-    fn header_line(&mut self, input: &mut Input) -> Result<Vec<String>, SourceError> {
+    fn header_line(&mut self, input: &mut ByteCursor) -> Result<Vec<String>, SourceError> {
         let source_name = self.source_name.clone();
         let unended = |expected| SourceError::HeaderUnended { source_name: source_name.clone(), expected };
         // Without a header there is nothing to skip to: a header that is too long is not read to its end.
@@ -101,23 +101,23 @@ impl Delimited {
             return Err(unended("its end before the end of the input"));
         }
         self.began = None;
-        header::names(&source_name, self.letters, self.cells, self.kept_cells())
+        header::names(&source_name, self.content, self.cells, self.kept_cells())
     }
 
     /// A reader that goes on between two records.
     pub fn resume(
         source_name: Arc<str>,
-        letters: Letters,
+        content: Content,
         delimiter: u8,
         header: Vec<String>,
-        input: &Input,
-    ) -> Delimited {
+        input: &ByteCursor,
+    ) -> CsvRecords {
         let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
         // A fresh parser swallows a byte order mark, wherever it begins; ours was skipped at byte 0 and nowhere else.
         core.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
-        Delimited {
+        CsvRecords {
             source_name,
-            letters,
+            content,
             header: Arc::new(header),
             core,
             output: vec![0; OUTPUT_BYTES_MIN],
@@ -138,25 +138,30 @@ impl Delimited {
     }
 
     /// The next record.
-    pub fn next(&mut self, input: &mut Input, row_number: u64, deadline: Option<Instant>) -> Result<Step, SourceError> {
+    pub fn next(
+        &mut self,
+        input: &mut ByteCursor,
+        row_number: u64,
+        deadline: Option<Instant>,
+    ) -> Result<RecordStep, SourceError> {
         let parsed = if std::mem::take(&mut self.is_held) { Parsed::Cells } else { self.parse(input, deadline)? };
         let (byte_offset, line) = match parsed {
-            Parsed::Stalled => return Ok(Step::Stalled),
-            Parsed::Ended => return Ok(Step::Ended),
+            Parsed::Stalled => return Ok(RecordStep::Stalled),
+            Parsed::Ended => return Ok(RecordStep::Ended),
             Parsed::Cells => self.began.take().expect("a record that ended has begun"),
         };
         let position = Position { source: self.source_name.clone(), row_number, line, byte_offset };
         let record = match self.values() {
             Ok(values) => Record::Row(Row { position, values }),
             Err(failure) => {
-                let shown = self.kept_cells().map(|cell| self.letters.shown(cell));
+                let shown = self.kept_cells().map(|cell| self.content.shown(cell));
                 damaged::cells(position, failure, &self.header, shown)
             }
         };
         if self.output.len() > FIELD_BYTES_MAX {
             self.output = vec![0; OUTPUT_BYTES_MIN];
         }
-        Ok(Step::Record(record))
+        Ok(RecordStep::Record(record))
     }
 
     /// The cells of the record that just ended, as far as they were kept.
@@ -196,7 +201,7 @@ impl Delimited {
                 return fail(FailureCode::FieldTooLarge, message);
             }
             let Ok(text) = std::str::from_utf8(cell) else {
-                let (code, message) = self.letters.failure(cell);
+                let (code, message) = self.content.failure(cell);
                 return fail(code, format!("{}: {message}", name(at)));
             };
             if text.contains('\0') {
@@ -208,7 +213,7 @@ impl Delimited {
     }
 
     /// Parses to the end of a record; goes on with the one under way where it stalled before.
-    fn parse(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Parsed, SourceError> {
+    fn parse(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Parsed, SourceError> {
         if self.began.is_none() {
             match self.skip_line_ends(input, deadline)? {
                 Filled::Stalled => return Ok(Parsed::Stalled),
@@ -244,7 +249,7 @@ impl Delimited {
                 let (result, taken, put, ended) = self.core.read_record(input.available(), output, ends);
                 input.consume(taken);
                 // A line end inside a cell of a sheet begins no row of the sheet.
-                if !self.letters.is_sheet() {
+                if !self.content.is_sheet() {
                     input.line = self.core.line();
                 }
                 self.output_len += put;
@@ -269,10 +274,10 @@ impl Delimited {
         }
     }
 
-    fn end_record(&mut self, input: &mut Input, filled: Filled) {
+    fn end_record(&mut self, input: &mut ByteCursor, filled: Filled) {
         if filled == Filled::Bytes {
             self.raw_bytes -= 1;
-            input.line += u64::from(self.letters.is_sheet());
+            input.line += u64::from(self.content.is_sheet());
             if input.last() == Some(b'\r') {
                 input.line += 1;
                 self.after_cr = true;
@@ -286,7 +291,7 @@ impl Delimited {
     }
 
     /// `Ended` where nothing follows but a lone Ctrl-Z, with which DOS ends a text.
-    fn at_end_mark(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+    fn at_end_mark(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         while input.available() == [END_MARK] {
             match input.extend(deadline)? {
                 Filled::Bytes => {}
@@ -297,7 +302,7 @@ impl Delimited {
     }
 
     /// Skips what is left of a line end, and blank lines.
-    fn skip_line_ends(&mut self, input: &mut Input, deadline: Option<Instant>) -> Result<Filled, SourceError> {
+    fn skip_line_ends(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         loop {
             let filled = input.fill(deadline)?;
             match input.available().first() {

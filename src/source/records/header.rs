@@ -1,6 +1,6 @@
 //! The names of the columns: trimmed, never two alike, `column_N` where the header has a blank or there is no header.
 
-use super::{NAME_RESERVED, content::Letters};
+use super::{NAME_RESERVED, content::Content};
 use crate::source::{COLUMNS_MAX, SourceError};
 use std::{collections::HashMap, sync::Arc};
 
@@ -65,7 +65,7 @@ pub fn numbered(source_name: &Arc<str>, count: usize) -> Result<Vec<String>, Sou
 /// The names out of the cells of a header record.
 pub fn names<'a>(
     source_name: &Arc<str>,
-    letters: Letters,
+    content: Content,
     count: usize,
     cells: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Vec<String>, SourceError> {
@@ -78,7 +78,7 @@ pub fn names<'a>(
             let (source_name, column) = (source_name.clone(), at + 1);
             SourceError::HeaderNotText { source_name, column, expected, found, advice }
         };
-        let text = std::str::from_utf8(cell).map_err(|_| not_text(letters.not_text()))?;
+        let text = std::str::from_utf8(cell).map_err(|_| not_text(content.not_text()))?;
         if text.contains('\0') {
             return Err(not_text(("text", "a NUL byte", "")));
         }
@@ -120,8 +120,8 @@ mod tests {
     use super::*;
 
     fn of(cells: &[&[u8]]) -> Result<Vec<String>, String> {
-        let letters = Letters::Written(crate::source::Encoding::Utf8);
-        names(&"f.csv".into(), letters, cells.len(), cells.iter().copied()).map_err(|error| error.to_string())
+        let content = Content::Written(crate::source::Encoding::Utf8);
+        names(&"f.csv".into(), content, cells.len(), cells.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! records; a line beyond the limit is skipped to its end without being kept. A lone Ctrl-Z that ends the input is none.
 
 use super::{
-    END_MARK, Step,
-    content::Letters,
+    END_MARK, RecordStep,
+    content::Content,
     damaged,
     json_object::{self, ExactRow},
 };
@@ -11,15 +11,15 @@ use crate::{
     model::{Failure, FailureCode, Position, Record, Row, row::Values},
     source::{
         ROW_BYTES_MAX, SourceError, UNENDED_BYTES_MAX,
-        bytes::cursor::{Filled, Input},
+        bytes::cursor::{ByteCursor, Filled},
     },
 };
 use std::{sync::Arc, time::Instant};
 
 /// Reads records of JSON.
-pub struct Lines {
+pub struct JsonLines {
     source_name: Arc<str>,
-    letters: Letters,
+    content: Content,
     /// The line under way, cut at the limit, and its whole length in bytes.
     line: Vec<u8>,
     line_bytes: u64,
@@ -31,9 +31,9 @@ pub struct Lines {
     values: usize,
 }
 
-impl Lines {
-    pub fn new(source_name: Arc<str>, letters: Letters) -> Lines {
-        Lines { source_name, letters, line: Vec::new(), line_bytes: 0, last: None, began: None, values: 0 }
+impl JsonLines {
+    pub fn new(source_name: Arc<str>, content: Content) -> JsonLines {
+        JsonLines { source_name, content, line: Vec::new(), line_bytes: 0, last: None, began: None, values: 0 }
     }
 
     /// How many JSON values the rows so far had.
@@ -42,11 +42,16 @@ impl Lines {
     }
 
     /// The next record.
-    pub fn next(&mut self, input: &mut Input, row_number: u64, deadline: Option<Instant>) -> Result<Step, SourceError> {
+    pub fn next(
+        &mut self,
+        input: &mut ByteCursor,
+        row_number: u64,
+        deadline: Option<Instant>,
+    ) -> Result<RecordStep, SourceError> {
         loop {
             let filled = input.fill(deadline)?;
             if filled == Filled::Stalled || (filled == Filled::Ended && self.began.is_none()) {
-                return Ok(if filled == Filled::Stalled { Step::Stalled } else { Step::Ended });
+                return Ok(if filled == Filled::Stalled { RecordStep::Stalled } else { RecordStep::Ended });
             }
             if self.began.is_none() && skip_blank_lines(input) {
                 continue;
@@ -72,13 +77,13 @@ impl Lines {
                 input.set_boundary();
             }
             if let Some(record) = record {
-                return Ok(Step::Record(record));
+                return Ok(RecordStep::Record(record));
             }
         }
     }
 
     /// Takes what is available of the line; whether its end was there.
-    fn take(&mut self, input: &mut Input) -> bool {
+    fn take(&mut self, input: &mut ByteCursor) -> bool {
         let available = input.available();
         let end = available.iter().position(|byte| *byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
@@ -114,7 +119,7 @@ impl Lines {
             return Err(Failure::read(FailureCode::RowTooLarge, message));
         }
         let text = std::str::from_utf8(&self.line).map_err(|fault| {
-            let (_, message) = self.letters.failure(&self.line);
+            let (_, message) = self.content.failure(&self.line);
             let message = format!("line {line_number}, column {}: {message}", fault.valid_up_to() + 1);
             Failure::read(FailureCode::InvalidUtf8, message)
         })?;
@@ -123,7 +128,7 @@ impl Lines {
 }
 
 /// Skips the blank lines that are available, all at once; whether there were any.
-fn skip_blank_lines(input: &mut Input) -> bool {
+fn skip_blank_lines(input: &mut ByteCursor) -> bool {
     let available = input.available();
     let blanks = available.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(available.len());
     let Some(last) = available[..blanks].iter().rposition(|byte| *byte == b'\n') else { return false };

@@ -15,7 +15,7 @@ pub const END_MARK: u8 = 0x1a;
 pub const NAME_RESERVED: &str = "$serde_json::private::";
 
 /// What a reader of records came to.
-pub enum Step {
+pub enum RecordStep {
     Record(crate::model::Record),
     /// Nothing more before the deadline; what was read of the next record is kept.
     Stalled,

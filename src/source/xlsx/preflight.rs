@@ -114,7 +114,7 @@ fn roles(name: &str, named: &Named) -> (Vec<Role>, Turn) {
     (all.into_iter().filter_map(|(role, is_one)| is_one.then_some(role)).collect(), turn)
 }
 
-/// A part as it is unpacked: what an archive says of its size may be wrong.
+/// A part as it is decompressed: what an archive says of its size may be wrong.
 struct Metered<R> {
     part: R,
     packed_bytes: u64,

@@ -78,7 +78,7 @@ fn read(
         if is_empty(&cell.value, cell.formula.is_some()) {
             continue;
         }
-        check_place(cell.pos)?;
+        check_files(cell.pos)?;
         if !text.cell(cell.pos, &cell.value, is_1904) {
             return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
         }
@@ -129,7 +129,7 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
     let mut cells = book.worksheet_cells_reader(name)?;
     let mut found: Option<Extent> = None;
     while let Some(cell) = cells.next_cell_with_formula_metadata()? {
-        check_place(cell.pos)?;
+        check_files(cell.pos)?;
         let (row, column) = cell.pos;
         if found.as_ref().is_some_and(|found| found.row != row) {
             break;
@@ -142,7 +142,7 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
 }
 
 /// The library counts on from the last place it was told; each empty row before a cell is a line of ours.
-fn check_place(place: (u32, u32)) -> Result<(), SheetFault> {
+fn check_files(place: (u32, u32)) -> Result<(), SheetFault> {
     is_in_a_sheet(place).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
 }
 

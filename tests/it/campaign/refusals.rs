@@ -34,7 +34,7 @@ fn book_of_kinds(kinds: &[&str]) -> String {
 async fn five_requests_refused_alike_in_a_row_stop_the_run() {
     let mut world = mistyped().csv(&book_of_kinds(&["0"; 12]));
     let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(0, 5, 7, 0);
-    let ran = ran.stops_with(|stop| matches!(stop, Stop::Alike { count: 5, .. }));
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::SameRefusals { count: 5, .. }));
     for line in ran.failures() {
         assert_eq!((text(line, "stage"), text(line, "code")), ("send", "refused"));
         assert_eq!((&line["http_status"], &line["retryable"]), (&json!(400), &json!(true)));

@@ -2,7 +2,7 @@
 //! written outside of the campaign's folder, and the program ends in order, by itself and soon.
 
 use super::{Campaign, Hostile, Reply, Service};
-use crate::support::{dice::Dice, program::Said};
+use crate::support::{program::Said, rng::Rng};
 use rusqlite::{Connection, params};
 use std::{
     collections::BTreeSet,
@@ -158,7 +158,7 @@ const CRAFTED: [(&str, &str); 53] = [
     ("part verdicts not JSON", "UPDATE part SET verdicts = '['"),
     ("check named above", "UPDATE check_use SET name = '../../new'"),
     ("check named absolutely", "UPDATE check_use SET name = 'FOLDER/new'"),
-    ("check of another kind", "UPDATE check_use SET sold = '../evil'"),
+    ("check of another kind", "UPDATE check_use SET check_name = '../evil'"),
     ("check layout not JSON", "UPDATE check_use SET layout = '{'"),
     ("trigger", "CREATE TRIGGER evil AFTER UPDATE ON request BEGIN DELETE FROM attempt; END"),
     ("view over attempts", "CREATE VIEW evil AS SELECT load_extension('x')"),
@@ -257,23 +257,23 @@ fn a_request_in_doubt_whose_route_was_changed_stays_in_doubt_and_the_others_are_
 }
 
 /// Damages a ledger in one of the ways in which bytes or values go wrong.
-fn damage(ledger: &Path, dice: &mut Dice) -> String {
-    if dice.falls(50) {
+fn damage(ledger: &Path, rng: &mut Rng) -> String {
+    if rng.falls(50) {
         let mut bytes = fs::read(ledger).unwrap();
-        let what = match dice.below(4) {
+        let what = match rng.below(4) {
             0 => {
-                let length = dice.below(bytes.len());
+                let length = rng.below(bytes.len());
                 bytes.truncate(length);
                 format!("cut to {length} bytes")
             }
             1 => {
-                let (from, to) = (dice.below(bytes.len() / 4_096) * 4_096, dice.below(bytes.len() / 4_096) * 4_096);
+                let (from, to) = (rng.below(bytes.len() / 4_096) * 4_096, rng.below(bytes.len() / 4_096) * 4_096);
                 bytes.copy_within(from..from + 4_096, to);
                 format!("the page at {from} over that at {to}")
             }
             _ => {
-                let at: Vec<usize> = (0..dice.from(1, 30)).map(|_| dice.below(bytes.len())).collect();
-                at.iter().for_each(|at| bytes[*at] = dice.roll() as u8);
+                let at: Vec<usize> = (0..rng.from(1, 30)).map(|_| rng.below(bytes.len())).collect();
+                at.iter().for_each(|at| bytes[*at] = rng.roll() as u8);
                 format!("bytes at {at:?}")
             }
         };
@@ -283,7 +283,7 @@ fn damage(ledger: &Path, dice: &mut Dice) -> String {
     let conn = Connection::open(ledger).unwrap();
     drop(conn.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF"));
     let tables = ["campaign", "check_use", "source", "split", "ask", "request", "attempt", "answer", "part"];
-    let table = dice.pick(&tables);
+    let table = rng.pick(&tables);
     let columns: Vec<String> = conn
         .prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
         .unwrap()
@@ -291,11 +291,11 @@ fn damage(ledger: &Path, dice: &mut Dice) -> String {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    let column = &columns[dice.below(columns.len())];
-    let number = dice.roll() as i64 >> dice.below(64);
+    let column = &columns[rng.below(columns.len())];
+    let number = rng.roll() as i64 >> rng.below(64);
     let sql = format!("UPDATE {table} SET {column} = ?1");
-    let text = ["", "../../x", "@127.0.0.1:9/x", "{", "null", "\u{1b}]0;x\u{7}", "9999999999999999999"][dice.below(7)];
-    let done = match dice.below(3) {
+    let text = ["", "../../x", "@127.0.0.1:9/x", "{", "null", "\u{1b}]0;x\u{7}", "9999999999999999999"][rng.below(7)];
+    let done = match rng.below(3) {
         0 => conn.execute(&sql, [number]),
         1 => conn.execute(&sql, [text]),
         _ => conn.execute(&sql, params![text.as_bytes()]),
@@ -312,7 +312,7 @@ fn five_hundred_random_damages_end_in_order() {
     super::at_once(0..4_u64, |worker| {
         for seed in (worker..500).step_by(4) {
             let copy = Copy::of(&campaign);
-            let what = damage(&copy.ledger(), &mut Dice::new(seed + 1));
+            let what = damage(&copy.ledger(), &mut Rng::new(seed + 1));
             let case = format!("seed {seed}: {what}");
             let (code, stderr) = copy.ends(&campaign, None);
             println!("{case}: exit {code}");

@@ -2,7 +2,7 @@
 
 use super::{csv, known_of, place, shown, splits_of};
 use flate2::{Compression, write::GzEncoder};
-use rescreen::source::{Format, Known, Origin, SourceError, SourceOptions, SourceReader};
+use rescreen::source::{Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader};
 use std::{io::Write, path::Path};
 
 pub fn gzip(text: &[u8]) -> Vec<u8> {
@@ -19,7 +19,7 @@ type Packing = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 const PACKINGS: [Packing; 2] = [("gz", gzip), ("zst", zstd)];
 
-fn open(path: &Path, known: Option<&Known>) -> Result<SourceReader, SourceError> {
+fn open(path: &Path, known: Option<&KnownSource>) -> Result<SourceReader, SourceError> {
     SourceReader::open("book".into(), Origin::File(path.into()), &SourceOptions::default(), known)
 }
 
@@ -116,7 +116,7 @@ fn rows_before_a_damaged_place_are_taken_and_the_whole_book_goes_on_after_them()
         assert!(reader.next_split().unwrap().is_none(), "and nothing after it");
 
         std::fs::write(&path, &packed).unwrap();
-        let known = Known { format, delimiter, header, checkpoints };
+        let known = KnownSource { format, delimiter, header, checkpoints };
         let rest: usize =
             splits_of(open(&path, Some(&known)).unwrap()).unwrap().iter().map(|split| split.records.len()).sum();
         assert_eq!(rows + rest, 20_000, "{ending}");

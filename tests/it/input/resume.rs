@@ -1,14 +1,14 @@
 //! A source read before: what was appended is taken, any other change is told with the rows it lies in.
 
 use super::{Source, csv, jsonl, place, shown};
-use rescreen::source::{Encoding, Known, Origin, SourceError, SourceOptions, SourceReader};
+use rescreen::source::{Encoding, KnownSource, Origin, SourceError, SourceOptions, SourceReader};
 use sha2::{Digest, Sha256};
 
 fn book(rows: u64) -> String {
     (1..=rows).fold("id,name\r\n".to_owned(), |book, n| book + &format!("{n:05},\"name\n{n}\"\r\n"))
 }
 
-fn resumed(source: &Source, known: &Known) -> Vec<(String, (u64, u64, u64))> {
+fn resumed(source: &Source, known: &KnownSource) -> Vec<(String, (u64, u64, u64))> {
     let splits = source.splits(Some(known)).unwrap();
     splits.iter().flat_map(|split| &split.records).map(|record| (shown(record), place(record))).collect()
 }
@@ -57,12 +57,12 @@ fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
     let all: Vec<_> = splits.iter().flat_map(|split| &split.records).map(|r| (shown(r), place(r))).collect();
     let known = csv(&book).known();
     for taken in 1..=known.checkpoints.len() {
-        let known = Known { checkpoints: known.checkpoints[..taken].to_vec(), ..known.clone() };
+        let known = KnownSource { checkpoints: known.checkpoints[..taken].to_vec(), ..known.clone() };
         let rows_taken = known.checkpoints[taken - 1].next_row_number as usize - 1;
         assert_eq!(resumed(&csv(&book), &known), all[rows_taken..]);
     }
     // A source whose layout is known and of which nothing was taken is read from its beginning.
-    let known = Known { checkpoints: Vec::new(), ..known };
+    let known = KnownSource { checkpoints: Vec::new(), ..known };
     assert_eq!(resumed(&csv(&book), &known), all);
 }
 

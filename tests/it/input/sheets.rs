@@ -2,7 +2,7 @@
 
 use super::{known_of, place, shown, splits_of};
 use crate::fuzzed::checks::xlsx::{Workbook, rows, text};
-use rescreen::source::{Columns, Format, HeaderLine, Known, Origin, SourceError, SourceOptions, SourceReader};
+use rescreen::source::{Columns, Format, HeaderLine, KnownSource, Origin, SourceError, SourceOptions, SourceReader};
 use tempfile::TempDir;
 
 struct Sheet {
@@ -26,7 +26,7 @@ impl Sheet {
         self
     }
 
-    fn open(&self, known: Option<&Known>) -> Result<SourceReader, SourceError> {
+    fn open(&self, known: Option<&KnownSource>) -> Result<SourceReader, SourceError> {
         SourceReader::open("book".into(), Origin::File(self.folder.path().join("book.xlsx")), &self.options, known)
     }
 
@@ -213,10 +213,10 @@ fn an_unchanged_sheet_gives_nothing_an_appended_one_the_new_rows_and_an_edited_o
     sheet.write(&of(2_500, None));
     let (splits, known) = known_of(sheet.open(None).unwrap());
     assert_eq!(splits.iter().map(|split| split.records.len()).collect::<Vec<_>>(), [1_000, 1_000, 500]);
-    let again = |known: &Known| sheet.open(Some(known)).and_then(splits_of);
+    let again = |known: &KnownSource| sheet.open(Some(known)).and_then(splits_of);
     assert!(again(&known).unwrap().is_empty());
     for taken in 1..=3 {
-        let part = Known { checkpoints: known.checkpoints[..taken].to_vec(), ..known.clone() };
+        let part = KnownSource { checkpoints: known.checkpoints[..taken].to_vec(), ..known.clone() };
         assert_eq!(again(&part).unwrap().len(), 3 - taken);
     }
     sheet.write(&of(2_600, None));

@@ -9,7 +9,7 @@ use crate::support::{
 };
 use rescreen::{
     Error,
-    ledger::{Decision, Seat},
+    ledger::{CommitMode, Decision},
     model::{Clock, ExitCode, KeySecret, RequestId, state::State},
     pipeline::{self, Resolution, campaign::file::SecretSource},
 };
@@ -47,8 +47,9 @@ async fn decide_with(
     secret: Option<&KeySecret>,
 ) -> Result<u64, Error> {
     let only: Vec<RequestId> = only.iter().copied().map(RequestId).collect();
-    let (clock, seat) = (Clock::System, Seat::Thread);
-    let resolution = Resolution { decision, reason, decided_by: "Nomsa", include_in_doubt: false, secret, clock, seat };
+    let (clock, commit_mode) = (Clock::System, CommitMode::Background);
+    let resolution =
+        Resolution { decision, reason, decided_by: "Nomsa", include_in_doubt: false, secret, clock, commit_mode };
     pipeline::decide(&world.path("out"), &only, &resolution).await
 }
 
@@ -58,7 +59,7 @@ async fn what_waits_is_listed_with_its_rows_and_its_hold() {
     let waiting = pipeline::quarantined(&world.path("out")).unwrap();
     assert_eq!(waiting.len(), 3);
     for (at, one) in waiting.iter().enumerate() {
-        assert_eq!((one.held.0, one.generation, one.sold.as_str()), (1, 0, "aml-screening"));
+        assert_eq!((one.held.0, one.generation, one.check.as_str()), (1, 0, "aml-screening"));
         assert_eq!(one.rows, [("book.csv".to_owned(), at as u64 + 1)]);
         assert!(one.attempts >= 1 && one.first_armed_at_us.is_some());
     }

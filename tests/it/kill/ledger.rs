@@ -72,7 +72,7 @@ impl Ledger {
 }
 
 fn requests(conn: &Connection) -> BTreeMap<String, Request> {
-    let sql = "SELECT lower(hex(coalesce(key, content))), state, charged, held, attempts FROM request";
+    let sql = "SELECT lower(hex(coalesce(key, first_key))), state, charged, held, attempts FROM request";
     let mut select = conn.prepare(sql).expect("the ledger has requests");
     let rows = select.query_map([], |row| {
         let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);

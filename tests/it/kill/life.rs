@@ -1,6 +1,6 @@
 //! The lives of a run: for how long it may live, and what it was at when it was killed. All of it follows from the seed.
 
-use crate::support::dice::Dice;
+use crate::support::rng::Rng;
 use std::time::Duration;
 
 /// One run, until it is killed.
@@ -39,23 +39,23 @@ impl Life {
     /// The life before kill number `number` of `kills`. The first quarter is short: only there is a start with nothing, and
     /// rows to take. Of the others every third drains and is killed about when it publishes, and the rest send. `mean` is
     /// what a life lasts in the long run, at most.
-    pub fn before(number: u32, kills: u32, mean: Duration, dice: &mut Dice) -> Life {
+    pub fn before(number: u32, kills: u32, mean: Duration, rng: &mut Rng) -> Life {
         let ms = Duration::from_millis;
         if number < kills / 4 {
-            return Life { lasts: between(ms(0), ms(250), dice), from_first_message: false, drains_after: None };
+            return Life { lasts: between(ms(0), ms(250), rng), from_first_message: false, drains_after: None };
         }
-        match dice.roll() % 3 {
+        match rng.roll() % 3 {
             0 => {
-                let drains_after = between(ms(100), mean, dice);
-                let lasts = drains_after + between(ms(20), ms(220), dice);
+                let drains_after = between(ms(100), mean, rng);
+                let lasts = drains_after + between(ms(20), ms(220), rng);
                 Life { lasts, from_first_message: false, drains_after: Some(drains_after) }
             }
-            _ => Life { lasts: between(ms(20), mean * 2, dice), from_first_message: true, drains_after: None },
+            _ => Life { lasts: between(ms(20), mean * 2, rng), from_first_message: true, drains_after: None },
         }
     }
 }
 
-fn between(least: Duration, most: Duration, dice: &mut Dice) -> Duration {
-    let share = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
+fn between(least: Duration, most: Duration, rng: &mut Rng) -> Duration {
+    let share = (rng.roll() >> 11) as f64 / (1_u64 << 53) as f64;
     least + most.saturating_sub(least).mul_f64(share)
 }

@@ -10,8 +10,8 @@ use rescreen::{
     catalogue::ColumnValue,
     model::{Credits, Failure, FailureCode, IdempotencyKey, Verdict},
     sink::{
-        AnswerSource, Cell, FailureRow, Head, OutputFormat, OutputMode, PendingReason, PendingRow, ResultRow, Schema,
-        SinkError, SkippedRow, TableWriter, failures_schema, pending_schema, results_schema, skipped_schema,
+        AnswerSource, FailureRow, Head, OutputFormat, OutputMode, PendingReason, PendingRow, ResultRow, Schema,
+        SinkError, SkippedRow, TableCell, TableWriter, failures_schema, pending_schema, results_schema, skipped_schema,
     },
 };
 use sha2::{Digest, Sha256};
@@ -86,7 +86,7 @@ fn large_answers_end_a_row_group_early() {
     let mut writer = TableWriter::create(&path, OutputFormat::Parquet, &schema()).unwrap();
     for n in 0..80 {
         let mut row = row(n);
-        row[6] = Cell::Text("x".repeat(1 << 20));
+        row[6] = TableCell::Text("x".repeat(1 << 20));
         writer.write_row(row).unwrap();
     }
     writer.finish().unwrap();
@@ -123,7 +123,7 @@ fn a_row_that_does_not_fit_is_an_error_without_its_value() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = TableWriter::create(&folder.path().join("part.jsonl"), OutputFormat::Jsonl, &schema()).unwrap();
     let mut row = row(1);
-    row[1] = Cell::text("Thandi");
+    row[1] = TableCell::text("Thandi");
     let message = writer.write_row(row).unwrap_err().to_string();
     assert!(message.ends_with("a row does not fit its table: column `n`: expected integer, found text"), "{message}");
 }
@@ -177,7 +177,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
     let pending = PendingRow { head, reason: PendingReason::InDoubt, job_id: None, deadline_us: Some(5) };
     let skipped = SkippedRow { head, reason: "when" };
     let folder = tempfile::tempdir().unwrap();
-    let line = |schema: &Schema, cells: Vec<Cell>| {
+    let line = |schema: &Schema, cells: Vec<TableCell>| {
         let path = folder.path().join("part.jsonl");
         let mut writer = TableWriter::create(&path, OutputFormat::Jsonl, schema).unwrap();
         writer.write_row(cells).unwrap();

@@ -173,7 +173,7 @@ impl Audit {
         let known = self.script.charges_are_known();
         let upper_bound = self.script.table_is_an_upper_bound() || self.script.states_charges();
         let ledger = self.ledger().expect("there is a ledger at the end");
-        let sql = "SELECT content, charged FROM request WHERE state = 10 AND generation = 0";
+        let sql = "SELECT first_key, charged FROM request WHERE state = 10 AND generation = 0";
         let mut select = ledger.prepare(sql).expect("a query");
         let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs())));
         let requests = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
@@ -198,7 +198,7 @@ impl Audit {
     fn each_request(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let requests =
-            ledger.prepare("SELECT content, held + charged FROM request WHERE generation = 0").and_then(|mut sql| {
+            ledger.prepare("SELECT first_key, held + charged FROM request WHERE generation = 0").and_then(|mut sql| {
                 let request = |row: &Row<'_>| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
                 sql.query_map([], request)?.collect::<Result<Vec<_>, _>>()
             });
@@ -213,9 +213,9 @@ impl Audit {
     /// something that is neither these nor what the table said: a statement below the table's price is believed once the
     /// balance showed that it is true.
     fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
-        let sql = "SELECT content FROM request WHERE state = 10 AND attempts = 1
-                   AND charged <> CASE sold WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
-                   OR charged < CASE sold WHEN ?3 THEN ?1 ELSE ?2 END)";
+        let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
+                   AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
+                   OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
         let ledger = self.ledger().expect("there is a ledger at the end");
         let values = (first as i64, second as i64, self.script.pair[0].name);
         let mut select = ledger.prepare(sql).expect("a query");

@@ -1,6 +1,6 @@
 //! The books of a campaign: rows of invented persons, some alike, some bad, in CSV or JSON lines.
 
-use super::dice::Dice;
+use super::rng::Rng;
 use std::fmt::Write;
 
 /// One input of a campaign.
@@ -13,14 +13,14 @@ pub struct Book {
 const NAMES: [&str; 3] = ["book.csv", "more.jsonl", "late.csv"];
 
 /// One to three books with so many rows in all.
-pub fn books(dice: &mut Dice, rows: u64) -> Vec<Book> {
-    let count = dice.pick(&[1, 1, 2, 3]);
-    let part = |name: &'static str, dice: &mut Dice| {
-        let rows = lines(dice, name, (rows / count).max(1));
+pub fn books(rng: &mut Rng, rows: u64) -> Vec<Book> {
+    let count = rng.pick(&[1, 1, 2, 3]);
+    let part = |name: &'static str, rng: &mut Rng| {
+        let rows = lines(rng, name, (rows / count).max(1));
         let header = if is_csv(name) { "no,name,id_number,country,status,dataset,company,plate,vin\n" } else { "" };
         Book { name, text: format!("{header}{rows}") }
     };
-    NAMES[..count as usize].iter().map(|name| part(name, dice)).collect()
+    NAMES[..count as usize].iter().map(|name| part(name, rng)).collect()
 }
 
 fn is_csv(name: &str) -> bool {
@@ -28,19 +28,19 @@ fn is_csv(name: &str) -> bool {
 }
 
 /// Lines of a book of this name.
-pub fn lines(dice: &mut Dice, book: &str, count: u64) -> String {
+pub fn lines(rng: &mut Rng, book: &str, count: u64) -> String {
     let mut text = String::new();
     // A large book is one of many people, not of many duplicates.
     let persons = if count > 60 { 600 } else { 70 };
     for _ in 0..count {
-        let (number, person) = (dice.from(1, 9_999), dice.from(1, persons));
-        let country = dice.pick(&["za", "na", "South Africa"]);
-        let status = dice.pick(&["active", "active", "active", "closed"]);
+        let (number, person) = (rng.from(1, 9_999), rng.from(1, persons));
+        let country = rng.pick(&["za", "na", "South Africa"]);
+        let status = rng.pick(&["active", "active", "active", "closed"]);
         // Said or left to the declaration's default, it is the same question.
-        let dataset = dice.pick(&["", "", "", "all"]);
+        let dataset = rng.pick(&["", "", "", "all"]);
         let (id_number, name) = (said(person), format!("{} Vexford", name(person)));
         let (company, plate, vin) = (company(person, number), plate(person, number), vin(person, number));
-        let line = match (dice.from(0, 30), is_csv(book)) {
+        let line = match (rng.from(0, 30), is_csv(book)) {
             (1, true) => writeln!(text, "{number},ragged"),
             (1, false) => writeln!(text, "{{\"no\": \"{number}\", \"name\""),
             (odd, is_csv) => {

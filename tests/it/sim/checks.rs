@@ -1,7 +1,7 @@
 //! The checks a campaign asks for: two of them, drawn for each seed; what a row of a book asks of each, and which answer is
 //! clear, by the service's description and the field notes and not by the declarations.
 
-use super::dice::Dice;
+use super::rng::Rng;
 use serde_json::Value;
 
 /// One check as a campaign of the simulation uses it.
@@ -30,21 +30,21 @@ const CHECKS: [Check; 9] = [
     Check { name: "consumer-trace", fields: "" },
 ];
 
-/// The checks of a seed. Half of the seeds have the two that were there first; dice of their own leave the rest of a script
+/// The checks of a seed. Half of the seeds have the two that were there first; rng of their own leave the rest of a script
 /// as it was before there were others.
 pub fn pair(seed: u64) -> [&'static Check; 2] {
-    let mut dice = Dice::new(seed.rotate_left(23) ^ 0x5eed);
-    if dice.falls(50) {
+    let mut rng = Rng::new(seed.rotate_left(23) ^ 0x5eed);
+    if rng.falls(50) {
         return [AML, SAID];
     }
-    let first = dice.below(CHECKS.len());
-    let second = (first + 1 + dice.below(CHECKS.len() - 1)) % CHECKS.len();
+    let first = rng.below(CHECKS.len());
+    let second = (first + 1 + rng.below(CHECKS.len() - 1)) % CHECKS.len();
     [&CHECKS[first], &CHECKS[second]]
 }
 
 /// What the rows of a seed expect of a person's ID number, in half of them. All people of the books are men.
 pub fn expects(seed: u64) -> Option<&'static str> {
-    Dice::new(seed.rotate_left(41) ^ 0x0e15).pick(&[None, None, Some("MALE"), Some("female")])
+    Rng::new(seed.rotate_left(41) ^ 0x0e15).pick(&[None, None, Some("MALE"), Some("female")])
 }
 
 /// What a row of a book has to ask about.

@@ -9,7 +9,7 @@ use super::{
     stage::Stage,
 };
 use rescreen::{
-    ledger::{Decision, Seat},
+    ledger::{CommitMode, Decision},
     pipeline::{self, Resolution},
 };
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Stage {
             return;
         }
         let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
-        let (clock, seat) = (self.hands.ours(), Seat::Inline);
+        let (clock, commit_mode) = (self.hands.ours(), CommitMode::Inline);
         let resolution = Resolution {
             decision,
             reason: "the desk was asked",
@@ -83,7 +83,7 @@ impl Stage {
             include_in_doubt: false,
             secret: None,
             clock,
-            seat,
+            commit_mode,
         };
         match pipeline::decide(&out, &[], &resolution).await {
             Ok(_) => self.log.push(format!("{waiting} quarantined: {decision:?}")),

@@ -2,7 +2,7 @@
 
 use super::{
     book::{Book, lines},
-    dice::Dice,
+    rng::Rng,
     script::PLENTY,
 };
 use std::time::Duration;
@@ -143,23 +143,23 @@ impl Life {
     }
 
     /// What chance makes of a quiet one.
-    pub fn draw(dice: &mut Dice, quiet: Life, books: &[Book]) -> Life {
-        let seconds = |dice: &mut Dice, list: &[u64]| Duration::from_secs(dice.pick(list));
+    pub fn draw(rng: &mut Rng, quiet: Life, books: &[Book]) -> Life {
+        let seconds = |rng: &mut Rng, list: &[u64]| Duration::from_secs(rng.pick(list));
         let last = books.last().expect("a campaign has a book");
         Life {
-            faults: faults(dice),
-            unreachable: dice.pick(&[0, 0, 3, 20]),
-            crash: crash(dice),
-            at_most: dice.falls(15).then(|| seconds(dice, &[1, 20, 300])),
-            interrupts: match dice.from(0, 9) {
-                0 => vec![seconds(dice, &[0, 1, 9, 61])],
-                1 => vec![seconds(dice, &[0, 1, 9, 61]), seconds(dice, &[0, 1, 3])],
+            faults: faults(rng),
+            unreachable: rng.pick(&[0, 0, 3, 20]),
+            crash: crash(rng),
+            at_most: rng.falls(15).then(|| seconds(rng, &[1, 20, 300])),
+            interrupts: match rng.from(0, 9) {
+                0 => vec![seconds(rng, &[0, 1, 9, 61])],
+                1 => vec![seconds(rng, &[0, 1, 9, 61]), seconds(rng, &[0, 1, 3])],
                 _ => Vec::new(),
             },
-            retry: dice.falls(20),
-            balance: dice.falls(20).then(|| dice.pick(&[0, 5, 50, PLENTY])),
-            appended: if dice.falls(25) { lines(dice, last.name, 5) } else { String::new() },
-            edit: match dice.from(0, 39) {
+            retry: rng.falls(20),
+            balance: rng.falls(20).then(|| rng.pick(&[0, 5, 50, PLENTY])),
+            appended: if rng.falls(25) { lines(rng, last.name, 5) } else { String::new() },
+            edit: match rng.from(0, 39) {
                 0 => Edit::InputChanged,
                 1 => Edit::InputCut,
                 2 => Edit::Format,
@@ -167,43 +167,43 @@ impl Life {
                 4 => Edit::Checks,
                 _ => Edit::None,
             },
-            clock_apart: if dice.falls(15) { dice.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
-            hands: hands(dice),
-            rival: dice.falls(5).then(|| seconds(dice, &[0, 1, 30])),
-            rest: seconds(dice, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
+            clock_apart: if rng.falls(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
+            hands: hands(rng),
+            rival: rng.falls(5).then(|| seconds(rng, &[0, 1, 30])),
+            rest: seconds(rng, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
             ..quiet
         }
     }
 }
 
-fn crash(dice: &mut Dice) -> Crash {
-    match dice.from(0, 19) {
+fn crash(rng: &mut Rng) -> Crash {
+    match rng.from(0, 19) {
         0 | 1 => Crash::Never,
-        2..=5 => Crash::After(Duration::from_millis(dice.pick(&[0, 1, 40, 700, 5_000, 60_000, 400_000]))),
-        6..=8 => Crash::BeforeService(dice.from(1, 25)),
-        9..=11 => Crash::BeforeReply(dice.from(1, 25)),
-        12 | 13 => Crash::AfterReply(dice.from(1, 40)),
+        2..=5 => Crash::After(Duration::from_millis(rng.pick(&[0, 1, 40, 700, 5_000, 60_000, 400_000]))),
+        6..=8 => Crash::BeforeService(rng.from(1, 25)),
+        9..=11 => Crash::BeforeReply(rng.from(1, 25)),
+        12 | 13 => Crash::AfterReply(rng.from(1, 40)),
         14..=17 => {
-            let most = dice.pick(&[10, 60, 200]);
-            Crash::AtStorage(dice.from(1, most))
+            let most = rng.pick(&[10, 60, 200]);
+            Crash::AtStorage(rng.from(1, most))
         }
-        _ => Crash::AtAwait(dice.from(1, 150)),
+        _ => Crash::AtAwait(rng.from(1, 150)),
     }
 }
 
-fn hands(dice: &mut Dice) -> Vec<(Duration, Hand)> {
-    let count = if dice.falls(12) { dice.from(1, 2) } else { 0 };
-    let hand = |dice: &mut Dice| {
-        let after = Duration::from_secs(dice.pick(&[0, 1, 10, 120]));
-        match dice.falls(50) {
-            true => (after, Hand::Set(dice.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
-            false => (after, Hand::Sleep(dice.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
+fn hands(rng: &mut Rng) -> Vec<(Duration, Hand)> {
+    let count = if rng.falls(12) { rng.from(1, 2) } else { 0 };
+    let hand = |rng: &mut Rng| {
+        let after = Duration::from_secs(rng.pick(&[0, 1, 10, 120]));
+        match rng.falls(50) {
+            true => (after, Hand::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
+            false => (after, Hand::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
         }
     };
-    (0..count).map(|_| hand(dice)).collect()
+    (0..count).map(|_| hand(rng)).collect()
 }
 
-fn faults(dice: &mut Dice) -> String {
+fn faults(rng: &mut Rng) -> String {
     const FAULTS: [&str; 25] = [
         "latency:P:1s",
         "latency:P:20s",
@@ -233,15 +233,15 @@ fn faults(dice: &mut Dice) -> String {
     ];
     let mut list = Vec::new();
     for fault in FAULTS {
-        if dice.falls(15) {
-            let odd = dice.from(0, 5).to_string();
+        if rng.falls(15) {
+            let odd = rng.from(0, 5).to_string();
             list.push(
-                fault.replace(":P", dice.pick(&[":0.02", ":0.1", ":0.1", ":0.3", ":0.3", ":0.9"])).replace("ODD", &odd),
+                fault.replace(":P", rng.pick(&[":0.02", ":0.1", ":0.1", ":0.3", ":0.3", ":0.9"])).replace("ODD", &odd),
             );
         }
     }
-    if dice.falls(8) {
-        list.push(format!("{}@{}", dice.pick(&["error401", "error403"]), dice.from(1, 20)));
+    if rng.falls(8) {
+        list.push(format!("{}@{}", rng.pick(&["error401", "error403"]), rng.from(1, 20)));
     }
     list.join(",")
 }

@@ -14,7 +14,7 @@ struct Booked {
 }
 
 fn booked(ledger: &Connection) -> HashMap<String, Booked> {
-    let sql = "SELECT coalesce(key, content), charged, held FROM request";
+    let sql = "SELECT coalesce(key, first_key), charged, held FROM request";
     let Ok(mut select) = ledger.prepare(sql) else { return HashMap::new() };
     let rows = select.query_map([], |row| {
         let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
@@ -60,7 +60,7 @@ pub fn unbooked(
 /// An answer that calls itself a failure, and has nothing that a rule recognises, is asked for again before it is final.
 pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     let sql =
-        "SELECT coalesce(key, content) FROM request WHERE state = 10 AND attempts = 1 AND verdict = 'unrecognised'
+        "SELECT coalesce(key, first_key) FROM request WHERE state = 10 AND attempts = 1 AND verdict = 'unrecognised'
                AND charged <= price";
     let mut select = ledger.prepare(sql).expect("a query");
     let rows = select.query_map([], |row| row.get::<_, [u8; 16]>(0));

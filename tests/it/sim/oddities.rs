@@ -1,10 +1,10 @@
 //! The ways in which a service misbehaves that are not drawn message by message: what it states, which rows it treats badly,
-//! how its prices and the balance move. Each is drawn from dice of its own, so that switching one off leaves the rest of a
+//! how its prices and the balance move. Each is drawn from rng of its own, so that switching one off leaves the rest of a
 //! script as it was. `RESCREEN_SIM_WORLD` names the ones to play (`all`, `none`, or names with commas between them).
 
 use super::{
-    dice::Dice,
     life::{Crash, Hand, Life, Move},
+    rng::Rng,
     script::{PLENTY, Script},
 };
 use rescreen::simulator::{ChargeStated, CreditsFormat};
@@ -98,10 +98,10 @@ pub fn is_played(oddity: Oddity) -> bool {
     }
 }
 
-/// Dice of an oddity and a seed, where it is played and falls so often in a hundred.
-fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Dice> {
-    let mut dice = Dice::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
-    (dice.falls(percent) && is_played(oddity)).then_some(dice)
+/// Rng of an oddity and a seed, where it is played and falls so often in a hundred.
+fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Rng> {
+    let mut rng = Rng::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
+    (rng.falls(percent) && is_played(oddity)).then_some(rng)
 }
 
 /// What of them holds for a whole campaign.
@@ -137,23 +137,23 @@ impl Oddities {
     pub fn of(seed: u64, field: bool) -> Oddities {
         use ChargeStated::{Elsewhere, Meta, Nothing, Remaining, Used};
         let mut oddities = Oddities::none(field);
-        if let Some(mut dice) = drawn(seed, Oddity::Stated, 100) {
-            oddities.stated = dice.pick(&[Used, Remaining, Remaining, Meta, Nothing]);
+        if let Some(mut rng) = drawn(seed, Oddity::Stated, 100) {
+            oddities.stated = rng.pick(&[Used, Remaining, Remaining, Meta, Nothing]);
         }
         if drawn(seed, Oddity::Configured, 10).is_some() {
             oddities.stated = Elsewhere;
         }
-        if let Some(mut dice) = drawn(seed, Oddity::Formats, 30) {
-            oddities.format = dice.pick(&[CreditsFormat::Float, CreditsFormat::Text, CreditsFormat::Fraction]);
+        if let Some(mut rng) = drawn(seed, Oddity::Formats, 30) {
+            oddities.format = rng.pick(&[CreditsFormat::Float, CreditsFormat::Text, CreditsFormat::Fraction]);
         }
-        if let Some(mut dice) = drawn(seed, Oddity::Date, 10) {
-            oddities.date_ahead_s = dice.pick(&[-900, -600, -200, 200, 600, 900]);
+        if let Some(mut rng) = drawn(seed, Oddity::Date, 10) {
+            oddities.date_ahead_s = rng.pick(&[-900, -600, -200, 200, 600, 900]);
         }
         oddities.default_guards = drawn(seed, Oddity::Guards, 30).is_some();
-        oddities.rows = drawn(seed, Oddity::Rows, 30).map(|mut dice| rows(&mut dice));
-        if let Some(mut dice) = drawn(seed, Oddity::Spender, 12) {
+        oddities.rows = drawn(seed, Oddity::Rows, 30).map(|mut rng| rows(&mut rng));
+        if let Some(mut rng) = drawn(seed, Oddity::Spender, 12) {
             oddities.spender = true;
-            oddities.keep_balance = dice.pick(&[0, PLENTY - 120, PLENTY - 60]);
+            oddities.keep_balance = rng.pick(&[0, PLENTY - 120, PLENTY - 60]);
         }
         oddities
     }
@@ -167,7 +167,7 @@ impl Oddities {
     }
 }
 
-fn rows(dice: &mut Dice) -> String {
+fn rows(rng: &mut Rng) -> String {
     const MANNERS: [&str; 17] = [
         "301",
         "303",
@@ -187,8 +187,8 @@ fn rows(dice: &mut Dice) -> String {
         "pending",
         "unsuccessful",
     ];
-    let share = dice.pick(&["0.02", "0.05", "0.1"]);
-    format!("row:{share}:{}", dice.pick(&MANNERS))
+    let share = rng.pick(&["0.02", "0.05", "0.1"]);
+    format!("row:{share}:{}", rng.pick(&MANNERS))
 }
 
 /// Rows in the book of a seed, where it has more than others: in a small book a price that rises unseen costs little.
@@ -196,10 +196,10 @@ pub fn large_book(seed: u64) -> Option<u64> {
     let rises = drawn(seed, Oddity::Prices, PRICES_PERCENT).is_some();
     // Where no reply shows it, a hundred answers may pass before it is seen.
     if rises && Oddities::of(seed, false).stated == ChargeStated::Nothing {
-        return drawn(seed, Oddity::LargeBooks, 60).map(|mut dice| dice.from(600, 800));
+        return drawn(seed, Oddity::LargeBooks, 60).map(|mut rng| rng.from(600, 800));
     }
     let percent = if rises { 30 } else { 1 };
-    drawn(seed, Oddity::LargeBooks, percent).map(|mut dice| dice.from(200, 320))
+    drawn(seed, Oddity::LargeBooks, percent).map(|mut rng| rng.from(200, 320))
 }
 
 /// Seeds in a hundred in which a price changes in mid-run.
@@ -208,7 +208,7 @@ const PRICES_PERCENT: u64 = 15;
 /// What befalls the lives of a script.
 pub fn befall(script: &mut Script) {
     let seed = script.seed;
-    let chance = |dice: &mut Dice| dice.pick(&["0.05", "0.1", "0.3"]);
+    let chance = |rng: &mut Rng| rng.pick(&["0.05", "0.1", "0.3"]);
     for oddity in [
         Oddity::OddCharges,
         Oddity::ChargedRefusals,
@@ -218,24 +218,24 @@ pub fn befall(script: &mut Script) {
         Oddity::Echoes,
     ] {
         let percent = if matches!(oddity, Oddity::ChargedRefusals | Oddity::Misrouted) { 20 } else { 12 };
-        let Some(mut dice) = drawn(seed, oddity, percent) else { continue };
+        let Some(mut rng) = drawn(seed, oddity, percent) else { continue };
         // An envelope that echoes nothing gives no way to see whose answer it is.
         let echoes = !script.data_meta;
         for life in &mut script.lives {
-            let chance = chance(&mut dice);
+            let chance = chance(&mut rng);
             let fault = match oddity {
-                Oddity::OddCharges => format!("odd_charge:{chance}:{}", dice.from(0, 5)),
+                Oddity::OddCharges => format!("odd_charge:{chance}:{}", rng.from(0, 5)),
                 Oddity::ChargedRefusals => {
-                    format!("charged_error:{chance}:{}", dice.pick(&[400, 402, 403, 404, 409, 422, 429, 500]))
+                    format!("charged_error:{chance}:{}", rng.pick(&[400, 402, 403, 404, 409, 422, 429, 500]))
                 }
                 Oddity::Crossed => format!("crossed:{chance}"),
-                Oddity::Misrouted => match dice.from(0, 2) {
+                Oddity::Misrouted => match rng.from(0, 2) {
                     0 => format!("error404:{chance}"),
                     1 => format!("error405:{chance}"),
-                    _ => format!("redirect:{chance}:{}", dice.pick(&[301, 303, 307])),
+                    _ => format!("redirect:{chance}:{}", rng.pick(&[301, 303, 307])),
                 },
                 Oddity::DuplicateNames => format!("duplicate_names:{chance}"),
-                Oddity::Echoes if dice.falls(20) => format!("other_mode:{chance}"),
+                Oddity::Echoes if rng.falls(20) => format!("other_mode:{chance}"),
                 Oddity::Echoes if echoes => format!("other_input:{chance}"),
                 _ => continue,
             };
@@ -265,18 +265,18 @@ fn calm(life: &mut Life, faults: &str) {
 
 /// A price that rises in mid-run, and stays.
 fn prices(script: &mut Script) {
-    let Some(mut dice) = drawn(script.seed, Oddity::Prices, PRICES_PERCENT) else { return };
-    let first = script.oddities.stated == ChargeStated::Nothing && dice.falls(70);
-    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && dice.falls(60);
-    let life = if first || tight { 0 } else { dice.from(0, script.lives.len() as u64 - 1) as usize };
-    let check = dice.from(0, script.checks as u64 - 1) as usize;
-    let nth = dice.from(2, 30);
-    let price = script.lives[life].prices[check] + dice.pick(&[1, 2, 6, 12]);
-    calm(&mut script.lives[life], dice.pick(&["", "", "drop_after:0.05"]));
+    let Some(mut rng) = drawn(script.seed, Oddity::Prices, PRICES_PERCENT) else { return };
+    let first = script.oddities.stated == ChargeStated::Nothing && rng.falls(70);
+    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && rng.falls(60);
+    let life = if first || tight { 0 } else { rng.from(0, script.lives.len() as u64 - 1) as usize };
+    let check = rng.from(0, script.checks as u64 - 1) as usize;
+    let nth = rng.from(2, 30);
+    let price = script.lives[life].prices[check] + rng.pick(&[1, 2, 6, 12]);
+    calm(&mut script.lives[life], rng.pick(&["", "", "drop_after:0.05"]));
     script.lives[life].moves.push((nth, Move::Price(check, price)));
     for later in &mut script.lives[life + 1..] {
         later.prices[check] = later.prices[check].max(price);
-        if dice.falls(40) && !tight {
+        if rng.falls(40) && !tight {
             later.table[check] = later.table[check].max(price);
         }
     }
@@ -284,21 +284,21 @@ fn prices(script: &mut Script) {
         script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
     }
     if tight {
-        tighten(script, nth, price, &mut dice);
+        tighten(script, nth, price, &mut rng);
     }
 }
 
 /// The limit is reached about when the price rises, and grows a little from life to life: what is held for a request then
 /// decides whether the limit is kept.
-fn tighten(script: &mut Script, nth: u64, price: u64, dice: &mut Dice) {
+fn tighten(script: &mut Script, nth: u64, price: u64, rng: &mut Rng) {
     let table = script.lives[0].table;
-    let mut limit = nth * table[0] + dice.from(1, 2 * price);
+    let mut limit = nth * table[0] + rng.from(1, 2 * price);
     for (at, life) in script.lives.iter_mut().enumerate() {
         (life.max_credits, life.table) = (limit, table);
         if at > 0 {
             calm(life, "");
         }
-        limit += dice.from(1, price);
+        limit += rng.from(1, price);
     }
 }
 
@@ -307,26 +307,26 @@ fn spender(script: &mut Script) {
     if !script.oddities.spender {
         return;
     }
-    let mut dice = Dice::new(script.seed.rotate_left(37) ^ 0x59e0d);
+    let mut rng = Rng::new(script.seed.rotate_left(37) ^ 0x59e0d);
     let calm = script.lives.iter().all(|life| life.moves.is_empty());
-    if script.oddities.keep_balance > 0 && calm && dice.falls(60) {
-        return spends_twice(script, &mut dice);
+    if script.oddities.keep_balance > 0 && calm && rng.falls(60) {
+        return spends_twice(script, &mut rng);
     }
     for life in &mut script.lives {
-        for _ in 0..dice.from(1, 3) {
-            life.moves.push((dice.from(2, 30), Move::Spend(dice.pick(&[1, 5, 40]))));
+        for _ in 0..rng.from(1, 3) {
+            life.moves.push((rng.from(2, 30), Move::Spend(rng.pick(&[1, 5, 40]))));
         }
     }
 }
 
 /// Somebody else spends a little, as often as the account is looked at for it in a minute, and soon after that so much that
 /// less is left than is to be kept: only a reply tells that in time.
-fn spends_twice(script: &mut Script, dice: &mut Dice) {
+fn spends_twice(script: &mut Script, rng: &mut Rng) {
     (script.per_minute, script.per_minute_max) = (600, 600);
     script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
     let life = &mut script.lives[0];
     calm(life, "");
-    let (nth, apart) = (dice.from(2, 6), dice.from(4, 6));
+    let (nth, apart) = (rng.from(2, 6), rng.from(4, 6));
     life.moves = (0..3).map(|time| (nth + time * apart, Move::Spend(9))).collect();
     life.moves.push((nth + 3 * apart, Move::Spend(200)));
     script.balance = PLENTY;
@@ -338,26 +338,26 @@ fn spends_twice(script: &mut Script, dice: &mut Dice) {
 /// The machine sleeps longer than a key lives, or its clock is set, just after a commit that arms a request in doubt: between
 /// that and the write nothing but the program's own look at the clock keeps it back.
 fn at_commit(script: &mut Script) {
-    let Some(mut dice) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
-    let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
+    let Some(mut rng) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
+    let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     let life = &mut script.lives[life];
-    let hand = match dice.falls(75) {
+    let hand = match rng.falls(75) {
         true => Hand::Sleep(75 * 3_600),
-        false => Hand::Set(dice.pick(&[-86_400, -4_000, 4_000, 86_400])),
+        false => Hand::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])),
     };
     let moves = std::mem::take(&mut life.moves);
     calm(life, "drop_after:0.2");
-    (life.moves, life.at_commit) = (moves, Some((dice.from(1, 4), hand)));
+    (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), hand)));
 }
 
 /// The service asks for a pause while this machine's clock is days ahead, the life ends, and the clock is set right.
 fn paused_ahead(script: &mut Script) {
-    let Some(mut dice) = drawn(script.seed, Oddity::PausedAhead, 5) else { return };
+    let Some(mut rng) = drawn(script.seed, Oddity::PausedAhead, 5) else { return };
     let life = script.lives.len() - 1;
     let life = &mut script.lives[life];
-    life.clock_apart = dice.pick(&[3 * 86_400, 365 * 86_400]);
-    life.faults = format!("rate429:0.5:{}", dice.pick(&[5, 40]));
-    life.crash = Crash::AfterReply(dice.from(2, 12));
+    life.clock_apart = rng.pick(&[3 * 86_400, 365 * 86_400]);
+    life.faults = format!("rate429:0.5:{}", rng.pick(&[5, 40]));
+    life.crash = Crash::AfterReply(rng.from(2, 12));
     life.interrupts.clear();
     life.at_most = None;
     life.rest = Duration::from_secs(60);
@@ -366,12 +366,12 @@ fn paused_ahead(script: &mut Script) {
 /// Each check fails for as long as a life lasts, and the account can be read: a book with fewer requests than end a run for
 /// an outage is tried to the end, however often its requests are repeated.
 fn outage(script: &mut Script) {
-    let Some(mut dice) = drawn(script.seed, Oddity::Outage, 4) else { return };
-    let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
+    let Some(mut rng) = drawn(script.seed, Oddity::Outage, 4) else { return };
+    let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     script.lives[life..].iter_mut().for_each(|later| later.max_credits = PLENTY);
     let life = &mut script.lives[life];
     let moves = std::mem::take(&mut life.moves);
-    calm(life, dice.pick(&["row:1:500", "drop_after:1"]));
+    calm(life, rng.pick(&["row:1:500", "drop_after:1"]));
     life.moves = moves;
 }
 

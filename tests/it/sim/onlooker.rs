@@ -188,7 +188,7 @@ impl Seen {
     fn freed(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let sql =
-            "SELECT content FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0
+            "SELECT first_key FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0
              AND possibly_charged = 0";
         let keys = ledger.prepare_cached(sql).and_then(|mut select| {
             select.query_map([], |row| row.get::<_, [u8; 16]>(0))?.collect::<Result<Vec<_>, _>>()
@@ -207,7 +207,7 @@ impl Seen {
         };
         let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
             let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
-                       WHERE coalesce(key, content) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
+                       WHERE coalesce(key, first_key) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
             ledger.prepare_cached(sql)?.query_row([bytes], |row| row.get(0))
         });
         match kept {

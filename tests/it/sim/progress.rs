@@ -25,7 +25,7 @@ pub struct Standing {
 /// Reads it; nothing where there is no ledger yet.
 pub fn standing(ledger: Option<&Connection>) -> Standing {
     let mut standing = Standing::default();
-    let sql = "SELECT state, coalesce(key, content), attempts FROM request ORDER BY id";
+    let sql = "SELECT state, coalesce(key, first_key), attempts FROM request ORDER BY id";
     let Some(mut select) = ledger.and_then(|ledger| ledger.prepare(sql).ok()) else { return standing };
     let mut rows = select.query([]).expect("the ledger's requests");
     while let Some(row) = rows.next().expect("a row") {
@@ -64,7 +64,7 @@ pub fn left_alone(before: &Standing, after: &Standing, wire: &[Message]) -> Opti
 pub fn asks_a_person(stop: &Stop) -> bool {
     match stop {
         Stop::TooManyErrors { stage, .. } => *stage == "be accepted by the service",
-        stop => matches!(stop, Stop::Price { .. } | Stop::Unrecognised { .. } | Stop::Alike { .. }),
+        stop => matches!(stop, Stop::Price { .. } | Stop::Unrecognised { .. } | Stop::SameRefusals { .. }),
     }
 }
 

@@ -3,11 +3,11 @@
 use super::{
     book::{Book, books},
     checks::{Check, expects, pair},
-    dice::Dice,
     life::{API_KEYS, Crash, Edit, Life, Move},
     oddities::{self, Oddities},
+    rng::Rng,
 };
-use rescreen::simulator::{ChargeStated, Dialect, Envelope, Unstated};
+use rescreen::simulator::{ChargeStated, Dialect, Envelope, Quirks};
 use std::time::Duration;
 
 /// One campaign.
@@ -27,7 +27,7 @@ pub struct Script {
     pub carry: bool,
     pub field: bool,
     pub data_meta: bool,
-    pub unstated: Unstated,
+    pub quirks: Quirks,
     pub oddities: Oddities,
     pub latency: Duration,
     pub balance: u64,
@@ -57,48 +57,48 @@ impl Script {
 
     /// The same with a service that keeps its word about credits and rows.
     pub fn plain(seed: u64, large_book: Option<u64>) -> Script {
-        let mut dice = Dice::new(seed);
-        let per_minute = dice.pick(&[6, 30, 60, 60, 60, 240, 600]);
-        let rows = dice.from(20, 60);
+        let mut rng = Rng::new(seed);
+        let per_minute = rng.pick(&[6, 30, 60, 60, 60, 240, 600]);
+        let rows = rng.from(20, 60);
         let (rows, per_minute) = large_book.map_or((rows, per_minute), |rows| (rows, 600));
         let mut script = Script {
             seed,
-            production: dice.falls(80),
-            checks: dice.pick(&[1, 1, 2]),
+            production: rng.falls(80),
+            checks: rng.pick(&[1, 1, 2]),
             pair: pair(seed),
             expects: expects(seed),
-            in_flight: dice.from(1, 8),
+            in_flight: rng.from(1, 8),
             per_minute,
-            per_minute_max: dice.pick(&[per_minute, per_minute + 3, per_minute * 2]),
-            parquet: dice.falls(10),
-            carry: dice.falls(50),
-            field: dice.falls(50),
-            data_meta: dice.falls(50),
-            unstated: Unstated {
-                keeps_402: dice.falls(40),
-                keeps_429: dice.falls(20),
-                keeps_5xx: dice.falls(4),
-                conflict_in_flight: dice.falls(40),
-                free_balance: dice.falls(40),
+            per_minute_max: rng.pick(&[per_minute, per_minute + 3, per_minute * 2]),
+            parquet: rng.falls(10),
+            carry: rng.falls(50),
+            field: rng.falls(50),
+            data_meta: rng.falls(50),
+            quirks: Quirks {
+                keeps_402: rng.falls(40),
+                keeps_429: rng.falls(20),
+                keeps_5xx: rng.falls(4),
+                conflict_in_flight: rng.falls(40),
+                free_balance: rng.falls(40),
             },
             oddities: Oddities::none(false),
-            latency: dice.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
-            balance: dice.pick(&[PLENTY, PLENTY, 30]),
-            books: books(&mut dice, rows),
-            split_rows: dice.pick(&[None, Some(5), Some(17)]),
+            latency: rng.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
+            balance: rng.pick(&[PLENTY, PLENTY, 30]),
+            books: books(&mut rng, rows),
+            split_rows: rng.pick(&[None, Some(5), Some(17)]),
             lives: Vec::new(),
-            written_off: dice.falls(50),
+            written_off: rng.falls(50),
         };
         script.oddities = Oddities::none(script.field);
-        script.lives = lives(&mut dice, &script.books);
-        if Dice::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
+        script.lives = lives(&mut rng, &script.books);
+        if Rng::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
             script.lives[0] = script.lives[0].clone().of_a_set_clock();
         }
         // Chance alone comes between a file and its note once in many hundred campaigns.
-        let mut dice = Dice::new(seed.rotate_left(11) ^ 0x9a27);
-        if dice.falls(10) {
-            let life = dice.from(0, script.lives.len() as u64 - 1) as usize;
-            script.lives[life].crash = Crash::AtPart(dice.from(1, 3));
+        let mut rng = Rng::new(seed.rotate_left(11) ^ 0x9a27);
+        if rng.falls(10) {
+            let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
+            script.lives[life].crash = Crash::AtPart(rng.from(1, 3));
         }
         if script.pair.iter().any(|check| check.is_short_lived()) {
             // Longer than a short life and shorter than a long one: it shows whose life a key is given.
@@ -240,23 +240,23 @@ impl Script {
 }
 
 /// Some lives, with what changes from one to the next: limit, prices and API key.
-fn lives(dice: &mut Dice, books: &[Book]) -> Vec<Life> {
-    let mut max_credits = dice.pick(&[PLENTY, 10, 40]);
-    let mut prices = [dice.from(1, 3), dice.from(1, 5)];
-    let mut table = if dice.falls(90) { prices } else { prices.map(|price| price + 2) };
-    let rises = dice.falls(15);
-    let second_key = dice.falls(20);
+fn lives(rng: &mut Rng, books: &[Book]) -> Vec<Life> {
+    let mut max_credits = rng.pick(&[PLENTY, 10, 40]);
+    let mut prices = [rng.from(1, 3), rng.from(1, 5)];
+    let mut table = if rng.falls(90) { prices } else { prices.map(|price| price + 2) };
+    let rises = rng.falls(15);
+    let second_key = rng.falls(20);
     let mut lives = Vec::new();
-    for _ in 0..dice.from(1, 6) {
-        let api_key = API_KEYS[usize::from(second_key && dice.falls(40))];
+    for _ in 0..rng.from(1, 6) {
+        let api_key = API_KEYS[usize::from(second_key && rng.falls(40))];
         let quiet = Life { max_credits, table, ..Life::quiet(api_key, prices, Duration::ZERO) };
-        lives.push(Life::draw(dice, quiet, books));
-        if dice.falls(40) {
+        lives.push(Life::draw(rng, quiet, books));
+        if rng.falls(40) {
             max_credits = (max_credits * 2).min(PLENTY);
         }
-        if rises && dice.falls(40) {
-            prices[dice.from(0, 1) as usize] += dice.from(1, 3);
-        } else if dice.falls(50) {
+        if rises && rng.falls(40) {
+            prices[rng.from(0, 1) as usize] += rng.from(1, 3);
+        } else if rng.falls(50) {
             table = [table[0].max(prices[0]), table[1].max(prices[1])];
         }
     }

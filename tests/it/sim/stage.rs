@@ -15,10 +15,10 @@ use crate::fuzzed::checks::folder::folder;
 use rescreen::{
     Error,
     catalogue::Catalogue,
-    ledger::{LedgerError, Seat},
+    ledger::{CommitMode, LedgerError},
     model::{ExitCode, Stop},
     pipeline::{
-        Campaign, Orders, Prepared, Progress, RunReport, Signal,
+        Campaign, Prepared, Progress, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
     simulator::{Faults, Settings, Simulator},
@@ -103,7 +103,7 @@ impl Stage {
             prices: [].into(),
             dialect: script.dialect(),
             envelope: script.envelope(),
-            unstated: script.unstated,
+            quirks: script.quirks,
             charge_stated: Some(script.oddities.stated),
             credits_format: script.oddities.format,
             date_ahead_s: script.oddities.date_ahead_s,
@@ -291,11 +291,11 @@ impl Stage {
             }
         };
         // `guards_off` is a person who has read why the last run stopped, and lets the next one continue.
-        let orders = Orders {
+        let orders = RunOptions {
             at_most: life.at_most,
             retry: life.retry.then_some(None),
             continue_anyway: life.guards_off,
-            ..Orders::default()
+            ..RunOptions::default()
         };
         let (tell, signals) = mpsc::channel(1);
         let interrupting = async {
@@ -355,7 +355,7 @@ impl Stage {
         let file = parse(&self.script.campaign(life, edit)).expect("the script writes a campaign file");
         let file = CampaignFile { simulate: true, ..file };
         let mut campaign = Campaign::new(file, self.folder.path())?;
-        campaign.seat = Seat::Inline;
+        campaign.commit_mode = CommitMode::Inline;
         campaign.clock = self.hands.ours();
         campaign.source_options.split_rows = self.script.split_rows;
         campaign.service.in_process = Some(self.wire.service(life.api_key));

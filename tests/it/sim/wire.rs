@@ -2,10 +2,10 @@
 //! are refused, and at a chosen message the life is struck.
 
 use super::{
-    dice::Dice,
     hands::Hands,
     life::{Crash, Life, Move},
     onlooker::Onlooker,
+    rng::Rng,
     said::{Said, said},
 };
 use axum::{
@@ -81,7 +81,7 @@ struct State {
     /// Requests of this life so far, and what is to happen before some of them.
     submits: u64,
     moves: Vec<(u64, Move)>,
-    dice: Dice,
+    rng: Rng,
     log: Vec<Message>,
     /// Messages whose connection was refused: no service saw them.
     refused: Vec<Message>,
@@ -108,7 +108,7 @@ impl Wire {
             unreachable: 0,
             submits: 0,
             moves: Vec::new(),
-            dice: Dice::new(!seed),
+            rng: Rng::new(!seed),
             log: Vec::new(),
             refused: Vec::new(),
         };
@@ -172,7 +172,7 @@ impl Wire {
         let (at, nth, crash, strike) = {
             let mut state = self.state();
             let unreachable = state.unreachable;
-            if state.dice.falls(unreachable) {
+            if state.rng.falls(unreachable) {
                 let message = Message { life: state.life, ..message };
                 state.refused.push(message);
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));

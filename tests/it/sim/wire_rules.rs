@@ -74,7 +74,7 @@ fn one_at_a_time(wire: &[Message]) -> Vec<String> {
 
 /// I5, for each API key.
 fn rate(wire: &[Message], script: &Script) -> Vec<String> {
-    let counted = |one: &&Message| one.submit || !script.unstated.free_balance;
+    let counted = |one: &&Message| one.submit || !script.quirks.free_balance;
     let wire: Vec<&Message> = wire.iter().filter(counted).collect();
     let most = |at: usize, first: &Message| {
         let minute = wire[at..].iter().take_while(|one| one.at_us < first.at_us + MINUTE_US);
@@ -89,8 +89,8 @@ fn rate(wire: &[Message], script: &Script) -> Vec<String> {
 fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     let mut faults = Vec::new();
     for refusal in wire.iter().filter(|one| matches!(one.reply, Some((429, _)))) {
-        let unstated = (script.production && refusal.submit && refusal.bare).then_some(PUSH_BACK_UNSTATED_S);
-        let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after.or(unstated)) else { continue };
+        let quirks = (script.production && refusal.submit && refusal.bare).then_some(PUSH_BACK_UNSTATED_S);
+        let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after.or(quirks)) else { continue };
         let replied_wall_us = refusal.wall_us + (from - refusal.at_us) as i64;
         // A second less: a date has none of its parts. And a service that asks for years is not obeyed for so long.
         let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000)) - 1_000_000;

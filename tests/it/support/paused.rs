@@ -5,7 +5,7 @@ use axum::body::Body;
 use jiff::{SignedDuration, Timestamp};
 use rescreen::{
     client::{InProcess, InProcessRequest, TransportFault},
-    ledger::Seat,
+    ledger::CommitMode,
     model::Clock,
     pipeline::Campaign,
     simulator::Simulator,
@@ -91,7 +91,7 @@ impl Paused {
     pub(super) fn moves_into(&self, campaign: &mut Campaign, simulator: &Simulator) {
         let origin = self.origin.checked_add(*self.off.lock().unwrap()).unwrap();
         campaign.clock = Clock::driven_from(origin, self.begun);
-        campaign.seat = Seat::Inline;
+        campaign.commit_mode = CommitMode::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
         let turned = self.turned.clone();
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {

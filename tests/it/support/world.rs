@@ -16,7 +16,7 @@ use rescreen::{
     catalogue::{Catalogue, Declaration},
     model::{Credits, Mode},
     pipeline::{
-        Campaign, Orders, Prepared, Progress, RunReport, Signal,
+        Campaign, Prepared, Progress, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
     simulator::{Settings, Stats},
@@ -196,16 +196,16 @@ impl World {
     }
 
     pub async fn run(&mut self) -> Ran {
-        self.run_with(Orders::default()).await
+        self.run_with(RunOptions::default()).await
     }
 
     /// Runs for so long at most: what waits longer stays where it is.
     pub async fn run_for(&mut self, at_most: Duration) -> Ran {
-        self.run_with(Orders { at_most: Some(at_most), ..Orders::default() }).await
+        self.run_with(RunOptions { at_most: Some(at_most), ..RunOptions::default() }).await
     }
 
     pub async fn retry(&mut self) -> Ran {
-        self.run_with(Orders { retry: Some(None), ..Orders::default() }).await
+        self.run_with(RunOptions { retry: Some(None), ..RunOptions::default() }).await
     }
 
     /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.
@@ -218,17 +218,17 @@ impl World {
             }
             tell.send(Signal::Interrupt).await
         });
-        let ran = self.run_heeding(Orders::default(), signals).await;
+        let ran = self.run_heeding(RunOptions::default(), signals).await;
         watching.abort();
         ran
     }
 
-    pub async fn run_with(&mut self, orders: Orders) -> Ran {
+    pub async fn run_with(&mut self, orders: RunOptions) -> Ran {
         let (_tell, signals) = mpsc::channel(1);
         self.run_heeding(orders, signals).await
     }
 
-    pub async fn run_heeding(&mut self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Ran {
+    pub async fn run_heeding(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
         let url = self.met().url.clone();
         self.file.service.url.get_or_insert(url);
         let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
@@ -251,7 +251,7 @@ impl World {
         Counted { arrived, noted: noted(ledger) }
     }
 
-    async fn attempt(&self, orders: Orders, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
+    async fn attempt(&self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
         campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {

@@ -1,11 +1,11 @@
 //! Chance that repeats. It is written out here: no seed may mean something else with another version of a crate.
 
 /// A seeded sequence of numbers (splitmix64): a seed means the same on every machine and in every release.
-pub struct Dice(u64);
+pub struct Rng(u64);
 
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
     }
 
     pub fn roll(&mut self) -> u64 {

@@ -50,7 +50,7 @@ pub enum PushBack {
 
 /// What an exchange says.
 #[derive(Clone)]
-pub struct Heard {
+pub struct Classified {
     pub outcome: Outcome,
     pub http_status: Option<u16>,
     /// The balance the reply states.
@@ -71,14 +71,14 @@ pub struct Heard {
 }
 
 /// Reads an exchange. `now` is this machine's clock.
-pub fn hear(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
+pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     match &exchange.reply {
-        Err(fault) => unheard(fault),
-        Ok(reply) => heard(reply, spec, now),
+        Err(fault) => no_reply(fault),
+        Ok(reply) => classified(reply, spec, now),
     }
 }
 
-fn unheard(fault: &TransportFault) -> Heard {
+fn no_reply(fault: &TransportFault) -> Classified {
     let (outcome, message) = match fault {
         TransportFault::NotWritten(message) => (Outcome::NotWritten, message.clone()),
         TransportFault::Untrusted { host, fault } => {
@@ -86,7 +86,7 @@ fn unheard(fault: &TransportFault) -> Heard {
         }
         TransportFault::Unknown(message) => (Outcome::Unknown, message.clone()),
     };
-    Heard {
+    Classified {
         outcome,
         http_status: None,
         remaining: None,
@@ -102,7 +102,7 @@ fn unheard(fault: &TransportFault) -> Heard {
     }
 }
 
-fn heard(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
+fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     let json = reply.body.as_deref().and_then(json_body);
     let empty = || JsonBody { value: Value::Object(Map::new()), duplicate_names: false, wrong_encoding: false };
     let json = if planted(Bug::StatusAlone) { json.or_else(|| Some(empty())) } else { json };
@@ -122,7 +122,7 @@ fn heard(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Heard {
         _ => None,
     };
     let message = text(&["/error/message", "/error", "/message", "/detail"]);
-    Heard {
+    Classified {
         outcome: outcome(reply, body, spec, &charge),
         http_status: Some(reply.status),
         remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
@@ -262,5 +262,5 @@ fn shown(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "heard_tests.rs"]
+#[path = "classify_tests.rs"]
 mod tests;

@@ -20,31 +20,31 @@ pub(super) enum Level {
 }
 
 thread_local! {
-    static PACKER: RefCell<Compressor<'static>> = RefCell::new(Compressor::default());
-    static UNPACKER: RefCell<Decompressor<'static>> = RefCell::new(Decompressor::default());
+    static COMPRESSOR: RefCell<Compressor<'static>> = RefCell::new(Compressor::default());
+    static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::new(Decompressor::default());
 }
 
-pub(super) fn pack(bytes: &[u8], level: Level) -> Vec<u8> {
-    let packed = PACKER.with_borrow_mut(|packer| {
-        packer.set_compression_level(level as i32)?;
-        packer.compress(bytes)
+pub(super) fn compress(bytes: &[u8], level: Level) -> Vec<u8> {
+    let compressed = COMPRESSOR.with_borrow_mut(|compressor| {
+        compressor.set_compression_level(level as i32)?;
+        compressor.compress(bytes)
     });
-    packed.expect("compressing memory to memory does not fail")
+    compressed.expect("compressing memory to memory does not fail")
 }
 
 /// What was packed.
 ///
 /// # Errors
 /// These bytes are not what [`pack`] gave.
-pub(super) fn unpack(packed: &[u8], bytes_max: usize) -> io::Result<Vec<u8>> {
+pub(super) fn decompress(compressed: &[u8], bytes_max: usize) -> io::Result<Vec<u8>> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-    let length = get_frame_content_size(packed).map_err(|_| damaged())?.ok_or_else(damaged)?;
+    let length = get_frame_content_size(compressed).map_err(|_| damaged())?.ok_or_else(damaged)?;
     let length = usize::try_from(length).map_err(|_| damaged())?;
     // Memory is not given on the word of bytes that may be damaged.
     if length > bytes_max {
         return Err(damaged());
     }
-    UNPACKER.with_borrow_mut(|unpacker| unpacker.decompress(packed, length))
+    DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(compressed, length))
 }
 
 #[cfg(test)]
@@ -55,14 +55,14 @@ mod tests {
     fn what_is_packed_comes_back_and_damage_is_told() {
         for text in [String::new(), "one answer".to_owned(), "0".repeat(3 << 20)] {
             for level in [Level::Rows, Level::Answer] {
-                let packed = pack(text.as_bytes(), level);
-                assert_eq!(unpack(&packed, ROWS_BYTES_MAX).unwrap(), text.as_bytes());
-                assert!(unpack(&packed[..packed.len() - 1], ROWS_BYTES_MAX).is_err());
+                let compressed = compress(text.as_bytes(), level);
+                assert_eq!(decompress(&compressed, ROWS_BYTES_MAX).unwrap(), text.as_bytes());
+                assert!(decompress(&compressed[..compressed.len() - 1], ROWS_BYTES_MAX).is_err());
             }
         }
-        assert!(unpack(b"", 9).is_err() && unpack(b"no frame of zstd", 9).is_err());
+        assert!(decompress(b"", 9).is_err() && decompress(b"no frame of zstd", 9).is_err());
         // A frame of one segment whose header states a length of 8 bytes that are all ones.
         let endless = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &[0xff; 8], &[1, 0, 0]].concat();
-        assert!(unpack(&endless, ROWS_BYTES_MAX).is_err());
+        assert!(decompress(&endless, ROWS_BYTES_MAX).is_err());
     }
 }

@@ -8,16 +8,16 @@ fn reply(status: u16, body: &str) -> Exchange {
     Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }
 }
 
-fn hear_aml(exchange: &Exchange) -> Heard {
+fn hear_aml(exchange: &Exchange) -> Classified {
     hear_at(exchange, None, None)
 }
 
 /// Reads it with the user's pointers to a charge and a balance.
-fn hear_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Heard {
+fn hear_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Classified {
     let catalogue = Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer;
     let spec = ReplySpec { answer, charge_pointer, remaining_pointer, price: Credits(5) };
-    hear(exchange, &spec, UNIX_EPOCH)
+    classify(exchange, &spec, UNIX_EPOCH)
 }
 
 fn outcome_of(status: u16, body: &str) -> Outcome {
@@ -27,13 +27,13 @@ fn outcome_of(status: u16, body: &str) -> Outcome {
 #[test]
 fn both_envelopes_are_answers_and_state_their_charge() {
     let first = r#"{"success": true, "requestId": "r1", "remainingCredits": 9, "results": {"match": []}}"#;
-    let heard = hear_aml(&reply(200, first));
-    assert_eq!(heard.outcome, Outcome::Answered { stated: None });
-    assert_eq!((heard.remaining, heard.request_id.as_deref()), (Some(Credits(9)), Some("r1")));
+    let classified = hear_aml(&reply(200, first));
+    assert_eq!(classified.outcome, Outcome::Answered { stated: None });
+    assert_eq!((classified.remaining, classified.request_id.as_deref()), (Some(Credits(9)), Some("r1")));
     let second = r#"{"data": {"match": []}, "meta": {"requestId": "r2", "creditsUsed": 5}}"#;
-    let heard = hear_aml(&reply(200, second));
-    assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(5)) });
-    assert_eq!(heard.request_id.as_deref(), Some("r2"));
+    let classified = hear_aml(&reply(200, second));
+    assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(5)) });
+    assert_eq!(classified.request_id.as_deref(), Some("r2"));
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn an_object_that_calls_itself_a_success_is_an_answer_wherever_its_content_is() 
 fn text_in_another_encoding_is_an_answer_and_says_so() {
     let body = b"{\"results\": {\"match\": [], \"name\": \"Andr\xe9\"}}";
     let reply = Reply { status: 200, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
-    let heard = hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
-    assert_eq!(heard.outcome, Outcome::Answered { stated: None });
-    assert!(heard.answer.unwrap().wrong_encoding);
+    let classified = hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
+    assert_eq!(classified.outcome, Outcome::Answered { stated: None });
+    assert!(classified.answer.unwrap().wrong_encoding);
     let body = r#"{"results": {"match": [], "name": "Li \ud83d"}}"#;
     assert_eq!(outcome_of(200, body), Outcome::Answered { stated: None });
 }
@@ -99,40 +99,44 @@ fn a_charge_is_heard_wherever_it_is_stated_and_however_it_is_written() {
         (r#"{"results": {}, "creditsUsed": 0}"#, 0),
         (r#"{"results": {}, "creditsUsed": 500}"#, 500),
     ] {
-        let heard = hear_aml(&reply(200, body));
-        assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(credits)) }, "{body}");
-        assert_eq!(heard.unreadable_amount, None, "{body}");
+        let classified = hear_aml(&reply(200, body));
+        assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(credits)) }, "{body}");
+        assert_eq!(classified.unreadable_amount, None, "{body}");
     }
-    let heard = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "992.5"}"#));
-    assert_eq!(heard.remaining, Some(Credits(992)));
+    let classified = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "992.5"}"#));
+    assert_eq!(classified.remaining, Some(Credits(992)));
 }
 
 #[test]
 fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
     let body =
         r#"{"results": {}, "bill": 9, "left": 7, "creditsUsed": {"amount": 1}, "remainingCredits": "unlimited"}"#;
-    let heard = hear_at(&reply(200, body), Some("/bill"), Some("/left"));
-    assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(9)) });
-    assert_eq!((heard.remaining, heard.unreadable_amount), (Some(Credits(7)), None), "the known places are not read");
+    let classified = hear_at(&reply(200, body), Some("/bill"), Some("/left"));
+    assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(9)) });
+    assert_eq!(
+        (classified.remaining, classified.unreadable_amount),
+        (Some(Credits(7)), None),
+        "the known places are not read"
+    );
     for pointer in ["", "/elsewhere"] {
-        let heard = hear_at(&reply(200, body), Some(pointer), Some(pointer));
-        assert_eq!(heard.outcome, Outcome::Answered { stated: None }, "`{pointer}`");
-        assert_eq!((heard.remaining, heard.unreadable_amount), (None, None), "`{pointer}`");
+        let classified = hear_at(&reply(200, body), Some(pointer), Some(pointer));
+        assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "`{pointer}`");
+        assert_eq!((classified.remaining, classified.unreadable_amount), (None, None), "`{pointer}`");
     }
-    let heard = hear_at(&reply(200, body), Some("/creditsUsed/amount"), None);
-    assert_eq!(heard.outcome, Outcome::Answered { stated: Some(Credits(1)) });
-    assert_eq!(heard.unreadable_amount.as_deref(), Some("unlimited"), "the other amount is read as before");
+    let classified = hear_at(&reply(200, body), Some("/creditsUsed/amount"), None);
+    assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(1)) });
+    assert_eq!(classified.unreadable_amount.as_deref(), Some("unlimited"), "the other amount is read as before");
 }
 
 #[test]
 fn an_amount_that_cannot_be_one_is_not_booked_and_is_told() {
     for found in ["-1", "\"seven\"", "501", "18446744073709551615", "[7]", "1e23"] {
-        let heard = hear_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
-        assert_eq!(heard.outcome, Outcome::Answered { stated: None }, "{found}");
-        assert!(heard.unreadable_amount.is_some(), "{found}");
+        let classified = hear_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
+        assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "{found}");
+        assert!(classified.unreadable_amount.is_some(), "{found}");
     }
-    let heard = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "plenty"}"#));
-    assert_eq!((heard.remaining, heard.unreadable_amount.as_deref()), (None, Some("plenty")));
+    let classified = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "plenty"}"#));
+    assert_eq!((classified.remaining, classified.unreadable_amount.as_deref()), (None, Some("plenty")));
 }
 
 #[test]
@@ -208,13 +212,17 @@ fn what_the_service_says_is_cut_and_safe_to_print() {
     let body = format!(
         r#"{{"error": {{"code": {text}, "message": {text}}}, "requestId": {text}, "remainingCredits": {text}}}"#
     );
-    let heard = hear_aml(&reply(400, &body));
-    for said in [heard.code.unwrap(), heard.message, heard.request_id.unwrap()] {
+    let classified = hear_aml(&reply(400, &body));
+    for said in [classified.code.unwrap(), classified.message, classified.request_id.unwrap()] {
         assert!(said.starts_with(begins) && said.chars().count() <= 300, "{said}");
     }
-    let unreadable = heard.unreadable_amount.unwrap();
+    let unreadable = classified.unreadable_amount.unwrap();
     assert!(!unreadable.contains(char::is_control) && !unreadable.contains('\u{202e}'), "{unreadable}");
     let fault = TransportFault::Untrusted { host: "a\u{202e}".into(), fault: "b\n\u{1b}".into() };
-    let heard = hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() });
-    assert!(heard.message.contains(r"a\u{202e}") && heard.message.contains(r"b\n\u{1b}"), "{}", heard.message);
+    let classified = hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() });
+    assert!(
+        classified.message.contains(r"a\u{202e}") && classified.message.contains(r"b\n\u{1b}"),
+        "{}",
+        classified.message
+    );
 }

@@ -24,7 +24,7 @@ pub enum Envelope {
 
 /// How answers are shaped, for all of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct AnswerStyle {
     pub(super) seed: u64,
     pub(super) dialect: Dialect,
     pub(super) envelope: Envelope,

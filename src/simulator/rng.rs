@@ -5,18 +5,18 @@ use super::digest::Digest;
 
 /// A seeded sequence of numbers.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(super) struct Rng(u64);
 
-impl Dice {
-    pub(super) fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl Rng {
+    pub(super) fn new(seed: u64) -> Rng {
+        Rng(seed)
     }
 
-    /// The dice of one subject: equal content under an equal seed always falls the same way.
-    pub(super) fn of(seed: u64, content: Digest) -> Dice {
+    /// The rng of one subject: equal content under an equal seed always falls the same way.
+    pub(super) fn of(seed: u64, content: Digest) -> Rng {
         let (high, low) = content.split_at(8);
         let number = |half: &[u8]| half.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
-        Dice(seed ^ number(high) ^ number(low).rotate_left(17))
+        Rng(seed ^ number(high) ^ number(low).rotate_left(17))
     }
 
     pub(super) fn roll(&mut self) -> u64 {
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn a_seed_means_the_same_numbers_for_ever() {
-        let mut dice = Dice::new(1);
-        assert_eq!([dice.roll(), dice.roll()], [0x910a_2dec_8902_5cc1, 0xbeeb_8da1_658e_ec67]);
+        let mut rng = Rng::new(1);
+        assert_eq!([rng.roll(), rng.roll()], [0x910a_2dec_8902_5cc1, 0xbeeb_8da1_658e_ec67]);
     }
 
     #[test]
     fn fractions_stay_inside_their_bounds_and_spread() {
-        let mut dice = Dice::new(7);
-        let sum: f64 = (0..1_000).map(|_| dice.fraction()).inspect(|f| assert!((0.0..1.0).contains(f))).sum();
+        let mut rng = Rng::new(7);
+        let sum: f64 = (0..1_000).map(|_| rng.fraction()).inspect(|f| assert!((0.0..1.0).contains(f))).sum();
         assert!((450.0..550.0).contains(&sum), "{sum}");
     }
 }

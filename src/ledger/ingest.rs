@@ -5,7 +5,7 @@ use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
     check_uses::{CheckUseRow, check_use_rows},
-    rows::{TakenRow, pack_rows},
+    rows::{IngestedRow, compress_rows},
     store::Store,
 };
 use crate::model::{
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 pub enum Fate {
     Request {
         key: IdempotencyKey,
-        sold: String,
+        check: String,
         fields: String,
         body: Vec<u8>,
         /// What the row expects of the answer, JSON; of the ask, not of the request.
@@ -31,19 +31,19 @@ pub enum Fate {
 }
 
 /// One ask of a split.
-pub struct TakenAsk {
+pub struct IngestedAsk {
     /// The row's place in the split, from 0.
-    pub place: u32,
+    pub row_index: u32,
     /// The check in the campaign; `None` for a row that could not be read.
     pub check_use: Option<i64>,
     pub fate: Fate,
 }
 
 /// A split, mapped.
-pub struct TakenSplit {
+pub struct IngestedSplit {
     pub source: i64,
-    pub rows: Vec<TakenRow>,
-    pub asks: Vec<TakenAsk>,
+    pub rows: Vec<IngestedRow>,
+    pub asks: Vec<IngestedAsk>,
     pub end: Checkpoint,
 }
 
@@ -59,8 +59,8 @@ impl Ledger {
             let number = |one: &CheckUseRow| match known.iter().find(|(_, row)| row.name == one.name) {
                 Some((id, _)) => Ok(*id),
                 None => {
-                    let sql = "INSERT INTO check_use (name, sold, layout) VALUES (?1, ?2, ?3)";
-                    store.conn.execute(sql, params![one.name, one.sold, one.layout])?;
+                    let sql = "INSERT INTO check_use (name, check_name, layout) VALUES (?1, ?2, ?3)";
+                    store.conn.execute(sql, params![one.name, one.check, one.layout])?;
                     Ok(store.conn.last_insert_rowid())
                 }
             };
@@ -107,23 +107,23 @@ impl Ledger {
     }
 
     /// Takes a split, durably.
-    pub fn take(&self, split: TakenSplit, now_us: i64) -> Result<(), LedgerError> {
-        let (committing, _) = self.take_later(split, now_us)?;
+    pub fn ingest(&self, split: IngestedSplit, now_us: i64) -> Result<(), LedgerError> {
+        let (committing, _) = self.ingest_later(split, now_us)?;
         self.await_commit(committing)
     }
 
     /// Hands a split to the writer, which takes splits in the order in which they were handed over. Its rows are packed here,
     /// in the caller's thread; with it, what the split takes of memory until it is committed, in bytes.
-    pub fn take_later(&self, mut split: TakenSplit, now_us: i64) -> Result<(Committing<()>, usize), LedgerError> {
-        let records = pack_rows(&split.rows);
+    pub fn ingest_later(&self, mut split: IngestedSplit, now_us: i64) -> Result<(Committing<()>, usize), LedgerError> {
+        let records = compress_rows(&split.rows);
         let rows = std::mem::take(&mut split.rows).len();
         let bytes = records.len() + split.asks.iter().map(weight).sum::<usize>();
-        self.take_packed(split, rows, records, now_us).map(|committing| (committing, bytes))
+        self.ingest_compressed(split, rows, records, now_us).map(|committing| (committing, bytes))
     }
 
-    fn take_packed(
+    fn ingest_compressed(
         &self,
-        split: TakenSplit,
+        split: IngestedSplit,
         rows: usize,
         records: Vec<u8>,
         now_us: i64,
@@ -131,12 +131,12 @@ impl Ledger {
         if planted(Bug::AsksAfterSplit) {
             let split = std::sync::Arc::new(split);
             let of_split = std::sync::Arc::clone(&split);
-            let id = self.write_blocking(move |store| take_rows(store, &split, rows, &records, now_us))?;
-            return self.write_later(move |store| take_asks(store, id, &of_split));
+            let id = self.write_blocking(move |store| insert_split(store, &split, rows, &records, now_us))?;
+            return self.write_later(move |store| insert_asks(store, id, &of_split));
         }
         self.write_later(move |store| {
-            let id = take_rows(store, &split, rows, &records, now_us)?;
-            take_asks(store, id, &split)
+            let id = insert_split(store, &split, rows, &records, now_us)?;
+            insert_asks(store, id, &split)
         })
     }
 
@@ -155,7 +155,7 @@ impl Ledger {
 }
 
 /// What an ask takes of memory while it waits, about, in bytes.
-fn weight(ask: &TakenAsk) -> usize {
+fn weight(ask: &IngestedAsk) -> usize {
     let of_fate = match &ask.fate {
         Fate::Request { fields, body, expected, .. } => {
             fields.len() + body.len() + expected.as_ref().map_or(0, String::len)
@@ -186,9 +186,9 @@ fn compare_check_uses(
 }
 
 /// Records the packed rows of a split and how far its source is read; the split's number.
-fn take_rows(
+fn insert_split(
     store: &mut Store,
-    split: &TakenSplit,
+    split: &IngestedSplit,
     rows: usize,
     records: &[u8],
     now_us: i64,
@@ -196,7 +196,7 @@ fn take_rows(
     store
         .conn
         .prepare_cached(
-            "INSERT INTO split (source, rows, end_offset, end_line, next_row_number, sha256, records, taken_at)
+            "INSERT INTO split (source, rows, end_offset, end_line, next_row_number, sha256, records, ingested_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
@@ -213,88 +213,88 @@ fn take_rows(
     Ok(store.conn.last_insert_rowid())
 }
 
-fn take_asks(store: &mut Store, id: i64, split: &TakenSplit) -> Result<(), LedgerError> {
+fn insert_asks(store: &mut Store, id: i64, split: &IngestedSplit) -> Result<(), LedgerError> {
     if !split.asks.is_empty() {
         store.sums.completed_at_us = None;
     }
     for ask in &split.asks {
-        take_ask(store, id, ask)?;
+        insert_ask(store, id, ask)?;
     }
     Ok(())
 }
 
-fn take_ask(store: &mut Store, split: i64, ask: &TakenAsk) -> Result<(), LedgerError> {
+fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<(), LedgerError> {
     let id = store.next_ask;
     store.next_ask = id.saturating_add(1);
     match ask.check_use {
         Some(_) => store.sums.asks += 1,
         None => store.sums.unreadable += 1,
     }
-    let landed = land(store, id, &ask.fate)?;
-    store.sums.unmapped += u64::from(landed.failure.is_some() && ask.check_use.is_some());
-    store.sums.skipped += u64::from(landed.skipped.is_some());
+    let columns = columns_of(store, id, &ask.fate)?;
+    store.sums.unmapped += u64::from(columns.failure.is_some() && ask.check_use.is_some());
+    store.sums.skipped += u64::from(columns.skipped.is_some());
     store
         .conn
         .prepare_cached(
-            "INSERT INTO ask (id, split, place, check_use, request, failure, skipped, expected)
+            "INSERT INTO ask (id, split, row_index, check_use, request, failure, skipped, expected)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             id,
             split,
-            ask.place,
+            ask.row_index,
             ask.check_use,
-            landed.request,
-            landed.failure,
-            landed.skipped,
-            landed.expected
+            columns.request,
+            columns.failure,
+            columns.skipped,
+            columns.expected
         ])?;
     Ok(())
 }
 
 /// Where an ask ends: exactly one of the three.
-struct Landed<'a> {
+struct FateColumns<'a> {
     request: Option<i64>,
     failure: Option<String>,
     skipped: Option<&'a str>,
     expected: Option<&'a str>,
 }
 
-fn land<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<Landed<'a>, LedgerError> {
-    let nowhere = Landed { request: None, failure: None, skipped: None, expected: None };
+fn columns_of<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<FateColumns<'a>, LedgerError> {
+    let nowhere = FateColumns { request: None, failure: None, skipped: None, expected: None };
     Ok(match fate {
-        Fate::Request { key, sold, fields, body, expected } => {
-            let request = Some(take_request(store, ask, key, sold, fields, body)?);
-            Landed { request, expected: expected.as_deref(), ..nowhere }
+        Fate::Request { key, check, fields, body, expected } => {
+            let request = Some(find_or_insert_request(store, ask, key, check, fields, body)?);
+            FateColumns { request, expected: expected.as_deref(), ..nowhere }
         }
         Fate::Failure(failure) => {
-            Landed { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
+            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
         }
-        Fate::Skipped(reason) => Landed { skipped: Some(reason), ..nowhere },
+        Fate::Skipped(reason) => FateColumns { skipped: Some(reason), ..nowhere },
     })
 }
 
 /// Gives an ask that could not be mapped another fate.
 fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
-    let landed = land(store, ask, fate)?;
-    if landed.failure.is_none() {
+    let columns = columns_of(store, ask, fate)?;
+    if columns.failure.is_none() {
         let uncounted = || LedgerError::Damaged("an ask could not be mapped, and its sums count none".to_owned());
         store.sums.unmapped = store.sums.unmapped.checked_sub(1).ok_or_else(uncounted)?;
-        store.sums.skipped += u64::from(landed.skipped.is_some());
+        store.sums.skipped += u64::from(columns.skipped.is_some());
         store.sums.completed_at_us = None;
     }
     let sql = "UPDATE ask SET request = ?2, failure = ?3, skipped = ?4, expected = ?5 WHERE id = ?1";
-    let Landed { request, failure, skipped, expected } = landed;
+    let FateColumns { request, failure, skipped, expected } = columns;
     store.conn.prepare_cached(sql)?.execute(params![ask, request, failure, skipped, expected])?;
     Ok(())
 }
 
 /// The request of this content: the one there is, so that equal asks are sent and paid once, or a new one.
-fn take_request(
+fn find_or_insert_request(
     store: &mut Store,
     ask: i64,
     key: &IdempotencyKey,
-    sold: &str,
+    check: &str,
     fields: &str,
     body: &[u8],
 ) -> Result<i64, LedgerError> {
@@ -306,10 +306,10 @@ fn take_request(
     let known = store
         .conn
         .prepare_cached(
-            "SELECT id, state FROM request WHERE content = ?1
-             UNION ALL SELECT id, state FROM request WHERE digest = ?2 AND sold = ?3 LIMIT 1",
+            "SELECT id, state FROM request WHERE first_key = ?1
+             UNION ALL SELECT id, state FROM request WHERE digest = ?2 AND check_name = ?3 LIMIT 1",
         )?
-        .query_row(params![key, sought, sold], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .query_row(params![key, sought, check], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         .optional()?
         .filter(|_| !planted(Bug::RequestPerRow));
     if let Some((id, state)) = known {
@@ -322,9 +322,9 @@ fn take_request(
     store
         .conn
         .prepare_cached(
-            "INSERT INTO request (content, sold, first_ask, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO request (first_key, check_name, first_ask, fields, body, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![key, sold, ask, fields, body, digest])?;
+        .execute(params![key, check, ask, fields, body, digest])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     Ok(store.conn.last_insert_rowid())
 }

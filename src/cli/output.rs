@@ -14,7 +14,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// Flags every command has.
 #[derive(Args, Debug, Clone)]
-pub struct TalkArgs {
+pub struct OutputArgs {
     /// Say only what went wrong, and how to continue
     #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
@@ -26,7 +26,7 @@ pub struct TalkArgs {
     pub log_format: String,
 }
 
-impl TalkArgs {
+impl OutputArgs {
     /// Starts the log, on standard error.
     pub fn start_log(&self) {
         let level = match (self.quiet, self.verbose) {

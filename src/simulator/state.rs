@@ -1,19 +1,19 @@
 //! The service's memory, under one short lock: rates, keys, credits, cooldown, charge book and counters. It decides what a
-//! request means at the moment it is accepted; the work itself (and its latency) happens outside, between [`Desk::accept`]
-//! and [`Desk::complete`], with the credits held.
+//! request means at the moment it is accepted; the work itself (and its latency) happens outside, between [`State::accept`]
+//! and [`State::complete`], with the credits held.
 
 use super::{
-    book::{ChargeBook, Purse},
+    book::{Account, ChargeBook},
     cooldown::Cooldown,
-    dice::Dice,
     digest::Digest,
     fault::{FaultKind, Faults},
-    keys::{Keys, Meaning, Receipt},
+    keys::{KeyStatus, Keys, Receipt},
     order::Order,
     rate::{Limits, Rate, Window},
     reply::Refusal,
     retry_after::RetryAfter,
-    row::RowManner,
+    rng::Rng,
+    row::RowTreatment,
     settings::Settings,
     stats::Stats,
 };
@@ -56,7 +56,7 @@ pub(super) struct Ticket {
 }
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct State {
     /// Counts resets: work begun before one leaves no trace after it.
     epoch: u64,
     limits: Limits,
@@ -67,10 +67,10 @@ pub(super) struct Desk {
     kept_refusals: HashMap<Digest, (i64, Refusal)>,
     conflict_in_flight: bool,
     prices: BTreeMap<String, u64>,
-    purse: Purse,
+    account: Account,
     book: ChargeBook,
     faults: Faults,
-    fault_dice: Dice,
+    fault_rng: Rng,
     seed: u64,
     /// The last answer of each check, while answers are to be crossed.
     last_answers: HashMap<String, (Digest, Value)>,
@@ -78,10 +78,10 @@ pub(super) struct Desk {
     counts: Stats,
 }
 
-impl Desk {
-    pub(super) fn open(settings: &Settings, epoch: u64) -> Desk {
+impl State {
+    pub(super) fn open(settings: &Settings, epoch: u64) -> State {
         let limits = Limits { per_minute: settings.per_minute, per_minute_max: settings.per_minute_max };
-        Desk {
+        State {
             epoch,
             limits,
             rates: HashMap::new(),
@@ -89,12 +89,12 @@ impl Desk {
             cooldown: Cooldown::default(),
             keys: Keys::default(),
             kept_refusals: HashMap::new(),
-            conflict_in_flight: settings.unstated.conflict_in_flight,
+            conflict_in_flight: settings.quirks.conflict_in_flight,
             prices: settings.prices.clone(),
-            purse: Purse::of(settings.credits),
+            account: Account::of(settings.credits),
             book: ChargeBook::default(),
             faults: settings.faults.clone(),
-            fault_dice: Dice::new(settings.seed),
+            fault_rng: Rng::new(settings.seed),
             seed: settings.seed,
             last_answers: HashMap::new(),
             drawn: 0,
@@ -103,7 +103,7 @@ impl Desk {
     }
 
     pub(super) fn reset(&mut self, settings: &Settings) {
-        *self = Desk::open(settings, self.epoch + 1);
+        *self = State::open(settings, self.epoch + 1);
     }
 
     pub(super) fn set_faults(&mut self, faults: Faults) {
@@ -112,7 +112,7 @@ impl Desk {
     }
 
     pub(super) fn set_balance(&mut self, credits: u64) {
-        self.purse.balance = credits;
+        self.account.balance = credits;
     }
 
     pub(super) fn set_price(&mut self, check: &str, credits: u64) {
@@ -143,7 +143,7 @@ impl Desk {
     }
 
     /// What a row of this content gets for ever, where it is one of those.
-    pub(super) fn row(&self, content: Digest) -> Option<RowManner> {
+    pub(super) fn row(&self, content: Digest) -> Option<RowTreatment> {
         self.faults.row(self.seed, content)
     }
 
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     pub(super) fn balance(&self) -> u64 {
-        self.purse.balance
+        self.account.balance
     }
 
     /// Counts a message as it arrives, whatever becomes of it.
@@ -181,7 +181,7 @@ impl Desk {
             rate.admit(now_us).map_err(|wait_s| Refusal::rate_limited(RetryAfter::Seconds(wait_s)))?;
         }
         self.drawn += 1;
-        let (fault, delay) = self.faults.draw(&mut self.fault_dice, self.drawn);
+        let (fault, delay) = self.faults.draw(&mut self.fault_rng, self.drawn);
         Ok(Admission { fault, delay })
     }
 
@@ -202,31 +202,31 @@ impl Desk {
             self.keys.meaning(key, order.content, at_us, life_us)
         });
         match (meaning, order.key) {
-            (Some(Meaning::Replay(receipt)), _) => {
+            (Some(KeyStatus::Replay(receipt)), _) => {
                 self.counts.replays += 1;
                 return Ok(Accepted::Replay(receipt));
             }
-            (Some(Meaning::InFlight), _) if self.conflict_in_flight => {
+            (Some(KeyStatus::InFlight), _) if self.conflict_in_flight => {
                 return Err(Refusal::new(409, "request_in_progress", "this Idempotency-Key is being worked on"));
             }
-            (Some(Meaning::InFlight), _) => return Ok(Accepted::Pending),
-            (Some(Meaning::Conflict), _) => {
+            (Some(KeyStatus::InFlight), _) => return Ok(Accepted::Pending),
+            (Some(KeyStatus::Conflict), _) => {
                 self.counts.conflicts += 1;
                 let message = "this Idempotency-Key was used with another request";
                 return Err(Refusal::new(409, "idempotency_conflict", message));
             }
-            (Some(Meaning::New), Some(key)) if defer => {
+            (Some(KeyStatus::New), Some(key)) if defer => {
                 self.keys.defer(key, order.content, at_us);
                 return Ok(Accepted::Pending);
             }
-            (Some(Meaning::New | Meaning::Awaited) | None, _) => {}
+            (Some(KeyStatus::New | KeyStatus::Awaited) | None, _) => {}
         }
         // service-api, Errors, 3: inputs ending in 91 simulate failure; the status is assumed
         if order.mode == Mode::Sandbox && order.ends_in("91") {
             return Err(Refusal::new(500, "simulated_failure", "a reserved sandbox input that fails"));
         }
         let price = if order.mode == Mode::Production { price } else { 0 };
-        self.purse.hold(price).map_err(|available| Refusal::insufficient_credits(price, available))?;
+        self.account.hold(price).map_err(|available| Refusal::insufficient_credits(price, available))?;
         if let Some(key) = order.key {
             self.keys.work(key, order.content, at_us);
         }
@@ -237,13 +237,13 @@ impl Desk {
     pub(super) fn complete(&mut self, order: &Order, ticket: Ticket, refused: Option<u16>) -> Receipt {
         let receipt = |remaining| Receipt { at_us: ticket.at_us, credits: ticket.price, remaining, refused };
         if ticket.epoch != self.epoch {
-            return receipt(self.purse.balance);
+            return receipt(self.account.balance);
         }
-        self.purse.take(ticket.price);
+        self.account.take(ticket.price);
         if order.mode == Mode::Production {
             self.book.charge(order.subject, order.idempotency_key.as_deref(), ticket.price);
         }
-        let receipt = receipt(self.purse.balance);
+        let receipt = receipt(self.account.balance);
         if let Some(key) = order.key {
             self.keys.complete(key, order.content, receipt);
         }
@@ -256,7 +256,7 @@ impl Desk {
             charges: self.book.charges,
             credits_charged: self.book.credits_charged,
             double_charges: self.book.double_charges,
-            balance: self.purse.balance,
+            balance: self.account.balance,
             ..self.counts.clone()
         }
     }
