@@ -222,6 +222,26 @@ mod tests {
             assert!(error.contains(named), "{change}: {error}");
         }
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_beside_the_ledger_that_others_can_change_is_refused_and_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("ledger.sqlite");
+        fs::write(&ledger, "a ledger").unwrap();
+        for name in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"] {
+            let path = folder.path().join(name);
+            let allow = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            drop(files::open_private(&path).unwrap());
+            check_files(&ledger).unwrap();
+            allow(0o666);
+            let error = check_files(&ledger).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("others can change"), "{name}: {error}");
+            allow(0o600);
+        }
+    }
+
     #[test]
     fn a_table_that_is_read_whole_has_a_million_rows_at_most() {
         let parts = "INSERT INTO part (check_use, first_ask, last_ask, rows, path)

@@ -17,3 +17,4 @@ mod replies;
 mod sandbox;
 mod sides;
 mod unended_line;
+mod whose_fault;

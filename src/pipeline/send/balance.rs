@@ -74,17 +74,14 @@ impl SendLoop {
 
     /// Keeps a stop that the next run would repeat at a cost. Done at once: the process may be killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
-        let Some(stop) = self.stops.iter().find(|stop| stop.is_kept()) else { return Ok(()) };
-        if self.spending.kept.as_ref() != Some(stop) {
-            self.spending.kept = Some(stop.clone());
-            let kept = KeptStop {
-                exit_code: stop.exit_code() as u8,
-                message: stop.to_string(),
-                settings: self.context.settings.clone(),
-                at_us: self.context.clock.now_us(),
-            };
-            self.context.ledger.keep_stop(Some(kept)).await?;
-        }
+        let Some(stop) = self.spending.keep(&self.stops) else { return Ok(()) };
+        let kept = KeptStop {
+            exit_code: stop.exit_code() as u8,
+            message: stop.to_string(),
+            settings: self.context.settings.clone(),
+            at_us: self.context.clock.now_us(),
+        };
+        self.context.ledger.keep_stop(Some(kept)).await?;
         Ok(())
     }
 

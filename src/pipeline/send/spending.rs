@@ -17,7 +17,7 @@ pub struct Spending {
     /// Requests that were refused like it, and wait to see what becomes of it.
     pub behind_trial: VecDeque<Candidate>,
     /// The stop that was kept for the next run.
-    pub kept: Option<Stop>,
+    kept: Option<Stop>,
 }
 
 impl Spending {
@@ -42,6 +42,16 @@ impl Spending {
 
     pub fn refused(&mut self, refusal: BudgetRefusal, request: RequestId) {
         self.blocked.get_or_insert((refusal, request));
+    }
+
+    /// The first of these stops that the next run has to heed, where it is not kept yet.
+    pub fn keep(&mut self, stops: &[Stop]) -> Option<Stop> {
+        let stop = stops.iter().find(|stop| stop.is_kept())?;
+        if self.kept.as_ref() == Some(stop) {
+            return None;
+        }
+        self.kept = Some(stop.clone());
+        Some(stop.clone())
     }
 
     /// A request waits until the trial of another one's key is over.
@@ -71,6 +81,7 @@ impl Spending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Credits;
 
     #[test]
     fn nothing_leaves_while_the_budget_refuses_and_then_one_alone_and_then_all() {
@@ -96,5 +107,17 @@ mod tests {
         let next = spending.next_trial().unwrap();
         assert_eq!((next.request, next.is_repeat, spending.key_on_trial), (RequestId(2), true, Some(RequestId(2))));
         assert!(spending.next_trial().is_none());
+    }
+
+    #[test]
+    fn a_stop_is_kept_for_the_next_run_once_and_the_first_of_several_counts() {
+        let price = |stated| Stop::Price { check: "x".to_owned(), stated, table: Credits(1), request: None };
+        let (first, second) = (price(Credits(2)), price(Credits(3)));
+        let mut spending = Spending::default();
+        assert_eq!(spending.keep(&[]), None);
+        assert_eq!(spending.keep(&[Stop::TimeIsUp, Stop::Interrupted]), None, "the next run goes on");
+        assert_eq!(spending.keep(&[Stop::TimeIsUp, first.clone()]), Some(first.clone()));
+        assert_eq!(spending.keep(&[Stop::TimeIsUp, first.clone(), second.clone()]), None, "it is kept already");
+        assert_eq!(spending.keep(std::slice::from_ref(&second)), Some(second));
     }
 }

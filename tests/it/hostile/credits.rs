@@ -1,7 +1,7 @@
 //! One function reads credit amounts everywhere: integers, floats and numeric text; a fraction rounds up. An amount that is
 //! there and cannot be read, or is absurd, is a price surprise: it stops the run and is not booked.
 
-use super::{Campaign, Hostile, Stated, json};
+use super::{Campaign, Hostile, Reply, Service, Stated, json};
 use serde_json::Value;
 
 /// The service takes 7 credits an answer and states it as `stated`; the table says 1. Returns what the ledger books.
@@ -65,7 +65,7 @@ fn an_absurd_amount_stops_the_run_and_is_not_booked() {
 #[ignore = "make hostile"]
 fn an_absurd_amount_for_one_row_does_not_end_the_campaign() {
     let huge = json!({ "success": true, "results": { "match": [] }, "creditsUsed": u64::MAX });
-    let service = Hostile::new().on_row(5, super::Reply::answer(huge)).start();
+    let service = Hostile::new().on_row(5, Reply::answer(huge)).start();
     let campaign = Campaign::of(&service, 10).limit(50);
     campaign.run().exits(4);
     let ledger = campaign.ledger();
@@ -79,7 +79,7 @@ fn an_absurd_amount_for_one_row_does_not_end_the_campaign() {
 #[ignore = "make hostile"]
 fn a_person_corrects_a_charge_that_was_booked_too_high() {
     let dear = json!({ "success": true, "results": { "match": [] }, "creditsUsed": 40 });
-    let service = Hostile::new().on_row(5, super::Reply::answer(dear)).start();
+    let service = Hostile::new().on_row(5, Reply::answer(dear)).start();
     let campaign = Campaign::of(&service, 10).limit(100);
     campaign.run().exits(4);
     let id = campaign.ledger().row(5).id;
@@ -128,7 +128,7 @@ fn a_balance_reading_is_understood_in_every_public_shape_in_turn() {
                 2 => json!({ "available_credits": format!("{balance}"), "source": "org" }),
                 _ => json!({ "available_credits": balance as i64, "organizationName": "x" }),
             };
-            super::Reply::error(200, body)
+            Reply::error(200, body)
         })
         .start();
     let campaign = Campaign::of(&service, 30);
@@ -151,4 +151,38 @@ fn the_larger_of_two_stated_charges_counts() {
     campaign.run().exits(4);
     assert_eq!(service.book().charges(), 1);
     assert_eq!(campaign.ledger().charged(), 9);
+}
+
+/// The balance can be read once; after that its reading is JSON without an amount.
+fn readable_once() -> Hostile {
+    Hostile::new().balance_script(|nth, balance| match nth {
+        0 => Reply::error(200, json!({ "available_credits": balance })),
+        _ => Reply::error(200, json!({ "wallet": "full" })),
+    })
+}
+
+/// The run stops because the balance cannot be read, fails no row, and the next one sends nothing at all.
+#[track_caller]
+fn stops_where_the_balance_cannot_be_read(service: &Service) {
+    let campaign = Campaign::of(service, 30).with("--in-flight 1");
+    let said = campaign.run().exits(10);
+    assert!(said.stderr.contains("/my_credits"), "{}", said.stderr);
+    assert_eq!(campaign.ledger().in_state("failed"), 0, "{}", said.stderr);
+    let sent = service.book().entries.len();
+    assert!(sent < 12, "{sent} messages: {}", said.stderr);
+    campaign.run().exits(10);
+    assert_eq!(service.book().entries.len(), sent);
+}
+
+#[test]
+#[ignore = "make hostile"]
+fn a_balance_that_cannot_be_read_any_more_blames_no_row_for_a_refusal() {
+    stops_where_the_balance_cannot_be_read(&readable_once().on_row(5, Reply::status(401)).start());
+}
+
+#[test]
+#[ignore = "make hostile"]
+fn a_balance_that_cannot_be_read_in_an_outage_stops_the_run() {
+    let fails = |asked: &super::Asked| (asked.row > 4).then(|| Reply::status(500));
+    stops_where_the_balance_cannot_be_read(&readable_once().script(fails).start());
 }

@@ -2,7 +2,7 @@
 
 use super::{names, write};
 use crate::outputs::manifest::{dataset, manifest};
-use rescreen::sink::{DatasetKind, OutputFormat, create_folder, sweep, write_readme};
+use rescreen::sink::{DatasetKind, OutputFormat, create_folder, set_aside, sweep, write_readme};
 use std::fs;
 
 #[cfg(unix)]
@@ -73,4 +73,22 @@ fn a_sweep_takes_what_is_left_over_and_nothing_else() {
     assert_eq!(sweep(folder.path(), &manifest).unwrap(), gone.len() as u64);
     assert_eq!(names(folder.path()), kept);
     assert_eq!(sweep(folder.path(), &manifest).unwrap(), 0);
+}
+
+#[test]
+fn what_is_not_there_needs_no_move_and_a_move_that_fails_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, aside) = (folder.path().join("out"), folder.path().join("aside"));
+    fs::create_dir_all(out.join("results/aml")).unwrap();
+    fs::write(out.join("results/aml/part-000001.jsonl"), "paid for").unwrap();
+    // A folder does not go over one that has files.
+    fs::create_dir_all(aside.join("results/aml")).unwrap();
+    fs::write(aside.join("results/mine"), "mine").unwrap();
+    let said = set_aside(&out, &aside, true).unwrap_err().to_string();
+    assert!(said.contains("moving") && said.contains("out/results"), "{said}");
+    assert_eq!(fs::read_to_string(out.join("results/aml/part-000001.jsonl")).unwrap(), "paid for");
+    fs::remove_dir_all(&aside).unwrap();
+    fs::create_dir(&aside).unwrap();
+    set_aside(&out, &aside, true).unwrap();
+    assert_eq!((names(&out), names(&aside)), (vec![], vec!["results/aml/part-000001.jsonl".to_owned()]));
 }

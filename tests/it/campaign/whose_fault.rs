@@ -1,0 +1,113 @@
+//! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing of the rows fails none
+//! of them, and a new key is tried where only the key can be at fault.
+
+use crate::support::{ran::Ran, world::World};
+use rescreen::{
+    model::{ExitCode, Stop, state::State},
+    pipeline::RunOptions,
+};
+use std::time::Duration;
+
+/// How many new keys a request of a world has had, at most.
+fn new_keys(ran: &Ran) -> i64 {
+    let ledger = rusqlite::Connection::open(ran.out.join("ledger.sqlite")).unwrap();
+    ledger.query_row("SELECT max(generation) FROM request", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_402_while_the_balance_just_covers_the_price_is_asked_again() {
+    let mut world = World::new().rows(1).in_flight(1).credits(1).fault("error402@2").under_paused_time();
+    let ran = world.run().await.exits(ExitCode::Complete).charged(1);
+    assert_eq!((ran.replies(402), ran.stats.balance), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_refuses_every_request_under_every_key_stops_the_run_and_fails_nothing() {
+    let mut world = World::new().rows(2).in_flight(2).under_paused_time();
+    world.paused().turns_away(429);
+    let ran = world.run().await.exits(ExitCode::Service).in_state(State::Planned, 2);
+    let ran =
+        ran.stops_with(|stop| matches!(stop, Stop::Unavailable { message } if message.contains("under several keys")));
+    assert!(new_keys(&ran) > 0, "the first key alone may have kept the refusal");
+    world.paused().is_mended();
+    world.run().await.exits(ExitCode::Complete).charged(2);
+}
+
+/// A world with one request in doubt, whose repeats meet nothing but 429.
+async fn in_doubt_and_refused_for_the_rate(world: World) -> (World, Ran) {
+    let mut world = world.rows(1).in_flight(1).under_paused_time();
+    world.paused().loses_answers();
+    world.run_for(Duration::from_secs(1)).await.in_state(State::InDoubt, 1);
+    world.paused().turns_away(429);
+    let ran = world.run().await;
+    (world, ran)
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_doubt_a_request_that_the_rate_refuses_again_and_again_keeps_its_key_for_a_later_run() {
+    let (mut world, ran) = in_doubt_and_refused_for_the_rate(World::new()).await;
+    ran.exits(ExitCode::Doubt).in_state(State::InDoubt, 1);
+    world.paused().is_mended();
+    let ran = world.run().await.exits(ExitCode::Complete).charged(1);
+    assert_eq!(ran.stats.distinct_keys, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_sandbox_a_request_that_the_rate_refuses_again_and_again_fails() {
+    let (_, ran) = in_doubt_and_refused_for_the_rate(World::new().sandbox()).await;
+    let ran = ran.exits(ExitCode::Failures);
+    assert_eq!(ran.failure_codes(), [("attempts_over".into(), 1)].into());
+}
+
+/// Three runs end at a 429 that asks for an hour. The refusals are counted over all of them.
+async fn the_third_refusal_in_a_row_changes_the_key(world: World, faults: &str) {
+    let mut world = world.rows(1).in_flight(1).fault(faults).under_paused_time();
+    let lifted = || RunOptions { lift_pause: true, ..RunOptions::default() };
+    for expected in [0, 0, 1] {
+        let ran = world.run_with(lifted()).await.exits(ExitCode::Service).in_state(State::Planned, 1);
+        let ran = ran.stops_with(|stop| matches!(stop, Stop::PushedBack { .. }));
+        assert_eq!(new_keys(&ran), expected);
+    }
+    let ran = world.run_with(lifted()).await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    assert_eq!((ran.replies(429), new_keys(&ran)), (3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_of_an_hour_in_three_runs_is_cached_under_the_key_and_the_new_key_is_kept() {
+    // Each run reads the account first: every second message is the check.
+    let faults = "rate429@2:3600,rate429@4:3600,rate429@6:3600";
+    the_third_refusal_in_a_row_changes_the_key(World::new(), faults).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_sandbox_it_is_the_same_without_a_reading_of_the_account() {
+    let faults = "rate429@1:3600,rate429@2:3600,rate429@3:3600";
+    the_third_refusal_in_a_row_changes_the_key(World::new().sandbox(), faults).await;
+}
+
+/// A sandbox where the account cannot be read.
+fn without_a_balance(rows: usize, faults: &str) -> World {
+    let world = World::new().sandbox().rows(rows).in_flight(1).fault(faults).under_paused_time();
+    world.campaign(|file| file.service.balance_pointer = Some("/wallet".into()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_sandbox_a_refused_row_is_at_fault_although_the_balance_cannot_be_read() {
+    let mut world = without_a_balance(3, "error401@2,error401@5");
+    world.run().await.exits(ExitCode::Failures).counts(2, 1, 0, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_sandbox_a_refusal_before_any_answer_stops_where_the_balance_cannot_be_read() {
+    let mut world = without_a_balance(1, "error401@1");
+    let ran = world.run().await.exits(ExitCode::Service).in_state(State::Planned, 1);
+    ran.stops_with(|stop| *stop == Stop::BalanceUnreadable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_sandbox_an_outage_is_over_when_the_account_answers_although_it_has_no_balance() {
+    // After five of them the account is read, which is message 6.
+    let mut world = without_a_balance(1, "error500@1,error500@2,error500@3,error500@4,error500@5");
+    let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    assert_eq!((ran.replies(500), ran.stats.by_route["GET /my_credits"]), (5, 1));
+}
