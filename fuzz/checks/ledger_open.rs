@@ -107,7 +107,6 @@ fn read(ledger: &Path) -> Result<Option<String>, LedgerError> {
         drop(reading.in_state(state, RequestId(0), 10));
     }
     drop(reading.retryable(RequestId(0), 10));
-    (0..8).for_each(|request| drop(reading.fields(RequestId(request))));
     for part in reading.parts().unwrap_or_default() {
         drop(reading.part_asks(&part, |_| Ok::<(), LedgerError>(())));
     }

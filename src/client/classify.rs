@@ -11,12 +11,11 @@ use crate::{
     model::{
         Credits,
         credits::{Amount, Rounding, read_amount},
-        planted::{Bug, planted},
         printable::printable_cut,
         state::Outcome,
     },
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where a charge was seen. Service-api: `creditsUsed` with jobs, and "credits spent" in `meta`, whose spelling is not shown.
@@ -104,15 +103,12 @@ fn no_reply(fault: &TransportFault) -> Classified {
 
 fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     let json = reply.body.as_deref().and_then(json_body);
-    let empty = || JsonBody { value: Value::Object(Map::new()), duplicate_names: false, wrong_encoding: false };
-    let json = if planted(Bug::StatusAlone) { json.or_else(|| Some(empty())) } else { json };
     let body = json.as_ref().map(|json| &json.value);
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
     let charge = charge(body, spec);
     let remaining = balance(body, spec);
     let told = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
     let push_back = match told {
-        RetryAfter::Wait(_) if planted(Bug::RetryAfterIgnored) => None,
         RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
         RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
         _ => None,
@@ -144,13 +140,10 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
 /// believed.
 fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let most = spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES);
-    let known = if planted(Bug::MetaChargeUnread) { &CHARGE_POINTERS[..1] } else { &CHARGE_POINTERS };
-    let configured = spec.charge_pointer.filter(|_| !planted(Bug::ConfiguredPointerIgnored));
-    amounts(body, configured, known, Rounding::Up).fold(Amount::Absent, |found, amount| match (found, amount) {
+    let amounts = amounts(body, spec.charge_pointer, &CHARGE_POINTERS, Rounding::Up);
+    amounts.fold(Amount::Absent, |found, amount| match (found, amount) {
         (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
-        (_, Amount::Credits(absurd)) if absurd > most && !planted(Bug::AbsurdChargeBooked) => {
-            Amount::Unreadable(absurd.to_string())
-        }
+        (_, Amount::Credits(absurd)) if absurd > most => Amount::Unreadable(absurd.to_string()),
         (Amount::Credits(one), Amount::Credits(other)) => Amount::Credits(one.max(other)),
         (Amount::Absent, amount) | (amount, Amount::Absent) => amount,
     })
@@ -180,7 +173,6 @@ fn amounts<'a>(
 fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
     let stated = if let Amount::Credits(credits) = charge { Some(*credits) } else { None };
     match (reply.status, charge) {
-        (status @ 300.., _) if planted(Bug::RefusalChargeIgnored) => refusal(status, stated),
         (200..300, _) => success(reply, json, spec, stated),
         // A charge that is stated is a charge, whatever the status says.
         (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
@@ -189,9 +181,8 @@ fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &A
     }
 }
 
-fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
+pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
     match status {
-        502 if planted(Bug::HoldFreedBy502) => Outcome::Uncharged,
         400 | 413 | 415 | 422 => Outcome::Refused,
         401 | 403 => Outcome::Unauthorised,
         402 => Outcome::NoCredits,
@@ -205,8 +196,6 @@ fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
 
 fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Option<Credits>) -> Outcome {
     match (reply.status, json, &reply.body) {
-        (200, ..) if planted(Bug::StatusAlone) => Outcome::Answered { stated },
-        (202, Some(_), _) if planted(Bug::PendingAnswered) => Outcome::Answered { stated },
         (_, _, None) => Outcome::Unknown,
         (status, Some(json), _) if is_pending(status, json) => Outcome::Pending { stated },
         (202, None, _) => Outcome::Unknown,

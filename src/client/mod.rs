@@ -7,15 +7,17 @@ mod classify;
 mod connect_gate;
 mod delays;
 mod json_body;
+mod planted_readings;
 mod retry_after;
 mod room;
 mod service;
 mod transport;
 
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
-pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, classify};
+pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure};
 pub use delays::Delays;
 pub use json_body::{JsonBody, json_body};
+pub use planted_readings::classify;
 pub use retry_after::{RetryAfter, retry_after};
 pub use room::Room;
 pub use service::{Auth, Client, ClientError, Settings, check_url, origin_of};

@@ -7,7 +7,8 @@ use crate::model::{
     budget::{Allowance, BudgetRefusal},
     clock::{APART_MAX_US, are_apart},
     planted::{Bug, planted},
-    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State, next},
+    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
+    transitions::next,
 };
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
@@ -159,7 +160,7 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
         return Ok(Armed::Withheld(IllegalMove::OtherRoute));
     }
     let path = path.clone();
-    let more = price.saturating_sub(row.standing.held);
+    let more = Hold::Take.apply(row.standing.held, price).added;
     if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
         return Ok(Armed::Refused(refusal));
     }
@@ -290,14 +291,8 @@ pub(super) fn moved(
     key: Option<IdempotencyKey>,
 ) -> Result<(), LedgerError> {
     let standing = &row.standing;
-    let held = match step.hold {
-        Hold::Keep => standing.held,
-        Hold::Take => standing.price,
-        Hold::Raise(so_far) => so_far,
-        Hold::Release | Hold::Charge(_) => Credits::ZERO,
-    };
-    let charge = if let Hold::Charge(charge) = step.hold { charge } else { Credits::ZERO };
-    store.sums.money(step.hold, standing.held, standing.price);
+    let change = step.hold.apply(standing.held, standing.price);
+    store.sums.book(&change);
     store.sums.moved(standing.state, step.state)?;
     if !step.state.is_settled() {
         store.sums.completed_at_us = None;
@@ -312,8 +307,8 @@ pub(super) fn moved(
             row.id,
             step.state.code(),
             step.unproven,
-            held.0 as i64,
-            charge.0 as i64,
+            change.held.0 as i64,
+            change.charged.0 as i64,
             step.possibly_charged
         ])?;
     if let Hold::Raise(so_far) = step.hold {

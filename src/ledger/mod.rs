@@ -11,6 +11,7 @@ mod check_uses;
 mod completed;
 mod compression;
 mod error;
+mod events;
 mod identity;
 mod ingest;
 mod lock;

@@ -230,12 +230,6 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// Fields and generation of a request: what its next key is made of.
-    pub fn fields(&self, request: RequestId) -> Result<(String, u32), LedgerError> {
-        let sql = "SELECT fields, generation FROM request WHERE id = ?1";
-        Ok(self.conn.query_row(sql, [request.0], |row| Ok((row.get(0)?, row.get(1)?)))?)
-    }
-
     /// The first moment anything now in doubt was armed: it is the first to outlive its key.
     pub fn oldest_doubt_us(&self) -> Result<Option<i64>, LedgerError> {
         let sql = "SELECT min(first_armed_at) FROM request WHERE state IN (1, 2, 3)";

@@ -1,9 +1,9 @@
 //! What a person decides about requests: those that may have been charged and have no answer, and charges that were booked
 //! wrongly. Who, when and why are recorded with the change, in one transaction.
 
-use super::{Ledger, LedgerError, Reading, arm::request_row, settle::take_event, store::Store};
+use super::{Ledger, LedgerError, Reading, arm::request_row, events::apply_event, store::Store};
 use crate::model::{
-    Credits, Failure, FailureCode, IdempotencyKey, RequestId, Stage,
+    Credits, Failure, FailureCode, KeyMaker, RequestId, Stage,
     state::{Event, State},
 };
 use rusqlite::{OptionalExtension, params};
@@ -64,13 +64,13 @@ pub enum Correction {
 }
 
 impl Ledger {
-    /// Records a decision and moves the request; one in doubt is quarantined by it first. `next_key` is the key of the next
-    /// generation, where the decision makes one.
+    /// Records a decision and moves the request; one in doubt is quarantined by it first. `keys` makes
+    /// the key of one that is to be sent again.
     pub async fn decide(
         &self,
         request: RequestId,
         decision: Decision,
-        next_key: Option<IdempotencyKey>,
+        keys: KeyMaker,
         decided: Decided,
     ) -> Result<State, LedgerError> {
         let (event, failure) = match decision {
@@ -84,11 +84,11 @@ impl Ledger {
             .write(move |store| {
                 let state = request_row(store, request)?.standing.state;
                 if matches!(state, State::InDoubt | State::Repeating)
-                    && let Err(illegal) = take_event(store, request, Event::PutBeforePerson, None, None)?
+                    && let Err(illegal) = apply_event(store, request, Event::PutBeforePerson, None, None)?
                 {
                     return Ok(Err(illegal));
                 }
-                let moved = take_event(store, request, event, next_key, failure.as_ref())?;
+                let moved = apply_event(store, request, event, Some(&keys), failure.as_ref())?;
                 if moved.is_ok() {
                     note_decision(store, request, decision.as_str(), &decided, None)?;
                 }

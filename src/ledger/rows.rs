@@ -63,7 +63,7 @@ struct RowHead {
 }
 
 /// Values of a row as the ledger keeps it, at most: more than any row that was read has.
-const ROW_VALUES_MAX: usize = 200_000;
+pub(super) const ROW_VALUES_MAX: usize = 200_000;
 
 fn decompress_as<T: DeserializeOwned>(
     block: &[u8],

@@ -11,7 +11,8 @@ use crate::model::{
     Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
     budget::Account,
     planted::{Bug, planted},
-    state::{Event, Hold, IllegalMove, Outcome, State, next},
+    state::{Event, Hold, Outcome, State},
+    transitions::next,
 };
 use rusqlite::params;
 use std::sync::Arc;
@@ -100,19 +101,6 @@ impl Ledger {
         self.write(recover).await
     }
 
-    /// Moves a request by an event that is no attempt; its new state. `key` is the key of the next generation, `failure`
-    /// what it fails with. A move the state machine does not have changes nothing.
-    pub async fn event(
-        &self,
-        request: RequestId,
-        event: Event,
-        key: Option<IdempotencyKey>,
-        failure: Option<Failure>,
-    ) -> Result<State, LedgerError> {
-        let moved = self.write(move |store| take_event(store, request, event, key, failure.as_ref())).await?;
-        Ok(moved?)
-    }
-
     /// Nothing is sent before this moment, in this run or a later one.
     pub async fn pause_until(&self, until_us: i64, now_us: i64) -> Result<(), LedgerError> {
         self.write(move |store| {
@@ -172,26 +160,6 @@ impl Ledger {
         })
         .await
     }
-}
-
-/// Moves a request by an event; an illegal one is the caller's to judge, and no reason for the ledger to stop.
-pub(super) fn take_event(
-    store: &mut Store,
-    request: RequestId,
-    event: Event,
-    key: Option<IdempotencyKey>,
-    failure: Option<&Failure>,
-) -> Result<Result<State, IllegalMove>, LedgerError> {
-    let row = request_row(store, request)?;
-    let step = match next(&row.standing, event) {
-        Ok(step) => step,
-        Err(illegal) => return Ok(Err(illegal)),
-    };
-    moved(store, &row, &step, key)?;
-    if step.state == State::Failed {
-        note_failure(store, request, failure)?;
-    }
-    Ok(Ok(step.state))
 }
 
 fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
@@ -372,7 +340,7 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
     Ok(())
 }
 
-fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
+pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
     let failure =
         failure.ok_or_else(|| LedgerError::Damaged("a failed request came without its failure".to_owned()))?;
     let text = serde_json::to_string(failure).expect("a failure is words");

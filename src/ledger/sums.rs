@@ -7,7 +7,7 @@ use crate::model::{
     budget::Account,
     clock::APART_MAX_US,
     planted::{Bug, planted},
-    state::{Hold, State},
+    state::{HoldChange, State},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -124,29 +124,14 @@ impl Sums {
         Ok(())
     }
 
-    /// Moves money as a move says: `held` is what the request holds, `price` what it would hold.
-    pub(super) fn money(&mut self, hold: Hold, held: Credits, price: Credits) {
+    /// Books what a move changes in the money.
+    pub(super) fn book(&mut self, change: &HoldChange) {
         let account = &mut self.account;
-        match hold {
-            Hold::Keep => {}
-            // What is held already is part of the price.
-            Hold::Take => {
-                let more = price.saturating_sub(held);
-                account.held = account.held + more;
-                account.armed = account.armed + more;
-            }
-            Hold::Raise(so_far) => {
-                let more = so_far.saturating_sub(held);
-                account.held = account.held + more;
-                account.armed = account.armed + more;
-            }
-            Hold::Release => account.held = account.held.saturating_sub(held),
-            Hold::Charge(charge) => {
-                let freed = if planted(Bug::ChargeKeepsHold) { Credits::ZERO } else { held };
-                account.held = account.held.saturating_sub(freed);
-                account.charged = account.charged + charge;
-            }
-        }
+        let freed =
+            if planted(Bug::ChargeKeepsHold) && change.charged > Credits::ZERO { Credits::ZERO } else { change.freed };
+        account.held = (account.held + change.added).saturating_sub(freed);
+        account.armed = account.armed + change.added;
+        account.charged = account.charged + change.charged;
     }
 }
 

@@ -4,7 +4,7 @@
 use super::planned::Frame;
 use crate::{
     catalogue::Declaration,
-    model::{CanonicalRequest, Failure, IdempotencyKey, KeySecret, Mode, Note},
+    model::{CanonicalRequest, Failure, IdempotencyKey, Mode, Note},
 };
 use serde_json::{Map, Value};
 use std::fmt;
@@ -59,19 +59,6 @@ impl AskRequest {
         let body = body(frame.mode, declaration, &fields);
         AskRequest { key, body, fields, check_index, expected, notes }
     }
-}
-
-/// The key of a later generation of a request: a new charge, so it needs proof or the user's word.
-pub fn key_of_generation(
-    campaign: &str,
-    mode: Mode,
-    check: &str,
-    fields: &Map<String, Value>,
-    generation: u32,
-    secret: Option<&KeySecret>,
-) -> IdempotencyKey {
-    let request = CanonicalRequest { generation, ..CanonicalRequest::first(campaign, mode, check, fields) };
-    IdempotencyKey::of(&request, secret)
 }
 
 /// `mode`, the fixed fields, then the declared fields in their order: mapped, or by default. Equal content, equal bytes.

@@ -20,7 +20,7 @@ mod shown_columns;
 #[path = "mapping_tests.rs"]
 mod tests;
 
-pub use ask::{AskRequest, Mapped, key_of_generation};
+pub use ask::{AskRequest, Mapped};
 pub use bind::{Bound, FieldFeed};
 pub use error::MappingError;
 pub use feed::FieldSource;

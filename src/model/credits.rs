@@ -52,12 +52,23 @@ pub enum Amount {
 /// The one reader of credit amounts: an integer, a float, or either as text. A negative charge is unreadable.
 pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {
     let Some(field) = field.filter(|field| !field.is_null()) else { return Amount::Absent };
-    if planted(Bug::FractionUnread) && !field.is_u64() {
-        return Amount::Absent;
-    }
-    match whole(field, rounding) {
+    let amount = match whole(field, rounding) {
         Some(credits) => Amount::Credits(credits.min(Credits::STATED_MAX)),
         None => Amount::Unreadable(shown(field)),
+    };
+    mistaken(field, amount)
+}
+
+/// What a reader with a planted bug makes of a field and its amount.
+fn mistaken(field: &Value, amount: Amount) -> Amount {
+    match amount {
+        _ if !field.is_u64() && planted(Bug::FractionUnread) => Amount::Absent,
+        Amount::Credits(Credits(up))
+            if field.as_f64().is_some_and(|exact| exact < up as f64) && planted(Bug::FractionRoundedDown) =>
+        {
+            Amount::Credits(Credits(up - 1))
+        }
+        amount => amount,
     }
 }
 
@@ -77,7 +88,6 @@ fn whole(field: &Value, rounding: Rounding) -> Option<Credits> {
     match rounding {
         _ if !number.is_finite() => None,
         Rounding::Up if number < 0.0 => None,
-        Rounding::Up if planted(Bug::FractionRoundedDown) => Some(Credits(number.floor() as u64)),
         Rounding::Up => Some(Credits(number.ceil() as u64)),
         Rounding::Down => Some(Credits(number.max(0.0).floor() as u64)),
     }

@@ -4,9 +4,10 @@
 //! All South African ID numbers can be hashed in minutes, so a bare hash of one is personal data: a key secret makes keys
 //! unguessable. It is chosen before the first run of a campaign.
 
-use super::request::CanonicalRequest;
+use super::{mode::Mode, request::CanonicalRequest};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::{Uuid, uuid};
@@ -49,6 +50,24 @@ impl fmt::Debug for IdempotencyKey {
     /// A key without a secret can be guessed back to its subject: it stays out of logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
+    }
+}
+
+/// What makes the keys of one campaign.
+#[derive(Clone, Debug)]
+pub struct KeyMaker {
+    pub campaign: String,
+    pub mode: Mode,
+    pub secret: Option<KeySecret>,
+}
+
+impl KeyMaker {
+    /// The key of a request's generation, from 0. A later generation is a new charge: it needs proof that the ones before it
+    /// cost nothing, or a person's word.
+    pub fn key(&self, check: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
+        let request =
+            CanonicalRequest { generation, ..CanonicalRequest::first(&self.campaign, self.mode, check, fields) };
+        IdempotencyKey::of(&request, self.secret.as_ref())
     }
 }
 

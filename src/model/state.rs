@@ -1,14 +1,9 @@
-//! The states of a request and the one function that moves it. Every move is a durable commit of the ledger; no other
-//! place decides what a reply means for a request or for its money.
+//! The states of a request, what happens to it, and what that changes. [`transitions`](super::transitions) decides.
 //!
 //! Proof of no charge is per attempt: a refusal proves that *this* attempt cost nothing, and frees the hold only when every
 //! attempt of the generation is proven. A request that may have been charged is in doubt: a state, not a failure.
 
-use super::{
-    credits::Credits,
-    mode::Mode,
-    planted::{Bug, planted},
-};
+use super::{credits::Credits, mode::Mode};
 use serde::{Deserialize, Serialize};
 
 /// Where a request stands.
@@ -212,6 +207,36 @@ pub enum Hold {
     Charge(Credits),
 }
 
+/// What a move changes in the money of a request and of its campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoldChange {
+    /// What the request holds afterwards.
+    pub held: Credits,
+    /// Newly set aside.
+    pub added: Credits,
+    /// No longer set aside.
+    pub freed: Credits,
+    /// Taken by the service.
+    pub charged: Credits,
+}
+
+impl Hold {
+    /// The change for a request that holds `held` and costs `price`. What it holds already is part of the price.
+    pub fn apply(self, held: Credits, price: Credits) -> HoldChange {
+        let none = HoldChange { held, added: Credits::ZERO, freed: Credits::ZERO, charged: Credits::ZERO };
+        let at_least =
+            |wanted: Credits| HoldChange { held: wanted.max(held), added: wanted.saturating_sub(held), ..none };
+        let without = HoldChange { held: Credits::ZERO, freed: held, ..none };
+        match self {
+            Hold::Keep => none,
+            Hold::Take => at_least(price),
+            Hold::Raise(so_far) => at_least(so_far),
+            Hold::Release => without,
+            Hold::Charge(charged) => HoldChange { charged, ..without },
+        }
+    }
+}
+
 /// The move: what to commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
@@ -242,140 +267,3 @@ pub enum IllegalMove {
     #[error("three keys of this request met a cached refusal")]
     TooManyCachedRefusals,
 }
-
-/// Next generations made for a cached refusal, at most.
-pub const CACHED_REFUSALS_MAX: u32 = 3;
-
-/// The state machine: total on states and events, pure.
-pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
-    let to = |state, hold| Move {
-        state,
-        hold,
-        unproven: standing.unproven,
-        next_generation: false,
-        cached_refusal: false,
-        possibly_charged: false,
-    };
-    let one_more = u32::from(!planted(Bug::DoubtNotCounted));
-    let kept = if planted(Bug::HoldFreedByDoubt) { Hold::Release } else { Hold::Keep };
-    let in_doubt = Move { unproven: standing.unproven.saturating_add(one_more), ..to(State::InDoubt, kept) };
-    let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
-    match (standing.state, event) {
-        (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
-        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) if !planted(Bug::SentPastKeyLife) => {
-            Err(IllegalMove::KeyLifeOver)
-        }
-        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksApart),
-        (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. })
-            if !planted(Bug::SentUnderOtherApiKey) =>
-        {
-            Err(IllegalMove::OtherApiKey)
-        }
-        (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
-
-        (State::Armed, Event::FoundArmed) if planted(Bug::CrashForgotten) => Ok(to(State::Planned, Hold::Release)),
-        (State::Armed, Event::FoundArmed) if planted(Bug::NewKeyAfterCrash) => Ok(anew(Hold::Keep)),
-        (State::Armed, Event::FoundArmed) => Ok(in_doubt),
-        (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
-            Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
-            Outcome::Pending { .. } if planted(Bug::HoldFreedByPending) => to(State::Planned, Hold::Release),
-            // Its final charge is not known yet, and is no less than this.
-            Outcome::Pending { stated: Some(so_far) } if so_far > standing.price => {
-                Move { state: State::Repeating, hold: Hold::Raise(so_far), ..in_doubt }
-            }
-            Outcome::Pending { .. } => Move { state: State::Repeating, ..in_doubt },
-            Outcome::ChargedRefusal { stated } => {
-                Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charge(standing, stated))) }
-            }
-            Outcome::Unconvincing if standing.unclear > 0 || planted(Bug::FailedAnswerFinal) => {
-                to(State::Answered, Hold::Charge(charge(standing, None)))
-            }
-            Outcome::Misrouted if planted(Bug::HoldFreedByMissingRoute) => to(State::Planned, Hold::Release),
-            Outcome::Refused if doubted(standing, outcome) => to(State::Quarantined, Hold::Keep),
-            Outcome::Refused => to(State::Failed, Hold::Release),
-            Outcome::NotWritten
-            | Outcome::Unauthorised
-            | Outcome::NoCredits
-            | Outcome::RateLimited
-            | Outcome::Uncharged => {
-                if doubted(standing, outcome) {
-                    to(State::InDoubt, Hold::Keep)
-                } else {
-                    to(State::Planned, Hold::Release)
-                }
-            }
-            Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
-        }),
-
-        (State::InDoubt | State::Repeating, Event::LifeOver) if planted(Bug::LifeOverPlanned) => {
-            Ok(Move { unproven: 0, ..to(State::Planned, Hold::Release) })
-        }
-        (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
-
-        (State::InDoubt | State::Repeating, Event::PutBeforePerson) => Ok(to(State::Quarantined, Hold::Keep)),
-
-        (State::InDoubt, Event::RefusalCached) if planted(Bug::NewKeyAfterTimeout) || planted(Bug::NewKeyInDoubt) => {
-            Ok(anew(Hold::Keep))
-        }
-        (State::Planned, Event::RefusalCached) if standing.unproven > 0 => Err(IllegalMove::NotProven),
-        (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {
-            Err(IllegalMove::TooManyCachedRefusals)
-        }
-        (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
-
-        (State::Planned, Event::RowAtFault) => Ok(to(State::Failed, Hold::Release)),
-        (State::InDoubt, Event::RowAtFault) => {
-            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
-        }
-
-        (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode })
-            if mode == Mode::Sandbox || planted(Bug::SixAttemptsFail) =>
-        {
-            Ok(to(State::Failed, Hold::Release))
-        }
-
-        // The balance fell by a refusal that stated nothing.
-        (State::Failed, Event::FoundCharged) if !standing.possibly_charged => {
-            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.price)) })
-        }
-
-        (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
-        (State::Failed, Event::Retry) => Ok(anew(Hold::Keep)),
-
-        (State::Quarantined, Event::WriteOff) if planted(Bug::WriteOffUncharged) => {
-            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Release) })
-        }
-        (State::Quarantined, Event::WriteOff) => {
-            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
-        }
-        (State::Quarantined, Event::SendAgain) => Ok(anew(Hold::Charge(standing.held))),
-
-        (state, event) => Err(IllegalMove::NoSuchMove { state, event }),
-    }
-}
-
-/// Whether an attempt before this one may have been charged: no refusal of a later one says anything about it.
-fn doubted(standing: &Standing, outcome: Outcome) -> bool {
-    let believed = match outcome {
-        Outcome::RateLimited => planted(Bug::DoubtSettledBy429),
-        Outcome::Uncharged => planted(Bug::DoubtSettledBy503),
-        Outcome::NotWritten => planted(Bug::DoubtSettledUnsent),
-        _ => false,
-    };
-    standing.unproven > 0 && !believed
-}
-
-/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two. A statement of less
-/// than the check was shown to cost is not believed.
-fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
-    match stated {
-        None => standing.price,
-        Some(_) if planted(Bug::TablePriceCharged) => standing.price,
-        Some(stated) if standing.unproven > 0 => stated.max(standing.price),
-        Some(stated) => stated.max(standing.least),
-    }
-}
-
-#[cfg(test)]
-#[path = "state_tests.rs"]
-mod tests;

@@ -1,12 +1,11 @@
 //! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that was
 //! booked wrongly. Nothing here sends; what is to be sent again goes with the next run.
 
-use super::{campaign::recorded::recorded_object, status::ledger_in};
+use super::status::ledger_in;
 use crate::{
     error::Error,
     ledger::{CommitMode, Correction, Decided, Decision, Identity, Ledger, Quarantined, Reading},
-    mapping::key_of_generation,
-    model::{Clock, Credits, IdempotencyKey, KeySecret, RequestId, state::State},
+    model::{Clock, Credits, KeyMaker, KeySecret, RequestId, state::State},
 };
 use std::path::Path;
 
@@ -42,14 +41,9 @@ impl Resolution<'_> {
         decided(self.reason, self.decided_by, &self.clock)
     }
 
-    /// The key of a request's next generation, where the decision makes one.
-    fn next_key(&self, one: &Quarantined, recorded: &Identity) -> Result<Option<IdempotencyKey>, Error> {
-        if self.decision == Decision::WriteOff {
-            return Ok(None);
-        }
-        let fields = recorded_object(&one.fields, "the fields of a request")?;
-        let Identity { campaign, mode, .. } = recorded;
-        Ok(Some(key_of_generation(campaign, *mode, &one.check, &fields, one.generation + 1, self.secret)))
+    /// What makes the key of a request that is to be sent again.
+    fn keys(&self, recorded: &Identity) -> KeyMaker {
+        KeyMaker { campaign: recorded.campaign.clone(), mode: recorded.mode, secret: self.secret.cloned() }
     }
 }
 
@@ -86,8 +80,7 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
     }
     let mut moved = 0;
     for one in waiting.into_iter().filter(|one| only.is_empty() || only.contains(&one.request)) {
-        let next_key = resolution.next_key(&one, &recorded)?;
-        ledger.decide(one.request, resolution.decision, next_key, decided.clone()).await?;
+        ledger.decide(one.request, resolution.decision, resolution.keys(&recorded), decided.clone()).await?;
         moved += 1;
     }
     Ok(moved)

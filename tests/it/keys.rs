@@ -2,10 +2,7 @@
 //! outside this program; the subjects are invented.
 
 use crate::support::data::shared;
-use rescreen::{
-    mapping::key_of_generation,
-    model::{CanonicalRequest, IdempotencyKey, KeySecret, Mode, request::canonical_json},
-};
+use rescreen::model::{CanonicalRequest, IdempotencyKey, KeyMaker, KeySecret, Mode, request::canonical_json};
 use serde_json::{Map, Value, json};
 use std::fs;
 use uuid::Uuid;
@@ -84,7 +81,8 @@ fn the_frozen_vectors_hold() {
         assert_eq!(IdempotencyKey::of(&request, None).to_string(), vector.key);
         assert_eq!(IdempotencyKey::of(&request, Some(&secret)).to_string(), vector.key_with_secret);
         let again = |secret: Option<&KeySecret>| {
-            key_of_generation("2026-11", vector.mode, vector.check, &fields, vector.generation, secret).to_string()
+            let keys = KeyMaker { campaign: "2026-11".to_owned(), mode: vector.mode, secret: secret.cloned() };
+            keys.key(vector.check, &fields, vector.generation).to_string()
         };
         assert_eq!(again(None), vector.key);
         assert_eq!(again(Some(&secret)), vector.key_with_secret);
@@ -95,7 +93,8 @@ fn the_frozen_vectors_hold() {
 fn the_order_of_fields_does_not_move_a_key() {
     let key = |fields: Value| {
         let fields: Map<String, Value> = serde_json::from_value(fields).unwrap();
-        key_of_generation("c", Mode::Sandbox, "aml-screening", &fields, 0, None)
+        let keys = KeyMaker { campaign: "c".to_owned(), mode: Mode::Sandbox, secret: None };
+        keys.key("aml-screening", &fields, 0)
     };
     assert_eq!(key(json!({"name": "A", "entity": 0})), key(json!({"entity": 0, "name": "A"})));
     assert_ne!(key(json!({"name": "A", "entity": 0})), key(json!({"name": "A", "entity": "0"})));

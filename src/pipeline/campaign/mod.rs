@@ -16,15 +16,14 @@ use crate::{
     error::Error,
     files::{self, Links},
     ledger::CommitMode,
-    mapping::{CheckUse, Mapping, MappingOptions, key_of_generation},
-    model::{Clock, Credits, IdempotencyKey, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
+    mapping::{CheckUse, Mapping, MappingOptions},
+    model::{Clock, Credits, KeyMaker, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
     sink::OutputFormat,
     source::{HeaderLine, SourceOptions},
     template::Tables,
 };
 use file::{CampaignFile, CheckTable, SecretSource, Share, parse};
 use input::Input;
-use serde_json::{Map, Value};
 use service::Service;
 use sha2::{Digest, Sha256};
 use std::{
@@ -146,9 +145,9 @@ impl Campaign {
         Ok(if self.source_options.header == HeaderLine::First { mapping } else { mapping.without_header_line() })
     }
 
-    /// The key of a request's generation.
-    pub fn key_of(&self, check: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
-        key_of_generation(&self.name, self.mode, check, fields, generation, self.key_secret.as_ref())
+    /// What makes the keys of its requests.
+    pub fn keys(&self) -> KeyMaker {
+        KeyMaker { campaign: self.name.clone(), mode: self.mode, secret: self.key_secret.clone() }
     }
 
     /// What one request of a check costs: nothing in sandbox, and the table price in production.

@@ -7,7 +7,8 @@ use crate::{
     model::{
         Credits, Failure, FailureCode, Mode, Stage, Stop,
         planted::{Bug, planted},
-        state::{CACHED_REFUSALS_MAX, Event, Outcome},
+        state::{Event, Outcome},
+        transitions::CACHED_REFUSALS_MAX,
     },
 };
 use std::time::Duration;
@@ -117,7 +118,7 @@ impl SendLoop {
             return Box::pin(self.follow(next, attempted)).await;
         }
         let failure = self.failure(attempted);
-        self.context.ledger.event(one.request, Event::RowAtFault, None, Some(failure)).await?;
+        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
         self.failed(&one, attempted);
         Ok(())
     }

@@ -4,14 +4,16 @@ use super::{
     SendLoop,
     attempt::{AttemptEnd, Attempted, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
     context::Candidate,
-    next_step::{Next, next_step},
+    next_step::Next,
+    planted_steps::next_step,
 };
 use crate::{
     error::Error,
     model::{
         Credits, Failure, FailureCode, RequestId, Stage, Stop,
         planted::{Bug, planted},
-        state::{CACHED_REFUSALS_MAX, Event, IllegalMove},
+        state::{Event, IllegalMove},
+        transitions::CACHED_REFUSALS_MAX,
     },
 };
 use std::time::Duration;
@@ -176,16 +178,15 @@ impl SendLoop {
             message: format!("no answer after {} attempts in sandbox: {}", one.attempts, attempted.message),
         };
         let event = Event::AttemptsOver { mode: self.context.campaign.mode };
-        self.context.ledger.event(one.request, event, None, Some(failure)).await?;
+        self.context.ledger.event(one.request, event, Some(failure)).await?;
         self.failed(one, attempted);
         Ok(())
     }
 
     /// The refusal is cached under the key and proven uncharged: the next generation asks again.
     pub async fn new_key(&mut self, mut one: Candidate) -> Result<(), Error> {
-        let (fields, generation) = self.queue.fields(one.request)?;
-        let key = self.context.campaign.key_of(&one.check, &fields, generation + 1);
-        self.context.ledger.event(one.request, Event::RefusalCached, Some(key), None).await?;
+        let keys = self.context.campaign.keys();
+        self.context.ledger.next_generation(one.request, Event::RefusalCached, keys).await?;
         one.cached = 0;
         // Others may wait to see what becomes of it.
         self.put_first(Candidate { is_repeat: true, ..one });

@@ -52,17 +52,14 @@ impl Judge {
         let payload = self.declaration.answer.payload(&answer.value);
         let judgement = payload.and_then(|payload| self.find(payload, &answer.value));
         let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
-        let echo = match echo(&answer.value, payload, sent) {
-            Echo::OtherMode(_) if planted(Bug::OtherModeAccepted) => Echo::Fits,
-            echo => echo,
-        };
+        let echo = mistaken(echo(&answer.value, payload, sent));
         let doubt = match &echo {
             _ if answer.duplicate_names && !planted(Bug::DuplicateNamesClear) => Some("duplicate_names"),
             _ if answer.wrong_encoding => Some("wrong_encoding"),
             Echo::OtherMode(_) => Some("other_mode"),
-            Echo::Differs if !planted(Bug::EchoIgnored) => Some("echo_mismatch"),
+            Echo::Differs => Some("echo_mismatch"),
             Echo::Fits if contradicts(&answer.value, payload) => Some("contradictory_answer"),
-            Echo::Fits | Echo::Differs => None,
+            Echo::Fits => None,
         };
         let judgement = match doubt {
             Some(finding) => judgement.doubted(finding),
@@ -108,6 +105,15 @@ fn has_error(payload: &Value) -> bool {
         Some(Value::Array(list)) => !list.is_empty(),
         Some(Value::Object(members)) => !members.is_empty(),
         Some(_) => true,
+    }
+}
+
+/// What a judge with the planted bug makes of an echo.
+fn mistaken(echo: Echo) -> Echo {
+    match echo {
+        Echo::OtherMode(_) if planted(Bug::OtherModeAccepted) => Echo::Fits,
+        Echo::Differs if planted(Bug::EchoIgnored) => Echo::Fits,
+        echo => echo,
     }
 }
 

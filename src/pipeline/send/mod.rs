@@ -14,6 +14,7 @@ pub mod guards;
 pub mod health;
 pub mod judge;
 pub mod next_step;
+pub mod planted_steps;
 pub mod proof;
 pub mod proving;
 pub mod queue;

@@ -10,13 +10,14 @@ use crate::{
     model::{
         Mode,
         planted::{Bug, planted},
-        state::{CACHED_REFUSALS_MAX, Outcome, State},
+        state::{Outcome, State},
+        transitions::CACHED_REFUSALS_MAX,
     },
 };
 use std::time::Duration;
 
 /// Attempts of one request in one run.
-const ATTEMPTS_MAX: u32 = 6;
+pub const ATTEMPTS_MAX: u32 = 6;
 /// 429s of one request in a row, in this run or under its key, after which the account is read: that shows whether the rate
 /// is fine.
 const PUSH_BACKS_ASK: u32 = 15;
@@ -125,15 +126,10 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
     match (attempted.settled.state, attempted.outcome) {
         (State::Answered, _) => Next::Answered(one),
         (State::Failed | State::Quarantined, _) => Next::Failed(one),
-        (_, Outcome::Unauthorised) if !planted(Bug::UnauthorisedRetried) => Next::AskAccount(one),
-        (_, Outcome::Unknown) if attempted.http_status.is_none() && planted(Bug::NewKeyAfterTimeout) => {
-            Next::NewKey(one)
-        }
+        (_, Outcome::Unauthorised) => Next::AskAccount(one),
         (_, Outcome::Misrouted) => Next::AskAccount(one),
         // It said the same when it was repeated.
-        (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 && !planted(Bug::UnreadableWithoutEnd) => {
-            Next::AskAccount(one)
-        }
+        (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 => Next::AskAccount(one),
         (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
         // In doubt it keeps its key, whatever refusal is kept under that: so many times a run, and again in the next.
         (_, Outcome::NoCredits) => match tried(one, attempted, mode) {
@@ -174,7 +170,6 @@ pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
             Next::Again(one, delay)
         }
         (_, Mode::Sandbox) => Next::AttemptsOver(one),
-        (_, Mode::Production) if planted(Bug::SixAttemptsFail) => Next::AttemptsOver(one),
         (_, Mode::Production) => Next::LeftForLater(one),
     }
 }

@@ -74,7 +74,7 @@ impl SendLoop {
         let message =
             format!("the service refused the request, and the balance shows that it charged for it: {message}");
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
-        self.context.ledger.event(request, Event::FoundCharged, None, Some(failure)).await?;
+        self.context.ledger.event(request, Event::FoundCharged, Some(failure)).await?;
         Ok(())
     }
 

@@ -10,9 +10,8 @@ use crate::{
         planted::{Bug, planted},
         state::State,
     },
-    pipeline::{campaign::recorded::recorded_object, intake::IntakeProgress},
+    pipeline::intake::IntakeProgress,
 };
-use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// What was sent before, in the order it is served. What was refused for credits or rate comes behind everything else: one
@@ -146,11 +145,5 @@ impl RequestQueue {
         let left_out = &self.left_out;
         let served = page.into_iter().filter(|(_, name)| check.contains_key(name) && !left_out.contains(name));
         served.filter(|(request, _)| self.in_hand.insert(*request))
-    }
-
-    /// The mapped fields of a request and its generation.
-    pub fn fields(&self, request: RequestId) -> Result<(Map<String, Value>, u32), Error> {
-        let (fields, generation) = self.reading.fields(request)?;
-        Ok((recorded_object(&fields, "the fields of a request")?, generation))
     }
 }

@@ -1,7 +1,7 @@
 //! `run --retry`: failures that are proven uncharged are taken along, each under the key of its next generation. A refusal
 //! since the balance fell without an explanation is not proven: it needs a person's word.
 
-use super::{context::RunContext, queue::RequestQueue};
+use super::context::RunContext;
 use crate::{
     error::Error,
     ledger::{Reading, Retryable},
@@ -36,7 +36,6 @@ impl RetryOrder {
 /// Plans them again; how many were left out because they may have been charged.
 pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error> {
     let reading = Reading::open(context.ledger.path())?;
-    let queue = RequestQueue::new(Reading::open(context.ledger.path())?, false);
     let since_us = context.ledger.sums().unexplained_since_us;
     let (mut after, mut left_out) = (RequestId(0), 0);
     loop {
@@ -49,9 +48,8 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
                 None => {}
                 Some(false) => left_out += 1,
                 Some(true) => {
-                    let (fields, generation) = queue.fields(one.request)?;
-                    let key = context.campaign.key_of(&one.check, &fields, generation + 1);
-                    planned.push(context.ledger.event(one.request, Event::Retry, Some(key), None));
+                    let keys = context.campaign.keys();
+                    planned.push(context.ledger.next_generation(one.request, Event::Retry, keys));
                 }
             }
         }

@@ -5,7 +5,8 @@ use super::{cases, moved};
 use proptest::{collection::vec, prelude::*};
 use rescreen::model::{
     Credits, Mode,
-    state::{Event, KeyAge, Outcome, Standing, State, next},
+    state::{Event, KeyAge, Outcome, Standing, State},
+    transitions::next,
 };
 
 const PRICE: u64 = 5;

@@ -1,0 +1,77 @@
+//! Events other than attempts: a failure that is found, a retry, a new key, a person's decision. Each moves one request in one
+//! transaction.
+
+use super::{
+    Ledger, LedgerError,
+    arm::{moved, request_row},
+    rows::ROW_VALUES_MAX,
+    settle::note_failure,
+    store::Store,
+};
+use crate::model::{
+    Failure, IdempotencyKey, KeyMaker, RequestId, json_values,
+    state::{Event, IllegalMove, State},
+    transitions::next,
+};
+
+impl Ledger {
+    /// Moves a request by an event other than an attempt; its new state. `failure` is what it fails with. A move the state
+    /// machine does not have changes nothing.
+    pub async fn event(
+        &self,
+        request: RequestId,
+        event: Event,
+        failure: Option<Failure>,
+    ) -> Result<State, LedgerError> {
+        let moved = self.write(move |store| apply_event(store, request, event, None, failure.as_ref())).await?;
+        Ok(moved?)
+    }
+
+    /// The same for an event after which the request is sent under a new key.
+    pub async fn next_generation(
+        &self,
+        request: RequestId,
+        event: Event,
+        keys: KeyMaker,
+    ) -> Result<State, LedgerError> {
+        let moved = self.write(move |store| apply_event(store, request, event, Some(&keys), None)).await?;
+        Ok(moved?)
+    }
+}
+
+/// Moves a request by an event; an illegal one is the caller's to judge, and no reason for the ledger to stop.
+pub(super) fn apply_event(
+    store: &mut Store,
+    request: RequestId,
+    event: Event,
+    keys: Option<&KeyMaker>,
+    failure: Option<&Failure>,
+) -> Result<Result<State, IllegalMove>, LedgerError> {
+    let row = request_row(store, request)?;
+    let step = match next(&row.standing, event) {
+        Ok(step) => step,
+        Err(illegal) => return Ok(Err(illegal)),
+    };
+    let key = match keys.filter(|_| step.next_generation) {
+        Some(keys) => Some(next_key(store, request, keys)?),
+        None => None,
+    };
+    moved(store, &row, &step, key)?;
+    if step.state == State::Failed {
+        note_failure(store, request, failure)?;
+    }
+    Ok(Ok(step.state))
+}
+
+/// The key of the generation after the present one.
+fn next_key(store: &Store, request: RequestId, keys: &KeyMaker) -> Result<IdempotencyKey, LedgerError> {
+    let unreadable = || LedgerError::Damaged("the fields of a request cannot be read".to_owned());
+    let sql = "SELECT check_name, fields, generation FROM request WHERE id = ?1";
+    let (check, fields, generation): (String, String, u32) =
+        store.conn.query_row(sql, [request.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    if json_values::count(&fields, ROW_VALUES_MAX) > ROW_VALUES_MAX {
+        return Err(unreadable());
+    }
+    let fields = serde_json::from_str(&fields).map_err(|_| unreadable())?;
+    Ok(keys.key(&check, &fields, generation + 1))
+}

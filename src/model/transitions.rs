@@ -1,0 +1,110 @@
+//! The one function that moves a request from state to state. Every move is a durable commit of the ledger; no other place
+//! decides what a reply means for a request or for its money.
+
+use super::{
+    credits::Credits,
+    mode::Mode,
+    planted_moves,
+    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
+};
+
+/// Next generations made for a cached refusal, at most.
+pub const CACHED_REFUSALS_MAX: u32 = 3;
+
+/// The state machine: total on states and events, pure.
+pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
+    planted_moves::mistaken(standing, event, decided(standing, event))
+}
+
+fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
+    let to = |state, hold| Move {
+        state,
+        hold,
+        unproven: standing.unproven,
+        next_generation: false,
+        cached_refusal: false,
+        possibly_charged: false,
+    };
+    let in_doubt = Move { unproven: standing.unproven.saturating_add(1), ..to(State::InDoubt, Hold::Keep) };
+    let anew = |hold| Move { unproven: 0, next_generation: true, ..to(State::Planned, hold) };
+    match (standing.state, event) {
+        (State::Planned, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Over, .. }) => Err(IllegalMove::KeyLifeOver),
+        (State::InDoubt | State::Repeating, Event::Arm { age: KeyAge::Disputed, .. }) => Err(IllegalMove::ClocksApart),
+        (State::InDoubt | State::Repeating, Event::Arm { same_api_key: false, .. }) => Err(IllegalMove::OtherApiKey),
+        (State::InDoubt | State::Repeating, Event::Arm { .. }) => Ok(to(State::Armed, Hold::Take)),
+
+        (State::Armed, Event::FoundArmed) => Ok(in_doubt),
+        (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
+            Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
+            // Its final charge is not known yet, and is no less than this.
+            Outcome::Pending { stated: Some(so_far) } if so_far > standing.price => {
+                Move { state: State::Repeating, hold: Hold::Raise(so_far), ..in_doubt }
+            }
+            Outcome::Pending { .. } => Move { state: State::Repeating, ..in_doubt },
+            Outcome::ChargedRefusal { stated } => {
+                Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charge(standing, stated))) }
+            }
+            Outcome::Unconvincing if standing.unclear > 0 => to(State::Answered, Hold::Charge(charge(standing, None))),
+            Outcome::Refused if standing.unproven > 0 => to(State::Quarantined, Hold::Keep),
+            Outcome::Refused => to(State::Failed, Hold::Release),
+            Outcome::NotWritten
+            | Outcome::Unauthorised
+            | Outcome::NoCredits
+            | Outcome::RateLimited
+            | Outcome::Uncharged => {
+                // An attempt before this one may have been charged: no later refusal says anything about it.
+                if standing.unproven > 0 { to(State::InDoubt, Hold::Keep) } else { to(State::Planned, Hold::Release) }
+            }
+            Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
+        }),
+
+        (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
+
+        (State::InDoubt | State::Repeating, Event::PutBeforePerson) => Ok(to(State::Quarantined, Hold::Keep)),
+
+        (State::Planned, Event::RefusalCached) if standing.unproven > 0 => Err(IllegalMove::NotProven),
+        (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {
+            Err(IllegalMove::TooManyCachedRefusals)
+        }
+        (State::Planned, Event::RefusalCached) => Ok(Move { cached_refusal: true, ..anew(Hold::Keep) }),
+
+        (State::Planned, Event::RowAtFault) => Ok(to(State::Failed, Hold::Release)),
+        (State::InDoubt, Event::RowAtFault) => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
+        }
+
+        (State::Planned | State::InDoubt | State::Repeating, Event::AttemptsOver { mode: Mode::Sandbox }) => {
+            Ok(to(State::Failed, Hold::Release))
+        }
+
+        // The balance fell by a refusal that stated nothing.
+        (State::Failed, Event::FoundCharged) if !standing.possibly_charged => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.price)) })
+        }
+
+        (State::Failed, Event::Retry) if standing.possibly_charged => Err(IllegalMove::NotProven),
+        (State::Failed, Event::Retry) => Ok(anew(Hold::Keep)),
+
+        (State::Quarantined, Event::WriteOff) => {
+            Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.held)) })
+        }
+        (State::Quarantined, Event::SendAgain) => Ok(anew(Hold::Charge(standing.held))),
+
+        (state, event) => Err(IllegalMove::NoSuchMove { state, event }),
+    }
+}
+
+/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two. A statement of less
+/// than the check was shown to cost is not believed.
+fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
+    match stated {
+        None => standing.price,
+        Some(stated) if standing.unproven > 0 => stated.max(standing.price),
+        Some(stated) => stated.max(standing.least),
+    }
+}
+
+#[cfg(test)]
+#[path = "transitions_tests.rs"]
+mod tests;
