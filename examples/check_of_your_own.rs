@@ -2,6 +2,8 @@
 //! director are screened, and a telephone number is looked up by a check that the campaign file itself declares, because
 //! much of what such a service sells is in no document. Works offline: `cargo run --example check_of_your_own`.
 
+#![allow(clippy::print_stdout)]
+
 mod service;
 
 use rescreen::sink::Manifest;

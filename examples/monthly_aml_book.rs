@@ -1,6 +1,8 @@
 //! A monthly AML book, told as a story: 262 customers are screened against the service played on loopback, the run is
 //! repeated, and the second time nothing is paid. Works offline: `cargo run --example monthly_aml_book`.
 
+#![allow(clippy::print_stdout)]
+
 mod service;
 
 use std::error::Error;

@@ -1,6 +1,8 @@
 //! A fleet, told as a story: what would be sent is looked at first and costs nothing, then the vehicles in service are
 //! checked by plate and VIN, and what a clerk has to mend is named. Works offline: `cargo run --example vehicle_fleet`.
 
+#![allow(clippy::print_stdout)]
+
 mod service;
 
 use rescreen::{pipeline::plan, sink::Manifest};

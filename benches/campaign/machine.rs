@@ -16,18 +16,17 @@ pub fn line(parameters: &Parameters) -> String {
     };
     let processor = of("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let memory = of("/proc/meminfo", "MemTotal").unwrap_or_else(|| "memory not told".to_owned());
-    let sha = of("/proc/cpuinfo", "flags").map_or("", |flags| match flags.split(' ').any(|flag| flag == "sha_ni") {
-        true => ", SHA-NI",
-        false => ", no SHA-NI",
-    });
+    let sha = of("/proc/cpuinfo", "flags")
+        .map_or("", |flags| if flags.split(' ').any(|flag| flag == "sha_ni") { ", SHA-NI" } else { ", no SHA-NI" });
     format!(
         "{processor}{sha}, {} cores, {memory}, {} {}; {}",
         cores(),
         std::env::consts::OS,
         fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim(),
-        match parameters.pin && can_pin() {
-            true => "in pairs the client keeps to the last core, the service to the others",
-            false => "nobody is kept to a core",
+        if parameters.pin && can_pin() {
+            "in pairs the client keeps to the last core, the service to the others"
+        } else {
+            "nobody is kept to a core"
         }
     ) + "\n"
         + &load()

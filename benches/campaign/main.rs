@@ -2,6 +2,8 @@
 //! decides the order of the parts; each part is a file, gives lines of one table, and `benches/README.md` says how each
 //! line is measured. No part runs in `make test`.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
+
 mod answered;
 mod bare;
 #[path = "../../tests/it/support/book.rs"]

@@ -76,11 +76,10 @@ impl Stage {
     pub fn set(&self, terms: &Terms<'_>) {
         drop(fs::remove_dir_all(self.path().join("out")));
         let Terms { url, rate: (per_minute, per_minute_max), in_flight } = terms;
-        let fields = match self.of_columns {
-            true => "fields.entity = { value = 0 }",
-            false => {
-                "fields.name = \"{{ first_name }} {{ surname }}\"\nfields.country = \"{{ country | country }}\"\nfields.entity = { value = 0 }"
-            }
+        let fields = if self.of_columns {
+            "fields.entity = { value = 0 }"
+        } else {
+            "fields.name = \"{{ first_name }} {{ surname }}\"\nfields.country = \"{{ country | country }}\"\nfields.entity = { value = 0 }"
         };
         let text = format!(
             r#"campaign = "bench"

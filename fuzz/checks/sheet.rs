@@ -9,15 +9,14 @@ pub fn check(data: &[u8]) {
     let folder = folder();
     let path = folder.path().join("book.xlsx");
     let whole;
-    let bytes = match data.starts_with(b"PK") {
-        true => data,
-        false => {
-            whole = Workbook::new()
-                .shared(&["no", "name", "Jo Vexford"])
-                .sheet("Sheet1", &String::from_utf8_lossy(data))
-                .bytes();
-            &whole
-        }
+    let bytes = if data.starts_with(b"PK") {
+        data
+    } else {
+        whole = Workbook::new()
+            .shared(&["no", "name", "Jo Vexford"])
+            .sheet("Sheet1", &String::from_utf8_lossy(data))
+            .bytes();
+        &whole
     };
     fs::write(&path, bytes).expect("the folder takes a book");
     let read = || open(&path, &SourceOptions::default()).map(records::whole).map_err(|error| error.to_string());

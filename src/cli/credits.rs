@@ -23,7 +23,7 @@ pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
     let flags = CampaignArgs { config: args.config, service: args.service, ..CampaignArgs::default() };
     let (file, base) = flags.fold()?;
     let service = Service::new(&file, &base)?;
-    let balance = balance_alone(&service, Clock::System).await?.map_err(Error::Stopped)?;
+    let balance = balance_alone(&service, Clock::System).await?;
     to_stdout(&balance.to_string());
     Ok(ExitCode::Complete)
 }

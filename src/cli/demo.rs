@@ -74,8 +74,5 @@ fn write_where_missing(dir: &Path, name: &str, text: &str) -> Result<(), Error> 
     let path = dir.join(name);
     let failed = |error: std::io::Error| Error::Config(format!("{}: {error}", path.display()));
     std::fs::create_dir_all(dir).map_err(failed)?;
-    match path.exists() {
-        true => Ok(()),
-        false => std::fs::write(&path, text).map_err(failed),
-    }
+    if path.exists() { Ok(()) } else { std::fs::write(&path, text).map_err(failed) }
 }

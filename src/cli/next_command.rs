@@ -11,10 +11,8 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
         return quoted(&decision);
     }
-    let mut words = match report.leaves_rows() && !report.command.is_empty() {
-        true => report.command.clone(),
-        false => words.to_vec(),
-    };
+    let mut words =
+        if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
     // Once is enough: from now on there is a ledger that is known.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
     // Where something else is left to settle, no more rows are read than were asked for.
@@ -75,10 +73,14 @@ fn set(words: &mut Vec<String>, flag: &str, value: &str) {
 /// The words as a shell reads them back.
 pub fn quoted(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%@+".contains(c);
-    let quote = |word: &String| match !word.is_empty() && word.chars().all(plain) {
-        true => word.clone(),
-        false if !is_printable(word) => escaped(word),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    let quote = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else if is_printable(word) {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        } else {
+            escaped(word)
+        }
     };
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }

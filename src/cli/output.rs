@@ -131,9 +131,10 @@ mod tests {
         let hostile = "a\u{1b}[2J\nerror: all is well\u{202e}\u{9b}";
         let say =
             || tracing::debug!(display = %hostile, debug = ?hostile, text = hostile, "the service says {hostile}");
-        match is_json {
-            true => tracing::subscriber::with_default(log.json().with_writer(move || writer.clone()).finish(), say),
-            false => tracing::subscriber::with_default(log.with_writer(move || writer.clone()).finish(), say),
+        if is_json {
+            tracing::subscriber::with_default(log.json().with_writer(move || writer.clone()).finish(), say)
+        } else {
+            tracing::subscriber::with_default(log.with_writer(move || writer.clone()).finish(), say)
         }
         kept.0.lock().unwrap().clone()
     }

@@ -121,8 +121,7 @@ async fn balance(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     }
     let read = tokio::time::timeout(Duration::from_secs(30), balance_alone(&campaign.service, campaign.clock)).await;
     let balance = match read {
-        Ok(Ok(Ok(balance))) => balance,
-        Ok(Ok(Err(stop))) => return vec![format!("balance              unknown   {stop}")],
+        Ok(Ok(balance)) => balance,
         Ok(Err(error)) => return vec![format!("balance              unknown   {error}")],
         Err(_) => return vec!["balance              unknown   the service did not answer in 30 s".to_owned()],
     };

@@ -73,10 +73,8 @@ pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
 }
 
 fn list(args: &ResolveArgs, place: &Path) -> Result<ExitCode, Error> {
-    let waiting = match args.include_in_doubt {
-        true => pipeline::quarantined_or_in_doubt(place)?,
-        false => pipeline::quarantined(place)?,
-    };
+    let waiting =
+        if args.include_in_doubt { pipeline::quarantined_or_in_doubt(place)? } else { pipeline::quarantined(place)? };
     waiting.iter().for_each(|one| to_stdout(&line(one)));
     to_stderr(&format!("{} requests wait for a decision", waiting.len()));
     Ok(if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt })

@@ -13,7 +13,7 @@ use rescreen::{
     client::origin_of,
     mapping::FieldFeed,
     model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
-    pipeline::{Campaign, Prepared, Progress, RunOptions, RunReport, Tap},
+    pipeline::{Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Tap},
 };
 use std::{
     io::{BufRead, Write},
@@ -57,8 +57,10 @@ pub struct RunArgs {
 pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let options = RunOptions {
         at_most: args.at_most,
-        retry: args.retry.as_deref().map(retry_code).transpose()?,
-        retry_unproven: args.retry_unproven,
+        retry: match &args.retry {
+            Some(code) => Some(RetryOrder { code: retry_code(code)?, unproven: args.retry_unproven }),
+            None => None,
+        },
         tap: args.stdout.then(|| Box::new(std::io::stdout()) as Tap),
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
@@ -84,11 +86,10 @@ pub async fn run_campaign(
     let prepared = Prepared::open(campaign).await?;
     output.say(&first_line(prepared.campaign(), &prepared.key_hint()));
     if let Some(folder) = prepared.set_aside() {
-        let what = match prepared.campaign().new_ledger {
-            true => "a new ledger was begun; what was here before is in",
-            false => {
-                "this copy of the ledger does not know all results; they are published again, and those from before are in"
-            }
+        let what = if prepared.campaign().new_ledger {
+            "a new ledger was begun; what was here before is in"
+        } else {
+            "this copy of the ledger does not know all results; they are published again, and those from before are in"
         };
         output.say(&format!("{what} {}", folder.display()));
     }
@@ -157,9 +158,10 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
     {
         output.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
     }
-    match output.quiet {
-        true => report.reasons().iter().for_each(|line| to_stderr(line)),
-        false => report.lines().iter().for_each(|line| to_stderr(line)),
+    if output.quiet {
+        report.reasons().iter().for_each(|line| to_stderr(line))
+    } else {
+        report.lines().iter().for_each(|line| to_stderr(line))
     }
     output.say(&format!("outputs: {}", report.out.display()));
     let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
@@ -167,11 +169,10 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
         return;
     }
     let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
-    to_stderr(&match has_no_command {
-        true => {
-            "rows are left that were not sent: run the campaign again, with the command that it was run with".to_owned()
-        }
-        false => format!("go on with: {}", next_command(words, report)),
+    to_stderr(&if has_no_command {
+        "rows are left that were not sent: run the campaign again, with the command that it was run with".to_owned()
+    } else {
+        format!("go on with: {}", next_command(words, report))
     });
 }
 

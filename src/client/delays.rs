@@ -1,6 +1,7 @@
 //! How long to wait before a request is tried again: exponential delays with full jitter. The schedule is `backoff`'s, which
 //! is unmaintained and therefore used in this file only; the jitter is ours and seeded, so that a run can be repeated.
 
+use crate::model::rng::Rng;
 use backoff::{ExponentialBackoff, ExponentialBackoffBuilder, backoff::Backoff};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ const LEAST: Duration = Duration::from_millis(100);
 /// The delays of one request in one run.
 pub struct Delays {
     schedule: ExponentialBackoff,
-    seed: u64,
+    rng: Rng,
 }
 
 impl Delays {
@@ -24,22 +25,13 @@ impl Delays {
             .with_randomization_factor(0.0)
             .with_max_elapsed_time(None)
             .build();
-        Delays { schedule, seed }
+        Delays { schedule, rng: Rng::new(seed) }
     }
 
     /// A moment between nothing and the next exponential delay.
     pub fn next_delay(&mut self) -> Duration {
         let ceiling = self.schedule.next_backoff().unwrap_or(MOST);
-        ceiling.mul_f64(self.fraction()).max(LEAST)
-    }
-
-    /// The next number of a splitmix64 sequence, as a fraction of one.
-    fn fraction(&mut self) -> f64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.seed;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        ceiling.mul_f64(self.rng.fraction()).max(LEAST)
     }
 }
 

@@ -97,9 +97,10 @@ pub fn found(path: &Path, links: Links, bytes_max: u64) -> io::Result<Option<Vec
 pub fn read_open(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > bytes_max {
-        true => Err(invalid(format!("expected at most {bytes_max} bytes, found more"))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > bytes_max {
+        Err(invalid(format!("expected at most {bytes_max} bytes, found more")))
+    } else {
+        Ok(bytes)
     }
 }
 

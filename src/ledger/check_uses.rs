@@ -23,8 +23,9 @@ pub(super) fn check_use_rows(conn: &Connection) -> Result<BTreeMap<i64, CheckUse
     })?;
     let uses: BTreeMap<i64, CheckUseRow> = uses.collect::<Result<_, _>>()?;
     // A name is a folder's name, too.
-    match uses.values().all(|one| is_identifier(&one.name, '-').is_ok()) {
-        true => Ok(uses),
-        false => Err(LedgerError::Damaged("a check has a name that no check can have".to_owned())),
+    if uses.values().all(|one| is_identifier(&one.name, '-').is_ok()) {
+        Ok(uses)
+    } else {
+        Err(LedgerError::Damaged("a check has a name that no check can have".to_owned()))
     }
 }

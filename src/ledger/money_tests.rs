@@ -296,3 +296,16 @@ async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_
         assert!(!matches(change, true) && !matches(change, false));
     }
 }
+
+#[tokio::test]
+async fn a_repeated_answer_with_a_balance_that_is_too_low_is_doubtful_and_no_reading() {
+    for (stated, doubtful) in [(900, true), (995, false), (1_500, false)] {
+        let book = Book::new().await;
+        book.comes_to(FIRST, Outcome::Unknown).await;
+        let sent = book.sent(FIRST).await;
+        let answer = Outcome::Answered { stated: Some(PRICE) };
+        let settled = book.settled(sent, answer, |reply| reply.remaining = Some(Credits(stated))).await;
+        assert_eq!((settled.doubtful_balance, settled.unexplained_fall), (doubtful, Credits::ZERO), "{stated}");
+        assert_eq!(book.account().reading.map(|reading| reading.balance), Some(Credits(1_000)), "{stated}");
+    }
+}

@@ -81,6 +81,9 @@ pub struct Settled {
     pub so_far: Credits,
     /// How far the stated balance is below what our own requests explain.
     pub unexplained_fall: Credits,
+    /// The reply may repeat an earlier one, and the balance it states is too low: only a reading shows whether it is still
+    /// that low.
+    pub doubtful_balance: bool,
 }
 
 impl Settled {
@@ -174,6 +177,8 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     // An answer that is given again may state the balance of its first time.
     let remaining = settlement.remaining.filter(|_| row.standing.unproven == 0);
     let unexplained = |account: &Account| remaining.map(|balance| account.unexplained_fall(balance));
+    let is_low = |balance| store.sums.account.unexplained_fall(balance) > Credits::ZERO;
+    let doubtful_balance = remaining.is_none() && settlement.remaining.is_some_and(is_low);
     // Judged before the charge is booked: until then the hold explains it.
     let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
     moved(store, &row, &step, None)?;
@@ -214,6 +219,7 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
         charged,
         so_far,
         unexplained_fall,
+        doubtful_balance,
     };
     if let Some(price) = settled.above_price() {
         let by = SeenBy::Reply(settlement.request);
@@ -325,9 +331,10 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
             answer.request_id,
             compress(&answer.body, Level::Answer)
         ])?;
-    let judgement = match is_of_another(store, settlement.request, answer)? {
-        true => answer.judgement.clone().doubted("echo_mismatch"),
-        false => answer.judgement.clone(),
+    let judgement = if is_of_another(store, settlement.request, answer)? {
+        answer.judgement.clone().doubted("echo_mismatch")
+    } else {
+        answer.judgement.clone()
     };
     let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";
     store.conn.prepare_cached(sql)?.execute(params![

@@ -250,9 +250,10 @@ fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> 
     }
     tracing::warn!("the sums of the ledger do not match its rows; they were counted again from the rows");
     let sums = recounted(conn, stored)?;
-    match sums.are_possible() {
-        true => Ok(sums),
-        false => Err(LedgerError::Damaged("its rows count more than there can be".to_owned())),
+    if sums.are_possible() {
+        Ok(sums)
+    } else {
+        Err(LedgerError::Damaged("its rows count more than there can be".to_owned()))
     }
 }
 
@@ -320,9 +321,10 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
 pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
     let text: String = conn.query_row("SELECT sums FROM campaign", [], |row| row.get(0))?;
     let sums: Sums = serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))?;
-    match sums.are_possible() {
-        true => Ok(sums),
-        false => Err(LedgerError::Damaged("its sums count more than there can be".to_owned())),
+    if sums.are_possible() {
+        Ok(sums)
+    } else {
+        Err(LedgerError::Damaged("its sums count more than there can be".to_owned()))
     }
 }
 

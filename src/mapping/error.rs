@@ -15,7 +15,12 @@ pub enum MappingError {
     #[error("check `{check}` has nothing to expect called `{name}`{hint}")]
     UnknownExpectation { check: String, name: String, hint: String },
     #[error("check `{check}`, {place}: {fault}")]
-    Template { check: String, place: String, fault: TemplateError },
+    Template {
+        check: String,
+        place: String,
+        #[source]
+        fault: TemplateError,
+    },
     #[error("check `{check}`, the constant of field `{field}`: {fault}")]
     Constant { check: String, field: String, fault: String },
     /// `known` ends the message: the nearest column and all there are.

@@ -111,9 +111,10 @@ impl Account {
     /// what was booked since is taken to be in it.
     fn unbooked(&self, balance: Credits) -> i64 {
         let Some(reading) = self.reading else { return 0 };
-        let fell = match balance > reading.balance {
-            true => self.charged_since_reading(),
-            false => reading.balance.saturating_sub(balance),
+        let fell = if balance > reading.balance {
+            self.charged_since_reading()
+        } else {
+            reading.balance.saturating_sub(balance)
         };
         reading.unbooked.saturating_add(signed(fell)).saturating_sub(signed(self.charged_since_reading()))
     }

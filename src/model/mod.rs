@@ -21,6 +21,7 @@ mod planted_moves;
 pub mod printable;
 pub mod reply_text;
 pub mod request;
+pub mod rng;
 pub mod row;
 pub mod state;
 pub mod stop;

@@ -28,13 +28,12 @@ pub fn is_printable(text: &str) -> bool {
 
 /// A text on one line: unsafe characters, newlines among them, as escapes such as `\n` and `\u{202e}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    match is_printable(text) {
-        true => Cow::Borrowed(text),
-        false => {
-            let mut shown = String::with_capacity(text.len() + 16);
-            text.chars().for_each(|c| push(&mut shown, c));
-            Cow::Owned(shown)
-        }
+    if is_printable(text) {
+        Cow::Borrowed(text)
+    } else {
+        let mut shown = String::with_capacity(text.len() + 16);
+        text.chars().for_each(|c| push(&mut shown, c));
+        Cow::Owned(shown)
     }
 }
 
@@ -74,10 +73,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 }
 
 fn push(shown: &mut String, c: char) {
-    match is_unsafe(c) {
-        true => shown.extend(c.escape_default()),
-        false => shown.push(c),
-    }
+    if is_unsafe(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
 }
 
 #[cfg(test)]

@@ -32,5 +32,6 @@ pub use resolve::{ChargeCorrection, Resolution, correct_charge, decide, quaranti
 pub use run::RunOptions;
 pub use send::account::balance_alone;
 pub use send::earlier_stop::EarlierStop;
+pub use send::retry::RetryOrder;
 pub use send::{Progress, Signal};
 pub use status::{Status, ledger_in, status};

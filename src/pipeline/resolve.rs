@@ -88,12 +88,13 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
 
 fn not_waiting(request: RequestId, in_doubt: bool) -> Error {
     let RequestId(number) = request;
-    Error::Config(match in_doubt {
-        true => format!(
+    Error::Config(if in_doubt {
+        format!(
             "request {number} is not quarantined but in doubt: running the campaign again may settle it at no cost; if that \
              is impossible, decide about it with --include-in-doubt"
-        ),
-        false => format!("request {number} is not quarantined; `rescreen resolve --list` shows the requests that are"),
+        )
+    } else {
+        format!("request {number} is not quarantined; `rescreen resolve --list` shows the requests that are")
     })
 }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::Error,
     ledger::{CommitMode, Ledger, Reading},
-    model::{FailureCode, Stop},
+    model::Stop,
 };
 use std::{
     sync::{
@@ -36,10 +36,8 @@ use tokio::{
 pub struct RunOptions {
     /// Drain, publish and end after this long.
     pub at_most: Option<Duration>,
-    /// Take failures that are proven uncharged along: all, or those of one code.
-    pub retry: Option<Option<FailureCode>>,
-    /// With `retry`: also failures that may have been charged, because the balance fell without an explanation.
-    pub retry_unproven: bool,
+    /// Send failures again.
+    pub retry: Option<RetryOrder>,
     /// Where result rows go beside their parts, as JSON lines.
     pub tap: Option<Tap>,
     /// Send although an earlier run stopped and nothing has changed since.
@@ -95,7 +93,7 @@ impl Prepared {
         // To ask for failures again is a decision, too.
         let continue_anyway = options.continue_anyway || options.retry.is_some();
         let earlier_stop = EarlierStop { continue_anyway, lift_pause: options.lift_pause };
-        let retry = options.retry.map(|code| RetryOrder { code, unproven: options.retry_unproven });
+        let retry = options.retry;
         let sending = async {
             match earlier_stop.stop(&context).await? {
                 Some(stop) => Ok(SendEnd::nothing(stop, channels)),
@@ -183,12 +181,11 @@ impl IngestTask {
     /// Files are read to their end, so that every row is accounted for, unless somebody wants the process to end; a pipe
     /// that may never end is left after a moment for the split it is at.
     async fn end(mut self, of_files: bool, sent: &mut SendEnd) -> Result<(), Error> {
-        let mut patience = match of_files && !sent.stops.iter().any(Stop::is_urgent) {
-            true => None,
-            false => {
-                self.stop.store(true, Ordering::Relaxed);
-                Some(Duration::from_secs(3))
-            }
+        let mut patience = if of_files && !sent.stops.iter().any(Stop::is_urgent) {
+            None
+        } else {
+            self.stop.store(true, Ordering::Relaxed);
+            Some(Duration::from_secs(3))
         };
         loop {
             tokio::select! {
@@ -232,9 +229,10 @@ pub async fn publish_and_report(
     ingested: Result<(), Error>,
     said: Said,
 ) -> Result<RunReport, Error> {
-    let published = match sent.cut_short {
-        true => None,
-        false => unless_interrupted(campaign.commit_mode, move || publisher.publish(), &mut sent).await?,
+    let published = if sent.cut_short {
+        None
+    } else {
+        unless_interrupted(campaign.commit_mode, move || publisher.publish(), &mut sent).await?
     };
     let Some(manifest) = published else {
         return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));

@@ -4,11 +4,11 @@
 use super::{
     digest::Digest,
     retry_after::{ODD, RetryAfter},
-    rng::Rng,
     row::{self, RowTreatment},
     statement::ODD_CHARGES,
 };
 use crate::model::nearest::hint;
+use crate::model::rng::Rng;
 use std::{str::FromStr, time::Duration};
 
 /// One kind of misfortune. Those before the line do not act; those after it act and charge first.

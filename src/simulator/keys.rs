@@ -69,10 +69,12 @@ impl Keys {
             Some(Slot::Deferred { content, at_us }) => (content, *at_us, KeyStatus::Awaited),
             Some(Slot::Completed { content, receipt }) => (content, receipt.at_us, KeyStatus::Replay(*receipt)),
         };
-        match now_us.saturating_sub(at_us) >= life_us {
-            true => KeyStatus::New,
-            false if *kept != content => KeyStatus::Conflict,
-            false => same,
+        if now_us.saturating_sub(at_us) >= life_us {
+            KeyStatus::New
+        } else if *kept != content {
+            KeyStatus::Conflict
+        } else {
+            same
         }
     }
 

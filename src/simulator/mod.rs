@@ -25,7 +25,6 @@ mod order;
 mod rate;
 mod reply;
 mod retry_after;
-mod rng;
 mod row;
 mod serve;
 mod settings;

@@ -116,9 +116,10 @@ struct FieldFault {
 fn validate(field: &FieldSpec, value: Option<&Value>) -> Result<(), FieldFault> {
     let invalid = |expected: String| Err(FieldFault { code: "invalid_field", expected });
     let Some(value) = value else {
-        return match field.required {
-            true => Err(FieldFault { code: "missing_field", expected: "this field is required".to_owned() }),
-            false => Ok(()),
+        return if field.required {
+            Err(FieldFault { code: "missing_field", expected: "this field is required".to_owned() })
+        } else {
+            Ok(())
         };
     };
     if let Err(expected) = has_kind(field, value) {

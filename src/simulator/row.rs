@@ -1,7 +1,8 @@
 //! One row treated differently for ever: by its content, so that a repeat, a new key and a later run all meet the same. It
 //! decides which rows those are, what they get, and whether the service has charged for it.
 
-use super::{digest::Digest, reply::Refusal, rng::Rng};
+use super::{digest::Digest, reply::Refusal};
+use crate::model::rng::Rng;
 
 /// What such a row gets, whatever is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

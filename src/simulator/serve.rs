@@ -134,9 +134,10 @@ impl Wire {
         mut self: Pin<&mut Self>,
         write: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        match self.cut.load(Ordering::Acquire) {
-            true => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-            false => write(Pin::new(&mut self.stream)),
+        if self.cut.load(Ordering::Acquire) {
+            Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+        } else {
+            write(Pin::new(&mut self.stream))
         }
     }
 }

@@ -12,12 +12,12 @@ use super::{
     rate::{Limits, Rate, Window},
     reply::Refusal,
     retry_after::RetryAfter,
-    rng::Rng,
     row::RowTreatment,
     settings::Settings,
     stats::Stats,
 };
 use crate::model::Mode;
+use crate::model::rng::Rng;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -187,9 +187,10 @@ impl State {
 
     /// Lets a sandbox payload in, unless it came from the same address within the cooldown.
     pub(super) fn cool_down(&mut self, payload: Digest, now_us: u64) -> Result<(), Refusal> {
-        match self.cooldown.admit(payload, now_us) {
-            true => Ok(()),
-            false => Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent a moment ago")),
+        if self.cooldown.admit(payload, now_us) {
+            Ok(())
+        } else {
+            Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent a moment ago"))
         }
     }
 

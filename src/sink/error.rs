@@ -6,15 +6,28 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     #[error("{}: {step} failed: {fault}; free space or access rights, then run again", .path.display())]
-    Storage { path: PathBuf, step: &'static str, fault: io::Error },
+    Storage {
+        path: PathBuf,
+        step: &'static str,
+        #[source]
+        fault: io::Error,
+    },
     #[error("{}: writing Parquet failed: {fault}", .path.display())]
-    Parquet { path: PathBuf, fault: parquet::errors::ParquetError },
+    Parquet {
+        path: PathBuf,
+        #[source]
+        fault: parquet::errors::ParquetError,
+    },
     #[error("{}: a row does not fit its table: {fault}", .path.display())]
     Row { path: PathBuf, fault: String },
     #[error("output columns `{first}` and `{second}` would both be called `{name}`; rename or drop one of them")]
     ColumnClash { first: String, second: String, name: String },
     #[error("{}: not a manifest: {fault}; it was changed by another hand, or belongs to another program", .path.display())]
-    Manifest { path: PathBuf, fault: serde_json::Error },
+    Manifest {
+        path: PathBuf,
+        #[source]
+        fault: serde_json::Error,
+    },
     #[error(
         "{}: expected a manifest of version {}, found {found}; use the release of rescreen that wrote it, or a newer one",
         .path.display(), super::MANIFEST_VERSION

@@ -62,10 +62,8 @@ impl NewFile {
 
     fn begin(path: &Path, replaces: bool) -> Result<NewFile, SinkError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("output");
-        let temporary = match planted(Bug::WrittenInPlace) {
-            true => path.to_owned(),
-            false => path.with_file_name(temporary_name(name)),
-        };
+        let temporary =
+            if planted(Bug::WrittenInPlace) { path.to_owned() } else { path.with_file_name(temporary_name(name)) };
         let failed = |step| {
             let path = temporary.clone();
             move |fault| SinkError::Storage { path, step, fault }
@@ -128,9 +126,10 @@ impl NewFile {
     }
 
     fn rename(&self) -> io::Result<()> {
-        match self.replaces || self.temporary == self.path {
-            true => fs::rename(&self.temporary, &self.path),
-            false => files::rename_new(&self.temporary, &self.path),
+        if self.replaces || self.temporary == self.path {
+            fs::rename(&self.temporary, &self.path)
+        } else {
+            files::rename_new(&self.temporary, &self.path)
         }
     }
 }

@@ -104,12 +104,11 @@ impl SourceReader {
             }
             (None, Format::Jsonl) => (None, Records::JsonLines(JsonLines::new(name.clone(), content)), 1),
             (None, Format::Csv) => {
-                let delimiter = match content.is_sheet() {
-                    true => b',',
-                    false => {
-                        let columns = columns.map(<[String]>::len);
-                        detect::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
-                    }
+                let delimiter = if content.is_sheet() {
+                    b','
+                } else {
+                    let columns = columns.map(<[String]>::len);
+                    detect::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
                 };
                 let delimited = CsvRecords::open(name.clone(), content, delimiter, &options.header, &mut input)?;
                 (Some(delimiter), Records::CsvRecords(Box::new(delimited)), 1)

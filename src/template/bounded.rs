@@ -116,9 +116,10 @@ impl<'a> Rewriter<'a> {
                 (Some(Word("not")), Some(Word("in"))) => true,
                 _ => false,
             };
-            match is_sought && next < to {
-                true => out.push_str(&format!(" ({text})|{SOUGHT}")),
-                false => out.push_str(&text),
+            if is_sought && next < to {
+                out.push_str(&format!(" ({text})|{SOUGHT}"))
+            } else {
+                out.push_str(&text)
             }
             at = next;
         }

@@ -177,8 +177,8 @@ impl Meter {
         match &mut self.kept {
             Kept::InMemory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
             Kept::InFile(shared) => match shared.take(&mut self.pace, want) {
-                Ok(taken) => taken,
-                Err(fault) => {
+                SharedTurn::Turn(taken) => taken,
+                SharedTurn::Unusable(fault) => {
                     tracing::warn!("the rate is no longer shared with other runs on this machine: {fault}");
                     self.kept =
                         Kept::InMemory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
@@ -189,9 +189,16 @@ impl Meter {
     }
 }
 
+/// What a shared record says to a message.
+enum SharedTurn {
+    /// Its slot, or how long to wait before asking again.
+    Turn(Result<u64, Duration>),
+    /// The file can no longer be used, and why.
+    Unusable(String),
+}
+
 impl SharedRecord {
-    /// `Err` where the file cannot be used any more.
-    fn take(&mut self, pace: &mut Pace, want: Want) -> Result<Result<u64, Duration>, String> {
+    fn take(&mut self, pace: &mut Pace, want: Want) -> SharedTurn {
         let now_ns = clock_ns(&self.clock);
         let trusted = !self.clock_moved(now_ns);
         let updated = self.file.update(|found| {
@@ -205,13 +212,15 @@ impl SharedRecord {
             Ok(taken) => {
                 self.busy_since = None;
                 self.read = (now_ns, Instant::now());
-                Ok(taken)
+                SharedTurn::Turn(taken)
             }
             Err(Unchanged::Busy) if self.busy_since.get_or_insert_with(Instant::now).elapsed() < BUSY_MAX => {
-                Ok(Err(BUSY_WAIT))
+                SharedTurn::Turn(Err(BUSY_WAIT))
             }
-            Err(Unchanged::Busy) => Err(format!("{}: another process keeps it locked", self.file.path().display())),
-            Err(Unchanged::Storage(error)) => Err(format!("{}: {error}", self.file.path().display())),
+            Err(Unchanged::Busy) => {
+                SharedTurn::Unusable(format!("{}: another process keeps it locked", self.file.path().display()))
+            }
+            Err(Unchanged::Storage(error)) => SharedTurn::Unusable(format!("{}: {error}", self.file.path().display())),
         }
     }
 

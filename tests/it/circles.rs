@@ -33,10 +33,7 @@ fn expanded(text: &str) -> Vec<String> {
             '}' => depth -= 1,
             _ => {}
         }
-        match letter == ',' && depth == 0 {
-            true => parts.push(String::new()),
-            false => parts.last_mut().unwrap().push(letter),
-        }
+        if letter == ',' && depth == 0 { parts.push(String::new()) } else { parts.last_mut().unwrap().push(letter) }
     }
     let parts = parts.iter().filter(|part| !part.is_empty());
     parts.flat_map(|part| expanded(part)).map(|part| format!("{before}{part}")).collect()

@@ -69,9 +69,10 @@ impl Desk {
         let words = "book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production \
             --id no --per-minute 600000 --per-minute-max 900000 --service";
         let words: Vec<&str> = [command].into_iter().chain(words.split_whitespace()).chain([url]).collect();
-        let money = match more.iter().any(|word| word.starts_with("--max-credits") || word.starts_with("--price")) {
-            true => vec![],
-            false => vec!["--max-credits", "1000", "--price", "aml-screening=1"],
+        let money = if more.iter().any(|word| word.starts_with("--max-credits") || word.starts_with("--price")) {
+            vec![]
+        } else {
+            vec!["--max-credits", "1000", "--price", "aml-screening=1"]
         };
         rescreen(self.path(), &[words, money, more.to_vec()].concat())
     }

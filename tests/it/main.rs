@@ -1,5 +1,7 @@
 //! The one integration-test binary: a file per promise, a small language in `support`.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
+
 mod support;
 
 /// Counts for [`template_memory`].

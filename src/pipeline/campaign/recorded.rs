@@ -87,9 +87,10 @@ pub fn absolute(path: &Path) -> PathBuf {
 
 /// The words of a campaign's command as they are recorded: none where one may hold a password, before an `@` in an address.
 pub fn command_of(campaign: &Campaign) -> Vec<String> {
-    match campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
-        true => Vec::new(),
-        false => campaign.command.clone(),
+    if campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
+        Vec::new()
+    } else {
+        campaign.command.clone()
     }
 }
 

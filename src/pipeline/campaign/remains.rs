@@ -63,9 +63,10 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
     let home = campaign.ledger.parent().unwrap_or(Path::new("."));
     let beside_ledger = new_folder(home, &folder_name(campaign))?;
     ledger::set_aside(&campaign.ledger, &beside_ledger)?;
-    let folder = match same_folder(home, &campaign.out) {
-        true => beside_ledger,
-        false => new_folder(&campaign.out, &folder_name(campaign))?,
+    let folder = if same_folder(home, &campaign.out) {
+        beside_ledger
+    } else {
+        new_folder(&campaign.out, &folder_name(campaign))?
     };
     sink::set_aside(&campaign.out, &folder, true)?;
     Ok(Some(folder))

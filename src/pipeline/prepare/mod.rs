@@ -78,9 +78,12 @@ impl Prepared {
             refuse_lost_ledger(&campaign)?;
         }
         let older = campaign.accept_older_ledger;
-        let open = |path: &Path| match older {
-            true => Ledger::open_older(path, &identity, commit_mode, now_us),
-            false => Ledger::open(path, &identity, commit_mode, now_us),
+        let open = |path: &Path| {
+            if older {
+                Ledger::open_older(path, &identity, commit_mode, now_us)
+            } else {
+                Ledger::open(path, &identity, commit_mode, now_us)
+            }
         };
         let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();

@@ -222,9 +222,10 @@ fn input(reading: &Reading) -> Result<InputTotals, Error> {
 
 /// A part is written again in the format it was begun in.
 fn format_of(path: &Path) -> OutputFormat {
-    match path.extension().is_some_and(|extension| extension == OutputFormat::Jsonl.extension()) {
-        true => OutputFormat::Jsonl,
-        false => OutputFormat::Parquet,
+    if path.extension().is_some_and(|extension| extension == OutputFormat::Jsonl.extension()) {
+        OutputFormat::Jsonl
+    } else {
+        OutputFormat::Parquet
     }
 }
 

@@ -19,7 +19,11 @@ use crate::{
     throttle::{Bucket, Throttle},
 };
 use jiff::Timestamp;
-use std::{sync::Arc, time::Duration};
+use std::{
+    ops::ControlFlow::{self, Break, Continue},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Tries of one reading.
 const TRIES_MAX: u32 = 6;
@@ -54,8 +58,8 @@ pub struct BalanceRead {
     pub unexplained_fall: Credits,
 }
 
-/// Reads the balance into the ledger; `Err(Stop)` inside where the run has to stop.
-pub async fn read_balance(context: &RunContext) -> Result<Result<BalanceRead, Stop>, Error> {
+/// Reads the balance into the ledger; a break where the run has to stop.
+pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut not_json) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
@@ -65,26 +69,26 @@ pub async fn read_balance(context: &RunContext) -> Result<Result<BalanceRead, St
         let before = context.ledger.sums();
         // The gate opens after a quarter of an hour, and the service may have asked for more meanwhile.
         if let Some(until_us) = paused_until(&before, context.clock.now_us()) {
-            return Ok(Err(Stop::PushedBack { until_us }));
+            return Ok(Break(Stop::PushedBack { until_us }));
         }
         let exchange = context.client.get(permit, Balance::PATH).await;
         if let Ok(reply) = &exchange.reply
             && !note_peer(context, reply.simulated).await?
         {
-            return Ok(Err(Stop::OtherSide { simulated: reply.simulated }));
+            return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
         }
         let pointer = context.campaign.service.balance_pointer.as_deref();
         match look(&exchange, pointer, context.clock.now(), &mut delays) {
             Look::Balance(balance) => {
                 let unexplained_fall = note(context, &exchange, balance.credits, before).await?;
-                return Ok(Ok(BalanceRead { balance: balance.credits, unexplained_fall }));
+                return Ok(Continue(BalanceRead { balance: balance.credits, unexplained_fall }));
             }
             Look::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
                     let now_us = context.clock.now_us();
                     context.ledger.pause_until(until_us, now_us).await?;
                 }
-                return Ok(Err(stop));
+                return Ok(Break(stop));
             }
             Look::PushedBack { wait, message } => {
                 last = message;
@@ -99,13 +103,13 @@ pub async fn read_balance(context: &RunContext) -> Result<Result<BalanceRead, St
             Look::NotJson { wait } => {
                 not_json += 1;
                 if not_json == NOT_JSON_MAX {
-                    return Ok(Err(Stop::NotTheService));
+                    return Ok(Break(Stop::NotTheService));
                 }
                 tokio::time::sleep(wait).await;
             }
         }
     }
-    Ok(Err(Stop::Unavailable { message: last }))
+    Ok(Break(Stop::Unavailable { message: last }))
 }
 
 async fn note(
@@ -160,7 +164,7 @@ fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut
 }
 
 /// Reads the balance once, without a campaign: for `plan` and `rescreen credits`.
-pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Credits, Stop>, Error> {
+pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, Error> {
     let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let api_key = service.api_key()?;
     let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
@@ -169,10 +173,11 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Result<Cre
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
     let mut delays = Delays::new(0);
     let pointer = service.balance_pointer.as_deref();
-    Ok(match look(&exchange, pointer, clock.now(), &mut delays) {
-        Look::Balance(balance) => Ok(balance.credits),
-        Look::Stop(stop) => Err(stop),
-        Look::NotJson { .. } => Err(Stop::NotTheService),
-        Look::PushedBack { message, .. } | Look::Again { message, .. } => Err(Stop::Unavailable { message }),
-    })
+    let stop = match look(&exchange, pointer, clock.now(), &mut delays) {
+        Look::Balance(balance) => return Ok(balance.credits),
+        Look::Stop(stop) => stop,
+        Look::NotJson { .. } => Stop::NotTheService,
+        Look::PushedBack { message, .. } | Look::Again { message, .. } => Stop::Unavailable { message },
+    };
+    Err(Error::Stopped(stop))
 }

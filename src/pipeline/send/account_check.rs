@@ -11,6 +11,7 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
 };
+use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
 /// Before a request that is refused alone is tried again: the refusal may pass, and others may be answered meanwhile.
@@ -23,10 +24,10 @@ impl SendLoop {
             return Ok(());
         }
         let balance = match self.balance().await? {
-            Ok(balance) => balance,
+            Continue(balance) => balance,
             // In sandbox the balance is of no interest; that others are answered shows that the service is there.
-            Err(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,
-            Err(stop) => {
+            Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,
+            Break(stop) => {
                 self.stops.push(stop);
                 return Ok(());
             }

@@ -62,9 +62,10 @@ impl SendLoop {
 
     /// Counts what comes in a row, by request.
     fn count(&mut self, one: &Candidate, attempted: &Attempted) {
-        let request = match planted(Bug::RepliesCounted) {
-            true => RequestId(one.request.0 * 1_000 + i64::from(one.attempts)),
-            false => one.request,
+        let request = if planted(Bug::RepliesCounted) {
+            RequestId(one.request.0 * 1_000 + i64::from(one.attempts))
+        } else {
+            one.request
         };
         if attempted.is_not_json() {
             if self.watch.not_json(request) {

@@ -6,6 +6,7 @@ use crate::{
     ledger::KeptStop,
     model::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal},
 };
+use std::ops::ControlFlow::{self, Break, Continue};
 
 impl SendLoop {
     /// Nothing is sent before the account was read.
@@ -51,12 +52,12 @@ impl SendLoop {
     pub async fn read_account(&mut self) -> Result<Option<Credits>, Error> {
         self.health.read();
         match self.balance().await? {
-            Ok(balance) => {
+            Continue(balance) => {
                 tracing::info!("the balance is {balance}");
                 Ok(Some(balance))
             }
-            Err(Stop::BalanceUnreadable) if !self.proofs.is_watched() => Ok(None),
-            Err(stop) => {
+            Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() => Ok(None),
+            Break(stop) => {
                 self.stops.push(stop);
                 Ok(None)
             }
@@ -120,16 +121,16 @@ impl SendLoop {
     }
 
     /// Reads the balance, unless the run is told to end meanwhile: a closed gate may hold the reading for minutes.
-    pub async fn balance(&mut self) -> Result<Result<Credits, Stop>, Error> {
+    pub async fn balance(&mut self) -> Result<ControlFlow<Stop, Credits>, Error> {
         let RunChannels { signals, deadline, .. } = &mut self.channels;
         let read = tokio::select! {
             biased;
-            Some(signal) = signals.recv() => return Ok(Err(signal.stop())),
-            () = until(*deadline) => return Ok(Err(Stop::TimeIsUp)),
+            Some(signal) = signals.recv() => return Ok(Break(signal.stop())),
+            () = until(*deadline) => return Ok(Break(Stop::TimeIsUp)),
             read = read_balance(&self.context) => read?,
         };
         self.proofs.read(self.attempts_under_way.is_empty());
-        Ok(read.map(|reading| {
+        Ok(read.map_continue(|reading| {
             self.proofs.fell(reading.unexplained_fall);
             reading.balance
         }))

@@ -18,6 +18,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         charged: Credits::ZERO,
         so_far: Credits::ZERO,
         unexplained_fall: Credits::ZERO,
+        doubtful_balance: false,
     };
     Attempted {
         settled,

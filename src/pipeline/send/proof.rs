@@ -99,6 +99,8 @@ pub struct Proofs {
     lone_balance: Option<Credits>,
     /// No request left since the balance was read.
     reading_is_fresh: bool,
+    /// A repeated answer states a balance that is too low, and the account was not read since.
+    balance_is_doubtful: bool,
     /// When the balance was read.
     read_at: Option<Instant>,
     /// Answers since the balance was read, and those of them that show nothing of what they cost.
@@ -125,6 +127,7 @@ impl Proofs {
             proof: Proof::Idle,
             lone_balance: None,
             reading_is_fresh: false,
+            balance_is_doubtful: false,
             read_at: None,
             answers_since_reading: 0,
             unstated: 0,
@@ -158,7 +161,7 @@ impl Proofs {
     /// Whether the balance is to be read before anything leaves.
     pub fn needs_reading(&self) -> bool {
         let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
-        self.watched && (hidden || self.is_answered())
+        self.watched && (hidden || self.balance_is_doubtful || self.is_answered())
     }
 
     /// Whether the balance is to be read now, beside what is under way.
@@ -201,6 +204,7 @@ impl Proofs {
     pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) {
         let proof = std::mem::replace(&mut self.proof, Proof::Idle);
         let Attempted { settled, stated, .. } = attempted;
+        self.balance_is_doubtful |= settled.doubtful_balance;
         let refused = attempted.outcome == Outcome::Refused && settled.state == State::Failed;
         let costs_nothing = settled.charged == Credits::ZERO && attempted.judgement.is_none();
         if costs_nothing && !refused {
@@ -269,6 +273,7 @@ impl Proofs {
     /// The balance was read, alone or beside requests under way.
     pub fn read(&mut self, alone: bool) {
         self.reading_is_fresh = alone;
+        self.balance_is_doubtful = false;
         self.read_at = Some(Instant::now());
         (self.answers_since_reading, self.unstated) = (0, 0);
     }

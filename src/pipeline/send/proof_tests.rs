@@ -303,3 +303,17 @@ fn what_was_found_and_booked_is_unexplained_no_more() {
     proofs.explained(Credits(5));
     assert_eq!(proofs.unexplained(), Credits::ZERO);
 }
+
+#[test]
+fn a_repeated_answer_with_a_balance_that_is_too_low_asks_for_a_reading_before_anything_leaves() {
+    let mut proofs = after_first(&answered(Some(5), Some(995)));
+    proofs.read(true);
+    let mut repeated = answered(Some(5), Some(100));
+    proofs.observe(&one(), &repeated);
+    assert!(!proofs.needs_reading());
+    repeated.settled.doubtful_balance = true;
+    proofs.observe(&one(), &repeated);
+    assert!(proofs.needs_reading());
+    proofs.read(true);
+    assert!(!proofs.needs_reading());
+}

@@ -12,8 +12,8 @@ use futures::future::try_join_all;
 /// Failures looked at together: memory does not grow with their number.
 const PAGE: usize = 500;
 
-/// Which failures are taken along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which failures are sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetryOrder {
     /// Those of one code; `None` is all.
     pub code: Option<FailureCode>,

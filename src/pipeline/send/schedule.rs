@@ -50,14 +50,13 @@ impl Schedule {
     /// Takes the request that leaves next.
     pub fn take(&mut self) -> Option<Candidate> {
         let is_repeat = self.next_is_repeat();
-        let mut one = match is_repeat {
-            true => self.due.pop_front().or_else(|| self.sent_before.pop_front()),
-            false => self.new.pop_front(),
+        let mut one = if is_repeat {
+            self.due.pop_front().or_else(|| self.sent_before.pop_front())
+        } else {
+            self.new.pop_front()
         }?;
-        let others_wait = match is_repeat {
-            true => !self.new.is_empty(),
-            false => !self.due.is_empty() || !self.sent_before.is_empty(),
-        };
+        let others_wait =
+            if is_repeat { !self.new.is_empty() } else { !self.due.is_empty() || !self.sent_before.is_empty() };
         one.turn = match is_repeat {
             false if others_wait && self.lead < 1 => 1,
             true if others_wait && self.lead > 0 => -1,

@@ -2,7 +2,7 @@
 //! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
 
 use super::question::Question;
-use crate::{model::key::hex, simulator::rng::Rng};
+use crate::model::{key::hex, rng::Rng};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

@@ -16,9 +16,9 @@ use super::{
     digest::digest_of_fields,
     keys::Receipt,
     order::Order,
-    rng::Rng,
     statement::Statement,
 };
+use crate::model::rng::Rng;
 use crate::model::{Mode, key::hex};
 use jiff::Timestamp;
 use question::{Question, place};

@@ -1,6 +1,9 @@
 //! What the content of an answer is made from, and where it is put.
 
-use crate::simulator::{answer_style::Dialect, order::Order, rng::Rng};
+use crate::{
+    model::rng::Rng,
+    simulator::{answer_style::Dialect, order::Order},
+};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 

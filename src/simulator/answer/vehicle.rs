@@ -3,7 +3,7 @@
 //! assumption. Makes and models are invented.
 
 use super::question::Question;
-use crate::simulator::{answer_style::Dialect, rng::Rng};
+use crate::{model::rng::Rng, simulator::answer_style::Dialect};
 use serde_json::{Value, json};
 
 const MODELS: [(&str, &str); 6] = [
@@ -21,9 +21,10 @@ const SIGNS: &[u8; 33] = b"0123456789ABCDEFGHJKLMNPRSTUVWXYZ";
 /// A VIN decoded: one in fifty is not known.
 pub(super) fn decoded(mut question: Question<'_>) -> Value {
     let vin = question.text("vin").to_owned();
-    match question.negative || question.rng.below(50) == 0 {
-        true => json!({"found": false}),
-        false => json!({"vehicle": vehicle(&mut question, vin)}),
+    if question.negative || question.rng.below(50) == 0 {
+        json!({"found": false})
+    } else {
+        json!({"vehicle": vehicle(&mut question, vin)})
     }
 }
 

@@ -67,7 +67,12 @@ impl Compression {
 #[derive(Debug, thiserror::Error)]
 enum PackingFault {
     #[error("the {compression} file is damaged or cut off near its byte {packed_bytes} ({fault}); bring a whole copy")]
-    Damaged { compression: Compression, packed_bytes: u64, fault: io::Error },
+    Damaged {
+        compression: Compression,
+        packed_bytes: u64,
+        #[source]
+        fault: io::Error,
+    },
     #[error(
         "expected at most {RATIO_MAX} bytes out of each byte of the {compression} file, found more by its byte \
          {packed_bytes}; if it is what it should be, unpack it first"

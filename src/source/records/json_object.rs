@@ -128,15 +128,17 @@ impl<'a> Text<'a> {
     }
 
     fn without_nul(&self, text: String, column: &str) -> Result<String, Failure> {
-        match text.contains('\0') {
-            false => Ok(text),
-            true if column.is_empty() => {
-                Err(Failure::read(FailureCode::NulByte, "expected the name of a column, found one with a NUL in it"))
-            }
-            true => {
-                Err(Failure::read(FailureCode::NulByte, format!("column `{column}`: expected text, found a NUL in it")))
-            }
+        if !text.contains('\0') {
+            return Ok(text);
         }
+        Err(Failure::read(
+            FailureCode::NulByte,
+            if column.is_empty() {
+                "expected a column name, found one that contains a NUL character".to_owned()
+            } else {
+                format!("column `{column}`: expected text, found a NUL character in it")
+            },
+        ))
     }
 
     fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Failure> {

@@ -22,10 +22,8 @@ const ROWS: usize = 120;
 fn row(number: usize) -> String {
     let letters = |at: usize| char::from(b'A' + (at % 8) as u8);
     let plate = format!("{}{} {:03}-8 GP", letters(number), letters(number / 8), number);
-    let vin = match number.is_multiple_of(3) {
-        true => String::new(),
-        false => format!("1M8GDM9A{}KP0{number:04}8", letters(number)),
-    };
+    let vin =
+        if number.is_multiple_of(3) { String::new() } else { format!("1M8GDM9A{}KP0{number:04}8", letters(number)) };
     let company = format!("2016/{:06}/07", 1_000 + number);
     format!("{number},P{number:05} Vexford,{},{company},{plate},{vin}\n", compose(800_101, 5 + number as u32 * 9, 0))
 }

@@ -80,10 +80,8 @@ pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure
         let tried_max = if reads { (measure.tried_max / 3).max(24) } else { measure.tried_max };
         for (turn, number) in numbers(*count, tried_max).into_iter().enumerate() {
             let ways = ways(layer, kind);
-            let taken = match *count <= measure.all_ways_max {
-                true => ways,
-                false => &ways[turn % ways.len()..=turn % ways.len()],
-            };
+            let taken =
+                if *count <= measure.all_ways_max { ways } else { &ways[turn % ways.len()..=turn % ways.len()] };
             for (at, how) in taken.iter().enumerate() {
                 // A disk that cannot be read is broken, whatever room it has.
                 let is_full = !reads && (turn / ways.len() + at).is_multiple_of(2);

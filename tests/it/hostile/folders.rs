@@ -145,9 +145,10 @@ fn nothing_is_written_through_a_link() {
         let campaign = Campaign::of(&service, 3);
         let (link, target) = (campaign.out().join(name), campaign.path().join("elsewhere"));
         fs::create_dir_all(link.parent().unwrap()).unwrap();
-        match name.starts_with("ledger") {
-            true => fs::write(&target, "").unwrap(),
-            false => fs::create_dir(&target).unwrap(),
+        if name.starts_with("ledger") {
+            fs::write(&target, "").unwrap()
+        } else {
+            fs::create_dir(&target).unwrap()
         }
         std::os::unix::fs::symlink(&target, &link).unwrap();
         let said = Said::of(&mut campaign.command(""));

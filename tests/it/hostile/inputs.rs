@@ -13,9 +13,10 @@ fn collect_settles_and_publishes_without_the_input() {
         campaign.run_until_asked(1..=10);
         service.heal();
         let sent: Vec<u32> = service.book().entries.iter().map(|entry| entry.row).collect();
-        match edited {
-            true => fs::write(campaign.path().join("book.csv"), "no,name\n1,Somebody Else\n").unwrap(),
-            false => fs::remove_file(campaign.path().join("book.csv")).unwrap(),
+        if edited {
+            fs::write(campaign.path().join("book.csv"), "no,name\n1,Somebody Else\n").unwrap()
+        } else {
+            fs::remove_file(campaign.path().join("book.csv")).unwrap()
         }
         let said = campaign.say("collect out/hostile");
         let ledger = campaign.ledger();

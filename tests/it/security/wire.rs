@@ -151,9 +151,10 @@ fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, se
             messages.push(message.clone());
             messages.iter().filter(|message| message.is_check()).count()
         };
-        let answer = match message.is_check() {
-            true => answer(nth, &message),
-            false => Answer::Bytes(json("200 OK", r#"{"available_credits": 1000}"#)),
+        let answer = if message.is_check() {
+            answer(nth, &message)
+        } else {
+            Answer::Bytes(json("200 OK", r#"{"available_credits": 1000}"#))
         };
         if matches!(answer, Answer::Reset) {
             return;

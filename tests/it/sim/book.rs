@@ -49,15 +49,13 @@ pub fn lines(rng: &mut Rng, book: &str, count: u64) -> String {
                 let company = if odd == 2 { "2016/0432/07" } else { &company };
                 let plate = if odd == 2 { "CA.1" } else { &plate };
                 let vin = if odd == 2 { "1M8" } else { &vin };
-                match is_csv {
-                    true => writeln!(
-                        text,
-                        "{number},{name},{id_number},{country},{status},{dataset},{company},{plate},{vin}"
-                    ),
-                    false => writeln!(
+                if is_csv {
+                    writeln!(text, "{number},{name},{id_number},{country},{status},{dataset},{company},{plate},{vin}")
+                } else {
+                    writeln!(
                         text,
                         r#"{{"no": "{number}", "name": "{name}", "id_number": "{id_number}", "country": "{country}", "status": "{status}", "dataset": "{dataset}", "company": "{company}", "plate": "{plate}", "vin": "{vin}"}}"#
-                    ),
+                    )
                 }
             }
         };

@@ -195,9 +195,10 @@ fn hands(rng: &mut Rng) -> Vec<(Duration, Hand)> {
     let count = if rng.falls(12) { rng.from(1, 2) } else { 0 };
     let hand = |rng: &mut Rng| {
         let after = Duration::from_secs(rng.pick(&[0, 1, 10, 120]));
-        match rng.falls(50) {
-            true => (after, Hand::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
-            false => (after, Hand::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
+        if rng.falls(50) {
+            (after, Hand::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400])))
+        } else {
+            (after, Hand::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600])))
         }
     };
     (0..count).map(|_| hand(rng)).collect()

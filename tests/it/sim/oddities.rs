@@ -341,10 +341,8 @@ fn at_commit(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
     let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     let life = &mut script.lives[life];
-    let hand = match rng.falls(75) {
-        true => Hand::Sleep(75 * 3_600),
-        false => Hand::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])),
-    };
+    let hand =
+        if rng.falls(75) { Hand::Sleep(75 * 3_600) } else { Hand::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])) };
     let moves = std::mem::take(&mut life.moves);
     calm(life, "drop_after:0.2");
     (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), hand)));

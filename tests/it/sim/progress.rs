@@ -106,7 +106,9 @@ pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life
         earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
     let mut repeats = 0;
     for one in life.iter().filter(|one| one.submit) {
-        if before.tried.contains(&one.key) || !seen.insert(&one.body) {
+        // The body is noted in any case: a new key may be made for a request that an earlier life armed and never sent.
+        let is_repeat = !seen.insert(&one.body);
+        if is_repeat || before.tried.contains(&one.key) {
             repeats += 1;
             continue;
         }

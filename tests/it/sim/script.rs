@@ -194,9 +194,10 @@ impl Script {
         let Script { in_flight, per_minute, per_minute_max, .. } = self;
         let Life { table: [first_price, second_price], max_credits, .. } = life;
         let Oddities { keep_balance, default_guards, .. } = self.oddities;
-        let guards = match default_guards && !life.guards_off {
-            true => "",
-            false => "[guards]\nmax_errors = \"100%\"\nmax_unrecognised = \"100%\"\n",
+        let guards = if default_guards && !life.guards_off {
+            ""
+        } else {
+            "[guards]\nmax_errors = \"100%\"\nmax_unrecognised = \"100%\"\n"
         };
         let pointers = self.oddities.of_service();
         let [first, second] = self.pair;

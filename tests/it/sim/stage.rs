@@ -18,7 +18,7 @@ use rescreen::{
     ledger::{CommitMode, LedgerError},
     model::{ExitCode, Stop},
     pipeline::{
-        Campaign, Prepared, Progress, RunOptions, RunReport, Signal,
+        Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
     simulator::{Faults, Settings, Simulator},
@@ -147,11 +147,11 @@ impl Stage {
         }
         let finished = self.heal(&lives).await;
         let messages = self.wire.log();
-        match finished {
-            true => self.audit.at_the_end(&messages, &self.died),
-            // Nothing but rows that are refused for ever is left of a check: a person decides about it.
-            false if self.refused => {}
-            false => self.audit.fault("it did not finish with a service that is well".to_owned()),
+        if finished {
+            self.audit.at_the_end(&messages, &self.died);
+        } else if !self.refused {
+            // Where only rows that are always refused are left of a check, a person decides about it.
+            self.audit.fault("it did not finish with a service that is well".to_owned());
         }
         if std::env::var_os("RESCREEN_SIM_KEEP").is_some() {
             self.folder.disable_cleanup(true);
@@ -293,7 +293,7 @@ impl Stage {
         // `guards_off` is a person who has read why the last run stopped, and lets the next one continue.
         let orders = RunOptions {
             at_most: life.at_most,
-            retry: life.retry.then_some(None),
+            retry: life.retry.then(RetryOrder::default),
             continue_anyway: life.guards_off,
             ..RunOptions::default()
         };

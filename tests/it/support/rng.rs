@@ -1,19 +1,15 @@
-//! Chance that repeats. It is written out here: no seed may mean something else with another version of a crate.
+//! The random number generator of the tests, with the draws that they need.
 
-/// A seeded sequence of numbers (splitmix64): a seed means the same on every machine and in every release.
-pub struct Rng(u64);
+/// A seeded sequence of numbers: a seed gives the same numbers on every machine and in every release.
+pub struct Rng(rescreen::model::rng::Rng);
 
 impl Rng {
     pub fn new(seed: u64) -> Rng {
-        Rng(seed)
+        Rng(rescreen::model::rng::Rng::new(seed))
     }
 
     pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.roll()
     }
 
     /// A number from `least` to `most`, both included.

@@ -16,7 +16,7 @@ use rescreen::{
     catalogue::{Catalogue, Declaration},
     model::{Credits, Mode},
     pipeline::{
-        Campaign, Prepared, Progress, RunOptions, RunReport, Signal,
+        Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
     simulator::{Settings, Stats},
@@ -169,9 +169,8 @@ impl World {
     /// The service, started where it was not yet.
     pub fn met(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
-        self.service.get_or_insert_with(|| match door {
-            true => Service::behind_a_door(settings.clone()),
-            false => Service::start(settings.clone()),
+        self.service.get_or_insert_with(|| {
+            if door { Service::behind_a_door(settings.clone()) } else { Service::start(settings.clone()) }
         })
     }
 
@@ -205,7 +204,7 @@ impl World {
     }
 
     pub async fn retry(&mut self) -> Ran {
-        self.run_with(RunOptions { retry: Some(None), ..RunOptions::default() }).await
+        self.run_with(RunOptions { retry: Some(RetryOrder::default()), ..RunOptions::default() }).await
     }
 
     /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.

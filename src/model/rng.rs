@@ -1,25 +1,23 @@
-//! Chance that repeats: a small generator (splitmix64) of the simulator's own, so that a seed gives the same answers and
-//! the same faults on every machine and in every release. No crate decides what a seed means.
-
-use super::digest::Digest;
+//! A seeded random number generator (splitmix64): a seed gives the same numbers on every machine and in every release, which
+//! no version of a crate can change.
 
 /// A seeded sequence of numbers.
 #[derive(Debug, Clone)]
-pub(super) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
-    pub(super) fn new(seed: u64) -> Rng {
+    pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
-    /// The rng of one subject: equal content under an equal seed always falls the same way.
-    pub(super) fn of(seed: u64, content: Digest) -> Rng {
-        let (high, low) = content.split_at(8);
-        let number = |half: &[u8]| half.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
-        Rng(seed ^ number(high) ^ number(low).rotate_left(17))
+    /// The generator of one subject: equal content under an equal seed gives equal numbers.
+    pub fn of(seed: u64, content: [u8; 16]) -> Rng {
+        let number = u128::from_be_bytes(content);
+        Rng(seed ^ (number >> 64) as u64 ^ (number as u64).rotate_left(17))
     }
 
-    pub(super) fn roll(&mut self) -> u64 {
+    /// The next number.
+    pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,16 +26,16 @@ impl Rng {
     }
 
     /// A number from 0 to `end`, without `end`.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.roll() % end.max(1)
     }
 
     /// A number from 0 to 1, without 1.
-    pub(super) fn fraction(&mut self) -> f64 {
+    pub fn fraction(&mut self) -> f64 {
         (self.roll() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    pub(super) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len() as u64) as usize]
     }
 }
