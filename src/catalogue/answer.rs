@@ -18,8 +18,13 @@ pub enum ColumnValue {
 impl AnswerSpec {
     /// The part of an answer that columns and rules read: the first payload pointer that is present and not null.
     pub fn payload<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
-        self.payload.iter().find_map(|pointer| answer.pointer(pointer).filter(|found| !found.is_null()))
+        payload_at(&self.payload, answer)
     }
+}
+
+/// The value at the first of these JSON pointers that is present and not null.
+pub fn payload_at<'a>(pointers: &[String], answer: &'a Value) -> Option<&'a Value> {
+    pointers.iter().find_map(|pointer| answer.pointer(pointer).filter(|found| !found.is_null()))
 }
 
 impl ColumnSpec {

@@ -5,7 +5,7 @@ mod answer;
 mod declaration;
 mod expectation;
 
-pub use answer::ColumnValue;
+pub use answer::{ColumnValue, payload_at};
 pub use declaration::{
     AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow, Routes,
     Spelling, VerdictRule, VerdictSpec,

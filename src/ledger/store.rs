@@ -11,7 +11,7 @@ use crate::{
     files,
     model::{
         Credits,
-        fault_point::{self, Point},
+        fault_point::{self, Point, unless_failing},
         planted::{Bug, planted},
     },
 };
@@ -23,7 +23,7 @@ use std::{
 };
 
 /// Pages of the log after which it goes into the database; few where storage is made to fail, so that a short run does it.
-const CHECKPOINT_PAGES: u32 = if cfg!(feature = "fault-points") { 40 } else { 4_000 };
+const CHECKPOINT_PAGES: u32 = unless_failing(4_000, 40);
 /// The log goes into the database at least this often.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 

@@ -23,6 +23,11 @@ pub enum Point {
     Remove,
 }
 
+/// `usual`, or `small` in a build whose storage can be made to fail: a short run reaches every point there.
+pub const fn unless_failing<T: Copy>(usual: T, small: T) -> T {
+    if cfg!(feature = "fault-points") { small } else { usual }
+}
+
 /// Passes a point, or fails there if that was planned.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use super::SinkError;
 use crate::{
     files::{self, Links},
     model::{
-        fault_point::{self, Point},
+        fault_point::{self, Point, unless_failing},
         key::hex,
         planted::{Bug, planted},
     },
@@ -18,7 +18,7 @@ use std::{
 };
 
 /// Small where writes are made to fail: a small file has a middle then.
-const BUFFER_BYTES: usize = if cfg!(feature = "fault-points") { 4 << 10 } else { 64 << 10 };
+const BUFFER_BYTES: usize = unless_failing(64 << 10, 4 << 10);
 
 /// A file on its way.
 pub(super) struct NewFile {

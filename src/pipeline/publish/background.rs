@@ -1,14 +1,13 @@
 //! Publishing beside the sending, one at a time, from time to time.
 
 use super::{PART_ROWS_MAX, Publisher};
-use crate::{error::Error, ledger::CommitMode};
+use crate::{error::Error, ledger::CommitMode, model::fault_point::unless_failing};
 use futures::FutureExt;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
 /// A part is cut at least this often; where storage is made to fail, in the middle of a short run.
-const PUBLISH_EVERY: Duration =
-    if cfg!(feature = "fault-points") { Duration::from_millis(300) } else { Duration::from_secs(15 * 60) };
+const PUBLISH_EVERY: Duration = unless_failing(Duration::from_secs(15 * 60), Duration::from_millis(300));
 
 /// What is published beside the sending.
 pub struct Publishing {

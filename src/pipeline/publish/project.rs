@@ -2,7 +2,7 @@
 //! unless the row expected something else.
 
 use crate::{
-    catalogue::ColumnSpec,
+    catalogue::{ColumnSpec, payload_at},
     client::json_body,
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, RequestView},
@@ -87,8 +87,7 @@ impl Projector {
         let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
         let answer = request.answer.as_ref().ok_or_else(defect)?;
         let json = json_body(answer.body.as_bytes()).map(|json| json.value).unwrap_or_default();
-        let payload = check.layout.payload.iter().find_map(|at| json.pointer(at).filter(|found| !found.is_null()));
-        let payload = payload.unwrap_or(&Value::Null);
+        let payload = payload_at(&check.layout.payload, &json).unwrap_or(&Value::Null);
         let met = met(&check.layout, ask.expected.as_deref(), payload)?;
         let judged = Judgement { verdict: answer.verdict, finding: answer.finding.clone() };
         let Judgement { verdict, finding } = as_expected(judged, &met);
@@ -169,8 +168,8 @@ impl Projector {
 /// The value of a carried column as text; lists and objects as JSON.
 fn carried(input: &Value, column: &str) -> Option<String> {
     let map = input.as_object()?;
-    let at = find_column(map.keys().map(String::as_str), column)?;
-    match map.values().nth(at)? {
+    let by_other_spelling = || map.values().nth(find_column(map.keys().map(String::as_str), column)?);
+    match map.get(column).or_else(by_other_spelling)? {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
