@@ -1,6 +1,8 @@
 //! The pages in `docs/` say what the program does: every key, column, failure code and exit code is there, and the page of
 //! the checks is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes it again.
 
+mod commands;
+
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow},
     model::{ExitCode, FailureCode},
