@@ -26,7 +26,7 @@ fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
     let said = Desk::new(0).say(&["checks", "adverse-media"]).exits(0);
     insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
     adverse-media: adverse media search on a person or a company
-    route /adverse-media (alternate none) · one POST is answered, or repeated with its key until it is · a key lives 48 h · price not documented: --price
+    route /adverse-media (alternate none) · the POST is answered, or repeated under its key until it is · key lifetime 48 h · price not documented: --price
 
      field   kind     needed  default  meaning
      name    text     yes              the subject's name

@@ -85,7 +85,7 @@ fn no_check_no_service_and_no_command_say_what_is_missing() {
     assert!(refused(&desk, &["run", "book.csv", "--check", "aml-screening"]).contains("--service URL"));
     assert!(refused(&desk, &[]).contains("Usage: rescreen"));
     assert!(refused(&desk, &["rum"]).contains("run"));
-    assert!(refused(&desk, &["status"]).contains("no campaign in out/"));
+    assert!(refused(&desk, &["status"]).contains("expected a campaign in out/"));
     assert!(refused(&desk, &["simulate", "--faults", "drop_aftr:1"]).contains("drop_after"));
     assert!(refused(&desk, &["checks", "aml"]).contains("aml"));
 }
