@@ -284,7 +284,7 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     let said = fields(&mapped[0]);
     assert_eq!(said["failed"], json!("spreadsheet_damage"));
     let message =
-        "field `idNumber` (column `ID No`): an ID number has 13 digits, this one has 12: a spreadsheet has dropped";
+        "field `idNumber` (column `ID No`): expected an ID number of 13 digits, found 12: a spreadsheet has dropped";
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
     assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check goes on");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);

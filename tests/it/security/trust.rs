@@ -80,12 +80,12 @@ fn a_plan_and_a_rehearsal_start_no_program() {
     let started = || ["key", "secret"].map(|name| folder.path().join(name).exists());
     said(folder.path(), &["plan"]).exits(0).says("key not read");
     said(folder.path(), &["plan", "--simulate"]).exits(0);
-    said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal starts none");
+    said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal does not start");
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
     // What the run asked cannot be told from what is new without the secret.
-    said(folder.path(), &["plan"]).exits(0).says("counts as new");
+    said(folder.path(), &["plan"]).exits(0).says("count as new");
 }
 
 #[test]
