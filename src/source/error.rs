@@ -38,7 +38,7 @@ pub enum SourceError {
         "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` converts it to lines"
     )]
     JsonList { source_name: Arc<str> },
-    #[error("{source_name}: expected a header line with the column names, found an empty input")]
+    #[error("{source_name}: expected a header line with the names of the columns, found an empty input")]
     NoHeader { source_name: Arc<str> },
     #[error("{source_name}: the header: expected {expected}, found {found} in column {column}{advice}")]
     HeaderNotText {

@@ -1,4 +1,4 @@
-//! A template's text with its unbounded operators replaced by filters that count (see `operators`).
+//! Replaces the unbounded operators of a template by filters that count what they make (see `operators`).
 //!
 //! | in the template | becomes |
 //! |---|---|
@@ -7,8 +7,7 @@
 //! | `[a]`, `{'a': b}` | `([a]\|op_literal)` |
 //! | `a in b` | `(a)\|op_sought in b` |
 //! | a long text between two tags | `{{ 'the text' }}` |
-//!
-//! Lines stay where they are, for the messages.
+//! Line numbers do not change, because messages show them.
 
 use super::{
     error::TemplateError,
@@ -19,12 +18,12 @@ use super::{
 };
 use Token::{Sign, Text, Word};
 
-/// Bytes of text between two tags that MiniJinja may copy uncounted.
+/// Maximum bytes of text between two tags that MiniJinja may copy without counting them.
 const RAW_BYTES_MAX: usize = 200;
-/// Spaces at an end of the text between two tags, at most.
+/// Maximum spaces at each end of the text between two tags.
 const SPACES_MAX: usize = 200;
 
-/// The template as it is compiled.
+/// The template with its operators replaced.
 pub(super) fn bounded(source: &str) -> Result<String, TemplateError> {
     if source.len() > SOURCE_BYTES_MAX {
         return refuse(format!("expected a template of at most 64 KiB, found {} bytes", source.len()));
@@ -46,7 +45,7 @@ pub(super) fn bounded(source: &str) -> Result<String, TemplateError> {
     Ok(out)
 }
 
-/// Text between two tags. What MiniJinja may trim stays outside.
+/// Text between two tags. Whitespace that MiniJinja may trim stays outside the literal.
 fn raw(text: &str, out: &mut String) -> Result<(), TemplateError> {
     if text.len() <= RAW_BYTES_MAX {
         out.push_str(text);
@@ -81,7 +80,7 @@ struct Rewriter<'a> {
     closing: Vec<usize>,
 }
 
-/// Rewritten text, and the place of the token after it.
+/// Rewritten text, and the index of the token after it.
 type Rewritten = Result<(String, usize), TemplateError>;
 
 impl<'a> Rewriter<'a> {
@@ -89,19 +88,19 @@ impl<'a> Rewriter<'a> {
         self.code.tokens.get(at).map(|place| place.token)
     }
 
-    /// What stands before a token since the one before it: spaces.
+    /// The whitespace between a token and the one before it.
     fn gap(&self, at: usize) -> &'a str {
         let begin = at.checked_sub(1).map_or(0, |before| self.code.tokens[before].end);
         &self.code.text[begin..self.code.tokens[at].start]
     }
 
-    /// A token as it stands there, with what stands before it.
+    /// A token as written, with the whitespace before it.
     fn as_is(&self, at: usize) -> &'a str {
         let Place { start, end, .. } = self.code.tokens[at];
         &self.code.text[start - self.gap(at).len()..end]
     }
 
-    /// Expressions and what parts them.
+    /// A sequence of expressions and their separators.
     fn sequence(&self, from: usize, to: usize, loop_target: &mut bool) -> Rewritten {
         let (mut out, mut at) = (String::new(), from);
         while at < to {
@@ -125,10 +124,10 @@ impl<'a> Rewriter<'a> {
         Ok((out, at))
     }
 
-    /// Whether a token parts expressions.
+    /// Whether a token separates expressions.
     fn parts(&self, at: usize, from: usize, to: usize) -> bool {
         match self.token(at) {
-            // The sign of a tag that trims the spaces around it, or a sign where no expression can begin.
+            // The `-` or `+` of a tag that controls trimming, or one where no expression can begin.
             Some(Sign("-" | "+")) => at == 0 && from == 0 && self.gap(0).is_empty() || at + 1 == to,
             Some(Sign("(" | "[" | "{") | Text(_)) => false,
             Some(Sign("*" | "**")) => false,
@@ -158,7 +157,8 @@ impl<'a> Rewriter<'a> {
         self.chain(at, to, &["**"], "", "", Self::operand)
     }
 
-    /// Operands with operators of one rank between them. Those of `counted` become one list for a filter.
+    /// Operands with operators of one precedence level between them. Operands of `counted` become one list for a
+    /// filter.
     fn chain(
         &self,
         at: usize,
@@ -190,7 +190,7 @@ impl<'a> Rewriter<'a> {
         Ok((closed(parts, text), at))
     }
 
-    /// A value with its signs, members, calls, filters and tests.
+    /// A value with its minus signs, members, calls, filters and tests.
     fn operand(&self, at: usize, to: usize) -> Rewritten {
         let (mut text, mut at) = self.value(at, to)?;
         while at < to {
@@ -214,7 +214,7 @@ impl<'a> Rewriter<'a> {
                         at = self.group(at, &mut text)?;
                     } else if at < to && self.is_argument(at) {
                         let (argument, next) = self.value(at, to)?;
-                        // In brackets, because a value alone may have become one with a filter.
+                        // In brackets, because the value may now have a filter.
                         text.push_str(&format!("({argument})"));
                         at = next;
                     }
@@ -225,7 +225,7 @@ impl<'a> Rewriter<'a> {
         Ok((text, at))
     }
 
-    /// Whether what follows the name of a test is its argument.
+    /// Whether the token after the name of a test is its argument.
     fn is_argument(&self, at: usize) -> bool {
         match self.token(at) {
             Some(Word(word)) => !["and", "or", "else", "is", "in", "if", "not", "recursive"].contains(&word),
@@ -248,7 +248,7 @@ impl<'a> Rewriter<'a> {
         at
     }
 
-    /// A value with its signs, members and calls.
+    /// A value with its minus signs, members and calls.
     fn value(&self, mut at: usize, to: usize) -> Rewritten {
         let mut text = String::new();
         while at < to && self.token(at) == Some(Sign("-")) {
@@ -260,7 +260,7 @@ impl<'a> Rewriter<'a> {
         }
         match self.token(at) {
             Some(Sign("*" | "**")) => {
-                return refuse("`*` before an argument is not available here: name the arguments one by one");
+                return refuse("`*` before an argument is not available here; write the arguments one by one");
             }
             Some(Sign("(")) => at = self.group(at, &mut text)?,
             Some(Sign("[" | "{")) => {
@@ -305,13 +305,13 @@ impl<'a> Rewriter<'a> {
         Ok((text, at))
     }
 
-    /// A value that became one with a filter: in brackets where a member or a call of it follows.
+    /// A value that now has a filter; in brackets if a member or a call follows.
     fn filtered(&self, text: &str, at: usize, to: usize) -> String {
-        let goes_on = at < to && matches!(self.token(at), Some(Sign("." | "(" | "[")));
-        if goes_on { format!(" ({text})") } else { format!(" {text}") }
+        let is_continued = at < to && matches!(self.token(at), Some(Sign("." | "(" | "[")));
+        if is_continued { format!(" ({text})") } else { format!(" {text}") }
     }
 
-    /// Brackets with what is in them; the place after them.
+    /// Brackets with their contents. Returns the index after them.
     fn group(&self, at: usize, text: &mut String) -> Result<usize, TemplateError> {
         let close = self.closing[at];
         text.push_str(self.as_is(at));
@@ -320,7 +320,7 @@ impl<'a> Rewriter<'a> {
         Ok(close + 1)
     }
 
-    /// The bounds in brackets, where they are those of a slice.
+    /// The bounds in brackets, if they are those of a slice.
     fn slice(&self, at: usize) -> Result<Option<String>, TemplateError> {
         let close = self.closing[at];
         let (mut colons, mut inside) = (Vec::new(), at + 1);

@@ -25,7 +25,7 @@ pub enum SheetFault {
     TooDense,
     #[error("expected at most {max} {what} in a spreadsheet, found more; save it as CSV")]
     TooMuch { what: &'static str, max: u64 },
-    #[error("expected a sheet with data, found none; check that this is the right file")]
+    #[error("expected a sheet with data, found none; check that this is the right file and sheet")]
     NoData,
     #[error(
         "expected one sheet with data, found {} ({}); name one with --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]

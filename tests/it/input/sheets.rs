@@ -165,7 +165,10 @@ fn the_one_sheet_with_data_is_read_and_of_several_the_one_that_is_named() {
     let message = Sheet::of(&two()).said(|options| options.sheet = Some("Jun".to_owned())).refused();
     assert!(message.contains("expected the sheet `Jun`, found May, June; did you mean `June`?"), "{message}");
     let none = Workbook::new().sheet("Notes", "<sheetData/>");
-    assert_eq!(Sheet::of(&none).refused(), "book: expected a sheet with data, found none");
+    assert_eq!(
+        Sheet::of(&none).refused(),
+        "book: expected a sheet with data, found none; check that this is the right file and sheet"
+    );
     let csv = super::csv("id\n1\n").said(|options| options.sheet = Some("May".to_owned())).refused(None);
     assert!(csv.contains("found a file without sheets; remove `sheet`"), "{csv}");
 }
