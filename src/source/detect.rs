@@ -32,7 +32,7 @@ impl FromStr for Format {
         match text {
             "csv" => Ok(Format::Csv),
             "jsonl" => Ok(Format::Jsonl),
-            other => Err(format!("format is `csv` or `jsonl`, not `{other}`")),
+            other => Err(format!("expected the format `csv` or `jsonl`, found `{other}`")),
         }
     }
 }

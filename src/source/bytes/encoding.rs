@@ -41,7 +41,7 @@ impl FromStr for Encoding {
     fn from_str(text: &str) -> Result<Encoding, String> {
         let known = [Encoding::Utf8, Encoding::Utf16, Encoding::Windows1252];
         let found = known.into_iter().find(|encoding| encoding.to_string() == text.to_lowercase());
-        found.ok_or_else(|| format!("encoding is `utf-8`, `utf-16` or `windows-1252`, not `{text}`"))
+        found.ok_or_else(|| format!("expected the encoding `utf-8`, `utf-16` or `windows-1252`, found `{text}`"))
     }
 }
 
