@@ -1,4 +1,4 @@
-//! The command line: one file per command. Standard output is data, standard error is output.
+//! The command line: one file per command. Data goes to standard output, messages to standard error.
 
 mod campaign_args;
 mod checks;

@@ -1,9 +1,12 @@
 //! Mapping: turns a row into requests. The fields of a check are filled from columns, templates and constants. The
-//! result is the exact body of a request and its key, or the reason why there is no request. It distinguishes mistakes
-//! in the configuration ([`MappingError`], which stops the run before anything is sent) from failures of one row
-//! ([`Failure`](crate::model::Failure), which is written to an output). A `when` that a missing value cannot satisfy
-//! (`status == 'active'`) skips the ask and costs nothing. A `when` whose result depends on a missing value (`joined <
-//! '2020'`, `status | upper == 'X'`) is a failure; see the table in [`crate::template`].
+//! result is the exact body of a request and its key, or the reason why there is no request.
+//!
+//! It distinguishes mistakes in the configuration ([`MappingError`], which stops the run before anything is sent) from
+//! failures of one row ([`Failure`](crate::model::Failure), which is written to an output).
+//!
+//! A `when` that a missing value cannot satisfy (`status == 'active'`) skips the ask and costs nothing. A `when` whose
+//! result depends on a missing value (`joined < '2020'`, `status | upper == 'X'`) is a failure; see the table in
+//! [`crate::template`].
 
 mod ask;
 mod bind;

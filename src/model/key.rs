@@ -1,7 +1,8 @@
 //! The idempotency key: a pure function of campaign and content, so that a run on another machine or after a lost
-//! ledger sends the same key, and the service replays its answer instead of charging again. All South African ID
-//! numbers can be hashed in minutes, so the plain hash of one is personal data. A key secret, chosen before the first
-//! run of a campaign, makes keys unguessable.
+//! ledger sends the same key, and the service replays its answer instead of charging again.
+//!
+//! All South African ID numbers can be hashed in minutes, so the plain hash of one is personal data. A key secret,
+//! chosen before the first run of a campaign, makes keys unguessable.
 
 use super::{mode::Mode, request::CanonicalRequest};
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,7 +1,9 @@
 //! The states of a request, the events that happen to it, and the moves they cause. [`transitions`](super::transitions)
-//! decides. Proof of no charge applies to one attempt: a refusal proves that *this* attempt cost nothing, and frees the
-//! hold only if every attempt of the generation is proven uncharged. A request that may have been charged is in doubt,
-//! which is a state and not a failure.
+//! decides.
+//!
+//! Proof of no charge applies to one attempt: a refusal proves that *this* attempt cost nothing, and frees the hold
+//! only if every attempt of the generation is proven uncharged. A request that may have been charged is in doubt, which
+//! is a state and not a failure.
 
 use super::{credits::Credits, mode::Mode};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,11 @@
-//! Read: CSV, JSON Lines and spreadsheets, compressed or not, from a file or a stream, in splits. This module decides
+//! Reads CSV, JSON Lines and spreadsheets, compressed or not, from a file or a stream, in splits. This module decides
 //! what a record is: a row, or a failure with its position. Values stay unchanged (`0012`, `1.10`), nothing is
 //! repaired, and memory does not grow with the input (for a spreadsheet it grows with its distinct texts; see
-//! `workbook`). Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, and for a
-//! spreadsheet the rows of its sheet as CSV. So a campaign resumes at the same place even if its input was compressed
-//! again, and a changed value is detected in every format.
+//! `workbook`).
+//!
+//! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, and for a spreadsheet
+//! the rows of its sheet as CSV. So a campaign resumes at the same place even if its input was compressed again, and a
+//! changed value is detected in every format.
 //!
 //! | file | contents |
 //! |---|---|

@@ -7,6 +7,7 @@
 //! | `[a]`, `{'a': b}` | `([a]\|op_literal)` |
 //! | `a in b` | `(a)\|op_sought in b` |
 //! | a long text between two tags | `{{ 'the text' }}` |
+//!
 //! Line numbers do not change, because messages show them.
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     source::{Code, Piece, Place, Token, pieces, refuse},
     spent::SOURCE_BYTES_MAX,
 };
-use Token::{Sign, Text, Word};
+use Token::{Symbol, Text, Word};
 
 /// Maximum bytes of text between two tags that MiniJinja may copy without counting them.
 const RAW_BYTES_MAX: usize = 200;
@@ -128,10 +129,10 @@ impl<'a> Rewriter<'a> {
     fn parts(&self, at: usize, from: usize, to: usize) -> bool {
         match self.token(at) {
             // The `-` or `+` of a tag that controls trimming, or one where no expression can begin.
-            Some(Sign("-" | "+")) => at == 0 && from == 0 && self.gap(0).is_empty() || at + 1 == to,
-            Some(Sign("(" | "[" | "{") | Text(_)) => false,
-            Some(Sign("*" | "**")) => false,
-            Some(Sign(_)) => true,
+            Some(Symbol("-" | "+")) => at == 0 && from == 0 && self.gap(0).is_empty() || at + 1 == to,
+            Some(Symbol("(" | "[" | "{") | Text(_)) => false,
+            Some(Symbol("*" | "**")) => false,
+            Some(Symbol(_)) => true,
             Some(Word(word)) => {
                 ["and", "or", "not", "in", "if", "else", "recursive"].contains(&word)
                     || (from == 0 && at == self.code.first_word_at())
@@ -172,14 +173,14 @@ impl<'a> Rewriter<'a> {
         let (mut parts, mut text) = (1, first);
         let closed = |parts: usize, text: String| if parts > 1 { format!(" [{text}]|{filter}") } else { text };
         while at < to
-            && let Some(Sign(sign)) = self.token(at)
+            && let Some(Symbol(symbol)) = self.token(at)
             && at + 1 < to
         {
-            if sign == counted {
+            if symbol == counted {
                 let (next, after) = operand(self, at + 1, to)?;
                 text = format!("{text}{},{next}", self.gap(at));
                 (parts, at) = (parts + 1, after);
-            } else if kept.contains(&sign) {
+            } else if kept.contains(&symbol) {
                 let (next, after) = operand(self, at + 1, to)?;
                 text = format!("{}{}{next}", closed(parts, text), self.as_is(at));
                 (parts, at) = (1, after);
@@ -195,10 +196,10 @@ impl<'a> Rewriter<'a> {
         let (mut text, mut at) = self.value(at, to)?;
         while at < to {
             match self.token(at) {
-                Some(Sign("|")) => {
+                Some(Symbol("|")) => {
                     text.push_str(self.as_is(at));
                     at = self.name(at + 1, to, &mut text);
-                    if at < to && self.token(at) == Some(Sign("(")) {
+                    if at < to && self.token(at) == Some(Symbol("(")) {
                         at = self.group(at, &mut text)?;
                     }
                 }
@@ -210,7 +211,7 @@ impl<'a> Rewriter<'a> {
                         at += 1;
                     }
                     at = self.name(at, to, &mut text);
-                    if at < to && self.token(at) == Some(Sign("(")) {
+                    if at < to && self.token(at) == Some(Symbol("(")) {
                         at = self.group(at, &mut text)?;
                     } else if at < to && self.is_argument(at) {
                         let (argument, next) = self.value(at, to)?;
@@ -229,7 +230,7 @@ impl<'a> Rewriter<'a> {
     fn is_argument(&self, at: usize) -> bool {
         match self.token(at) {
             Some(Word(word)) => !["and", "or", "else", "is", "in", "if", "not", "recursive"].contains(&word),
-            Some(Text(_) | Sign("-" | "[" | "{")) => true,
+            Some(Text(_) | Symbol("-" | "[" | "{")) => true,
             _ => false,
         }
     }
@@ -239,7 +240,7 @@ impl<'a> Rewriter<'a> {
         while at < to {
             text.push_str(self.as_is(at));
             at += 1;
-            if at + 1 >= to || self.token(at) != Some(Sign(".")) {
+            if at + 1 >= to || self.token(at) != Some(Symbol(".")) {
                 break;
             }
             text.push_str(self.as_is(at));
@@ -251,7 +252,7 @@ impl<'a> Rewriter<'a> {
     /// A value with its minus signs, members and calls.
     fn value(&self, mut at: usize, to: usize) -> Rewritten {
         let mut text = String::new();
-        while at < to && self.token(at) == Some(Sign("-")) {
+        while at < to && self.token(at) == Some(Symbol("-")) {
             text.push_str(self.as_is(at));
             at += 1;
         }
@@ -259,11 +260,11 @@ impl<'a> Rewriter<'a> {
             return Ok((text, at));
         }
         match self.token(at) {
-            Some(Sign("*" | "**")) => {
+            Some(Symbol("*" | "**")) => {
                 return refuse("`*` before an argument is not available here; write the arguments one by one");
             }
-            Some(Sign("(")) => at = self.group(at, &mut text)?,
-            Some(Sign("[" | "{")) => {
+            Some(Symbol("(")) => at = self.group(at, &mut text)?,
+            Some(Symbol("[" | "{")) => {
                 let mut literal = String::new();
                 at = self.group(at, &mut literal)?;
                 text.push_str(&self.filtered(&format!("{literal}|{LITERAL}"), at, to));
@@ -282,13 +283,13 @@ impl<'a> Rewriter<'a> {
         let mut slices = 0;
         while at < to {
             match self.token(at) {
-                Some(Sign(".")) if at + 1 < to => {
+                Some(Symbol(".")) if at + 1 < to => {
                     text.push_str(self.as_is(at));
                     text.push_str(self.as_is(at + 1));
                     at += 2;
                 }
-                Some(Sign("(")) => at = self.group(at, &mut text)?,
-                Some(Sign("[")) => match self.slice(at)? {
+                Some(Symbol("(")) => at = self.group(at, &mut text)?,
+                Some(Symbol("[")) => match self.slice(at)? {
                     Some(_) if slices == BRACKETS_MAX => {
                         return refuse(format!("expected at most {BRACKETS_MAX} slices of slices, found more"));
                     }
@@ -307,7 +308,7 @@ impl<'a> Rewriter<'a> {
 
     /// A value that now has a filter; in brackets if a member or a call follows.
     fn filtered(&self, text: &str, at: usize, to: usize) -> String {
-        let is_continued = at < to && matches!(self.token(at), Some(Sign("." | "(" | "[")));
+        let is_continued = at < to && matches!(self.token(at), Some(Symbol("." | "(" | "[")));
         if is_continued { format!(" ({text})") } else { format!(" {text}") }
     }
 
@@ -326,8 +327,8 @@ impl<'a> Rewriter<'a> {
         let (mut colons, mut inside) = (Vec::new(), at + 1);
         while inside < close {
             match self.token(inside) {
-                Some(Sign("(" | "[" | "{")) => inside = self.closing[inside],
-                Some(Sign(":")) => colons.push(inside),
+                Some(Symbol("(" | "[" | "{")) => inside = self.closing[inside],
+                Some(Symbol(":")) => colons.push(inside),
                 _ => {}
             }
             inside += 1;

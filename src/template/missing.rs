@@ -1,4 +1,5 @@
 //! The stand-in for a missing value, and the tracking of its use. It defines what counts as printing a missing value.
+//!
 //! MiniJinja prints an object without passing it the state of the evaluation, so the use is tracked per thread; an
 //! evaluation never leaves its thread.
 

@@ -1,11 +1,14 @@
 //! Templates: MiniJinja with fuel, a closed list of filters, and strict nulls. A row is rendered as text (`Template`)
-//! or tested (`Condition`); an answer is tested (`AnswerRule`). **A missing value never becomes text**, because
-//! screening "Jo None" would return clear. Every missing value is passed to MiniJinja as an object that records whether
-//! it was printed, and an evaluation that printed one is [`RenderFault::Missing`], whatever its result. Comparisons
-//! cannot be observed that way. If one may have involved a missing value, the evaluation is repeated with undefined
-//! values, which MiniJinja refuses to compare, and both results must agree. Templates are limited: the text of one to
-//! 64 KiB and a nesting depth (`nesting`), an evaluation to 50,000 steps and to the bytes it makes (`spent`), and its
-//! result to 2 MiB.
+//! or tested (`Condition`); an answer is tested (`AnswerRule`).
+//!
+//! **A missing value never becomes text**, because screening "Jo None" would return clear. Every missing value is
+//! passed to MiniJinja as an object that records whether it was printed, and an evaluation that printed one is
+//! [`RenderFault::Missing`], whatever its result. Comparisons cannot be observed that way. If one may have involved a
+//! missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and both
+//! results must agree.
+//!
+//! Templates are limited: the text of one to 64 KiB and a nesting depth (`nesting`), an evaluation to 50,000 steps and
+//! to the bytes it makes (`spent`), and its result to 2 MiB.
 //!
 //! | with a missing `x` | template | condition, answer rule |
 //! |---|---|---|

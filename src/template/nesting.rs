@@ -4,7 +4,7 @@
 
 use super::{
     error::TemplateError,
-    source::{Code, Token::Sign, refuse},
+    source::{Code, Token::Symbol, refuse},
 };
 
 /// Maximum words and symbols of one expression that are not separated by a comma, including those in its deepest
@@ -28,7 +28,7 @@ impl Statements {
     pub(super) fn enter(&mut self, code: &Code<'_>) -> Result<(), TemplateError> {
         match code.first_word() {
             Some("for" | "if" | "with" | "macro" | "call" | "filter" | "autoescape") => self.inside += 1,
-            Some("set") if code.tokens.iter().all(|place| place.token != Sign("=")) => self.inside += 1,
+            Some("set") if code.tokens.iter().all(|place| place.token != Symbol("=")) => self.inside += 1,
             Some("elif") => self.branches += 1,
             Some(word) if word.starts_with("end") => self.inside = self.inside.saturating_sub(1),
             _ => {}
@@ -53,28 +53,28 @@ pub(super) fn brackets(code: &Code<'_>) -> Result<Vec<usize>, TemplateError> {
     for (at, place) in code.tokens.iter().enumerate() {
         let (.., words, _, deepest) = open.last_mut().expect("the outermost is never closed");
         match place.token {
-            Sign(sign @ ("(" | "[" | "{")) => {
+            Symbol(symbol @ ("(" | "[" | "{")) => {
                 *words += 1;
-                open.push((at, sign, 0, 0, 0));
+                open.push((at, symbol, 0, 0, 0));
                 if open.len() > BRACKETS_MAX + 1 {
                     return refuse(format!("expected at most {BRACKETS_MAX} nested brackets, found more"));
                 }
             }
-            Sign(sign @ (")" | "]" | "}")) => {
+            Symbol(symbol @ (")" | "]" | "}")) => {
                 let Some((begin, opened, words, most, deepest)) =
                     open.pop().filter(|(_, opened, ..)| !opened.is_empty())
                 else {
-                    return refuse(format!("`{sign}` has no opening bracket"));
+                    return refuse(format!("`{symbol}` has no opening bracket"));
                 };
-                if !matches!((opened, sign), ("(", ")") | ("[", "]") | ("{", "}")) {
-                    return refuse(format!("`{sign}` closes a `{opened}`"));
+                if !matches!((opened, symbol), ("(", ")") | ("[", "]") | ("{", "}")) {
+                    return refuse(format!("`{symbol}` closes a `{opened}`"));
                 }
                 closing[begin] = at;
                 let inside = most.max(words + deepest);
                 let outer = open.last_mut().expect("the outermost is never closed");
                 outer.4 = outer.4.max(inside);
             }
-            Sign(",") => {
+            Symbol(",") => {
                 let inside = *words + *deepest;
                 let (.., words, most, deepest) = open.last_mut().expect("the outermost is never closed");
                 *most = (*most).max(inside);

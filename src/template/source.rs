@@ -1,6 +1,7 @@
 //! Checks the text of a template before it is compiled. MiniJinja reports an unknown filter only when a row reaches it,
-//! and prints `none` and an `if` without `else` as nothing. Here they are refused at once. It decides which words and
-//! symbols of a template need special treatment.
+//! and prints `none` and an `if` without `else` as nothing. Here they are refused at once.
+//!
+//! It decides which words and symbols of a template need special treatment.
 
 use super::{
     error::TemplateError,
@@ -31,10 +32,10 @@ pub(super) struct Inspected {
 pub(super) enum Token<'a> {
     Word(&'a str),
     Text(&'a str),
-    Sign(&'a str),
+    Symbol(&'a str),
 }
 
-use Token::{Sign, Text, Word};
+use Token::{Symbol, Text, Word};
 
 /// A token with its place in the code: its first byte, and the byte after it.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +63,7 @@ impl<'a> Code<'a> {
     pub(super) fn first_word_at(&self) -> usize {
         match self.tokens.first() {
             _ if !self.is_statement => usize::MAX,
-            Some(Place { token: Sign("-" | "+"), start: 0, .. }) => 1,
+            Some(Place { token: Symbol("-" | "+"), start: 0, .. }) => 1,
             _ => 0,
         }
     }
@@ -151,7 +152,7 @@ fn inspect_code(
     inspected: &mut Inspected,
 ) -> Result<(), TemplateError> {
     let tokens = match tokens {
-        [Sign("-" | "+"), tokens @ ..] => tokens,
+        [Symbol("-" | "+"), tokens @ ..] => tokens,
         tokens => tokens,
     };
     let (first, tokens) = match tokens {
@@ -166,19 +167,19 @@ fn inspect_code(
         let before = |steps: usize| at.checked_sub(steps).map(|at| tokens[at]);
         let after = |steps: usize| tokens.get(at + steps).copied();
         match *token {
-            Sign("<" | ">") => inspected.compares = true,
-            Sign("==" | "!=") if kind == SourceKind::Template => inspected.compares = true,
+            Symbol("<" | ">") => inspected.compares = true,
+            Symbol("==" | "!=") if kind == SourceKind::Template => inspected.compares = true,
             Word("in") if kind == SourceKind::Template && first != "for" => inspected.compares = true,
-            Word("none" | "None") if before(1) != Some(Sign(".")) && !is_test_name(before(1), before(2)) => {
+            Word("none" | "None") if before(1) != Some(Symbol(".")) && !is_test_name(before(1), before(2)) => {
                 return refuse("`none` would be printed as text; use `is none` or `| default(…)`");
             }
-            Word("row") if before(1) != Some(Sign(".")) => match (after(1), after(2), after(3)) {
-                (Some(Sign("[")), Some(Text(name)), Some(Sign("]"))) => inspected.subscripts.push(name.to_owned()),
-                (Some(Sign(".")), Some(Word(name)), _) => inspected.subscripts.push(name.to_owned()),
+            Word("row") if before(1) != Some(Symbol(".")) => match (after(1), after(2), after(3)) {
+                (Some(Symbol("[")), Some(Text(name)), Some(Symbol("]"))) => inspected.subscripts.push(name.to_owned()),
+                (Some(Symbol(".")), Some(Word(name)), _) => inspected.subscripts.push(name.to_owned()),
                 _ => {}
             },
-            Word("table") if before(1) == Some(Sign("|")) => {
-                if let (Some(Sign("(")), Some(Text(name))) = (after(1), after(2))
+            Word("table") if before(1) == Some(Symbol("|")) => {
+                if let (Some(Symbol("(")), Some(Text(name))) = (after(1), after(2))
                     && !tables.0.contains_key(name)
                 {
                     return refuse(format!(
@@ -187,7 +188,7 @@ fn inspect_code(
                     ));
                 }
             }
-            Word(name) if before(1) == Some(Sign("|")) && !FILTERS.contains(&name) => {
+            Word(name) if before(1) == Some(Symbol("|")) && !FILTERS.contains(&name) => {
                 return refuse(format!("there is no filter `{name}`{}", hint(name, FILTERS)));
             }
             Word(name) if is_test_name(before(1), before(2)) && name != "not" && !TESTS.contains(&name) => {
@@ -211,8 +212,8 @@ fn check_inline_ifs(tokens: &[Token<'_>], first: &str) -> Result<(), TemplateErr
     let unfinished = |count: Option<i32>| count.is_some_and(|count| count > 0);
     for token in tokens {
         match token {
-            Sign("(" | "[" | "{") => open.push(0),
-            Sign(")" | "]" | "}") if unfinished(open.pop()) => return refuse(UNFINISHED),
+            Symbol("(" | "[" | "{") => open.push(0),
+            Symbol(")" | "]" | "}") if unfinished(open.pop()) => return refuse(UNFINISHED),
             Word("if") => open.iter_mut().last().into_iter().for_each(|count| *count += 1),
             Word("else") => open.iter_mut().last().into_iter().for_each(|count| *count -= 1),
             _ => {}
@@ -253,14 +254,14 @@ fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Place<'a>>, usize, bool) {
             }
             _ if character.is_whitespace() => (None, character.len_utf8()),
             _ => {
-                let of_two = ["==", "!=", "**", "//"].into_iter().any(|sign| rest.starts_with(sign));
+                let of_two = ["==", "!=", "**", "//"].into_iter().any(|symbol| rest.starts_with(symbol));
                 let length = if of_two { 2 } else { character.len_utf8() };
                 match character {
                     '(' | '[' | '{' => depth += 1,
                     ')' | ']' | '}' => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                (Some(Sign(&rest[..length])), length)
+                (Some(Symbol(&rest[..length])), length)
             }
         };
         tokens.extend(token.map(|token| Place { token, start: at, end: at + length }));

@@ -1,6 +1,7 @@
 //! Counts the bytes that one evaluation has made so far. MiniJinja's fuel limits the steps of a template but not what a
-//! step makes, so everything that makes text or a list is counted here first. It defines the limits. The counts are
-//! kept per thread, like the tracking of missing values: an evaluation never leaves its thread.
+//! step makes, so everything that makes text or a list is counted here first. It defines the limits.
+//!
+//! The counts are kept per thread, like the tracking of missing values: an evaluation never leaves its thread.
 
 use super::refusal::refuse;
 use minijinja::Error;

@@ -1,6 +1,8 @@
 //! Compressed sources: gzip (of any number of members) and zstd, detected by the file extension or the first bytes.
 //! Decompression is limited to 200 bytes per compressed byte, after the first MiB, so that a small file cannot fill a
-//! disk. Bytes decompressed before a fault are returned first: rows before a damaged place are read.
+//! disk.
+//!
+//! Bytes decompressed before a fault are returned first: rows before a damaged place are read.
 
 use super::Bytes;
 use crate::source::{RATIO_FREE_BYTES, RATIO_MAX};

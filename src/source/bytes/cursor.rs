@@ -1,7 +1,8 @@
 //! The bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. A checkpoint
-//! covers exactly the bytes up to the last boundary, however far ahead the reading is. The bytes are decompressed and
-//! in UTF-8. A file is read in the calling thread. Anything else may stall, so a thread reads it into a bounded
-//! channel, and the caller can wait for bytes with a deadline.
+//! covers exactly the bytes up to the last boundary, however far ahead the reading is.
+//!
+//! The bytes are decompressed and in UTF-8. A file is read in the calling thread. Anything else may stall, so a thread
+//! reads it into a bounded channel, and the caller can wait for bytes with a deadline.
 
 use super::Bytes;
 use crate::{model::Checkpoint, source::SourceError};

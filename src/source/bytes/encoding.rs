@@ -1,7 +1,9 @@
 //! The encoding of a source: UTF-8, UTF-16 or windows-1252. Nothing is guessed: UTF-16 is detected by its byte order
-//! mark (BOM), windows-1252 is used only if the user says so, and everything else is UTF-8. Text is converted to UTF-8
-//! before it is parsed. Undecodable text becomes bytes that are not valid UTF-8, and different input becomes different
-//! bytes: its row fails like a row of invalid UTF-8, and the digest of the source still detects every change.
+//! mark (BOM), windows-1252 is used only if the user says so, and everything else is UTF-8.
+//!
+//! Text is converted to UTF-8 before it is parsed. Undecodable text becomes bytes that are not valid UTF-8, and
+//! different input becomes different bytes: its row fails like a row of invalid UTF-8, and the digest of the source
+//! still detects every change.
 
 use super::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,9 @@
 //! Records of CSV. A record is a row if it has as many cells as the header, is valid UTF-8 without NUL, is within the
-//! limits, and leaves no quote open. The parser is `csv-core`, which the `csv` crate uses too, because it is driven by
-//! the caller: the consumed bytes are known exactly, and a record above the limit (such as one with an open quote) is
-//! parsed to its end without being kept.
+//! limits, and leaves no quote open.
+//!
+//! The parser is `csv-core`, which the `csv` crate uses too, because it is driven by the caller: the consumed bytes are
+//! known exactly, and a record above the limit (such as one with an open quote) is parsed to its end without being
+//! kept.
 
 use super::{
     END_MARK, RecordStep,

@@ -1,8 +1,10 @@
 //! The rows of a sheet as CSV, which the record readers then check like any other CSV. Each row of the sheet is one
 //! line and empty rows are empty lines, so line numbers are row numbers of the sheet. It defines the text of a cell:
 //! `YYYY-MM-DD` for a date, the shortest digits for a number, `true` and `false`. A cell without a value is marked,
-//! never left empty. Campaigns that have started identify their sheet by these bytes: changing the text of a cell would
-//! make all of them refuse their input.
+//! never left empty.
+//!
+//! Campaigns that have started identify their sheet by these bytes: changing the text of a cell would make all of them
+//! refuse their input.
 
 use crate::source::records::content::NoValue;
 use calamine::{DataRef, ExcelDateTime};

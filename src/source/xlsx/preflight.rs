@@ -1,10 +1,12 @@
 //! Limits on the contents of a spreadsheet, checked before calamine opens it, because calamine trusts what the file
-//! says about itself and keeps all of its texts and styles in memory. Only the parts that calamine opens are read here:
-//! the lists of parts (.rels), the texts, the styles, and what the lists name as workbook or sheet. They are read with
-//! the XML parser that calamine uses, so that comments and alternative spellings mean the same to both. Sheets are read
-//! cell by cell and may be long. Of the other parts calamine keeps, at worst, about half a gibibyte of texts
-//! ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, with 60 bytes of overhead each) and 200 MiB of styles ([`FORMATS_MAX`]
-//! formats, each with a name and a format code of [`STYLE_TAG_BYTES_MAX`]).
+//! says about itself and keeps all of its texts and styles in memory.
+//!
+//! Only the parts that calamine opens are read here: the lists of parts (.rels), the texts, the styles, and what the
+//! lists name as workbook or sheet. They are read with the XML parser that calamine uses, so that comments and
+//! alternative spellings mean the same to both. Sheets are read cell by cell and may be long. Of the other parts
+//! calamine keeps, at worst, about half a gibibyte of texts ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, with 60 bytes
+//! of overhead each) and 200 MiB of styles ([`FORMATS_MAX`] formats, each with a name and a format code of
+//! [`STYLE_TAG_BYTES_MAX`]).
 
 use super::{
     cell_ref::{is_cell_ref, is_range_ref},
