@@ -34,7 +34,7 @@ pub struct CollectArgs {
     /// Drain, publish and exit after this long, such as 50m
     #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
-    /// Send although the service asked an earlier run to wait
+    /// Send even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again

@@ -1,4 +1,4 @@
-//! `rescreen credits`: the account's balance.
+//! `rescreen credits`: prints the account's balance.
 
 use super::{campaign_args::CampaignArgs, output::to_stdout};
 use clap::Args;

@@ -79,7 +79,7 @@ bugs! {
     /// Charges are forgotten at the start of a run.
     ChargesOfThisRun,
 
-    // What a reply states of money.
+    // Charges and balances in replies.
     /// A charge that a refusal states is not read.
     RefusalChargeIgnored,
     /// A 404, a 405 or a redirect proves that nothing was charged.
@@ -118,7 +118,7 @@ bugs! {
     BurstOnTop,
     /// The balance is read through its own gate.
     BalanceBesideGate,
-    /// The time of a push-back is not read.
+    /// The duration of a push-back is not read.
     RetryAfterIgnored,
     /// A push-back ends with its run.
     PauseOfThisRun,
@@ -176,7 +176,7 @@ bugs! {
     StatusAlone,
     /// A difference from what a row expected is shown but does not change the verdict.
     MismatchClear,
-    /// An answer that calls itself a failure is final at once.
+    /// An answer that says it is a failure is final at once.
     FailedAnswerFinal,
     /// A duplicate name in an answer is ignored.
     DuplicateNamesClear,

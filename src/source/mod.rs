@@ -19,8 +19,8 @@
 //! | `bytes/compression`, `bytes/encoding` | gzip and zstd; text encodings |
 //! | `records/csv`, `records/jsonl` | records of CSV and of JSON Lines |
 //! | `records/header` | the column names |
-//! | `records/json_object` | a JSON object without loss |
-//! | `records/content`, `records/damaged` | text or cells; what is kept of a record that cannot be a row |
+//! | `records/json_object` | lossless JSON objects |
+//! | `records/content`, `records/damaged` | text or cells; what is kept of a record that is not a row |
 //! | `xlsx/workbook` | spreadsheets, and which sheet is read |
 //! | `xlsx/preflight`, `xlsx/cell_ref` | the limits of a spreadsheet's contents, and which cell references are valid |
 //! | `xlsx/csv_text` | the rows of a sheet as CSV |

@@ -1,4 +1,4 @@
-//! The promise of templates, attempt by attempt: nothing that is missing ever becomes text.
+//! What templates guarantee, case by case: a missing value never becomes text.
 
 use super::*;
 use crate::model::{Position, row::Values};
