@@ -229,9 +229,9 @@ impl fmt::Display for Stop {
             }
             Stop::Untrusted { host, fault } => write!(
                 f,
-                "the certificate of {host} is not trusted: {fault}; nothing was sent. Check [service] url and this \
-                 machine's clock, or name the PEM file of your own certificate authority with [service] ca_file, and \
-                 run again"
+                "the certificate of {host} is not trusted: {fault}; nothing was sent to it. Check [service] url and \
+                 this machine's clock, or name the PEM file of your own certificate authority with [service] ca_file, \
+                 and run again"
             ),
             Stop::NotTheService => f.write_str(
                 "expected an answer from the service, found something else in several replies in a row, such as a \
