@@ -1,5 +1,5 @@
-//! The flags `run` and `plan` share, folded into the campaign file's own structure: whatever a flag says stands over the
-//! file.
+//! The flags that `run` and `plan` share. They are merged into the structure of the campaign file, and a flag overrides
+//! the file.
 
 use clap::Args;
 use rescreen::{
@@ -17,115 +17,115 @@ use rescreen::{
 };
 use std::path::{Path, PathBuf};
 
-/// The campaign file that is found by itself.
+/// The campaign file that is read by default.
 const CAMPAIGN_FILE: &str = "rescreen.toml";
 
 #[derive(Args, Debug, Clone, Default)]
 pub struct CampaignArgs {
-    /// Input files (CSV, JSON lines or .xlsx; also .gz, .zst); `-` is standard input
+    /// Input files: CSV or JSON Lines (also .gz or .zst), or .xlsx; `-` is standard input
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The campaign file; `rescreen.toml` in the working folder is found by itself
+    /// Campaign file [default: rescreen.toml in the working folder, if there is one]
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// A check to use (see `rescreen checks`); repeatable
+    /// Check to run (see `rescreen checks`); repeatable
     #[arg(long = "check", value_name = "NAME")]
     pub checks: Vec<String>,
-    /// FieldFeed a field from a column or a template; with several checks NAME.FIELD=…
+    /// Fill a field from a column or a template; with several checks, NAME.FIELD=…
     #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE")]
     pub maps: Vec<String>,
-    /// FieldFeed a field with a constant; with several checks NAME.FIELD=…
+    /// Fill a field with a constant; with several checks, NAME.FIELD=…
     #[arg(long = "set", value_name = "FIELD=CONSTANT")]
     pub sets: Vec<String>,
-    /// The name of this round of checks, like 2026-11: run it as often as you like, it pays once
+    /// Name of this round of checks, such as 2026-11; however often you run it, it pays once
     #[arg(long, value_name = "NAME")]
     pub campaign: Option<String>,
-    /// `sandbox` (free, fixture data) or `production`
+    /// `sandbox` (free, returns fixture data) or `production` [default: sandbox]
     #[arg(long)]
     pub mode: Option<Mode>,
-    /// Credits the campaign may cost, over all its runs
+    /// Maximum credits the campaign may cost, over all its runs
     #[arg(long, value_name = "N")]
     pub max_credits: Option<Credits>,
-    /// Send nothing new while the balance is below this
+    /// Send no new request that could take the account's balance below this
     #[arg(long, value_name = "N")]
     pub keep_balance: Option<Credits>,
-    /// What a check costs; repeatable
+    /// Price of a check in credits; repeatable
     #[arg(long = "price", value_name = "CHECK=N")]
     pub prices: Vec<String>,
-    /// Requests a minute in the long run
+    /// Rate limit: sustained requests per minute
     #[arg(long, value_name = "N")]
     pub per_minute: Option<u32>,
-    /// Requests in any minute, at most
+    /// Rate limit: maximum requests in any one minute
     #[arg(long, value_name = "N")]
     pub per_minute_max: Option<u32>,
-    /// Requests under way at once
+    /// Maximum number of concurrent requests
     #[arg(long, value_name = "N")]
     pub in_flight: Option<usize>,
-    /// The column that identifies a row; fills `subject`
+    /// Column that identifies a row; copied to `subject` in the outputs
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
-    /// Columns to carry into the results, parted by commas
+    /// Input columns to copy into the results, comma-separated
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub carry: Vec<String>,
-    /// Read only the first rows of each input
+    /// Read only the first ROWS rows of each input
     #[arg(long, value_name = "ROWS")]
     pub limit: Option<u64>,
-    /// Stop before anything is sent unless the input has so many rows
+    /// Send nothing unless the input has this many rows
     #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range)]
     pub expect_rows: Option<(u64, u64)>,
-    /// Stop when more fail than this [default: 25% after 50]
+    /// Stop when more than this many asks fail [default: 25%, after the first 50]
     #[arg(long, value_name = "N|N%")]
     pub max_errors: Option<Share>,
-    /// Stop when more answers than this are not understood [default: 1%]
+    /// Stop when more than this many answers are not recognised [default: 1%]
     #[arg(long, value_name = "N|N%")]
     pub max_unrecognised: Option<Share>,
-    /// End with exit code 0 although so many failed
+    /// Exit 0 if no more than this many asks failed
     #[arg(long, value_name = "N|N%")]
     pub accept_failures: Option<Share>,
-    /// The output folder [default: out/<campaign>]
+    /// Output folder [default: out/<campaign>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// `parquet` or `jsonl`
+    /// Output format: `parquet` or `jsonl` [default: parquet]
     #[arg(long)]
     pub format: Option<OutputFormat>,
-    /// The sign between the cells of a CSV [default: found by itself]
-    #[arg(long, value_name = "SIGN")]
+    /// CSV delimiter [default: detected]
+    #[arg(long, value_name = "CHAR")]
     pub delimiter: Option<char>,
-    /// How the input is written: utf-8, utf-16 or windows-1252 [default: utf-8, utf-16 by its mark]
+    /// Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16 if there is a BOM for it, else utf-8]
     #[arg(long)]
     pub encoding: Option<Encoding>,
-    /// The first line of the input is a row, not a header
+    /// Read the first line of the input as a row, not as a header
     #[arg(long)]
     pub no_header: bool,
-    /// The names of the columns where there is no header, parted by commas
+    /// Column names for an input without a header, comma-separated
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// The sheet of a spreadsheet [default: the one with data]
+    /// Sheet of the spreadsheet to read [default: the only one with data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
-    /// The service's base URL
+    /// Base URL of the service
     #[arg(long, value_name = "URL")]
     pub service: Option<String>,
-    /// Rehearse: the built-in simulator takes the place of the service
+    /// Rehearse with the built-in simulator in place of the service
     #[arg(long)]
     pub simulate: bool,
 }
 
 impl CampaignArgs {
-    /// The campaign that file and flags say together.
+    /// The campaign defined by the campaign file and the flags.
     pub fn campaign(&self) -> Result<Campaign, Error> {
         let (file, base) = self.fold()?;
         Campaign::new(file, &base)
     }
 
-    /// The same for a command that sends nothing paid for: no program that the file names is started.
+    /// The same, for a command that sends nothing that is charged: no program named in the file is started.
     pub fn campaign_to_plan(&self) -> Result<Campaign, Error> {
         let (mut file, base) = self.fold()?;
         file.starts_nothing = true;
         Campaign::new(file, &base)
     }
 
-    /// The campaign file with the flags over it, and the folder its paths are relative to.
+    /// The campaign file with the flags merged in, and the folder its paths are relative to.
     pub fn fold(&self) -> Result<(CampaignFile, PathBuf), Error> {
         let (path, file) = match &self.config {
             Some(path) => (Some(path.clone()), Some(read_file(path)?)),
@@ -133,12 +133,10 @@ impl CampaignArgs {
         };
         let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
         let mut file = file.unwrap_or_default();
-        // Paths of the command line are relative to the working directory, those of the file to the file.
-        let here = |path: &PathBuf| {
-            if base.as_os_str().is_empty() || path.as_os_str() == "-" {
-                return Ok(path.clone());
-            }
-            std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))
+        let here = |path: &PathBuf| match base.as_os_str().is_empty() || path.as_os_str() == "-" {
+            true => Ok(path.clone()),
+            // Paths on the command line are relative to the working folder, those in the file to the file.
+            false => std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display()))),
         };
         if !self.inputs.is_empty() {
             file.input.paths = self.inputs.iter().map(here).collect::<Result<_, _>>()?;
@@ -174,7 +172,7 @@ impl CampaignArgs {
         over_option(&mut file.budget.max_credits, &self.max_credits);
         over(&mut file.budget.keep_balance, &self.keep_balance);
         over(&mut file.service.per_minute, &self.per_minute);
-        // A single limit given means that limit and its usual burst.
+        // `--per-minute` alone also sets the burst limit, to twice that rate.
         let doubled = self.per_minute.map(|per_minute| per_minute.saturating_mul(2));
         over(&mut file.service.per_minute_max, &self.per_minute_max.or(doubled));
         over(&mut file.service.in_flight, &self.in_flight);
@@ -199,7 +197,7 @@ impl CampaignArgs {
         (file.simulate, file.starts_nothing) = (self.simulate, self.simulate);
     }
 
-    /// `--check` picks checks of the file by name, or adds them; `--map` and `--set` feed their fields.
+    /// `--check` selects checks of the file by name, or adds them; `--map` and `--set` fill their fields.
     fn fold_checks(&self, file: &mut CampaignFile) -> Result<(), Error> {
         if !self.checks.is_empty() {
             let known = std::mem::take(&mut file.checks);
@@ -217,9 +215,9 @@ impl CampaignArgs {
     }
 }
 
-/// The campaign file of the working folder, if only this user can write the file and the folder: a campaign file can name
-/// programs to start, and paths relative to its folder. It is examined and read through one open file, so that it cannot be
-/// exchanged in between.
+/// The campaign file in the working folder, if only this user can write the file and the folder: a campaign file can
+/// name programs to start, and paths relative to its folder. It is checked and read through the same open file, so it
+/// cannot be replaced in between.
 fn found() -> Result<Option<CampaignFile>, Error> {
     let path = Path::new(CAMPAIGN_FILE);
     if std::fs::symlink_metadata(path).is_err() {
@@ -227,8 +225,9 @@ fn found() -> Result<Option<CampaignFile>, Error> {
     }
     let refused = |whose: String| {
         Err(Error::Config(format!(
-            "{CAMPAIGN_FILE} in this folder is not used, because {whose}, and a campaign file can start programs; if you \
-             trust it, name it with -c {CAMPAIGN_FILE}, or make file and folder yours alone"
+            "{CAMPAIGN_FILE} in this folder is not used, because {whose}, and a campaign file can start programs; if \
+             you trust it, name it with -c {CAMPAIGN_FILE}, or give only yourself write access to the file and its \
+             folder"
         )))
     };
     let opened = files::open(path, Links::Refused).and_then(|file| Ok((file.metadata()?, file)));
@@ -238,8 +237,8 @@ fn found() -> Result<Option<CampaignFile>, Error> {
     };
     let access = access(&metadata);
     match (access.other_owner, other_writers_in(Path::new("."))) {
-        (Some(owner), _) => refused(format!("it belongs to the user with the id {owner}")),
-        (None, _) if access.world_writable => refused("others can change it".to_owned()),
+        (Some(owner), _) => refused(format!("it belongs to the user with id {owner}")),
+        (None, _) if access.world_writable => refused("other users can write to it".to_owned()),
         (None, Some(other_writers)) => refused(other_writers),
         (None, None) => read_open_file(path, file).map(Some),
     }
@@ -250,7 +249,7 @@ fn picked(known: &[CheckTable], name: &str) -> CheckTable {
     known.iter().find(is_called).cloned().unwrap_or_else(|| CheckTable::of(name))
 }
 
-/// Feeds `FIELD` of the one check, or `NAME.FIELD` of that check.
+/// Fills `FIELD` of the only check, or `NAME.FIELD` of a named check.
 fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) -> Result<(), Error> {
     let names: Vec<String> =
         file.checks.iter().map(|table| table.name.clone().unwrap_or_else(|| table.check.clone())).collect();
@@ -259,12 +258,16 @@ fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) 
     let (at, field) = match (named, file.checks.len()) {
         (Some(found), _) => found,
         (None, 1) => (0, target),
-        (None, 0) => return Err(Error::Config(format!("{flag} {target}: name the check first, with --check NAME"))),
+        (None, 0) => {
+            return Err(Error::Config(format!(
+                "{flag} {target}: expected a check to set the field of, found none; name one with --check NAME"
+            )));
+        }
         (None, _) => {
             let name = target.split('.').next().unwrap_or(target);
             let hint = hint(name, names.iter().map(String::as_str));
             return Err(Error::Config(format!(
-                "{flag} {target}: with several checks say which, as NAME.FIELD{hint}; there are {}",
+                "{flag} {target}: expected NAME.FIELD, because there are several checks{hint}; they are {}",
                 names.join(", ")
             )));
         }

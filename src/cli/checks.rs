@@ -1,4 +1,4 @@
-//! `rescreen checks`: the catalogue, documented or assumed.
+//! `rescreen checks`: the catalogue, and what in it is assumed rather than documented.
 
 use super::output::{json_to_stdout, lines_to_stdout};
 use clap::Args;
@@ -11,12 +11,12 @@ use rescreen::{
 
 #[derive(Args)]
 pub struct ChecksArgs {
-    /// One check in full
+    /// Describe this check in full
     name: Option<String>,
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The declaration, to copy into a campaign file and change
+    /// Print the declaration as TOML, to copy into a campaign file and change
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }
@@ -45,7 +45,7 @@ fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     Ok(())
 }
 
-/// A declaration as a campaign file holds it: its tables stand under `declaration`.
+/// A declaration in the format of a campaign file: its tables are under `declaration`.
 fn as_declaration(text: &str) -> String {
     let line = |line: &str| match (line.strip_prefix("[["), line.strip_prefix('[')) {
         (Some(list), _) => format!("[[declaration.{list}"),
@@ -85,8 +85,8 @@ fn overview(catalogue: &Catalogue) -> String {
 
 fn detail(declaration: &Declaration) -> String {
     let flow = match declaration.flow {
-        Flow::Direct => "one POST is answered",
-        Flow::Replay => "one POST is answered, or repeated with its key until it is",
+        Flow::Direct => "the POST is answered",
+        Flow::Replay => "the POST is answered, or repeated under its key until it is",
     };
     let alternate = declaration.routes.alternate.as_deref().unwrap_or("none");
     let price =
@@ -119,13 +119,14 @@ fn detail(declaration: &Declaration) -> String {
         verdicts.add_row(["review".to_owned(), format!("{0}_mismatch, {0}_not_stated", expect.name)]);
     }
     format!(
-        "{}: {}\nroute {} (alternate {alternate}) · {flow} · a key lives {} h · price {price}\n\n{fields}\n\n{columns}\n\n{verdicts}{}",
+        "{}: {}\nroute {} (alternate {alternate}) · {flow} · key lifetime {} h · price \
+         {price}\n\n{fields}\n\n{columns}\n\n{verdicts}{}",
         declaration.name,
         declaration.summary,
         declaration.routes.guide,
         declaration.key_life_hours,
         if declaration.verdict.assumed {
-            "\n(the rules of the verdict are assumed: the service's description does not show these fields)"
+            "\n(the verdict rules are assumed: the service's description does not document these fields)"
         } else {
             ""
         }

@@ -1,4 +1,4 @@
-//! `rescreen collect`: settles what was sent and publishes what was answered, from the ledger alone.
+//! `rescreen collect`: settles requests that were sent and publishes what was answered, from the ledger alone.
 
 use super::{
     next_command::typed,
@@ -20,24 +20,24 @@ use tokio::sync::watch;
 
 #[derive(Args)]
 pub struct CollectArgs {
-    /// The output folder [default: the only one in out/]
+    /// Output folder [default: the only one in out/]
     dir: Option<PathBuf>,
-    /// A campaign file that says where the API key is [default: RESCREEN_API_KEY]
+    /// Campaign file that says where the API key is [default: read RESCREEN_API_KEY]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The service's base URL, where no run on this machine sent the API key there before
+    /// Base URL of the service; needed if no run on this machine has sent the API key there before
     #[arg(long, value_name = "URL")]
     service: Option<String>,
-    /// Where the results are, if the ledger is in another folder
+    /// Folder of the results, if it is not the folder of the ledger
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Drain, publish and end after this long, like 50m
-    #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
+    /// Drain, publish and exit after this long, such as 50m
+    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
-    /// Send although the service asked an earlier run to wait
+    /// Send even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
-    /// Go on with an older copy of the ledger; what it does not know may be paid for again
+    /// Continue with an older copy of the ledger; requests it does not record may be paid for again
     #[arg(long)]
     accept_older_ledger: bool,
 }
@@ -48,7 +48,7 @@ pub async fn collect(args: CollectArgs, output: &OutputArgs) -> Result<ExitCode,
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
     let simulated = collection.campaign().service.simulate;
     let simulator = if simulated { Some(BuiltIn::start(collection.campaign_mut()).await?) } else { None };
-    // Where nothing is to be sent, no API key is needed.
+    // No API key is needed if there is nothing to send.
     let hint = collection.campaign().service.api_key().map_or_else(|_| "none".to_owned(), |key| key.hint());
     output.say(&format!("{} · collecting", first_line(collection.campaign(), &hint)));
     let (progress, seen) = watch::channel(Progress::default());

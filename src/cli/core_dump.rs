@@ -1,7 +1,7 @@
-//! A process that crashes leaves its memory nowhere: the API key and the rows are in it.
+//! Disables core dumps: the memory of the process holds the API key and the rows.
 
-/// From now on no core dump is written, and on Linux no other process of the same user reads this one's memory. A system that
-/// refuses is told of in the log: the run is worth more.
+/// Disables core dumps, and on Linux also access to this process's memory by other processes of the same user. If the
+/// system refuses, the run continues and the refusal is logged.
 #[cfg(unix)]
 pub fn forbid() {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -9,14 +9,14 @@ pub fn forbid() {
     if let Err(error) = setrlimit(Resource::Core, nothing) {
         tracing::info!("a crash would leave a core dump: {error}");
     }
-    // The limit does not stop a handler of the system that core dumps are piped into.
+    // The limit does not apply when the system pipes core dumps to a handler.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
         tracing::info!("a crash would leave a core dump: {error}");
     }
 }
 
-/// There are none unless the system was told to write them.
+/// Without Unix, core dumps are written only if the system is configured for them.
 #[cfg(not(unix))]
 pub fn forbid() {}
 
@@ -31,7 +31,7 @@ mod tests {
         let limit = getrlimit(Resource::Core);
         assert_eq!((limit.current, limit.maximum), (Some(0), Some(0)));
         assert!(matches!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable)));
-        // What the program itself reads of its process is still readable.
+        // The program can still read what it needs from its own /proc entries.
         assert!(std::fs::read_to_string("/proc/self/status").is_ok());
         assert!(std::fs::read_link("/proc/self/fd/0").is_ok() && std::fs::read_dir("/proc/self/fd").is_ok());
     }

@@ -1,4 +1,4 @@
-//! `rescreen credits`: the account's balance.
+//! `rescreen credits`: prints the account's balance.
 
 use super::{campaign_args::CampaignArgs, output::to_stdout};
 use clap::Args;
@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct CreditsArgs {
-    /// The campaign file; `rescreen.toml` in the working folder is found by itself
+    /// Campaign file [default: rescreen.toml in the working folder, if there is one]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The service's base URL
+    /// Base URL of the service
     #[arg(long, value_name = "URL")]
     service: Option<String>,
 }

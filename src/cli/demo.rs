@@ -1,5 +1,5 @@
-//! `rescreen demo`: a customer book is screened end to end against the built-in simulator. The first thing a newcomer runs,
-//! and the same code as everything else.
+//! `rescreen demo`: a sample customer list is checked end to end against the built-in simulator. It is the first
+//! command a new user runs, and it uses the same code as a real run.
 
 use super::{
     next_command::quoted,
@@ -14,13 +14,13 @@ use rescreen::{
 };
 use std::path::{Path, PathBuf};
 
-/// The sample book and its campaign file: what a newcomer copies and changes.
+/// The sample list and its campaign file, for a new user to copy and change.
 const BOOK: &str = include_str!("../../sample-data/customers.csv");
 const CAMPAIGN: &str = include_str!("../../sample-data/customers.toml");
 
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Where the demo keeps its files
+    /// Folder for the demo's files
     #[arg(long, value_name = "DIR", default_value = "rescreen-demo")]
     dir: PathBuf,
 }
@@ -31,16 +31,18 @@ pub async fn demo(args: DemoArgs, output: &OutputArgs) -> Result<ExitCode, Error
     write_where_missing(dir, "customers.toml", CAMPAIGN)?;
     let round = next_round(dir);
     output.say(&format!(
-        "A book of invented customers, {}, is screened for AML and its ID numbers are verified,",
+        "Checks a list of invented customers, {}: AML screening and ID number verification,",
         dir.join("customers.csv").display(),
     ));
-    output
-        .say(&format!("as {} says. No credit is spent: the simulator answers.", dir.join("customers.toml").display(),));
+    output.say(&format!(
+        "as configured in {}. The simulator answers, so no credits are spent.",
+        dir.join("customers.toml").display(),
+    ));
     output.say("");
     let mut file = rescreen::pipeline::read_file(&dir.join("customers.toml"))?;
     file.simulate = true;
     file.campaign = Some(round.clone());
-    // The simulator keeps no customer waiting; the service allows 60 a minute.
+    // The simulator allows a higher rate than the service's 60 requests a minute, to keep the demo short.
     file.service = file::ServiceTable { per_minute: 6_000, per_minute_max: 12_000, ..file.service };
     let campaign = Campaign::new(file, dir)?;
     let out = campaign.out.clone();
@@ -55,16 +57,16 @@ pub async fn demo(args: DemoArgs, output: &OutputArgs) -> Result<ExitCode, Error
     output.say(&format!(
         "  SELECT check_name, verdict, finding, count(*) FROM read_parquet('{results}', union_by_name = true) GROUP BY ALL",
     ));
-    output.say("Run the same campaign again: it pays once.");
+    output.say("Run the same campaign again; nothing is paid for twice:");
     output.say(&format!("  {}", quoted(&words)));
     match report.exit_code {
-        // The book has a few bad rows on purpose.
+        // The sample list has a few bad rows on purpose.
         ExitCode::Failures => Ok(ExitCode::Complete),
         code => Ok(code),
     }
 }
 
-/// The demo may be run again and again: each time is a round of its own, and nothing is deleted.
+/// The demo can be run repeatedly: each run is a new campaign, and nothing is deleted.
 fn next_round(dir: &Path) -> String {
     let name = |number: u32| format!("demo-{number}");
     (1..).map(name).find(|name| !dir.join("out").join(format!("{name}.simulated")).exists()).unwrap_or_else(|| name(1))

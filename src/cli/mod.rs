@@ -1,4 +1,4 @@
-//! The command line: one file per command. Standard output is data, standard error is output.
+//! The command line: one file per command. Data goes to standard output, messages to standard error.
 
 mod campaign_args;
 mod checks;
@@ -23,8 +23,8 @@ use rescreen::{
     model::{ExitCode, printable::printable},
 };
 
-/// Takes a whole book of subjects (customers, companies, vehicles) through a paid, rate-limited verification service.
-/// Every row is answered or accounted for, and nothing is paid for twice.
+/// Check lists of customers, companies or vehicles through a paid, rate-limited verification service. Every row is
+/// answered or accounted for, and nothing is paid for twice.
 #[derive(Parser)]
 #[command(name = "rescreen", version, max_term_width = 100)]
 struct Cli {
@@ -36,27 +36,27 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything on sample data against the built-in simulator, in less than a minute
+    /// Run a sample campaign against the built-in simulator, in less than a minute
     Demo(demo::DemoArgs),
-    /// Read and map everything, send nothing: what a run would do and cost
+    /// Show what a run would do and cost, without sending any checks
     Plan(plan::PlanArgs),
     /// Run a campaign, or resume it
     Run(run::RunArgs),
-    /// Settle and publish what was sent, from the ledger alone; nothing new is sent
+    /// Settle and publish what was already sent, from the ledger alone; send nothing new
     Collect(collect::CollectArgs),
-    /// Where a campaign stands
+    /// Show the state of a campaign
     Status(status::StatusArgs),
-    /// Decide about requests that may have been charged, or correct a charge
+    /// Decide what happens to requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
-    /// The checks there are
+    /// List the available checks, or describe one
     Checks(checks::ChecksArgs),
-    /// The account's balance
+    /// Print the account's balance
     Credits(credits::CreditsArgs),
-    /// The service on loopback: rehearse before you spend
+    /// Serve a simulator of the service on this machine, to rehearse against
     Simulate(simulate::SimulateArgs),
 }
 
-/// Parses, runs, and gives the exit code; errors are printed here and nowhere else.
+/// Parses the command line, runs the command and returns the exit code. Errors are printed only here.
 pub fn main() -> ExitCode {
     panic::say_only_where();
     let cli = match Cli::try_parse() {
@@ -70,8 +70,8 @@ pub fn main() -> ExitCode {
     };
     cli.output.start_log();
     core_dump::forbid();
-    // One thread sends, hears and decides: what blocks has threads of its own, and a message that changes threads costs more
-    // than the work on it.
+    // One thread sends requests, reads replies and decides. Blocking work has its own threads; handing a message to
+    // another thread would cost more than the work on it.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -83,13 +83,13 @@ pub fn main() -> ExitCode {
         output::error(&error);
         error.exit_code()
     });
-    // A reader that waits on a pipe must not keep a finished run alive.
+    // A reader blocked on a pipe must not keep a finished run alive.
     runtime.shutdown_background();
     code
 }
 
-/// The same error with the command's words made printable. The error repeats the words, and a pattern such as `*.csv` can put
-/// a file name with control characters among them.
+/// The same error with the arguments made printable. The error repeats the arguments, and a pattern such as `*.csv` can
+/// expand to a file name with control characters.
 fn said_safely(error: clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| printable(&word.to_string_lossy()).into_owned());
     Cli::try_parse_from(words).err().unwrap_or(error)

@@ -1,21 +1,20 @@
-//! The command that goes on: every stop prints it, ready to be copied.
+//! The command that continues a stopped run. Every stop prints it, ready to be copied.
 
 use rescreen::{
     model::{ExitCode, Stop, budget::BudgetRefusal, printable::is_printable, state::State},
     pipeline::RunReport,
 };
 
-/// The command line as it was typed, with what this stop asks for; where only a person's decision helps, the command that
-/// shows what there is to decide.
+/// The command line as it was typed, with the flags this stop requires. If only a person's decision helps, it is the
+/// command that lists the requests to decide on.
 pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
         return quoted(&decision);
     }
-    let mut words =
-        if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
-    // Once is enough: from now on there is a ledger that is known.
+    let mut words = if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
+    // These flags apply once: from now on there is a known ledger.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
-    // Where something else is left to settle, no more rows are read than were asked for.
+    // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
     if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
         forget(&mut words, "--limit");
     }
@@ -40,7 +39,7 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     quoted(&words)
 }
 
-/// Takes the stated price of a check out, in either form it can be typed.
+/// Removes the `--price` of a check, in either spelling.
 fn forget_price(words: &mut Vec<String>, check: &str) {
     let of_check = |price: &str| price.strip_prefix(check).is_some_and(|rest| rest.starts_with('='));
     words.retain(|word| !word.strip_prefix("--price=").is_some_and(of_check));
@@ -49,7 +48,7 @@ fn forget_price(words: &mut Vec<String>, check: &str) {
     }
 }
 
-/// Takes a flag out with its value.
+/// Removes a flag with its value.
 fn forget(words: &mut Vec<String>, flag: &str) {
     words.retain(|word| !word.starts_with(&format!("{flag}=")));
     while let Some(at) = words.iter().position(|word| word == flag) {
@@ -57,7 +56,7 @@ fn forget(words: &mut Vec<String>, flag: &str) {
     }
 }
 
-/// Sets a flag's value, adding the flag where it is missing.
+/// Sets a flag's value, adding the flag if it is missing.
 fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     if let Some(at) = words.iter().position(|word| word == flag)
         && at + 1 < words.len()
@@ -70,7 +69,7 @@ fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     }
 }
 
-/// The words as a shell reads them back.
+/// The arguments, quoted for a shell.
 pub fn quoted(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%@+".contains(c);
     let quote = |word: &String| {
@@ -85,7 +84,7 @@ pub fn quoted(words: &[String]) -> String {
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// A word with characters that no terminal should get, in the form `$'…'` of bash, zsh and POSIX since 2024.
+/// An argument with characters that are unsafe to print, in the `$'…'` syntax of bash, zsh and POSIX 2024.
 fn escaped(word: &str) -> String {
     let mut shown = String::from("$'");
     for c in word.chars() {
@@ -98,7 +97,7 @@ fn escaped(word: &str) -> String {
     shown + "'"
 }
 
-/// The words of this process's command line, with the program's plain name.
+/// The command line of this process, with `rescreen` as the program's name.
 pub fn typed() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("rescreen".to_owned()).chain(words).collect()

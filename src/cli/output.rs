@@ -1,5 +1,6 @@
-//! How the program talks: lines on standard error, a log on request, data on standard output. Everything printed passes
-//! through here, and what comes from outside cannot move the cursor, forge a line or turn one around.
+//! Output and messages: lines and the optional log on standard error, data on standard output. Everything printed
+//! passes through here and is escaped, so that text from outside cannot move the cursor, forge a line or reverse its
+//! direction.
 
 use clap::Args;
 use rescreen::{
@@ -12,17 +13,18 @@ use std::{
 };
 use tracing_subscriber::filter::LevelFilter;
 
-/// Flags every command has.
+/// Flags that every command has.
 #[derive(Args, Debug, Clone)]
 pub struct OutputArgs {
-    /// Say only what went wrong, and how to continue
+    /// Print only what went wrong and how to continue
     #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
-    /// Log what happens; twice: every request
+    /// Log each step; -vv also logs every request
     #[arg(short, long, global = true, display_order = 101, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// The form of the log
-    #[arg(long, global = true, display_order = 102, value_name = "FORM", default_value = "text", value_parser = ["text", "json"])]
+    /// Log format
+    #[arg(long, global = true, display_order = 102, value_name =
+        "FORMAT", default_value = "text", value_parser = ["text", "json"])]
     pub log_format: String,
 }
 
@@ -42,7 +44,7 @@ impl OutputArgs {
         }
     }
 
-    /// A line for a person, unless they want none.
+    /// Prints a line on standard error, unless `--quiet` is given.
     pub fn say(&self, line: &str) {
         if !self.quiet {
             to_stderr(line);
@@ -50,15 +52,15 @@ impl OutputArgs {
     }
 }
 
-/// Whether a person watches.
+/// Whether standard error and standard input are a terminal.
 pub fn is_terminal() -> bool {
     io::stderr().is_terminal() && io::stdin().is_terminal()
 }
 
-/// What stops the program.
+/// Prints the error that ends the program.
 pub fn error(error: &Error) {
     match error {
-        // Its second line shows the key that is meant; the text was made safe where the file is read.
+        // Its second line shows the key at fault; the text was escaped where the file is read.
         Error::CampaignFile { path, fault } => {
             let mut lines = fault.split('\n');
             to_stderr(&format!("error: {}: {}", path.display(), lines.next().unwrap_or_default()));
@@ -78,7 +80,7 @@ pub fn to_stdout(line: &str) {
     drop(writeln!(io::stdout(), "{}", printable(line)));
 }
 
-/// Data of several lines on standard output: a text whose line breaks are the program's own.
+/// Several lines of data on standard output. The line breaks of the text are the program's own.
 pub fn lines_to_stdout(text: &str) {
     text.split('\n').for_each(to_stdout);
 }
@@ -88,7 +90,7 @@ pub fn json_to_stdout(json: &str) {
     drop(writeln!(io::stdout(), "{}", printable_json(json)));
 }
 
-/// Writes one event of the log at a time, made safe to print.
+/// Writes one log event at a time, escaped.
 struct LogWriter(fn(&str) -> Cow<'_, str>);
 
 impl Write for LogWriter {
@@ -110,7 +112,7 @@ mod tests {
     use rescreen::model::printable::is_printable;
     use std::sync::{Arc, Mutex};
 
-    /// What a log of hostile values is made into, by format.
+    /// What the log writes for hostile values, in each format.
     fn logged(is_json: bool) -> String {
         #[derive(Clone, Default)]
         struct Kept(Arc<Mutex<String>>);

@@ -1,4 +1,4 @@
-//! `rescreen plan`: what a run would do and cost. Sends nothing that is paid for.
+//! `rescreen plan`: shows what a run would do and cost. It sends nothing that is charged.
 
 use super::{
     campaign_args::CampaignArgs,
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub struct PlanArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// Print the first requests, their values masked
+    /// Print the first N requests, with their values masked
     #[arg(long, value_name = "N", default_value_t = 0)]
     show: usize,
 }
@@ -36,7 +36,8 @@ pub async fn plan(args: PlanArgs, output: &OutputArgs) -> Result<ExitCode, Error
     print_feeds(&plan.feeds, output);
     if campaign.key_secret_stands_in && plan.known.is_some() {
         output.say(
-            "the key secret comes from a program, which `plan` does not start: what was asked before counts as new",
+            "the key secret comes from a program, which `plan` does not start: requests that were already sent count \
+             as new",
         );
     }
     for line in lines(&campaign, &plan) {
@@ -46,11 +47,11 @@ pub async fn plan(args: PlanArgs, output: &OutputArgs) -> Result<ExitCode, Error
         to_stdout(&line);
     }
     drop(simulator);
-    output.say(&format!("go on with: {}", quoted(&as_run(typed()))));
+    output.say(&format!("continue with: {}", quoted(&as_run(typed()))));
     Ok(ExitCode::Complete)
 }
 
-/// The same command line as a run: without what only a plan knows.
+/// The same command line for `run`, without the flags that only `plan` has.
 fn as_run(words: Vec<String>) -> Vec<String> {
     let mut run = Vec::new();
     let mut words = words.into_iter();
@@ -65,7 +66,7 @@ fn as_run(words: Vec<String>) -> Vec<String> {
     run
 }
 
-/// The plan as a person reads it.
+/// The plan as text.
 fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     let mut lines = vec![
         format!("rows            {:>12}", grouped(plan.rows)),
@@ -87,7 +88,7 @@ fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     lines.push(format!("to send         {:>12}", grouped(plan.to_send)));
     lines.push(match plan.credits {
         Some(credits) => format!("credits         {:>12}   at the table prices", grouped(credits.0)),
-        None => "credits                 open   a price is not known: --price CHECK=N".to_owned(),
+        None => "credits                 open   a price is unknown; add --price CHECK=N".to_owned(),
     });
     let end = campaign.clock.now_us() + i64::try_from(plan.duration.as_micros()).unwrap_or(i64::MAX / 2);
     lines.push(format!(
@@ -104,7 +105,7 @@ fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Whether requests in doubt could outlive their keys before the run gets to them.
+/// Whether the keys of requests in doubt could expire before the run gets to them.
 fn doubt(campaign: &Campaign, plan: &Plan) -> Option<String> {
     let known = plan.known.as_ref()?;
     let count = known.in_state(State::Armed) + known.in_state(State::InDoubt) + known.in_state(State::Repeating);
@@ -131,12 +132,12 @@ async fn balance(campaign: &Campaign, plan: &Plan) -> Vec<String> {
     if let (Some(credits), Some(limit)) = (plan.credits, allowance.limit) {
         if spent + credits > limit {
             lines.push(format!(
-                "the limit of {limit} will pause the run: {} more are needed",
+                "the limit of {limit} credits will pause the run: {} more credits are needed",
                 grouped((spent + credits).saturating_sub(limit).0)
             ));
         }
         if credits + allowance.keep_balance > balance {
-            lines.push("the balance will pause the run before its end".to_owned());
+            lines.push("the balance will pause the run before it is complete".to_owned());
         }
     }
     lines

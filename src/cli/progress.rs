@@ -1,4 +1,4 @@
-//! Progress: a bar with rate, time left and credits on a terminal, a line a minute otherwise.
+//! Progress: a bar with rate, time left and credits on a terminal; otherwise one line per minute.
 
 use super::output::{OutputArgs, is_terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,7 +24,7 @@ impl Drop for ProgressGuard {
     }
 }
 
-/// Shows what `progress` says, in the way that fits where standard error goes.
+/// Shows `progress` as a bar if standard error is a terminal, else as lines.
 pub fn show(output: &OutputArgs, progress: watch::Receiver<Progress>, per_minute: u32) -> ProgressGuard {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
     if output.quiet {
@@ -33,7 +33,7 @@ pub fn show(output: &OutputArgs, progress: watch::Receiver<Progress>, per_minute
     let start = Instant::now();
     if is_terminal() {
         bar.set_draw_target(ProgressDrawTarget::stderr());
-        // The one template is the program's own, and a test draws it.
+        // The template is a constant, and a test checks that it is valid.
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {msg}") {
             bar.set_style(style);
         }
@@ -65,7 +65,7 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
     let sums = &progress.sums;
     let minutes = elapsed.as_secs_f64() / 60.0;
     let rate = if minutes > 0.0 { progress.answered as f64 / minutes } else { 0.0 };
-    // A burst does not last, and the first moments say little: it never goes faster than the limit for long.
+    // The first replies and bursts say little about the rate to expect, which never exceeds the limit for long.
     let limit = f64::from(per_minute);
     let expected = if progress.answered < 10 { limit } else { rate.min(limit) };
     let left = Duration::from_secs_f64(sums.open() as f64 * 60.0 / expected.max(0.001));
@@ -85,7 +85,7 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
     line
 }
 
-/// A duration to two units.
+/// A duration in its two largest units.
 pub fn humanize(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);

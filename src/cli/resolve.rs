@@ -1,4 +1,4 @@
-//! `rescreen resolve`: a person's decision about requests that may have been charged, or about a charge.
+//! `rescreen resolve`: records a person's decision about requests that may have been charged, or corrects a charge.
 
 use super::{
     output::{to_stderr, to_stdout},
@@ -16,30 +16,30 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("decision").args(["list", "write_off", "send_again", "charge"]))]
 pub struct ResolveArgs {
-    /// The output folder [default: the only one in out/]
+    /// Output folder [default: the only one in out/]
     dir: Option<PathBuf>,
-    /// Show what waits for a decision
+    /// List the requests that need a decision
     #[arg(long)]
     list: bool,
-    /// Take the charges as made and the asks as failed
+    /// Count the charges as made, and the asks as failed
     #[arg(long, requires = "reason")]
     write_off: bool,
-    /// Take the charges as made and ask again, for a new charge
+    /// Count the charges as made, and send the requests again for a new charge
     #[arg(long, requires = "reason")]
     send_again: bool,
     /// Correct the charge of one request that is answered or failed
     #[arg(long, value_name = "N", requires = "reason", requires = "requests")]
     charge: Option<Credits>,
-    /// Also requests in doubt that another run could still settle, for when it cannot: the API key is lost
+    /// Include requests in doubt that a run could normally settle, for when it cannot, as when the API key is lost
     #[arg(long, conflicts_with = "charge")]
     include_in_doubt: bool,
-    /// Only these requests; repeatable
+    /// Apply only to this request; repeatable
     #[arg(long = "request", value_name = "ID")]
     requests: Vec<i64>,
-    /// Why; it is recorded with your name and the time
+    /// Reason for the decision; recorded with your user name and the time
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The campaign file, where the campaign has a key secret
+    /// Campaign file; needed if the campaign has a key secret
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -76,14 +76,14 @@ fn list(args: &ResolveArgs, place: &Path) -> Result<ExitCode, Error> {
     let waiting =
         if args.include_in_doubt { pipeline::quarantined_or_in_doubt(place)? } else { pipeline::quarantined(place)? };
     waiting.iter().for_each(|one| to_stdout(&line(one)));
-    to_stderr(&format!("{} requests wait for a decision", waiting.len()));
+    to_stderr(&format!("{} requests need a decision", waiting.len()));
     Ok(if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt })
 }
 
-/// Books another charge for one request.
+/// Corrects the charge that is booked for one request.
 async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<ExitCode, Error> {
     let [request] = args.requests.as_slice() else {
-        return Err(Error::Config("--charge corrects one request at a time: --request ID".to_owned()));
+        return Err(Error::Config("--charge corrects one request at a time; expected one --request ID".to_owned()));
     };
     let correction = ChargeCorrection {
         request: RequestId(*request),
@@ -95,13 +95,13 @@ async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<Ex
     };
     let before = pipeline::correct_charge(place, &correction).await?;
     to_stderr(&format!(
-        "request {request} is booked with {charge} credits now, {before} before; result files that are published keep the \
-         amount they were written with, and the next run writes the manifest anew"
+        "request {request} is now booked with {charge} credits instead of {before}; result files already published \
+         keep their amount, and the next run rewrites the manifest"
     ));
     Ok(ExitCode::Complete)
 }
 
-/// Names the rows, never the person.
+/// One request to decide on. It names the rows, never the person.
 fn line(one: &Quarantined) -> String {
     let rows: Vec<String> = one.rows.iter().map(|(source, row)| format!("{source} row {row}")).collect();
     let since = one.first_armed_at_us.map_or_else(|| "an unknown time".to_owned(), local_time);
@@ -124,7 +124,7 @@ fn key_secret(config: Option<&Path>) -> Result<Option<KeySecret>, Error> {
     Ok(secret.map(KeySecret::new))
 }
 
-/// Who decides, as the system knows them.
+/// The name of the system user who decides.
 fn who() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .into_iter()

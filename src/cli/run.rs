@@ -25,31 +25,31 @@ use tokio::sync::watch;
 pub struct RunArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// Ask again for failures that are proven uncharged: all, or those of one code
+    /// Retry failures that are proven uncharged: all of them, or those with this failure code
     #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all")]
     retry: Option<String>,
-    /// With --retry: also failures that may have been charged, as the balance fell without an explanation
+    /// With --retry, also retry failures that may have been charged because the balance fell without explanation
     #[arg(long, requires = "retry")]
     retry_unproven: bool,
-    /// Drain, publish and end after this long, like 50m
-    #[arg(long = "for", value_name = "D", value_parser = humantime::parse_duration)]
+    /// Drain, publish and exit after this long, such as 50m
+    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
-    /// Also write the result rows to standard output, as JSON lines, when their part is published
+    /// Also write result rows to standard output as JSON Lines, when their part is published
     #[arg(long)]
     stdout: bool,
-    /// Begin anew where the ledger is lost; old results are set aside
+    /// Start over if the ledger is lost; existing results are set aside
     #[arg(long)]
     new_ledger: bool,
-    /// Go on with an older copy of the ledger; what it does not know may be paid for again
+    /// Continue with an older copy of the ledger; requests it does not record may be paid for again
     #[arg(long)]
     accept_older_ledger: bool,
-    /// Do not ask before production
+    /// Do not ask for confirmation before a production run
     #[arg(short, long)]
     yes: bool,
-    /// Send although an earlier run stopped for a price or a guard and nothing has changed since
+    /// Send even if an earlier run was stopped by a price or a guard and nothing has changed since
     #[arg(long)]
     continue_anyway: bool,
-    /// Send although the service asked an earlier run to wait
+    /// Send even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
 }
@@ -75,7 +75,7 @@ pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> 
     Ok(report.exit_code)
 }
 
-/// Prepares, says what it will do, asks where that is due, and does it.
+/// Prepares the run, prints what it will do, asks for confirmation if needed, and runs it.
 pub async fn run_campaign(
     mut campaign: Campaign,
     options: RunOptions,
@@ -86,16 +86,18 @@ pub async fn run_campaign(
     let prepared = Prepared::open(campaign).await?;
     output.say(&first_line(prepared.campaign(), &prepared.key_hint()));
     if let Some(folder) = prepared.set_aside() {
-        let what = if prepared.campaign().new_ledger {
-            "a new ledger was begun; what was here before is in"
-        } else {
-            "this copy of the ledger does not know all results; they are published again, and those from before are in"
-        };
+        let what = if prepared.campaign().new_ledger { "a new ledger was started; the previous contents are in" } else {
+                "this copy of the ledger does not record all results; they are published again, and the previous ones \
+                 are in"
+            };
         output.say(&format!("{what} {}", folder.display()));
     }
     print_feeds(&prepared.feeds(), output);
     if prepared.campaign().key_secret_stands_in {
-        output.say("the key secret comes from a program, and a rehearsal starts none: its keys differ from those of a real run");
+        output.say(
+            "the key secret comes from a program, which a rehearsal does not start: its keys differ from those of a \
+             real run",
+        );
     }
     if let Some(note) = prepared.rate_note() {
         output.say(note);
@@ -116,7 +118,8 @@ pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
     let mode = campaign.mode.as_str().to_uppercase();
     let service = match (campaign.service.simulate, campaign.service.url.as_deref()) {
         (false, Some(url)) => {
-            // Letters of another script may look like Latin ones: such a host is shown as it is looked up.
+            // Characters of another script may look like Latin ones, so such a host is shown in the encoded form used
+            // for DNS.
             let url = if url.is_ascii() { url.to_owned() } else { origin_of(url) };
             url.split("://").nth(1).unwrap_or(&url).split('/').next().unwrap_or_default().to_owned()
         }
@@ -125,38 +128,40 @@ pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
     format!("{mode} · {service} · key {key_hint} · campaign {}", campaign.name)
 }
 
-/// Which column feeds which field: where the program chose, it says so.
+/// Prints which column feeds which field, and whether the column was matched by name.
 pub fn print_feeds(feeds: &[FieldFeed], output: &OutputArgs) {
     for feed in feeds {
-        let chosen = if feed.by_name { " (by its name)" } else { "" };
+        let chosen = if feed.by_name { " (by name)" } else { "" };
         output.say(&format!("  {}.{} ← {}{chosen}", feed.check_name, feed.field, feed.from));
     }
 }
 
-/// Production is begun by typing what it may cost.
+/// Asks the user to confirm a production run by typing the amount it may cost.
 fn confirm(campaign: &Campaign) -> Result<(), Error> {
     let limit = campaign.allowance.limit.unwrap_or_default();
     if !is_terminal() {
-        return Err(Error::Config("production wants --yes where nobody can be asked".to_owned()));
+        return Err(Error::Config(
+            "a production run needs confirmation, and there is no terminal to ask on; add --yes".to_owned(),
+        ));
     }
     let mut stderr = std::io::stderr();
-    drop(write!(stderr, "This may cost up to {limit} credits. Type the figure to go on: "));
+    drop(write!(stderr, "This may cost up to {limit} credits. Type that number to continue: "));
     drop(stderr.flush());
     let mut typed = String::new();
     let read = std::io::stdin().lock().read_line(&mut typed);
     match read {
         Ok(_) if typed.trim().replace([',', ' '], "") == limit.to_string() => Ok(()),
-        _ => Err(Error::Config("the figure was not typed; nothing was sent".to_owned())),
+        _ => Err(Error::Config("the amount was not confirmed; nothing was sent".to_owned())),
     }
 }
 
-/// The end of a run: what it came to, why it stopped, where the outputs are, and the command that continues. Why and how to
-/// continue are said also when nothing else is wanted.
+/// Prints the end of a run: its totals, why it stopped, where the outputs are, and the command that continues. Why it
+/// stopped and how to continue are printed even with `--quiet`.
 pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
-        output.say(&format!("complete since {}, nothing sent; a new round is a new --campaign", local_time(at)));
+        output.say(&format!("complete since {}, nothing sent; for a new round, use a new --campaign", local_time(at)));
     }
     if output.quiet {
         report.reasons().iter().for_each(|line| to_stderr(line))
@@ -169,11 +174,7 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
         return;
     }
     let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
-    to_stderr(&if has_no_command {
-        "rows are left that were not sent: run the campaign again, with the command that it was run with".to_owned()
-    } else {
-        format!("go on with: {}", next_command(words, report))
-    });
+    to_stderr(&if has_no_command { "some rows were not sent: run the campaign again, with the same command as before".to_owned() } else { format!("continue with: {}", next_command(words, report)) });
 }
 
 fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {
@@ -183,6 +184,6 @@ fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {
     let codes = FailureCode::ALL.map(FailureCode::as_str);
     match FailureCode::ALL.into_iter().find(|code| code.as_str() == text) {
         Some(code) => Ok(Some(code)),
-        None => Err(Error::Config(format!("--retry {text}: no such failure code{}", hint(text, codes)))),
+        None => Err(Error::Config(format!("--retry {text}: expected a failure code{}", hint(text, codes)))),
     }
 }

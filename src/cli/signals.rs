@@ -1,14 +1,15 @@
-//! Interrupt and terminate. The first signal drains the run: what was sent is still answered. The second one ends it at once.
-//! Signals have a thread of their own, so a second signal ends the process whatever its other threads wait for.
+//! Interrupt and terminate. The first signal drains the run: requests already sent are still answered. The second ends
+//! it at once. Signals have their own thread, so a second signal ends the process even if its other threads are
+//! blocked.
 
 use rescreen::{model::ExitCode, pipeline::Signal};
 use std::{process, thread, time::Duration};
 use tokio::sync::mpsc;
 
-/// The time between the second signal and the end of the process, in which the run notes what it can.
+/// The time between the second signal and the end of the process, in which the run records what it can.
 const ENDS_WITHIN: Duration = Duration::from_secs(4);
 
-/// Listens for as long as the process lives.
+/// Listens until the process ends.
 pub fn listen() -> mpsc::Receiver<Signal> {
     let (tell, signals) = mpsc::channel(4);
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -24,14 +25,14 @@ pub fn listen() -> mpsc::Receiver<Signal> {
     signals
 }
 
-/// Passes each signal on; after the second one the process has a few seconds left.
+/// Forwards each signal. After the second one, the process has a few seconds left.
 async fn pass_on(tell: &mpsc::Sender<Signal>) {
     let mut coming = match Coming::new() {
         Ok(coming) => coming,
         Err(error) => return tracing::warn!("signals end the process at once: {error}"),
     };
     let first = coming.next().await;
-    // A run that is over listens no more.
+    // A run that has ended no longer listens.
     let _ = tell.try_send(first);
     let second = coming.next().await;
     let _ = tell.try_send(second);
@@ -43,7 +44,7 @@ async fn pass_on(tell: &mpsc::Sender<Signal>) {
     process::exit(code as i32);
 }
 
-/// The signals as they come.
+/// The incoming signals.
 #[cfg(unix)]
 struct Coming {
     interrupts: tokio::signal::unix::Signal,
@@ -65,7 +66,7 @@ impl Coming {
     }
 }
 
-/// The signals as they come.
+/// The incoming signals.
 #[cfg(not(unix))]
 struct Coming;
 
@@ -83,10 +84,10 @@ impl Coming {
     }
 }
 
-/// A file that grows beyond the limit of the process (`ulimit -f`) is a failed write then, which ends a run in order, and no
-/// longer the end of the process. Call it inside the runtime, before anything is written.
+/// Makes exceeding the file size limit (`ulimit -f`) a failed write, which ends a run in order, instead of a signal
+/// that kills the process. Call it inside the runtime, before anything is written.
 pub fn outlive_file_size_limit() {
-    // By number: the runtime has no name for it. 25 on Linux (x86, ARM, RISC-V), macOS and the BSDs.
+    // By number, because tokio has no name for it: 25 on Linux (x86, ARM, RISC-V), macOS and the BSDs.
     #[cfg(unix)]
     if let Err(error) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ)) {
         tracing::info!("a file size limit would end the process: {error}");

@@ -1,4 +1,4 @@
-//! `rescreen simulate`: the service on loopback.
+//! `rescreen simulate`: a simulator of the service on loopback.
 
 use super::{output::to_stderr, signals};
 use clap::Args;
@@ -13,34 +13,34 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 #[derive(Args)]
 pub struct SimulateArgs {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     listen: SocketAddr,
-    /// Listen also where other machines can reach it
+    /// Allow an address that other machines can reach
     #[arg(long)]
     anywhere: bool,
-    /// The one API key that is accepted [default: any]
-    #[arg(long, value_name = "K")]
+    /// Accept only this API key [default: any]
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// The balance at the start
+    /// Starting balance in credits
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     credits: u64,
-    /// Messages a minute
+    /// Rate limit: sustained messages per minute
     #[arg(long, value_name = "N", default_value_t = 60)]
     per_minute: u32,
-    /// Messages in any minute, at most
+    /// Rate limit: maximum messages in any one minute
     #[arg(long, value_name = "N", default_value_t = 120)]
     per_minute_max: u32,
-    /// How long a check takes, like 50ms
-    #[arg(long, value_name = "D", default_value = "0ms", value_parser = humantime::parse_duration)]
+    /// Time that a check takes, such as 50ms
+    #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = humantime::parse_duration)]
     latency: Duration,
-    /// Decides answers and faults
+    /// Seed for the answers and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Faults on demand, like drop_after:0.01,error502:0.05
+    /// Faults to inject, such as drop_after:0.01,error502:0.05
     #[arg(long, value_name = "SPEC", default_value = "")]
     faults: Faults,
-    /// What a check costs [default: 1]; repeatable
+    /// Price of a check in credits [default: 1]; repeatable
     #[arg(long = "price", value_name = "CHECK=N", value_parser = price)]
     prices: Vec<(String, u64)>,
     /// Response dialect: as documented, or as observed in the field
@@ -78,15 +78,17 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
     };
     if !args.listen.ip().to_canonical().is_loopback() && !args.anywhere {
         return Err(Error::Config(format!(
-            "--listen {}: expected an address of loopback such as 127.0.0.1, found one that other machines can reach, and they \
-             could use the simulator; add --anywhere to allow it",
+            "--listen {}: expected a loopback address such as 127.0.0.1, found one that other machines can reach and \
+             could use the simulator through; add --anywhere to allow it",
             args.listen
         )));
     }
     let no_port = |error: std::io::Error| Error::Config(format!("--listen {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).await.map_err(no_port)?;
     let address = listener.local_addr().map_err(no_port)?;
-    to_stderr(&format!("the simulator listens on http://{address}; what it saw: http://{address}/_simulator/stats"));
+    to_stderr(&format!(
+        "the simulator is listening on http://{address}; statistics: http://{address}/_simulator/stats"
+    ));
     let mut signals = signals::listen();
     serve(Simulator::new(settings), listener, async move {
         let _ = signals.recv().await;
@@ -101,13 +103,13 @@ fn price(text: &str) -> Result<(String, u64), String> {
     Ok((check.to_owned(), credits.parse().map_err(|_| "expected a whole number of credits after `=`")?))
 }
 
-/// The built-in simulator on a port of its own, for as long as this lives.
+/// The built-in simulator on its own port. It runs until this is dropped.
 pub struct BuiltIn {
     task: JoinHandle<()>,
 }
 
 impl BuiltIn {
-    /// Starts it with the campaign's own limits and prices, and tells the campaign where it is.
+    /// Starts it with the campaign's limits and prices, and sets the campaign's URL to it.
     pub async fn start(campaign: &mut Campaign) -> Result<BuiltIn, Error> {
         let rate = campaign.service.rate;
         let prices: BTreeMap<String, u64> =
@@ -119,7 +121,7 @@ impl BuiltIn {
             catalogue: campaign.catalogue.clone(),
             ..Settings::default()
         };
-        let no_port = |error: std::io::Error| Error::Config(format!("the simulator finds no port: {error}"));
+        let no_port = |error: std::io::Error| Error::Config(format!("the simulator cannot open a port: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
         campaign.service.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
         let served = serve(Simulator::new(settings), listener, std::future::pending::<()>());

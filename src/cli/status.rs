@@ -1,4 +1,4 @@
-//! `rescreen status`: where a campaign stands, read beside the run that writes it.
+//! `rescreen status`: shows the state of a campaign. It can be used while a run is writing.
 
 use super::output::{json_to_stdout, to_stdout};
 use clap::Args;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct StatusArgs {
-    /// The output folder [default: the only one in out/]
+    /// Output folder [default: the only one in out/]
     dir: Option<PathBuf>,
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +28,7 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::Complete)
 }
 
-/// The folder that is meant: the one named, or the only one there is.
+/// The folder named on the command line, or else the only one in `out/`.
 pub fn folder(dir: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(dir) = dir {
         return Ok(dir.to_owned());
@@ -39,10 +39,13 @@ pub fn folder(dir: Option<&Path>) -> Result<PathBuf, Error> {
     found.retain(|path| path.join("ledger.sqlite").exists());
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(Error::Config("there is no campaign in out/; name its output folder".to_owned())),
+        [] => Err(Error::Config("expected a campaign in out/, found none; name its output folder".to_owned())),
         several => {
             let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
-            Err(Error::Config(format!("there are several campaigns: {}; name one", names.join(", "))))
+            Err(Error::Config(format!(
+                "expected one campaign in out/, found several: {}; name one of them",
+                names.join(", ")
+            )))
         }
     }
 }
@@ -55,7 +58,7 @@ fn lines(status: &Status) -> Vec<String> {
         format!(
             "rows            {:>12}{}",
             grouped(sums.rows),
-            if status.input_complete { "" } else { "   the input is not read to its end" }
+            if status.input_complete { "" } else { "   the input is not fully read yet" }
         ),
         format!("rejected        {:>12}", grouped(sums.unmapped + sums.unreadable)),
         format!("skipped         {:>12}", grouped(sums.skipped)),

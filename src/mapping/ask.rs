@@ -1,5 +1,5 @@
-//! What mapping a row yields: the request an ask needs, a failure, or a skipped ask. It owns the exact bytes of a body, and
-//! which fields a key is made of: the mapped ones alone.
+//! The result of mapping a row: a request, a failure, or a skipped ask. It defines the exact bytes of a body, and that
+//! a key is made from the mapped fields only.
 
 use super::planned::Frame;
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What became of one check on one row.
+/// The result of mapping one check on one row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mapped {
-    /// To be asked.
+    /// A request to send.
     Ask(AskRequest),
-    /// Cannot be asked.
+    /// No request can be made.
     Failed(Failure),
-    /// Not wanted; the reason.
+    /// Skipped, with the reason.
     Skipped(String),
 }
 
@@ -27,13 +27,13 @@ pub struct AskRequest {
     pub key: IdempotencyKey,
     /// The exact bytes of the JSON body.
     pub body: Vec<u8>,
-    /// The mapped fields as sent: what the key is made of.
+    /// The mapped fields as sent. The key is made from them.
     pub fields: Map<String, Value>,
-    /// The check's place in the campaign, from 0.
+    /// The index of the check in the campaign, from 0.
     pub check_index: usize,
-    /// What the row expects of the answer: in neither body nor key.
+    /// What the row expects of the answer. It is not part of the body or the key.
     pub expected: Map<String, Value>,
-    /// What is to be said about its values; in no key and no body.
+    /// Notes on its values. They are not part of the body or the key.
     pub notes: Vec<Note>,
 }
 
@@ -61,7 +61,8 @@ impl AskRequest {
     }
 }
 
-/// `mode`, the fixed fields, then the declared fields in their order: mapped, or by default. Equal content, equal bytes.
+/// The body: `mode`, the fixed fields, then the declared fields in order, mapped or with their default. Equal content
+/// has equal bytes.
 fn body(mode: Mode, declaration: &Declaration, fields: &Map<String, Value>) -> Vec<u8> {
     let mut body = Vec::with_capacity(128);
     let mut member = |name: &str, value: &Value| {

@@ -1,5 +1,5 @@
-//! Binding: a mapping meets the columns of a source, once, so that rows are read by place and a wrong name is found before
-//! anything is sent. It owns one decision: what feeds each field of each check.
+//! Binding: resolves a mapping against the columns of a source, once, so that rows are read by index and a wrong name
+//! is found before anything is sent. It decides what feeds each field of each check.
 
 use super::{
     error::MappingError,
@@ -22,7 +22,7 @@ pub struct Bound {
     pub(super) checks: Vec<BoundCheck>,
 }
 
-/// What feeds a field, for people.
+/// What feeds a field, as text for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFeed {
     /// The check's name in the campaign.
@@ -30,7 +30,7 @@ pub struct FieldFeed {
     pub field: String,
     /// Such as ``column `Customer Name` ``, `template`, `constant 0` or `default "all"`.
     pub from: String,
-    /// Whether nobody wrote it: the column was matched by its name.
+    /// Whether the column was matched by its name, because the user set no source.
     pub by_name: bool,
 }
 
@@ -54,26 +54,26 @@ pub(super) struct BoundField {
 pub(super) enum BoundFeed {
     Column {
         name: String,
-        /// The place in a header; a row of JSON is looked up by key.
+        /// The index in the header; `None` for JSON rows, which are looked up by key.
         place: Option<usize>,
-        /// The texts that are null in this column.
+        /// The texts that mean null in this column.
         nulls: Vec<String>,
     },
     Template(Arc<Template>),
     Constant(Value),
-    /// The declaration's default, or nothing.
+    /// The default in the declaration, or nothing.
     Unmapped,
 }
 
 impl Bound {
-    /// What feeds which field, in order: fields that are sent, and nothing about those that are not.
+    /// What feeds each field, in order. Fields that are not sent are left out.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         let mut feeds = Vec::new();
         for check in &self.checks {
             let expected = check.expects.iter().map(|(spec, field)| (&**spec, field));
             for (spec, field) in check.declaration.fields.iter().zip(&check.fields).chain(expected) {
                 let from = match (&field.feed, &spec.default) {
-                    // A header may be typed over several lines.
+                    // A column name may span several lines.
                     (BoundFeed::Column { name, .. }, _) => format!("column `{}`", tidy(name)),
                     (BoundFeed::Template(_), _) => "template".to_owned(),
                     (BoundFeed::Constant(value), _) => format!("constant {value}"),
@@ -99,10 +99,10 @@ pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: RowShape) -> Re
 struct Binder<'a> {
     frame: &'a Frame,
     columns: &'a [String],
-    /// The same as messages may speak of them.
+    /// The columns, as messages may show them.
     shown: ShownColumns<'a>,
     shape: RowShape,
-    /// Whether a flag has to name its check.
+    /// Whether a flag must name its check.
     several: bool,
 }
 
@@ -177,7 +177,7 @@ impl Binder<'_> {
         BoundFeed::Column { name, place: place.filter(|_| self.shape == RowShape::Flat), nulls }
     }
 
-    /// A header has every column there is; a first JSON row need not.
+    /// Refuses unknown columns. A header has all columns; the first JSON row may lack some.
     fn know_all<'b>(
         &self,
         named: impl IntoIterator<Item = &'b String>,

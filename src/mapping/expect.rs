@@ -1,5 +1,5 @@
-//! What rows expect of an answer, as fields of their own. It owns one decision: an expectation is filled like an optional
-//! field, so that one that cannot be read fails before anything is paid, and is no part of the request.
+//! What rows expect of an answer. An expectation is filled like an optional field, so that an invalid one fails before
+//! anything is paid for. It is not part of the request.
 
 use super::{FieldSource, MappingError};
 use crate::{
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 const PREFIX: &str = "expect.";
 
-/// A field for each expectation that is given, in the order of the declaration.
+/// A field for each expectation that the user set, in the order of the declaration.
 pub(super) fn fields(
     declaration: &Declaration,
     check: &str,
@@ -24,9 +24,9 @@ pub(super) fn fields(
         let near = hint(unknown, known());
         let all = known().map(|name| format!("`{name}`")).collect::<Vec<_>>();
         let all = if all.is_empty() {
-            "; it states nothing to compare".to_owned()
+            "; its answers have nothing to compare with".to_owned()
         } else {
-            format!("; there are {}", all.join(", "))
+            format!("; the expectations are {}", all.join(", "))
         };
         return Err(MappingError::UnknownExpectation {
             check: check.to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn fields(
     Ok(wanted.map(|(column, expect)| field(&expect.name, column.kind)).collect())
 }
 
-/// The name users write.
+/// The name that users write.
 pub(super) fn name_of(field: &FieldSpec) -> &str {
     field.name.strip_prefix(PREFIX).unwrap_or(&field.name)
 }

@@ -1,5 +1,5 @@
-//! What a user writes to feed a field: a column, a template or a constant. It owns one decision: how the three are told
-//! apart. Plain text is a column, text with `{{` or `{%` a template, and a constant stands as `{ value = … }`.
+//! The source of a field as a user writes it: a column, a template or a constant. Plain text is a column, text with
+//! `{{` or `{%` is a template, and a constant is written `{ value = … }`.
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -11,7 +11,7 @@ use std::fmt;
 /// Where a field's value comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldSource {
-    /// A column by name; blanks around it and case are ignored.
+    /// A column by name, case-insensitive and ignoring spaces around it.
     Column(String),
     /// A MiniJinja template over the row.
     Template(String),

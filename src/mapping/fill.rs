@@ -1,5 +1,5 @@
-//! Filling a check's fields from one row. It owns one decision: what a row without a value means. A required field fails, a
-//! template that reads a missing value fails, and an optional field of an empty cell is left out.
+//! Fills the fields of a check from one row. It decides what a missing value means: a required field fails, a template
+//! that reads a missing value fails, and an optional field with an empty cell is left out.
 
 use super::{
     AskRequest, Bound, Mapped,
@@ -19,14 +19,14 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{borrow::Cow, cell::OnceCell};
 
-/// A field's value, at most, in bytes. Safety, 6.
+/// Maximum bytes of a field's value (safety, section 6).
 const FIELD_BYTES_MAX: usize = 1024 * 1024;
 
 /// Why a check's fields could not be filled.
 enum Unfilled {
-    /// The row's misfortune.
+    /// A failure of the row.
     Failed(Failure),
-    /// The configuration's mistake.
+    /// A mistake in the configuration.
     Stop(Box<MappingError>),
 }
 
@@ -37,8 +37,8 @@ impl From<Failure> for Unfilled {
 }
 
 impl Bound {
-    /// What a row asks, one entry per check in order. An error is a mistake of the configuration that only a row can
-    /// show, and stops the run.
+    /// The result for each check, in order. An error is a mistake in the configuration that only a row can reveal, and
+    /// stops the run.
     pub fn map(&self, row: &Row) -> Result<Vec<Mapped>, MappingError> {
         let filling = Filling { bound: self, row, view: OnceCell::new() };
         self.checks.iter().enumerate().map(|(index, check)| filling.check(index, check)).collect()
@@ -49,7 +49,7 @@ impl Bound {
 struct Filling<'a> {
     bound: &'a Bound,
     row: &'a Row,
-    /// Made when the first template needs it.
+    /// Created when the first template needs it.
     view: OnceCell<RowView>,
 }
 
@@ -84,7 +84,7 @@ impl Filling<'_> {
         }
     }
 
-    /// The fields that are sent, and what is to be said about them.
+    /// The fields to send, and notes on them.
     fn fields(&self, check: &BoundCheck) -> Result<(Map<String, Value>, Vec<Note>), Unfilled> {
         let mut fields = Map::with_capacity(check.fields.len());
         let mut notes = Vec::new();
@@ -111,7 +111,7 @@ impl Filling<'_> {
         Ok(expected)
     }
 
-    /// The value of a field as it will be sent; `None` leaves it out, or to the declaration's default.
+    /// The value of a field as it will be sent; with `None` the field is left out or has its default.
     fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Accepted>, Unfilled> {
         let text = match &field.feed {
             BoundFeed::Unmapped => return Ok(None),
@@ -149,7 +149,8 @@ impl Filling<'_> {
         nulls: &[String],
     ) -> Result<Option<Cow<'_, str>>, Failure> {
         let cell = match (&self.row.values, place) {
-            // A row under another header than the bound one is looked up by name: a wrong column would be paid for.
+            // If the row has another header than the bound one, the column is looked up by name, so that no wrong
+            // column is paid for.
             (Values::Flat { header, cells }, Some(place)) if header.get(place).is_some_and(|column| column == name) => {
                 cells.get(place).map(Cell::Text)
             }
@@ -163,7 +164,7 @@ impl Filling<'_> {
                 Some(text) => Cow::Owned(text),
                 None => {
                     let expected =
-                        "expected a single value, found a list or an object; a template takes one of its parts";
+                        "expected a single value, found a list or an object; select one of its parts with a template";
                     let message = format!("{}: {expected}", label(spec, field));
                     return Err(Failure::map(FailureCode::InvalidValue, message));
                 }
@@ -185,7 +186,7 @@ impl Filling<'_> {
     }
 }
 
-/// How messages name a field and what feeds it.
+/// The name of a field and its source in messages.
 fn label(spec: &FieldSpec, field: &BoundField) -> String {
     match &field.feed {
         BoundFeed::Column { name, .. } => format!("field `{}` (column `{}`)", spec.name, tidy(name)),

@@ -1,4 +1,4 @@
-//! The inner promises of mapping: exact bytes, place by place, and nothing about a person in `Debug`.
+//! Internal guarantees of mapping: exact bytes, and no personal data in `Debug`.
 
 use super::*;
 use crate::model::{Position, Row, row::Values};

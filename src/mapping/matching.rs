@@ -1,10 +1,10 @@
-//! Which column feeds a field that nobody mapped. It owns one decision: a column fits when its name is the field's, or one
-//! of its synonyms, with case, blanks, `_`, `-` and `.` ignored; the field's own name goes before a synonym, and two
-//! columns that fit equally well are never chosen between.
+//! Chooses the column for a field that the user did not map. A column matches if its name is that of the field or one
+//! of its synonyms, ignoring case, spaces, `_`, `-` and `.`. The field's own name takes precedence over a synonym, and
+//! two columns that match equally well are an error.
 
 use crate::catalogue::FieldSpec;
 
-/// What was found among the columns.
+/// The result of the search among the columns.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Match<'a> {
     Column(&'a str),
@@ -12,7 +12,7 @@ pub(super) enum Match<'a> {
     Nothing,
 }
 
-/// The column that fits a field by name.
+/// The column that matches a field by name.
 pub(super) fn match_column<'a>(field: &FieldSpec, columns: &'a [String]) -> Match<'a> {
     let own = fold(&field.name);
     let synonyms: Vec<String> = field.synonyms.iter().map(|synonym| fold(synonym)).collect();

@@ -1,11 +1,12 @@
-//! Mapping: from a row to what is asked about it. A check's fields are fed by columns, templates and constants; what comes
-//! out is the exact body of a request and its key, or the reason why there is none.
+//! Mapping: turns a row into requests. The fields of a check are filled from columns, templates and constants. The
+//! result is the exact body of a request and its key, or the reason why there is no request.
 //!
-//! The decision it owns: which things are a mistake of the configuration ([`MappingError`], stops the run before anything
-//! is sent) and which are a misfortune of one row ([`Failure`](crate::model::Failure), goes to an output).
+//! It distinguishes mistakes in the configuration ([`MappingError`], which stops the run before anything is sent) from
+//! failures of one row ([`Failure`](crate::model::Failure), which is written to an output).
 //!
-//! A `when` that a missing value cannot satisfy (`status == 'active'`) skips the ask and costs nothing. One whose outcome
-//! hangs on a missing value (`joined < '2020'`, `status | upper == 'X'`) is a failure; see the table in [`crate::template`].
+//! A `when` that a missing value cannot satisfy (`status == 'active'`) skips the ask and costs nothing. A `when` whose
+//! result depends on a missing value (`joined < '2020'`, `status | upper == 'X'`) is a failure; see the table in
+//! [`crate::template`].
 
 mod ask;
 mod bind;
@@ -41,13 +42,13 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct CheckUse {
     /// The check's name in the catalogue.
     pub check: String,
-    /// Its name in the campaign; the catalogue's where there is none.
+    /// Its name in the campaign; by default the name in the catalogue.
     pub name: Option<String>,
-    /// The rows it is asked about; all where there is none.
+    /// The condition for the rows to check; by default all rows.
     pub when: Option<String>,
-    /// What feeds which field. Fields not named here are matched with columns by name and synonym.
+    /// The source of each field. Fields not listed here are matched with columns by name and synonym.
     pub fields: BTreeMap<String, FieldSource>,
-    /// What rows expect of the answer, by the names the declaration gives its columns for that.
+    /// What rows expect of the answer, by the names of the expectations in the declaration.
     pub expect: BTreeMap<String, FieldSource>,
 }
 
@@ -58,21 +59,21 @@ impl CheckUse {
     }
 }
 
-/// What holds for all checks of a campaign.
+/// Options for all checks of a campaign.
 #[derive(Debug, Clone)]
 pub struct MappingOptions {
     pub campaign: String,
     pub mode: Mode,
     pub key_secret: Option<KeySecret>,
-    /// Texts that stand for null.
+    /// Texts that mean null.
     pub null: Vec<String>,
-    /// The same for single columns, in place of `null`.
+    /// The same for single columns, instead of `null`.
     pub null_in: BTreeMap<String, Vec<String>>,
     pub tables: Tables,
 }
 
 impl MappingOptions {
-    /// No secret, no tables, and the empty text as the one null.
+    /// Options without a secret and tables, in which only the empty text is null.
     pub fn new(campaign: impl Into<String>, mode: Mode) -> MappingOptions {
         MappingOptions {
             campaign: campaign.into(),
@@ -86,7 +87,7 @@ impl MappingOptions {
 }
 
 impl Mapping {
-    /// Compiles templates and checks names and constants. Columns are looked at by [`Mapping::bind`].
+    /// Compiles templates, and checks names and constants. Columns are checked by [`Mapping::bind`].
     pub fn new(catalogue: &Catalogue, uses: &[CheckUse], options: MappingOptions) -> Result<Mapping, MappingError> {
         let templates = Templates::new(options.tables);
         let mut checks: Vec<PlannedCheck> = Vec::with_capacity(uses.len());
@@ -106,28 +107,28 @@ impl Mapping {
         Ok(Mapping { frame: Arc::new(frame), checks, named_by_user: false })
     }
 
-    /// The same for sources without a header line, whose columns the user names or counts.
+    /// The same mapping for sources without a header line, whose columns are named by the user or numbered.
     pub fn without_header_line(self) -> Mapping {
         Mapping { named_by_user: true, ..self }
     }
 
-    /// The columns of a header as messages may speak of them.
+    /// The columns of a header, as messages may show them.
     pub fn shown<'a>(&self, header: &'a [String]) -> ShownColumns<'a> {
         ShownColumns::new(self, header, RowShape::Flat)
     }
 
-    /// The keys of a first JSON row as messages may speak of them.
+    /// The keys of the first JSON row, as messages may show them.
     pub fn shown_nested<'a>(&self, first_row_keys: &'a [String]) -> ShownColumns<'a> {
         ShownColumns::new(self, first_row_keys, RowShape::Nested)
     }
 
-    /// Binds to a source with a header: columns become places, and a name that is not among them is an error.
+    /// Binds to a source with a header: columns become indexes, and an unknown name is an error.
     pub fn bind(&self, header: &[String]) -> Result<Bound, MappingError> {
         bind::bind(self, header, RowShape::Flat)
     }
 
-    /// Binds to a source of JSON objects, given the keys of its first row. They are matched by name as a header is; keys
-    /// that a row lacks are missing values of that row.
+    /// Binds to a source of JSON objects, given the keys of its first row. They are matched by name like a header; a
+    /// key that a row lacks is a missing value in that row.
     pub fn bind_nested(&self, first_row_keys: &[String]) -> Result<Bound, MappingError> {
         bind::bind(self, first_row_keys, RowShape::Nested)
     }
@@ -173,7 +174,7 @@ fn plan(catalogue: &Catalogue, check_use: &CheckUse, templates: &Templates) -> R
     Ok(PlannedCheck { name, declaration: Arc::new(declaration.clone()), when, sources, expects })
 }
 
-/// A constant as it will be sent, or what was expected.
+/// A constant as it will be sent, or why it is refused.
 fn constant(field: &FieldSpec, value: &Value) -> Result<Value, String> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.trim().is_empty() {

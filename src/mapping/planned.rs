@@ -1,4 +1,4 @@
-//! A mapping before it meets the columns of a source: each check with what feeds its fields, compiled.
+//! A mapping before it is bound to the columns of a source: each check with the compiled sources of its fields.
 
 use crate::{
     catalogue::{Declaration, FieldSpec},
@@ -8,16 +8,16 @@ use crate::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The mapping of a campaign: every check with what feeds its fields, not yet bound to the columns of a source.
+/// The mapping of a campaign: every check with the sources of its fields, not yet bound to the columns of a source.
 #[derive(Debug, Clone)]
 pub struct Mapping {
     pub(super) frame: Arc<Frame>,
     pub(super) checks: Vec<PlannedCheck>,
-    /// The names of the columns are the user's, or numbers, and no line of a file: messages may repeat them.
+    /// The column names come from the user or are numbered, not from a line of a file, so messages may repeat them.
     pub(super) named_by_user: bool,
 }
 
-/// What every ask of the campaign shares.
+/// What all asks of the campaign share.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) campaign: String,
@@ -32,7 +32,7 @@ pub(super) struct PlannedCheck {
     pub(super) name: String,
     pub(super) declaration: Arc<Declaration>,
     pub(super) when: Option<(Arc<Condition>, String)>,
-    /// In the order of the declaration; `None` is to be matched by name.
+    /// In the order of the declaration; `None` is matched by name.
     pub(super) sources: Vec<Option<Source>>,
     /// In the order of the declaration.
     pub(super) expects: Vec<(Arc<FieldSpec>, Source)>,

@@ -1,6 +1,6 @@
-//! Which names of columns a message repeats. A file without a header has a row of somebody's data where the names should be,
-//! and so has the wrong file. It owns one decision: names are repeated where at least one column is known, because a check
-//! has it or the user named it, and only those that look like names.
+//! Decides which column names a message repeats. A file without a header, or the wrong file, has a row of personal data
+//! where the names should be. Names are repeated only if at least one column is known, because a check has it or the
+//! user named it, and only those that look like names.
 
 use super::{
     matching::fold,
@@ -14,16 +14,16 @@ use crate::model::{
 };
 use std::collections::BTreeSet;
 
-/// Columns that one message lists, at most: a wide file must not drown it.
+/// Maximum columns that one message lists, so that a wide file does not drown it.
 const LISTED_MAX: usize = 20;
-/// A name this close to one of a check is the same name with a typing mistake, where that one is long enough.
+/// A name at least this similar to a long enough name of a check is that name with a typing mistake.
 const LIKENESS_LEAST: f64 = 0.85;
 const LIKENESS_LENGTH_LEAST: usize = 8;
 
-/// The columns of a source as messages may speak of them.
+/// The columns of a source, as messages may show them.
 #[derive(Debug, Clone)]
 pub struct ShownColumns<'a> {
-    /// Those that may be repeated.
+    /// The names that may be repeated.
     names: Vec<&'a str>,
     count: usize,
     shape: RowShape,
@@ -46,7 +46,7 @@ impl<'a> ShownColumns<'a> {
         hint(wrong, self.names.iter().copied())
     }
 
-    /// The tail of a message about a name that is not among the columns: the nearest, and what else there is.
+    /// The end of a message about an unknown column: the nearest name, and the list of columns.
     pub fn known(&self, hint: &str) -> String {
         if let Some(doubt) = self.doubt() {
             return doubt;
@@ -59,31 +59,31 @@ impl<'a> ShownColumns<'a> {
         format!("{hint}; the columns are {}", listed.join(", "))
     }
 
-    /// What is said in place of the names where they may be data.
+    /// What a message says instead of the names if they may be data.
     pub fn doubt(&self) -> Option<String> {
         let counted = |one: &str, many: &str| format!("{} {}", self.count, if self.count == 1 { one } else { many });
         match (self.is_known, self.shape) {
             (true, _) => None,
             (false, RowShape::Flat) => Some(format!(
-                "; no known name is in the first line, so it is not repeated: {}; is the first line a row? use --no-header (or \
-                 [input] header = false)",
+                "; no known name is in the first line, so it is not repeated here: {}; if the first line is a row, use \
+                 --no-header (or [input] header = false)",
                 counted("column", "columns")
             )),
             (false, RowShape::Nested) => Some(format!(
-                "; no known name is among the keys of the first row, so they are not repeated: {}",
+                "; no known name is among the keys of the first row, so they are not repeated here: {}",
                 counted("key", "keys")
             )),
         }
     }
 }
 
-/// The names that a header is recognised by.
+/// The names by which a header is recognised.
 struct KnownNames<'a> {
-    /// Of fields and their synonyms, folded.
+    /// Names of fields and their synonyms, normalised.
     of_checks: BTreeSet<String>,
-    /// The words they are made of.
+    /// The words in these names.
     words: BTreeSet<String>,
-    /// What the user calls columns.
+    /// The columns that the user named.
     of_user: Vec<&'a str>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> KnownNames<'a> {
             name.len() >= LIKENESS_LENGTH_LEAST
                 && strsim::normalized_damerau_levenshtein(name, &folded) >= LIKENESS_LEAST
         };
-        // One word alone may be a value: `company`, `said`.
+        // A single word may be a value, such as `company` or `said`.
         let words: Vec<String> = words(column).collect();
         let known_words = words.iter().filter(|word| self.words.contains(*word)).count();
         self.of_checks.contains(&folded)

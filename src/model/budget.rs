@@ -1,5 +1,5 @@
-//! The budget: may this request's price be held? A pure decision; the ledger asks it inside the arm transaction, so that
-//! charged plus held never exceeds the limit, at any instant and across crashes.
+//! The budget: decides whether the price of a request may be held. The decision is pure. The ledger makes it inside the
+//! arm transaction, so that charged plus held never exceeds the limit, at any time and across crashes.
 
 use super::{
     credits::Credits,
@@ -7,27 +7,27 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What the user allows.
+/// The spending that the user allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allowance {
-    /// The limit of the campaign over all its runs; `None` where nothing is charged.
+    /// The limit of the campaign over all its runs; `None` if nothing is charged.
     pub limit: Option<Credits>,
-    /// The account's balance is never taken below this.
+    /// Our requests never take the account's balance below this.
     pub keep_balance: Credits,
 }
 
-/// What the ledger knows of the money.
+/// The credits of a campaign, as recorded in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Account {
-    /// Taken by the service in this campaign.
+    /// Credits charged by the service in this campaign.
     pub charged: Credits,
-    /// Set aside for requests under way or in doubt.
+    /// Credits held for requests under way or in doubt.
     pub held: Credits,
-    /// Prices of everything ever armed: it only grows, and a reading remembers where it stood.
+    /// The sum of the prices of all requests ever armed. It only grows, and a reading records its value.
     pub armed: Credits,
-    /// The balance as last read, with what was held at that moment and what has been held since.
+    /// The last reading of the balance.
     pub reading: Option<BalanceReading>,
-    /// The balance that a reply stated last.
+    /// The last balance that a reply stated.
     #[serde(default)]
     pub stated: Option<StatedBalance>,
 }
@@ -36,7 +36,7 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedBalance {
     pub balance: Credits,
-    /// What [`Account::charged`] was when its request was armed, and the charge of that request.
+    /// [`Account::charged`] when its request was armed, plus the charge of that request.
     pub charged_at: Credits,
 }
 
@@ -44,61 +44,61 @@ pub struct StatedBalance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BalanceReading {
     pub balance: Credits,
-    /// Holds open when the balance was asked for: they may or may not be in it, so they count against it.
+    /// Credits held when the balance was requested. The balance may or may not include them, so they count against it.
     pub held_at: Credits,
-    /// What [`Account::armed`] was when the balance was asked for.
+    /// [`Account::armed`] when the balance was requested.
     pub armed_at: Credits,
-    /// What [`Account::charged`] was when the balance was asked for.
+    /// [`Account::charged`] when the balance was requested.
     #[serde(default)]
     pub charged_at: Credits,
-    /// How far the balance had fallen by then beyond what was booked; below zero where charges do not show in it yet. What is
-    /// in doubt explains a fall once, and not again at each reading.
+    /// How far the balance had fallen by then beyond what was booked; negative if charges do not show in it yet.
+    /// Requests in doubt explain a fall once, and not again at each reading.
     #[serde(default)]
     pub unbooked: i64,
-    /// When, in microseconds since 1970.
+    /// The time of the reading, in microseconds since 1970.
     pub at_us: i64,
 }
 
 /// Why a request may not be armed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BudgetRefusal {
-    /// It would cross the campaign's limit.
+    /// It would exceed the campaign's limit.
     Limit { limit: Credits, charged: Credits, held: Credits, price: Credits },
-    /// It would take the balance below what is to be kept.
+    /// It would take the balance below the amount to keep.
     Balance { spendable: Credits, price: Credits, keep: Credits },
     /// The balance has never been read.
     Unread,
 }
 
 impl Account {
-    /// The lowest balance our own requests can explain: the last reading, less the holds open at it and all armed since.
-    /// A stated balance below it was moved by somebody else.
+    /// The lowest balance that our own requests can explain: the last reading, less the credits held then and all
+    /// prices armed since. A stated balance below it was lowered by another client.
     pub fn least_balance(&self) -> Option<Credits> {
         let reading = self.reading?;
         let armed_since = self.armed.saturating_sub(reading.armed_at);
         Some(reading.balance.saturating_sub(reading.held_at).saturating_sub(armed_since))
     }
 
-    /// A balance, asked for when the account was this one.
+    /// The reading of a balance that was requested when the account was in this state.
     pub fn reading(&self, balance: Credits, at_us: i64) -> BalanceReading {
         let unbooked = self.unbooked(balance).min(signed(self.held)).max(-signed(self.charged_since_reading()));
         BalanceReading { balance, held_at: self.held, armed_at: self.armed, charged_at: self.charged, unbooked, at_us }
     }
 
-    /// A balance stated by a reply that was charged so much; its request was armed when the account was this one.
+    /// The balance stated by a reply with this charge. Its request was armed when the account was in this state.
     pub fn stated(&self, balance: Credits, charge: Credits) -> StatedBalance {
         StatedBalance { balance, charged_at: self.charged + charge }
     }
 
-    /// Whether the balance that a reply states is below the one that a reply before it stated, less what was booked since,
-    /// while nothing but its own request, with this hold, was under way or in doubt.
+    /// Whether the balance that a reply states is lower than the one stated by the previous reply, less what was booked
+    /// since, while only its own request, with this hold, was under way or in doubt.
     pub fn fell_by_one(&self, balance: Credits, hold: Credits) -> bool {
         let Some(before) = self.stated.filter(|_| self.held == hold) else { return false };
         let charged_since = self.charged.saturating_sub(before.charged_at);
         balance < before.balance.saturating_sub(charged_since)
     }
 
-    /// How far a balance is below what our own requests explain: another client spent, or a price rose.
+    /// How far a balance is below what our own requests explain: another client spent credits, or a price rose.
     pub fn unexplained_fall(&self, balance: Credits) -> Credits {
         if self.reading.is_none_or(|reading| balance >= reading.balance) {
             return Credits::ZERO;
@@ -107,8 +107,8 @@ impl Account {
         Credits(u64::try_from(beyond).unwrap_or_default())
     }
 
-    /// How far the balance has fallen by now beyond what was booked. Where it rose, the account was topped up meanwhile, and
-    /// what was booked since is taken to be in it.
+    /// How far the balance has fallen by now beyond what was booked. If it rose, the account was topped up, and the
+    /// balance is assumed to include what was booked since.
     fn unbooked(&self, balance: Credits) -> i64 {
         let Some(reading) = self.reading else { return 0 };
         let fell = if balance > reading.balance {
@@ -123,7 +123,7 @@ impl Account {
         self.reading.map_or(Credits::ZERO, |reading| self.charged.saturating_sub(reading.charged_at))
     }
 
-    /// Whether `price` may be held now; a price of zero always may.
+    /// Whether `price` may be held now. A price of zero always may.
     pub fn admit(&self, price: Credits, allowance: &Allowance) -> Result<(), BudgetRefusal> {
         if price == Credits::ZERO {
             return Ok(());
@@ -198,7 +198,7 @@ mod tests {
         assert!(account.fell_by_one(Credits(84), Credits(5)));
     }
 
-    /// The account after a reading of `balance`, and how far that is below what explains it.
+    /// Reads `balance` into the account, and returns the part of its fall that is unexplained.
     fn read(account: &mut Account, balance: u64) -> u64 {
         let fell = account.unexplained_fall(Credits(balance));
         account.reading = Some(account.reading(Credits(balance), 0));
@@ -210,13 +210,13 @@ mod tests {
         let mut account = account(0, 5, 100);
         assert_eq!(read(&mut account, 95), 0, "all that is held may have been charged");
         assert_eq!(read(&mut account, 93), 2, "and is charged once only");
-        assert_eq!(read(&mut account, 93), 0, "what was told is not told again");
+        assert_eq!(read(&mut account, 93), 0, "what was reported is not reported again");
         (account.charged, account.held) = (Credits(5), Credits(0));
         assert_eq!(read(&mut account, 93), 0, "it turned out to be charged");
         account.held = Credits(4);
         assert_eq!(read(&mut account, 90), 0);
         account.held = Credits(0);
-        assert_eq!(read(&mut account, 89), 4, "it turned out not to be charged: somebody else spent");
+        assert_eq!(read(&mut account, 89), 4, "it turned out not to be charged: another client spent");
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! Where a split ended: what the reader needs to continue after it, and to see that what it read has not changed.
+//! The end of a split: what the reader needs to continue after it, and to detect that the part before it has changed.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a split ended.
+/// The end of a split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Bytes of the source up to here: of the text in UTF-8, unpacked; of a sheet, of its rows as CSV.
+    /// Bytes of the source up to here: of the decompressed text in UTF-8, or of the rows of a sheet as CSV.
     pub end_offset: u64,
-    /// The physical line on which the next byte stands, from 1.
+    /// The physical line of the next byte, from 1.
     pub end_line: u64,
-    /// The number the next record will have, from 1.
+    /// The number of the next record, from 1.
     pub next_row_number: u64,
     /// SHA-256 of the bytes `0..end_offset`.
     pub sha256: [u8; 32],

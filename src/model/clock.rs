@@ -1,5 +1,5 @@
-//! Where "now" comes from. Every room is handed a clock, so that a test can run an eleven-day campaign under tokio's
-//! paused time with the wall clock moving in step, or set by somebody on the way.
+//! The source of the current time. Every module is passed a clock, so that a test can run an eleven-day campaign under
+//! tokio's paused time with the wall clock moving in step, or being set during the run.
 
 use super::planted::{Bug, planted};
 use jiff::{SignedDuration, Timestamp};
@@ -14,11 +14,12 @@ use tokio::time::Instant;
 pub enum Clock {
     /// The machine's own clock.
     System,
-    /// A clock that starts at `origin` and moves with tokio's time; `set` are the seconds by which it was set since.
+    /// A clock that starts at `origin` and moves with tokio's time; `set` is the number of seconds by which it was set
+    /// since.
     Driven { origin: Timestamp, started: Instant, set: &'static AtomicI64 },
 }
 
-/// The clock of which nobody sets the hands.
+/// The adjustment of a clock that is never set.
 static NEVER_SET: AtomicI64 = AtomicI64::new(0);
 
 impl Clock {
@@ -32,7 +33,7 @@ impl Clock {
         Clock::Driven { origin, started, set: &NEVER_SET }
     }
 
-    /// The time of day, UTC.
+    /// The current time, UTC.
     pub fn now(&self) -> Timestamp {
         match self {
             Clock::System => Timestamp::now(),
@@ -44,13 +45,14 @@ impl Clock {
         }
     }
 
-    /// The time of day as the ledger stores it: microseconds since 1970, UTC.
+    /// The current time as the ledger stores it: microseconds since 1970, UTC.
     pub fn now_us(&self) -> i64 {
         self.now().as_microsecond()
     }
 }
 
-/// A clock as it stood beside a timer that nobody sets: it shows later whether the clock was set, or the machine slept.
+/// A reading of a clock together with a monotonic timer. It later shows whether the clock was set, or the machine
+/// slept.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockSample {
     clock_us: i64,
@@ -62,19 +64,20 @@ impl ClockSample {
         ClockSample { clock_us: clock.now_us(), timer: Instant::now() }
     }
 
-    /// Whether clock and timer have gone apart since: what was known of another clock by this one is known no more.
+    /// Whether clock and timer have diverged since. If so, an earlier comparison of this clock with another one is no
+    /// longer valid.
     pub fn has_moved(&self, clock: &Clock) -> bool {
         let timer_us = i64::try_from(self.timer.elapsed().as_micros()).unwrap_or(i64::MAX);
         are_apart(clock.now_us().saturating_sub(self.clock_us).saturating_sub(timer_us))
     }
 }
 
-/// Watches whether this machine's clock was set, or the machine slept, since the service last told the time.
+/// Detects whether this machine's clock was set, or the machine slept, since it was last compared with the service's.
 #[derive(Debug)]
 pub struct ClockWatch {
     clock: Clock,
     compared: Mutex<Option<ClockSample>>,
-    /// In sandbox nothing is charged, and the service is not asked for the time.
+    /// False in sandbox, where nothing is charged and the clocks are not compared.
     watches: bool,
 }
 
@@ -83,31 +86,31 @@ impl ClockWatch {
         ClockWatch { clock, compared: Mutex::default(), watches: watches && !planted(Bug::ClockTrusted) }
     }
 
-    /// The service told the time at that moment, and the ledger knows of it.
+    /// Records that the clock was compared with the service's at that moment, and that the ledger has the result.
     pub fn compared(&self, compared: ClockSample) {
         *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
     }
 
-    /// Whether the ages of keys cannot be judged before the service tells the time again.
+    /// Whether the clock must be compared with the service's again before the age of keys can be judged.
     pub fn has_moved(&self) -> bool {
         let compared = *self.compared.lock().unwrap_or_else(PoisonError::into_inner);
         self.watches && compared.is_some_and(|compared| compared.has_moved(&self.clock))
     }
 }
 
-/// Two clocks that differ by more than five minutes cannot both judge the age of a key.
+/// The maximum difference of two clocks that can both judge the age of a key: five minutes.
 pub const APART_MAX_US: i64 = 5 * 60 * 1_000_000;
 
-/// Whether a difference of two clocks, in microseconds, is more than that.
+/// Whether a difference of two clocks, in microseconds, exceeds [`APART_MAX_US`].
 pub fn are_apart(offset_us: i64) -> bool {
     offset_us.unsigned_abs() > APART_MAX_US.unsigned_abs()
 }
 
-/// A moment as a person here reads it.
+/// A time as text, in the local time zone.
 pub fn local_time(at_us: i64) -> String {
     match Timestamp::from_microsecond(at_us) {
         Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y %H:%M").to_string(),
-        Err(_) => "a time out of reach".to_owned(),
+        Err(_) => "a time out of range".to_owned(),
     }
 }
 

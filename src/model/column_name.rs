@@ -1,16 +1,16 @@
-//! Whether the text of a header is the name of a column or somebody's data: a file without a header has a row in its place,
-//! and messages must not repeat a row.
+//! Decides whether a text in a header is a column name or personal data: a file without a header has a row in its
+//! place, and messages must not repeat a row.
 
-/// Characters of a name, at most.
+/// Maximum characters of a name.
 const LENGTH_MAX: usize = 60;
-/// Digits of a name, at most.
+/// Maximum digits of a name.
 const DIGITS_MAX: usize = 5;
-/// So many digits without a break are a number of something: a person, a date, an account.
+/// This many consecutive digits are data, such as an ID number, a date or an account number.
 const DIGITS_UNBROKEN: usize = 6;
-/// The same with breaks, as in 1980-01-01: a month such as 2026-11 has fewer.
+/// The same for digits with separators, as in 1980-01-01. A month such as 2026-11 has fewer.
 const DIGITS_BROKEN: usize = 8;
 
-/// Whether a text looks like the name of a column: a letter or `_` first, few digits, and not long.
+/// Whether a text looks like a column name: it starts with a letter or `_`, has few digits and is not long.
 pub fn looks_like_a_name(text: &str) -> bool {
     let digits = text.chars().filter(char::is_ascii_digit).count();
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -19,7 +19,7 @@ pub fn looks_like_a_name(text: &str) -> bool {
         && !looks_like_data(text)
 }
 
-/// Whether a text cannot be the name of a column: it holds a number of many digits, or an address.
+/// Whether a text cannot be a column name, because it contains a long number or an address.
 pub fn looks_like_data(text: &str) -> bool {
     let (mut unbroken, mut broken) = (0, 0);
     let is_long = |c: char| {

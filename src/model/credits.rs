@@ -1,4 +1,4 @@
-//! Credits: what the service charges in. Whole numbers, never negative.
+//! Credits: the unit in which the service charges. They are whole numbers, never negative.
 
 use super::planted::{Bug, planted};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ pub struct Credits(pub u64);
 
 impl Credits {
     pub const ZERO: Credits = Credits(0);
-    /// The most a service is believed to state: 2^53 - 1. More than any account holds, and little enough for the ledger to
-    /// keep the sum of all that a run has under way.
+    /// The largest number of credits that is accepted in a reply: 2^53 - 1. It is more than any account holds, and
+    /// small enough for the ledger to sum over all requests of a run that are under way.
     pub const STATED_MAX: Credits = Credits((1 << 53) - 1);
 
-    /// A stated charge above this many times the table price is not believed.
+    /// A stated charge above this many times the table price is not accepted.
     pub const ABSURD_TIMES: u64 = 100;
 
     /// Subtraction that stops at zero.
@@ -24,13 +24,13 @@ impl Credits {
         Credits(self.0.saturating_sub(other.0))
     }
 
-    /// The price of `count` requests at this price each; the largest number where that overflows.
+    /// The price of `count` requests at this price each; the maximum number if that overflows.
     pub fn times(self, count: u64) -> Credits {
         Credits(self.0.saturating_mul(count))
     }
 }
 
-/// How a fraction of a credit becomes a whole number: always so that more is counted as spent.
+/// How a fraction of a credit is rounded: always so that more is counted as spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// For charges.
@@ -39,17 +39,18 @@ pub enum Rounding {
     Down,
 }
 
-/// What a field says that may hold an amount of credits.
+/// The content of a field that may hold an amount of credits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Amount {
     /// The field is missing or null.
     Absent,
     Credits(Credits),
-    /// The field is there and is not an amount; its text, shortened, as a message may show it.
+    /// The field is present and is not an amount. This is its text, shortened so that a message may show it.
     Unreadable(String),
 }
 
-/// The one reader of credit amounts: an integer, a float, or either as text. A negative charge is unreadable.
+/// Reads an amount of credits: an integer, a float, or either as text. A negative charge is unreadable. All amounts are
+/// read here.
 pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {
     let Some(field) = field.filter(|field| !field.is_null()) else { return Amount::Absent };
     let amount = match whole(field, rounding) {
@@ -59,7 +60,7 @@ pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {
     mistaken(field, amount)
 }
 
-/// What a reader with a planted bug makes of a field and its amount.
+/// The amount that a reader with a planted bug returns.
 fn mistaken(field: &Value, amount: Amount) -> Amount {
     match amount {
         _ if !field.is_u64() && planted(Bug::FractionUnread) => Amount::Absent,
@@ -73,7 +74,7 @@ fn mistaken(field: &Value, amount: Amount) -> Amount {
 }
 
 fn whole(field: &Value, rounding: Rounding) -> Option<Credits> {
-    // Integers first: a float has no room for the largest ones.
+    // Integers first: a float cannot represent the largest ones.
     let number = match field {
         Value::Number(number) => match number.as_u64() {
             Some(credits) => return Some(Credits(credits)),
@@ -93,7 +94,7 @@ fn whole(field: &Value, rounding: Rounding) -> Option<Credits> {
     }
 }
 
-/// An amount comes from the service: only characters that a number could have are shown.
+/// The text of a field, shortened. It comes from the service, so only printable ASCII is shown.
 fn shown(field: &Value) -> String {
     let text = field.as_str().map_or_else(|| field.to_string(), str::to_owned);
     let kept: String = text.chars().take(24).map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();

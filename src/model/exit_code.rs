@@ -1,6 +1,6 @@
-//! The exit codes of the program. They are part of the interface: schedulers decide by them.
+//! The exit codes of the program. They are part of its interface: schedulers act on them.
 
-/// The exit codes of the program.
+/// An exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExitCode {
     Complete = 0,
@@ -47,7 +47,7 @@ impl ExitCode {
         ExitCode::ALL.into_iter().find(|code| *code as u8 == number).unwrap_or(ExitCode::Internal)
     }
 
-    /// Where several apply, the first of these counts.
+    /// The precedence when several codes apply: the lowest rank wins.
     fn rank(self) -> u8 {
         match self {
             ExitCode::Interrupted | ExitCode::Terminated => 0,
@@ -65,7 +65,7 @@ impl ExitCode {
         }
     }
 
-    /// The code that counts where both apply.
+    /// The code with the higher precedence of the two.
     pub fn or(self, other: ExitCode) -> ExitCode {
         if other.rank() < self.rank() { other } else { self }
     }

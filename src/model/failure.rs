@@ -1,8 +1,8 @@
-//! A failure: an ask's misfortune. It is data, ends in an output and never stops the run; what stops a run is an `Error`.
+//! A failure of one ask. It is data, is written to an output and never stops the run; what stops a run is an `Error`.
 
 use serde::{Deserialize, Serialize};
 
-/// Where on its way an ask failed.
+/// The stage at which an ask failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -12,11 +12,11 @@ pub enum Stage {
     Map,
     /// The service refused the request.
     Send,
-    /// A person decided it (`rescreen resolve`).
+    /// A person decided so (`rescreen resolve`).
     Resolve,
 }
 
-/// The closed list of failure codes; `failures` outputs and `--retry CODE` use these words.
+/// The closed list of failure codes, as used in the `failures` output and in `--retry CODE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
@@ -27,24 +27,24 @@ pub enum FailureCode {
     FieldTooLarge,
     InvalidJson,
     NotAnObject,
-    /// The last line had no line end when it was read, and was completed later.
+    /// The last line had no newline when it was read, and was completed later.
     IncompleteLine,
     MissingValue,
     InvalidValue,
-    /// A spreadsheet took an identifier for a number and lost digits of it.
+    /// A spreadsheet treated an identifier as a number and lost some of its digits.
     SpreadsheetDamage,
     TemplateError,
     /// The service refuses this request: 400, 413, 415 or 422, or another status while it answers other requests.
     Refused,
-    /// A complete reply that cannot be read, and that came again when the request was repeated. It may have been charged.
+    /// A complete reply that cannot be read, even after the request was repeated. It may have been charged.
     UnreadableAnswer,
-    /// Sandbox only: attempts are over, and nothing is at stake.
+    /// Sandbox only: all attempts are used up. Nothing was charged.
     AttemptsOver,
     WrittenOff,
 }
 
 impl Stage {
-    /// The word in the outputs.
+    /// The name used in the outputs.
     pub fn as_str(self) -> &'static str {
         match self {
             Stage::Read => "read",
@@ -75,7 +75,7 @@ impl FailureCode {
         FailureCode::WrittenOff,
     ];
 
-    /// The word in the outputs.
+    /// The name used in the outputs.
     pub fn as_str(self) -> &'static str {
         match self {
             FailureCode::RaggedRow => "ragged_row",
@@ -98,12 +98,12 @@ impl FailureCode {
     }
 }
 
-/// What became of an ask that has no answer and never will, unless it is retried.
+/// Why an ask has no answer. It is final unless it is retried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub stage: Stage,
     pub code: FailureCode,
-    /// What was expected, what came, and what to do. Names the column, never the person.
+    /// What was expected, what was found, and what to do. It names the column, never the person.
     pub message: String,
 }
 

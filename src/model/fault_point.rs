@@ -1,25 +1,25 @@
-//! Fault points: the places where something becomes durable, by name, so that tests can make the n-th of them fail, or
-//! look on. It decides which pass fails. A plan for a process needs the cargo feature `fault-points`; an onlooker of a
-//! thread needs a build with debug assertions. A release has neither: there a pass is an inlined nothing.
+//! Fault points: the places where something becomes durable, by name, so that tests can make the n-th pass of one fail,
+//! or observe it. A fault plan for a process needs the cargo feature `fault-points`; an onlooker for a thread needs a
+//! build with debug assertions. A release build has neither, and passing a point does nothing.
 
 use std::io;
 
-/// What is about to be done to storage, or was just done.
+/// A storage operation that is about to happen, or has just happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
-    /// Bytes go into a file.
+    /// Bytes are written to a file.
     Write,
-    /// A file goes to the disk.
+    /// A file is synced to disk.
     Sync,
-    /// A file comes under its name.
+    /// A file is renamed to its final name.
     Rename,
-    /// A rename goes to the disk.
+    /// A rename is synced to disk.
     SyncFolder,
-    /// A transaction of the ledger is to be committed.
+    /// A transaction of the ledger is about to be committed.
     Commit,
-    /// It is durable, and nobody was told: as a crash there.
+    /// The commit is durable, but was not reported, as after a crash at this point.
     AfterCommit,
-    /// A file that no longer counts is removed.
+    /// A file that is no longer used is removed.
     Remove,
 }
 
@@ -28,10 +28,10 @@ pub const fn unless_failing<T: Copy>(usual: T, small: T) -> T {
     if cfg!(feature = "fault-points") { small } else { usual }
 }
 
-/// Passes a point, or fails there if that was planned.
+/// Passes a point. It fails if a fault is planned here.
 ///
 /// # Errors
-/// Only in builds for tests, and only what was planned.
+/// Only in test builds, and only planned faults.
 #[inline(always)]
 pub fn pass(point: Point) -> io::Result<()> {
     #[cfg(debug_assertions)]
@@ -45,25 +45,25 @@ pub fn pass(point: Point) -> io::Result<()> {
 #[cfg(debug_assertions)]
 pub use watched::{Onlooker, watch};
 
-/// For the simulation, where a campaign is one thread: whoever looks on sees each pass and may let it fail.
+/// For the simulation, where a campaign is one thread: the onlooker sees each pass and can make it fail.
 #[cfg(debug_assertions)]
 mod watched {
     use super::Point;
     use std::{cell::RefCell, io};
 
-    /// Is told of each pass of its thread.
+    /// Called for each pass in its thread.
     pub type Onlooker = Box<dyn FnMut(Point) -> io::Result<()>>;
 
     thread_local! {
         static ONLOOKER: RefCell<Option<Onlooker>> = const { RefCell::new(None) };
     }
 
-    /// Who looks on from here, in place of whoever did.
+    /// Sets the onlooker of this thread, replacing the previous one.
     pub fn watch(onlooker: Option<Onlooker>) {
         ONLOOKER.set(onlooker);
     }
 
-    /// An onlooker does not see what it does itself.
+    /// Passes that the onlooker itself causes are not reported to it.
     pub(super) fn pass(point: Point) -> io::Result<()> {
         ONLOOKER.with(|place| match place.try_borrow_mut() {
             Ok(mut onlooker) => onlooker.as_mut().map_or(Ok(()), |onlooker| onlooker(point)),
@@ -84,13 +84,13 @@ mod planned {
         sync::{Mutex, OnceLock, PoisonError},
     };
 
-    /// The points by their names in a plan; a point's number is its place here.
+    /// The names of the points in a plan, indexed by the point's number.
     const NAMES: [&str; 7] = ["write", "sync", "rename", "sync-folder", "commit", "after-commit", "remove"];
 
-    /// EIO and ENOSPC, alike on every Unix.
+    /// EIO and ENOSPC have the same numbers on every Unix.
     const ERRORS: [(&str, i32); 2] = [("eio", 5), ("enospc", 28)];
 
-    /// Which pass fails: `commit:7:once:eio`; `killed` in place of `once` needs an error all the same.
+    /// Which pass fails, such as `commit:7:once:eio`. An error is also required with `killed` instead of `once`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct FaultPlan {
         point: usize,
@@ -103,9 +103,9 @@ mod planned {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Way {
         Once,
-        /// A disk that is gone: everything after it fails too, whatever it is.
+        /// The disk is gone: every later pass of any point fails too.
         Forever,
-        /// The process dies there, as by SIGKILL: nothing is tidied up.
+        /// The process dies there, as by SIGKILL, without any cleanup.
         Killed,
     }
 
@@ -131,7 +131,7 @@ mod planned {
         }
     }
 
-    /// The ledger has a thread of its own, so the plan and what was passed are the process's.
+    /// The ledger has its own thread, so the plan and the counts are global to the process.
     static PLAN: OnceLock<(FaultPlan, fn())> = OnceLock::new();
     static SEEN: Mutex<Passed> = Mutex::new(Passed { passed: [0; NAMES.len()], failed: 0 });
 
@@ -140,7 +140,7 @@ mod planned {
         failed: u64,
     }
 
-    /// Plans the fault of this process; a second plan is no plan. A process that is killed says its `last_words` first.
+    /// Plans the fault of this process; a second plan is ignored. A process that is killed calls `last_words` first.
     pub fn arm(plan: FaultPlan, last_words: fn()) {
         PLAN.get_or_init(|| (plan, last_words));
     }
@@ -163,7 +163,7 @@ mod planned {
         Ok(())
     }
 
-    /// How often each point was passed, and how many of these failed: `fault points: write=9 … failed=1`.
+    /// How often each point was passed, and how many passes failed: `fault points: write=9 … failed=1`.
     pub fn passed() -> String {
         let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = NAMES.iter().zip(seen.passed).map(|(name, count)| format!("{name}={count} "));

@@ -1,12 +1,12 @@
-//! Names that become files and folders. A campaign may be moved to another system, so a name that Windows keeps for a device
-//! or cuts at its end is refused everywhere.
+//! Names that become files and folders. A campaign may be moved to another system, so a name that Windows reserves for
+//! a device, or would truncate at its end, is refused on every system.
 
-/// Device names of Windows, with or without an extension, whatever their case.
+/// Device names of Windows, with or without an extension, case-insensitive.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// The same with a digit behind them.
+/// Device names that are followed by a digit.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
-/// Refuses a name that cannot be a file or a folder on every system.
+/// Refuses a name that is not valid for a file or a folder on every system.
 ///
 /// # Errors
 /// What is wrong with the name, and what to do.

@@ -1,11 +1,11 @@
-//! How many values a JSON text has, counted without building any of them. A short text can have very many: `[0,0,…]` takes
-//! two bytes a value, and in memory a value takes a hundred.
+//! Counts the values in a JSON text without building them. A short text can have very many: in `[0,0,…]` a value takes
+//! two bytes as text, and a hundred in memory.
 
-/// The values of a JSON text: every text, number, boolean, null, list and object, the outermost counted; names are not
-/// values. Counting stops above `max`. For a text that is not JSON the result means nothing.
+/// The number of values in a JSON text: every text, number, boolean, null, list and object, including the outermost;
+/// names are not values. Counting stops above `max`. For a text that is not JSON the result is meaningless.
 pub fn count(text: &str, max: usize) -> usize {
-    // A list or an object has one value more than commas, unless it is empty: so a value begins at the start of the text,
-    // after each comma, and after each bracket that anything but its own end follows.
+    // A list or an object that is not empty has one value more than commas. So a value begins at the start of the text,
+    // after each comma, and after each opening bracket that is not followed by its closing bracket.
     let (mut values, mut in_text, mut opened) = (1, false, false);
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -34,7 +34,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    /// The same, of the finished tree.
+    /// The same count, on the parsed tree.
     fn in_tree(value: &Value) -> usize {
         1 + match value {
             Value::Array(items) => items.iter().map(in_tree).sum(),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lists_and_signs_inside_texts_are_not_counted_as_more() {
+    fn empty_lists_and_punctuation_inside_texts_are_not_counted() {
         for (text, values) in [
             ("7", 1),
             ("[]", 1),

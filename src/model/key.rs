@@ -1,8 +1,8 @@
-//! The idempotency key: a pure function of campaign and content, so that a run on another machine or after a lost ledger
-//! sends the same key and the service's own replay protects the user.
+//! The idempotency key: a pure function of campaign and content, so that a run on another machine or after a lost
+//! ledger sends the same key, and the service replays its answer instead of charging again.
 //!
-//! All South African ID numbers can be hashed in minutes, so a bare hash of one is personal data: a key secret makes keys
-//! unguessable. It is chosen before the first run of a campaign.
+//! All South African ID numbers can be hashed in minutes, so the plain hash of one is personal data. A key secret,
+//! chosen before the first run of a campaign, makes keys unguessable.
 
 use super::{mode::Mode, request::CanonicalRequest};
 use hmac::{Hmac, KeyInit, Mac};
@@ -20,7 +20,7 @@ const NAMESPACE: Uuid = uuid!("7dc1efce-b273-4935-8fbf-17a34295fd1b");
 pub struct IdempotencyKey(Uuid);
 
 impl IdempotencyKey {
-    /// UUID v5 of the canonical form; with a secret, of the form's HMAC-SHA256.
+    /// The UUID v5 of the canonical form, or with a secret, of its HMAC-SHA256.
     pub fn of(request: &CanonicalRequest<'_>, secret: Option<&KeySecret>) -> IdempotencyKey {
         let form = request.canonical_bytes();
         IdempotencyKey(match secret {
@@ -29,12 +29,12 @@ impl IdempotencyKey {
         })
     }
 
-    /// The 16 bytes the ledger keeps.
+    /// The 16 bytes that the ledger stores.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The key of 16 bytes out of the ledger; `None` for any other length.
+    /// The key from 16 bytes of the ledger; `None` for any other length.
     pub fn from_slice(bytes: &[u8]) -> Option<IdempotencyKey> {
         Uuid::from_slice(bytes).ok().map(IdempotencyKey)
     }
@@ -47,13 +47,13 @@ impl fmt::Display for IdempotencyKey {
 }
 
 impl fmt::Debug for IdempotencyKey {
-    /// A key without a secret can be guessed back to its subject: it stays out of logs.
+    /// A key made without a secret can be traced back to its subject by guessing, so it is kept out of logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
     }
 }
 
-/// What makes the keys of one campaign.
+/// Makes the keys of one campaign.
 #[derive(Clone, Debug)]
 pub struct KeyMaker {
     pub campaign: String,
@@ -62,8 +62,8 @@ pub struct KeyMaker {
 }
 
 impl KeyMaker {
-    /// The key of a request's generation, from 0. A later generation is a new charge: it needs proof that the ones before it
-    /// cost nothing, or a person's word.
+    /// The key for a generation of a request, from 0. A later generation is a new charge: it needs proof that the ones
+    /// before it cost nothing, or a person's decision.
     pub fn key(&self, check: &str, fields: &Map<String, Value>, generation: u32) -> IdempotencyKey {
         let request =
             CanonicalRequest { generation, ..CanonicalRequest::first(&self.campaign, self.mode, check, fields) };
@@ -80,7 +80,7 @@ impl KeySecret {
         KeySecret(secret)
     }
 
-    /// What the ledger keeps to notice another secret: a digest that does not give the secret away.
+    /// The digest that the ledger stores to detect another secret. It does not reveal the secret.
     pub fn fingerprint(&self) -> String {
         fingerprint(b"rescreen key secret", self.0.expose_secret())
     }
@@ -99,7 +99,7 @@ impl fmt::Debug for KeySecret {
     }
 }
 
-/// Sixteen hexadecimal characters that tell two secrets apart and give neither away.
+/// Sixteen hexadecimal characters that distinguish two secrets and reveal neither.
 pub fn fingerprint(purpose: &[u8], secret: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(purpose);

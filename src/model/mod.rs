@@ -1,5 +1,5 @@
-//! The pure core: the nouns of the project and the decisions about them. Nothing here reads a file, a socket or the
-//! time of day on its own account, so every rule can be tested by calling a function.
+//! The pure core: the data types of the project and the decisions about them. Nothing here reads files or sockets, and
+//! the time comes from a clock that is passed in, so every rule can be tested by calling a function.
 
 pub mod budget;
 pub mod checkpoint;

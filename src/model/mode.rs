@@ -1,10 +1,10 @@
-//! The mode of a campaign: whether the service charges for what it answers. It stands in every request's body, in every
-//! key, and in every output.
+//! The mode of a campaign: whether the service charges for its answers. It is part of every request body, every key and
+//! every output.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// `sandbox` costs nothing and returns fixture data; `production` is charged. Sandbox unless told.
+/// `sandbox` costs nothing and returns fixture data; `production` is charged. The default is sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -14,7 +14,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word the service uses for the mode.
+    /// The service's name for the mode.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Sandbox => "sandbox",
@@ -36,7 +36,7 @@ impl FromStr for Mode {
         match text {
             "sandbox" => Ok(Mode::Sandbox),
             "production" => Ok(Mode::Production),
-            other => Err(format!("mode is `sandbox` or `production`, not `{other}`")),
+            other => Err(format!("expected the mode `sandbox` or `production`, found `{other}`")),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The nearest right name for a wrong one: every "unknown column", "unknown field" and "unknown check" says it.
+//! The valid name that is most similar to a wrong one. Every message about an unknown column, field or check suggests
+//! it.
 
-/// The candidate closest to `wrong`, when it is close enough that a typing mistake is likely.
+/// The candidate most similar to `wrong`, if it is similar enough for a typing mistake.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let fold = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let folded = fold(wrong);
@@ -17,7 +18,7 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean …?`, or nothing: the tail of an error message about an unknown name.
+/// `; did you mean …?`, or nothing: the end of an error message about an unknown name.
 pub fn hint<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, candidates).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }

@@ -1,21 +1,21 @@
-//! A note: something to say about a value that was accepted. Notes are counted and told to whoever feeds the columns; they
-//! are in no key, no body and no output, so that a new kind of note can never move a key.
+//! A note: a remark on a value that was accepted. Notes are counted and reported to the user. They are not part of any
+//! key, body or output, so adding a kind of note never changes a key.
 
 use std::fmt;
 
 /// The closed list of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Note {
-    /// A company's number was typed in another form than `YYYY/NNNNNN/NN`, and is sent in this one.
+    /// A company registration number was not written as `YYYY/NNNNNN/NN`, and is sent in that format.
     RegistrationNumberRewritten,
-    /// The check digit of ISO 3779 does not fit. Not every market has the duty to use it, so the VIN is sent as it is.
+    /// The ISO 3779 check digit does not match. Not every market is required to use it, so the VIN is sent unchanged.
     VinCheckDigit,
 }
 
 impl Note {
     pub const ALL: [Note; 2] = [Note::RegistrationNumberRewritten, Note::VinCheckDigit];
 
-    /// The word for machines.
+    /// The name used in machine-readable output.
     pub fn as_str(self) -> &'static str {
         match self {
             Note::RegistrationNumberRewritten => "registration_number_rewritten",
@@ -25,14 +25,15 @@ impl Note {
 }
 
 impl fmt::Display for Note {
-    /// What a person reads.
+    /// The text for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Note::RegistrationNumberRewritten => {
-                "registration number typed in another form, sent as YYYY/NNNNNN/NN: look whether it is the one that is meant"
+                "registration number in another format, sent as YYYY/NNNNNN/NN: check that it is the right company"
             }
             Note::VinCheckDigit => {
-                "VIN whose check digit does not fit, sent as it is: a typing mistake, or a market without check digits"
+                "VIN whose check digit does not match, sent unchanged: a typing mistake, or a market without check \
+                 digits"
             }
         })
     }

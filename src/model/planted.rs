@@ -1,12 +1,12 @@
-//! Planted bugs: mistakes that somebody might really make, each at the place where it would be made, so that the simulation
-//! can show that it finds them. It decides which one is planted: one at a time, in the whole process, by call or by the
-//! environment's RESCREEN_PLANTED. The switch is the cargo feature `planted-bugs`, which no release build takes; without it
-//! a planted bug is an inlined `false`.
+//! Planted bugs: realistic mistakes, each at the place where it would be made, so that the simulation can show that it
+//! finds them. At most one is planted, in the whole process, by a call or by the environment variable RESCREEN_PLANTED.
+//! The cargo feature `planted-bugs` enables them, and no release build may use it; without it, [`planted`] is always
+//! false.
 
 #[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
-compile_error!("`planted-bugs` is for `make planted`: no release build has a mistake in it");
+compile_error!("`planted-bugs` is only for `make planted`: it must not be in a release build");
 
-/// One declaration for the enum and for those who list it: what a bug does is its documentation.
+/// Declares the enum and the list of bugs at once. The doc comment of a bug says what it does.
 macro_rules! bugs {
     ($(#[doc = $mistake:literal] $bug:ident,)+) => {
         /// A mistake that can be planted.
@@ -22,29 +22,29 @@ macro_rules! bugs {
 
 bugs! {
     // One charge.
-    /// An arm becomes durable with the next commit, not before the send.
+    /// An arm becomes durable with the next commit, instead of before the send.
     ArmCommittedLater,
-    /// What had no reply is asked again under a new key.
+    /// A request without a reply is sent again under a new key.
     NewKeyAfterTimeout,
-    /// What a crash left under way is asked again under a new key.
+    /// A request under way at a crash is sent again under a new key.
     NewKeyAfterCrash,
-    /// A refusal repeated under one key changes the key, though an attempt before it is in doubt.
+    /// A refusal that is repeated under one key changes the key, although an earlier attempt is in doubt.
     NewKeyInDoubt,
-    /// What a crash left under way counts as never sent.
+    /// A request under way at a crash counts as never sent.
     CrashForgotten,
-    /// What is in doubt is never sent again.
+    /// A request in doubt is never sent again.
     DoubtNeverSent,
-    /// What is in doubt is sent again beyond the life of its key.
+    /// A request in doubt is sent again beyond the life of its key.
     SentPastKeyLife,
-    /// A clock that was set since the service told the time is trusted.
+    /// A clock that was set since it was compared with the service's is trusted.
     ClockTrusted,
-    /// What is in doubt is sent again under another API key.
+    /// A request in doubt is sent again under another API key.
     SentUnderOtherApiKey,
-    /// What outlived its key is planned again instead of quarantined.
+    /// A request in doubt whose key's life is over is planned again instead of quarantined.
     LifeOverPlanned,
-    /// A repeated body says that it is a repeat.
+    /// The body of a repeat says that it is a repeat.
     BodyOfRepeat,
-    /// Each row has a request of its own, alike or not.
+    /// Each row has its own request, even if rows are equal.
     RequestPerRow,
     /// Equal asks are found by their key alone, not by their body.
     EqualByKeyAlone,
@@ -52,25 +52,25 @@ bugs! {
     // Holds and budget.
     /// A 502 proves that nothing was charged.
     HoldFreedBy502,
-    /// A doubt frees the hold.
+    /// The hold of a request is freed when the request is in doubt.
     HoldFreedByDoubt,
-    /// A 429 after a time-out settles the doubt.
+    /// A 429 after a timeout settles the doubt.
     DoubtSettledBy429,
-    /// A 503 that states no charge, after a time-out, settles the doubt.
+    /// A 503 that states no charge, after a timeout, settles the doubt.
     DoubtSettledBy503,
-    /// A refused connection after a time-out settles the doubt.
+    /// A refused connection after a timeout settles the doubt.
     DoubtSettledUnsent,
-    /// An attempt in doubt is not remembered by the next.
+    /// An attempt in doubt is not counted by the next one.
     DoubtNotCounted,
     /// A 202 frees the hold.
     HoldFreedByPending,
-    /// What had no answer after six attempts has failed, in production too.
+    /// A request without an answer after six attempts has failed, in production too.
     SixAttemptsFail,
     /// A write-off frees the hold without a charge.
     WriteOffUncharged,
     /// A charge does not free the hold.
     ChargeKeepsHold,
-    /// A charge is the price of the table, whatever the reply states.
+    /// The table price is charged, whatever the reply states.
     TablePriceCharged,
     /// The budget does not count what is held.
     HoldsNotCounted,
@@ -79,58 +79,58 @@ bugs! {
     /// Charges are forgotten at the start of a run.
     ChargesOfThisRun,
 
-    // What a reply states of money.
-    /// A charge that is stated with a refusal is not read.
+    // Charges and balances in replies.
+    /// A charge that a refusal states is not read.
     RefusalChargeIgnored,
     /// A 404, a 405 or a redirect proves that nothing was charged.
     HoldFreedByMissingRoute,
-    /// A charge that is not an integer is taken for one that is not stated.
+    /// A charge that is not an integer counts as not stated.
     FractionUnread,
     /// A fraction of a charge is rounded down.
     FractionRoundedDown,
-    /// A charge is read at its first known place only.
+    /// A charge is read only in the first of the known fields.
     MetaChargeUnread,
     /// The charge pointer of the campaign file is not used.
     ConfiguredPointerIgnored,
-    /// A charge beyond all measure is booked.
+    /// An absurd charge is booked.
     AbsurdChargeBooked,
-    /// A balance that a reply states is not taken for a reading.
+    /// A balance that a reply states is not used as a reading.
     StatedBalanceUnread,
 
     // Prices.
-    /// The first request of a check does not go alone.
+    /// The first request of a check is not sent alone.
     FirstChargeUnproven,
-    /// A price that was proven once is proven for the whole run.
+    /// A price that was proven once counts as proven for the whole run.
     PriceProvenForGood,
-    /// Where replies state nothing, the balance is not read again.
+    /// If replies state no charge, the balance is not read again.
     UnstatedNeverRead,
     /// The first charge is proven with a balance from before an attempt in doubt.
     ProvenWithOldBalance,
-    /// The highest price that was seen is not held.
+    /// The highest price seen is not held.
     HighestPriceForgotten,
-    /// The next run does not heed why the last one stopped.
+    /// The next run ignores why the last one stopped.
     StopForgotten,
 
     // Rate and push-back.
     /// The bucket is full at each start.
     BucketFullAtStart,
-    /// The bucket holds a whole minute's most, on top of the minute's rate.
+    /// The bucket holds a whole minute's maximum, on top of the minute's rate.
     BurstOnTop,
-    /// The balance is read through a gate of its own.
+    /// The balance is read through its own gate.
     BalanceBesideGate,
-    /// The time of a push-back is not read.
+    /// The duration of a push-back is not read.
     RetryAfterIgnored,
     /// A push-back ends with its run.
     PauseOfThisRun,
-    /// A 401 is tried again like an outage.
+    /// A 401 is retried like an outage.
     UnauthorisedRetried,
-    /// A pause that another clock wrote is kept.
+    /// A pause written with another clock is kept.
     ForeignPauseKept,
 
     // Progress.
-    /// The clock is not looked at again between a commit and the write.
+    /// The clock is not checked again between a commit and the write.
     SleptAfterCommit,
-    /// Clocks that are apart block every repeat, whatever the ages say.
+    /// Clocks that differ block every repeat, whatever the ages are.
     DisputedAlways,
     /// A 404 for one row stops the run.
     OneMissingRouteStops,
@@ -138,47 +138,47 @@ bugs! {
     OneUnauthorisedStops,
     /// A 402 for one row stops the run.
     OneWithoutCreditsStops,
-    /// Replies in a row are counted, not requests.
+    /// Replies in a row are counted instead of requests.
     RepliesCounted,
     /// Nothing new is sent while a repeat is due.
     RepeatsFirst,
-    /// An answer that cannot be read is asked for again without end.
+    /// A request whose answer cannot be read is repeated without end.
     UnreadableWithoutEnd,
 
     // Rows and outputs.
-    /// The asks of a split are committed after the split that says they are taken.
+    /// The asks of a split are committed after the split that records them as ingested.
     AsksAfterSplit,
-    /// A row equal to one that is answered already waits for nothing and comes nowhere.
+    /// A row equal to one that is already answered never reaches an output.
     LateDuplicateLost,
-    /// An ask is published again when an equal one comes later.
+    /// An ask is published again when an equal one is ingested later.
     PublishedAgain,
-    /// A part that is not full is filled up.
+    /// Rows are added to a part that is not full.
     PartFilledUp,
-    /// A part that is not noted as whole is cut anew, whether its file is there or not.
+    /// A part that is not recorded as complete is composed again, even if its file exists.
     PartCutAnew,
-    /// A file is written under its own name.
+    /// A file is written under its final name.
     WrittenInPlace,
-    /// The manifest is made before the parts are written.
+    /// The manifest is written before the parts.
     ManifestBeforeParts,
     /// A manifest is complete when the input is.
     CompleteTooSoon,
-    /// A snapshot is added to the one before.
+    /// A snapshot is appended to the previous one.
     SnapshotAppended,
-    /// What is not failed is pending.
+    /// An ask that has not failed is pending.
     AnsweredPending,
-    /// A rehearsal calls its outputs production until it has met the simulator.
+    /// A rehearsal marks its outputs as production until the simulator has answered.
     RehearsalUnnamed,
 
     // Answers.
-    /// A 202 is an answer.
+    /// A 202 counts as an answer.
     PendingAnswered,
-    /// A 200 is an answer, whatever its body.
+    /// A 200 counts as an answer, whatever its body.
     StatusAlone,
-    /// A difference from what a row expected is shown and leaves the verdict as it is.
+    /// A difference from what a row expected is shown but does not change the verdict.
     MismatchClear,
-    /// An answer that calls itself a failure is final at once.
+    /// An answer that says it is a failure is final at once.
     FailedAnswerFinal,
-    /// A name that comes twice in an answer is passed over.
+    /// A duplicate name in an answer is ignored.
     DuplicateNamesClear,
     /// The input that an answer echoes is not compared.
     EchoIgnored,
@@ -204,10 +204,10 @@ mod switch {
     const NONE: usize = usize::MAX;
     const UNREAD: usize = NONE - 1;
 
-    /// The bug's number. Library code runs in threads of its own, so it is the process's.
+    /// The bug's number. It is global to the process, because library code runs in other threads too.
     static PLANTED: AtomicUsize = AtomicUsize::new(UNREAD);
 
-    /// Plants a bug in place of the one before, or none.
+    /// Plants a bug, replacing the previous one, or none.
     pub fn plant(bug: Option<Bug>) {
         PLANTED.store(bug.map_or(NONE, |bug| bug as usize), Ordering::SeqCst);
     }
@@ -220,11 +220,11 @@ mod switch {
         PLANTED.load(Ordering::Relaxed) == bug as usize
     }
 
-    /// The bug that the environment names: a program that is a process of its own is told so.
+    /// The bug named in the environment, for a program that runs as a separate process.
     fn named() -> Option<Bug> {
         let name = std::env::var("RESCREEN_PLANTED").ok().filter(|name| !name.is_empty())?;
         let found = Bug::all().find(|bug| bug.name() == name);
-        Some(found.unwrap_or_else(|| panic!("RESCREEN_PLANTED: there is no bug `{name}`")))
+        Some(found.unwrap_or_else(|| panic!("RESCREEN_PLANTED: expected the name of a planted bug, found `{name}`")))
     }
 
     impl Bug {

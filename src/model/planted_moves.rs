@@ -1,11 +1,11 @@
-//! The planted bugs of the state machine: what a mistaken machine makes of the correct move.
+//! The planted bugs of the state machine: they replace a correct move by a wrong one.
 
 use super::{
     planted::{Bug, planted},
     state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
 };
 
-/// The move of a machine with the planted bug; the correct one where none is planted.
+/// The move of the state machine with the planted bug; the correct move if none is planted.
 pub(super) fn mistaken(
     standing: &Standing,
     event: Event,
@@ -61,7 +61,7 @@ pub(super) fn mistaken(
     Ok(move_)
 }
 
-/// A reply that says nothing about a charge is believed, and its request counts as never sent.
+/// Whether a reply that proves nothing about a charge makes its request count as never sent.
 fn refusal_settles_doubt(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Pending { .. } => planted(Bug::HoldFreedByPending),
@@ -73,7 +73,7 @@ fn refusal_settles_doubt(outcome: Outcome) -> bool {
     }
 }
 
-/// A request that becomes doubtful is not counted as that, or gives its hold back.
+/// The move of a request that is now in doubt, without counting that, or with its hold released.
 fn doubt_forgotten(correct: Move, unproven: u32) -> Move {
     let is_doubted = correct.unproven > unproven;
     let freed = is_doubted && correct.hold == Hold::Keep && planted(Bug::HoldFreedByDoubt);

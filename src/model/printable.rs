@@ -1,15 +1,15 @@
-//! Text of others made safe to print: the one place that decides which characters a terminal, a log or a message may not
-//! get as they are. What is taken out is shown as an escape, so that an analyst sees what was there.
+//! Makes text from outside safe to print. It defines which characters a terminal, a log or a message must not receive
+//! unchanged. They are shown as escapes, so that an analyst sees what was there.
 
 use std::borrow::Cow;
 
-/// Whether a character moves the cursor, ends the line, turns its direction around or is invisible. The joiners U+200C and
-/// U+200D stay: Persian and Indic words and emoji are not written correctly without them.
+/// Whether a character moves the cursor, ends the line, reverses its direction or is invisible. The joiners U+200C and
+/// U+200D are allowed: Persian and Indic words and emoji are not displayed correctly without them.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers, Mongolian separators, an empty Braille
-            // cell, variation selectors of rare ideographs
+            // soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers, Mongolian separators, an
+            // empty Braille cell, variation selectors for rare ideographs
             '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{2800}'
             | '\u{e0100}'..='\u{e01ef}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
             // zero-width space, direction marks, separators of lines and paragraphs, embeddings and overrides
@@ -21,12 +21,12 @@ fn is_unsafe(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a text can be printed as it is.
+/// Whether a text can be printed unchanged.
 pub fn is_printable(text: &str) -> bool {
     !text.contains(is_unsafe)
 }
 
-/// A text on one line: unsafe characters, newlines among them, as escapes such as `\n` and `\u{202e}`.
+/// A text on one line: unsafe characters, including newlines, become escapes such as `\n` and `\u{202e}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if is_printable(text) {
         Cow::Borrowed(text)
@@ -37,7 +37,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same of a text that may be endless: at most so many characters come out.
+/// The same for a text that may be very long: the result has at most `characters_max` characters.
 pub fn printable_cut(text: &str, characters_max: usize) -> String {
     let (mut shown, mut left) = (String::new(), characters_max);
     for c in text.chars() {
@@ -51,8 +51,8 @@ pub fn printable_cut(text: &str, characters_max: usize) -> String {
     shown
 }
 
-/// JSON that says the same: unsafe characters, which stand only inside its strings, as `\uXXXX`. Line breaks and tabs
-/// between its values stay.
+/// Equivalent JSON in which unsafe characters, which can only be inside strings, become `\uXXXX`. Line breaks and tabs
+/// between values are kept.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     if is_printable(json) {
         return Cow::Borrowed(json);

@@ -1,13 +1,13 @@
-//! The text of a reply. A service that writes another encoding than UTF-8, or half a character, was paid for its answer all
-//! the same: what can be decoded is decoded, and the caller is told that characters were lost.
+//! The text of a reply. An answer in another encoding than UTF-8, or with half a character, was paid for too: what can
+//! be decoded is decoded, and the result says whether characters were lost.
 
 use std::borrow::Cow;
 
 /// The replacement character, as JSON writes it.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// The text of `bytes`, without a byte order mark, and whether anything in it had to be replaced. Half a surrogate pair in a
-/// JSON escape is replaced too: JSON readers refuse it.
+/// The text of `bytes` without a byte order mark, and whether anything in it had to be decoded or replaced. Half a
+/// surrogate pair in a JSON escape is replaced too, because JSON readers refuse it.
 pub fn reply_text(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     let (text, was_decoded) = match encoding_rs::Encoding::for_bom(bytes) {
         Some((encoding, mark)) => {
@@ -26,7 +26,7 @@ pub fn reply_text(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// The text with each escape of half a surrogate pair replaced; `None` where there is none.
+/// The text with each escape of half a surrogate pair replaced; `None` if there is none.
 fn whole_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::new();
     let (mut copied, mut at) = (0, 0);
@@ -42,7 +42,8 @@ fn whole_surrogates(text: &str) -> Option<String> {
                 copied = at;
             }
             (Some(_), _) => at += 6,
-            // An escaped backslash or quote is two characters; the second may be of any length.
+            // An escaped backslash or quote is two characters. The second one of an invalid escape may have several
+            // bytes.
             (None, _) => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
         }
     }
@@ -53,7 +54,7 @@ fn whole_surrogates(text: &str) -> Option<String> {
     Some(repaired)
 }
 
-/// The UTF-16 unit that `\uXXXX` at this place escapes.
+/// The UTF-16 unit of a `\uXXXX` escape at this index.
 fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_and_half_a_surrogate_pair_are_replaced_and_said() {
+    fn other_encodings_and_half_a_surrogate_pair_are_replaced_and_reported() {
         let cases: [(&[u8], &str); 4] = [
             (b"{\"a\": \"Andr\xe9\"}", "{\"a\": \"Andr\u{fffd}\"}"),
             (br#"{"a": "Li \ud83d"}"#, r#"{"a": "Li \ufffd"}"#),

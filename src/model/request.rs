@@ -1,30 +1,31 @@
-//! The canonical form of a request: what its key is made of. RFC 8785 JSON of campaign, mode, check, the mapped fields and
-//! the generation. Fixed fields and catalogue defaults stay outside: a change of those ends in a refusal or a 409 at the
-//! service, never in a new charge.
+//! The canonical form of a request, from which its key is made: RFC 8785 JSON of campaign, mode, check, mapped fields
+//! and generation. Fixed fields and catalogue defaults are not part of it: changing them leads to a refusal or a 409
+//! from the service, never to a new charge.
 
 use super::mode::Mode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The header that stands on every answer of the simulator. A ledger that has met it is `simulated` for good, and one of
-/// another mode refuses the answer. It stands here because client and simulator may not import each other.
+/// The header of every answer of the simulator. A ledger that has received it is `simulated` for ever, and a ledger of
+/// the real service refuses the answer. It is defined here because client and simulator must not import each other.
 pub const SIMULATOR_MARKER: &str = "x-rescreen-simulator";
 
-/// The shape of the canonical form. A release that changes it would charge again what was paid for.
+/// The version of the canonical form. A release that changed it would pay again for answers already paid for.
 pub const KEY_VERSION: u32 = 1;
 
-/// The content that decides a key. Equal content, equal key, one charge.
+/// The content from which a key is made. Equal content has an equal key, and is charged once.
 #[derive(Debug, Clone, Serialize)]
 pub struct CanonicalRequest<'a> {
-    /// The key version: the shape of this very form.
+    /// The version of this form.
     pub v: u32,
     pub campaign: &'a str,
     pub mode: Mode,
-    /// The check's name in the catalogue (not its name in the campaign: a check used twice is still one thing sold).
+    /// The check's name in the catalogue, not its name in the campaign: a check that is used twice is still one check
+    /// to pay for.
     pub check: &'a str,
-    /// The mapped fields as sent. Files stand as the SHA-256 of their bytes; identifiers are text.
+    /// The mapped fields as sent. A file is represented by the SHA-256 of its bytes; identifiers are text.
     pub fields: &'a Map<String, Value>,
-    /// 0; a new one means a new charge and needs proof or the user's word.
+    /// Starts at 0. A new generation means a new charge, and needs proof or the user's decision.
     pub generation: u32,
 }
 
@@ -34,8 +35,8 @@ impl<'a> CanonicalRequest<'a> {
         CanonicalRequest { v: KEY_VERSION, campaign, mode, check, fields, generation: 0 }
     }
 
-    /// The RFC 8785 bytes. Millions of keys are made of them, so they are written here in one go; a test holds them to what
-    /// [`canonical_json`] makes of the same content.
+    /// The RFC 8785 bytes. Millions of keys are made from them, so they are written directly here; a test compares them
+    /// with the result of [`canonical_json`].
     pub fn canonical_bytes(&self) -> Vec<u8> {
         let CanonicalRequest { v, campaign, mode, check, fields, generation } = self;
         let mut form = Vec::with_capacity(256);
@@ -44,7 +45,7 @@ impl<'a> CanonicalRequest<'a> {
         form.extend_from_slice(b",\"check\":");
         write_text(&mut form, check);
         form.extend_from_slice(b",\"fields\":{");
-        // RFC 8785, 3.2.3: by the UTF-16 code units of the names.
+        // Sorted by the UTF-16 code units of the names (RFC 8785, 3.2.3).
         let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
         sorted.sort_unstable_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
         for (at, (name, value)) in sorted.into_iter().enumerate() {
@@ -61,7 +62,7 @@ impl<'a> CanonicalRequest<'a> {
     }
 }
 
-/// Text, truth and whole numbers of up to 53 bits have one form in all of JSON; the rest is RFC 8785's to decide.
+/// Text, booleans and whole numbers of up to 53 bits have only one representation in JSON; the rest follows RFC 8785.
 fn write_value(form: &mut Vec<u8>, value: &Value) {
     match value {
         Value::String(text) => write_text(form, text),
@@ -76,7 +77,7 @@ fn write_value(form: &mut Vec<u8>, value: &Value) {
 }
 
 fn write_text(form: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(form, text).expect("a text writes into memory");
+    serde_json::to_writer(form, text).expect("writing text to memory cannot fail");
 }
 
 /// RFC 8785 (JCS) bytes of any JSON value.

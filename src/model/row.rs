@@ -1,27 +1,27 @@
-//! A row: one record of the input with its position. Values stay what they were: `0012` stays `0012`, and a number of a
-//! JSON line whose text would change by being read as a number is kept as text.
+//! A row: one record of the input with its position. Values are unchanged: `0012` stays `0012`, and a JSON number whose
+//! text would change if it were parsed is kept as text.
 
 use super::failure::Failure;
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
 
-/// Where a row stands in the input.
+/// The position of a row in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The source as the user named it: a path, or `-` for standard input.
+    /// The name of the source: a path, or `-` for standard input.
     pub source: Arc<str>,
-    /// The record's number in its source, from 1, header not counted.
+    /// The number of the record in its source, from 1, without the header.
     pub row_number: u64,
-    /// The physical line on which the record begins, from 1, header counted.
+    /// The physical line on which the record begins, from 1, including the header.
     pub line: u64,
-    /// The byte at which the record begins, from 0.
+    /// The offset of the first byte of the record, from 0.
     pub byte_offset: u64,
 }
 
 /// The values of a row.
 #[derive(Clone)]
 pub enum Values {
-    /// A record of text cells under a header; both have the same length.
+    /// Text cells and the header; both have the same length.
     Flat { header: Arc<Vec<String>>, cells: csv::StringRecord },
     /// A JSON object, possibly nested.
     Nested(Map<String, Value>),
@@ -35,7 +35,7 @@ pub struct Row {
 }
 
 impl fmt::Debug for Row {
-    /// Where it stands; what it says is personal data.
+    /// Shows the position only, because the values are personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Row {{ {:?}, [redacted] }}", self.position)
     }
@@ -55,7 +55,7 @@ impl fmt::Debug for Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// The cell as text where it is a single value; `None` for null, a list or an object.
+    /// The cell as text if it is a single value; `None` for null, a list or an object.
     pub fn to_text(self) -> Option<String> {
         match self {
             Cell::Text(text) => Some(text.to_owned()),
@@ -67,7 +67,7 @@ impl Cell<'_> {
 }
 
 impl Row {
-    /// The value of a column: exact name first, then trimmed and with case ignored.
+    /// The value of a column: by exact name first, then trimmed and case-insensitive.
     pub fn get(&self, column: &str) -> Option<Cell<'_>> {
         match &self.values {
             Values::Flat { header, cells } => {
@@ -80,7 +80,7 @@ impl Row {
         }
     }
 
-    /// The row as a JSON object, columns in their order.
+    /// The row as a JSON object, with the columns in order.
     pub fn to_json(&self) -> Map<String, Value> {
         match &self.values {
             Values::Flat { header, cells } => {
@@ -91,7 +91,7 @@ impl Row {
     }
 }
 
-/// The place of `column` among `names`: exact, else trimmed with case ignored.
+/// The index of `column` in `names`: exact match, else trimmed and case-insensitive.
 pub fn find_column<'a>(names: impl Iterator<Item = &'a str> + Clone, column: &str) -> Option<usize> {
     names.clone().position(|name| name == column).or_else(|| {
         let wanted = column.trim().to_lowercase();
@@ -99,14 +99,14 @@ pub fn find_column<'a>(names: impl Iterator<Item = &'a str> + Clone, column: &st
     })
 }
 
-/// What a reader gives: a row, or a record that cannot be one, with what could be read of it.
+/// The result of reading a record: a row, or a damaged record with the part that could be read.
 #[derive(Clone)]
 pub enum Record {
     Row(Row),
     Damaged {
         position: Position,
         failure: Failure,
-        /// What could be read: cells by column name, or the raw text; bytes that are not UTF-8 are replaced.
+        /// The part that could be read: cells by column name, or the raw text. Bytes that are not UTF-8 are replaced.
         input: Value,
     },
 }

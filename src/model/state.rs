@@ -1,28 +1,30 @@
-//! The states of a request, what happens to it, and what that changes. [`transitions`](super::transitions) decides.
+//! The states of a request, the events that happen to it, and the moves they cause. [`transitions`](super::transitions)
+//! decides.
 //!
-//! Proof of no charge is per attempt: a refusal proves that *this* attempt cost nothing, and frees the hold only when every
-//! attempt of the generation is proven. A request that may have been charged is in doubt: a state, not a failure.
+//! Proof of no charge applies to one attempt: a refusal proves that *this* attempt cost nothing, and frees the hold
+//! only if every attempt of the generation is proven uncharged. A request that may have been charged is in doubt, which
+//! is a state and not a failure.
 
 use super::{credits::Credits, mode::Mode};
 use serde::{Deserialize, Serialize};
 
-/// Where a request stands.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not sent, or every attempt is proven uncharged.
     Planned,
-    /// An attempt is under way: price held, attempt noted.
+    /// An attempt is under way: its price is held and the attempt is recorded.
     Armed,
-    /// May have been charged, no answer yet.
+    /// It may have been charged, and there is no answer yet.
     InDoubt,
     /// The service said "pending": the same key is repeated.
     Repeating,
-    /// Final: the service's answer is kept.
+    /// Final: the service's answer is stored.
     Answered,
-    /// Final unless retried: see the failure.
+    /// Final unless it is retried; see the failure.
     Failed,
-    /// In doubt beyond the life of its key: a person decides.
+    /// In doubt, and the life of its key is over: a person decides.
     Quarantined,
 }
 
@@ -37,7 +39,7 @@ impl State {
         State::Quarantined,
     ];
 
-    /// The number the ledger stores. Never reused.
+    /// The number that the ledger stores. Numbers are never reused.
     pub fn code(self) -> i64 {
         match self {
             State::Planned => 0,
@@ -50,12 +52,12 @@ impl State {
         }
     }
 
-    /// The state of a stored number.
+    /// The state for a stored number.
     pub fn from_code(code: i64) -> Option<State> {
         State::ALL.into_iter().find(|state| state.code() == code)
     }
 
-    /// The word in messages and in `status --json`.
+    /// The name used in messages and in `status --json`.
     pub fn as_str(self) -> &'static str {
         match self {
             State::Planned => "planned",
@@ -68,25 +70,25 @@ impl State {
         }
     }
 
-    /// Answered or failed: its asks belong to results or failures.
+    /// Whether it is answered or failed, so that its asks are in results or failures.
     pub fn is_settled(self) -> bool {
         matches!(self, State::Answered | State::Failed)
     }
 }
 
-/// What one attempt came to, read from the reply alone.
+/// The result of one attempt, determined from the reply alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// No byte of the request left: connect or TLS failure, or the gate closed just before the write.
+    /// No byte of the request was sent: the connection or TLS failed, or the gate closed just before the write.
     NotWritten,
-    /// 2xx with a complete JSON object in a known envelope; the credits it states, if any.
+    /// A 2xx with a complete JSON object in a known envelope; the credits it states, if any.
     Answered { stated: Option<Credits> },
-    /// 202 (or a 2xx) that says pending and names no service job; the credits it states, if any.
+    /// A 202 (or another 2xx) that says pending and names no service job; the credits it states, if any.
     Pending { stated: Option<Credits> },
     /// 400, 413, 415, 422.
     Refused,
-    /// A reply that is not an answer and states a charge above zero, or one that cannot be read (`None`).
+    /// A reply that is not an answer, and states a charge above zero or one that cannot be read (`None`).
     ChargedRefusal { stated: Option<Credits> },
     /// 401, 403.
     Unauthorised,
@@ -94,21 +96,22 @@ pub enum Outcome {
     NoCredits,
     /// 429.
     RateLimited,
-    /// 3xx, 404, 405 on a submit route. It proves nothing about a charge: it may be the service's word for "no record".
+    /// 3xx, 404, 405 on a submit route. It proves nothing about a charge: it may be how the service says "no record".
     Misrouted,
-    /// A 5xx that states `creditsUsed` 0: proof for this attempt, not for one before it that may still be worked on.
+    /// A 5xx that states `creditsUsed` 0: proof for this attempt, but not for an earlier one that may still be in
+    /// progress.
     Uncharged,
-    /// A complete 2xx that is not JSON, or JSON without anything that an answer of the service has.
+    /// A complete 2xx that is not JSON, or is JSON with nothing that an answer of the service has.
     Unreadable,
-    /// A complete 2xx with a JSON document that has no content a rule recognises: it calls itself a failure, or does not look
-    /// like an answer at all. It states no charge above the price that is held.
+    /// A complete 2xx with JSON whose content no rule recognises: it says that it is a failure, or does not look like
+    /// an answer. It states no charge above the held price.
     Unconvincing,
-    /// Anything else: 409, 5xx, time-out, reset, a body that was cut. Proves nothing.
+    /// Anything else: 409, 5xx, timeout, reset, a truncated body. It proves nothing.
     Unknown,
 }
 
 impl Outcome {
-    /// The word in the ledger's attempts.
+    /// The name used in the ledger's attempts.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::NotWritten => "not_written",
@@ -127,40 +130,42 @@ impl Outcome {
         }
     }
 
-    /// A complete 2xx that is not an answer: repeated under its key, and final when the repeat says the same.
+    /// Whether it is a complete 2xx that is not an answer. The request is repeated under its key, and the reply is
+    /// final if the repeat has the same result.
     pub fn is_unclear(self) -> bool {
         matches!(self, Outcome::Unreadable | Outcome::Unconvincing)
     }
 }
 
-/// How old the key of a request in doubt is, by this machine's clock and the service's.
+/// The age of the key of a request in doubt, by this machine's clock and the service's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyAge {
     Alive,
-    /// Within two hours of the end of its life, or beyond.
+    /// Less than two hours before the end of its life, or after it.
     Over,
-    /// The two clocks disagree about it.
+    /// The two clocks disagree.
     Disputed,
 }
 
-/// Something that happens to a request.
+/// An event that happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// About to be sent; `age` and `same_api_key` are judged from the ledger before.
+    /// It is about to be sent; `age` and `same_api_key` come from the ledger.
     Arm { age: KeyAge, same_api_key: bool },
     /// The attempt under way ended.
     Attempted(Outcome),
-    /// The attempt under way was found at start: the process died.
+    /// The attempt under way was found at the start of a run: the process had died.
     FoundArmed,
-    /// The key's life is over.
+    /// The life of the key is over.
     LifeOver,
-    /// 402 or 429 again and again under this key while balance and rate are proven fine.
+    /// Repeated 402 or 429 under this key, although balance and rate are proven to be sufficient.
     RefusalCached,
-    /// The account is in order and the service answers other requests: what it says of this one is about this one.
+    /// The account is in order and the service answers other requests, so the refusal is about this request.
     RowAtFault,
-    /// It was refused alone between two balances, and the second one is lower: it was charged.
+    /// It was refused while it was the only request between two readings of the balance, and the second is lower: it
+    /// was charged.
     FoundCharged,
-    /// The attempts of a sandbox run are over.
+    /// The attempts of a sandbox run are used up.
     AttemptsOver { mode: Mode },
     /// `run --retry`.
     Retry,
@@ -172,56 +177,57 @@ pub enum Event {
     PutBeforePerson,
 }
 
-/// What the ledger knows of a request, as far as it decides.
+/// What the ledger records of a request, as far as decisions depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     pub state: State,
-    /// Attempts of this generation, before the one under way, that may have been charged.
+    /// The number of attempts of this generation, before the one under way, that may have been charged.
     pub unproven: u32,
     /// How often the key was changed.
     pub generation: u32,
-    /// How many of these changes were made because a refusal was cached under the key.
+    /// How often the key was changed because a refusal was cached under it.
     pub cached_refusals: u32,
-    /// Complete 2xx replies under the present key that were not answers.
+    /// The number of complete 2xx replies under the current key that were not answers.
     pub unclear: u32,
-    /// Credits set aside for it.
+    /// Credits held for it.
     pub held: Credits,
-    /// The price to hold or, where no charge is stated, to charge.
+    /// The price to hold, or to charge if no charge is stated.
     pub price: Credits,
-    /// No stated charge below this is believed: the table's price, or what a lone request between two balances was shown to cost.
+    /// A stated charge below this is not accepted: the table price, or the proven cost of a single request between two
+    /// readings of the balance.
     pub least: Credits,
-    /// A failed request that may have been charged is never retried by itself.
+    /// A failed request that may have been charged is never retried automatically.
     pub possibly_charged: bool,
 }
 
-/// What a move does to the hold.
+/// The effect of a move on the hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     Keep,
-    /// The price is held; what is held already is part of it.
+    /// The price is held, including what is already held.
     Take,
-    /// So much was charged so far, which is more than the price: from now on it is the price, and it is held.
+    /// This much was charged so far, which is more than the price: it becomes the price, and is held.
     Raise(Credits),
     Release,
-    /// The hold goes, this much was charged.
+    /// The hold is released, and this much was charged.
     Charge(Credits),
 }
 
-/// What a move changes in the money of a request and of its campaign.
+/// The change that a move makes to the credits of a request and of its campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldChange {
-    /// What the request holds afterwards.
+    /// Credits held by the request afterwards.
     pub held: Credits,
-    /// Newly set aside.
+    /// Credits newly held.
     pub added: Credits,
-    /// No longer set aside.
+    /// Credits no longer held.
     pub freed: Credits,
-    /// Taken by the service.
+    /// Credits charged by the service.
     pub charged: Credits,
 }
 
 impl Hold {
-    /// The change for a request that holds `held` and costs `price`. What it holds already is part of the price.
+    /// The change for a request that holds `held` and costs `price`. The held credits are part of the price.
     pub fn apply(self, held: Credits, price: Credits) -> HoldChange {
         let none = HoldChange { held, added: Credits::ZERO, freed: Credits::ZERO, charged: Credits::ZERO };
         let at_least =
@@ -237,7 +243,7 @@ impl Hold {
     }
 }
 
-/// The move: what to commit.
+/// A move: the change to commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
     pub state: State,
@@ -249,21 +255,21 @@ pub struct Move {
     pub possibly_charged: bool,
 }
 
-/// A move the state machine does not have: a defect of ours, or a ledger changed by another hand.
+/// A move that the state machine does not allow: a bug in rescreen, or a ledger that was edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalMove {
     #[error("a request that is {} cannot take the event {event:?}", .state.as_str())]
     NoSuchMove { state: State, event: Event },
-    #[error("a request in doubt is not sent again beyond the life of its key")]
+    #[error("a request in doubt is not sent again after the life of its key is over")]
     KeyLifeOver,
     #[error("a request in doubt is not sent again under another API key")]
     OtherApiKey,
     #[error("this machine's clock and the service's disagree about the age of a key")]
     ClocksApart,
-    #[error("a request in doubt is not sent again to a route that its check does not have")]
+    #[error("a request in doubt is not sent again to a route that its check no longer has")]
     OtherRoute,
     #[error("a request that may have been charged is not retried under a new key")]
     NotProven,
-    #[error("three keys of this request met a cached refusal")]
+    #[error("three keys of this request were answered with a cached refusal")]
     TooManyCachedRefusals,
 }

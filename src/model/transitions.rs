@@ -1,5 +1,5 @@
-//! The one function that moves a request from state to state. Every move is a durable commit of the ledger; no other place
-//! decides what a reply means for a request or for its money.
+//! The state machine of a request. Every move is a durable commit of the ledger. Only this function decides what a
+//! reply means for a request and its credits.
 
 use super::{
     credits::Credits,
@@ -8,10 +8,10 @@ use super::{
     state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
 };
 
-/// Next generations made for a cached refusal, at most.
+/// Maximum generations added because of a cached refusal.
 pub const CACHED_REFUSALS_MAX: u32 = 3;
 
-/// The state machine: total on states and events, pure.
+/// The next move of the state machine. It is pure, and total on states and events.
 pub fn next(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
     planted_moves::mistaken(standing, event, decided(standing, event))
 }
@@ -37,7 +37,7 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
         (State::Armed, Event::FoundArmed) => Ok(in_doubt),
         (State::Armed, Event::Attempted(outcome)) => Ok(match outcome {
             Outcome::Answered { stated } => to(State::Answered, Hold::Charge(charge(standing, stated))),
-            // Its final charge is not known yet, and is no less than this.
+            // The final charge is not known yet, but is not less than this.
             Outcome::Pending { stated: Some(so_far) } if so_far > standing.price => {
                 Move { state: State::Repeating, hold: Hold::Raise(so_far), ..in_doubt }
             }
@@ -53,7 +53,7 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             | Outcome::NoCredits
             | Outcome::RateLimited
             | Outcome::Uncharged => {
-                // An attempt before this one may have been charged: no later refusal says anything about it.
+                // An earlier attempt may have been charged, and a later refusal proves nothing about it.
                 if standing.unproven > 0 { to(State::InDoubt, Hold::Keep) } else { to(State::Planned, Hold::Release) }
             }
             Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
@@ -78,7 +78,7 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             Ok(to(State::Failed, Hold::Release))
         }
 
-        // The balance fell by a refusal that stated nothing.
+        // The balance fell although the refusal stated no charge.
         (State::Failed, Event::FoundCharged) if !standing.possibly_charged => {
             Ok(Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(standing.price)) })
         }
@@ -95,8 +95,8 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
     }
 }
 
-/// Stated credits, else the price; after an attempt that may have been charged, the larger of the two. A statement of less
-/// than the check was shown to cost is not believed.
+/// The stated credits, else the price; after an attempt that may have been charged, the larger of the two. A stated
+/// charge below the proven cost of the check is not accepted.
 fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
     match stated {
         None => standing.price,

@@ -1,4 +1,4 @@
-//! The state machine held to `safety` section 2: every state meets every event.
+//! The state machine compared with section 2 of `safety`: every state with every event.
 
 use super::*;
 

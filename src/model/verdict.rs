@@ -1,24 +1,24 @@
-//! The verdict: our closed reading of an answer. It comes from the answer's own fields, never from the HTTP status, and a
-//! null, new or missing value never becomes `clear`.
+//! The verdict: the interpretation of an answer, from a closed list. It depends on the fields of the answer, never on
+//! the HTTP status, and a null, new or missing value never becomes `clear`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an answer means, in six words that never grow.
+/// What an answer means. The list of six verdicts is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Answered, favourable.
+    /// The answer is favourable.
     Clear,
     /// Unfavourable as a matter of record: an invalid ID, a closed account.
     Adverse,
-    /// A person must look: every name match, a mismatch, a warning, a null or new status.
+    /// A person must check it: every name match, a mismatch, a warning, a null or new status.
     Review,
     /// The source has no record.
     NotFound,
-    /// A lookup that states facts and judges nothing.
+    /// The answer states facts, without a judgement.
     Data,
-    /// The answer has none of the fields the rules read.
+    /// The answer has none of the fields that the rules read.
     Unrecognised,
 }
 
@@ -26,7 +26,7 @@ impl Verdict {
     pub const ALL: [Verdict; 6] =
         [Verdict::Clear, Verdict::Adverse, Verdict::Review, Verdict::NotFound, Verdict::Data, Verdict::Unrecognised];
 
-    /// The word in outputs and messages.
+    /// The name used in outputs and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Clear => "clear",
@@ -38,7 +38,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict of a word written by [`Verdict::as_str`].
+    /// The verdict with a name from [`Verdict::as_str`].
     pub fn from_word(word: &str) -> Option<Verdict> {
         Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == word)
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A verdict with its finding: a code from the closed list of the check's declaration.
+/// A verdict with its finding, a code from the closed list in the check's declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     pub verdict: Verdict,
@@ -58,12 +58,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// An answer that has none of the fields the rules read.
+    /// The judgement of an answer that has none of the fields that the rules read.
     pub fn unrecognised() -> Judgement {
         Judgement { verdict: Verdict::Unrecognised, finding: "unrecognised".to_owned() }
     }
 
-    /// The same answer with a doubt about it: a person must look, unless one must already.
+    /// The same judgement with a doubt: the verdict becomes `review`, unless a person must already check the answer.
     pub fn doubted(self, finding: &str) -> Judgement {
         match self.verdict {
             Verdict::Unrecognised | Verdict::Review => self,

@@ -1,6 +1,6 @@
-//! Witness values: a request leaves the machine only with a receipt of the ledger's durable commit and a permit of the
-//! throttle, both consumed by the send. The constructors are `pub(crate)` because rooms do not import each other; the tidy
-//! test holds `Receipt::issue` to `ledger/` and `Permit::issue` to `throttle/`.
+//! Witness values: a request is sent only with a receipt for the ledger's durable commit and a permit from the
+//! throttle, and sending consumes both. The constructors are `pub(crate)` because modules do not import each other; the
+//! tidy test allows `Receipt::issue` only in `ledger/` and `Permit::issue` only in `throttle/`.
 
 use super::key::IdempotencyKey;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ use tokio::time::Instant;
 #[serde(transparent)]
 pub struct RequestId(pub i64);
 
-/// Leave to send one HTTP message now.
+/// Permission to send one HTTP message now.
 #[derive(Debug)]
 #[must_use]
 pub struct Permit {
     issued: Instant,
-    /// Where the throttle has counted the message.
+    /// The slot in which the throttle has counted the message.
     slot: u64,
 }
 
@@ -26,7 +26,7 @@ impl Permit {
         Permit { issued: Instant::now(), slot }
     }
 
-    /// Where the throttle has counted the message.
+    /// The slot in which the throttle has counted the message.
     pub(crate) fn slot(&self) -> u64 {
         self.slot
     }
@@ -37,7 +37,7 @@ impl Permit {
     }
 }
 
-/// Proof that an attempt is noted and its price held, durably. Carries what is to be sent, byte for byte.
+/// Proof that an attempt is durably recorded and its price held. It contains the exact bytes to send.
 #[must_use]
 pub struct Receipt {
     request: RequestId,
@@ -52,7 +52,7 @@ impl Receipt {
         Receipt { request, attempt, key, path, body }
     }
 
-    /// The number of this attempt over the request's whole life, from 1.
+    /// The number of this attempt in the whole life of the request, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -61,7 +61,7 @@ impl Receipt {
         self.key
     }
 
-    /// The path the key is bound to, below the service's base URL.
+    /// The path that the key is bound to, relative to the service's base URL.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -71,7 +71,7 @@ impl Receipt {
         &self.body
     }
 
-    /// Gives up the receipt for the bytes to send.
+    /// Consumes the receipt and returns the bytes to send.
     pub fn into_body(self) -> Vec<u8> {
         self.body
     }

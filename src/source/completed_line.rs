@@ -1,5 +1,5 @@
-//! The rest of a line whose first part was read as a row: the input ended there then, and was appended to since. It decides
-//! where that record ends, so that the next one begins where it does.
+//! The rest of a line whose first part was read as a row, because the input ended there and was appended to later. It
+//! finds the end of that record, where the next record starts.
 
 use super::{
     SourceError, UNENDED_BYTES_MAX,
@@ -8,9 +8,9 @@ use super::{
 };
 use std::sync::Arc;
 
-/// Follows the text of the last split, to know whether it ended inside quotes.
+/// Parses the text of the last split, to know whether it ended inside quotes.
 pub(super) struct Rest {
-    /// `None` for JSON lines, where a record ends with its line.
+    /// `None` for JSON Lines, where a record ends with its line.
     csv: Option<Box<csv_core::Reader>>,
 }
 
@@ -22,7 +22,7 @@ impl Rest {
         Rest { csv }
     }
 
-    /// Takes in text that was read before.
+    /// Parses text that was read before.
     pub(super) fn follow(&mut self, mut text: &[u8]) {
         let Some(csv) = &mut self.csv else { return };
         while !text.is_empty() {
@@ -31,7 +31,7 @@ impl Rest {
         }
     }
 
-    /// Consumes what is left of the record, with its line end; whether there was more than the line end.
+    /// Consumes the rest of the record with its line end. Returns whether there was more than the line end.
     pub(super) fn skip(mut self, source_name: &Arc<str>, input: &mut ByteCursor) -> Result<bool, SourceError> {
         let (begin, line) = (input.offset(), input.line);
         let mut grew = false;
@@ -51,7 +51,7 @@ impl Rest {
             let by_return = ended && part.last() == Some(&b'\r');
             let lines = part.iter().filter(|byte| **byte == b'\n').count() as u64 + u64::from(by_return);
             let added = &part[..taken - usize::from(ended)];
-            // Around a JSON object spaces mean nothing.
+            // Whitespace around a JSON object has no meaning.
             grew |= if self.csv.is_some() { !added.is_empty() } else { !added.trim_ascii().is_empty() };
             input.line += lines;
             input.consume(taken);

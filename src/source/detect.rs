@@ -1,4 +1,4 @@
-//! How a source is laid out: its format and delimiter, by what the user said, else by the file's name, else by its first
+//! Detects the format and delimiter of a source: from the user's options, else from the file name, else from the first
 //! bytes.
 
 use super::{
@@ -32,16 +32,16 @@ impl FromStr for Format {
         match text {
             "csv" => Ok(Format::Csv),
             "jsonl" => Ok(Format::Jsonl),
-            other => Err(format!("format is `csv` or `jsonl`, not `{other}`")),
+            other => Err(format!("expected the format `csv` or `jsonl`, found `{other}`")),
         }
     }
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// How far a header is searched for its delimiter.
+/// How many bytes of a header are searched for its delimiter.
 const SNIFF_BYTES_MAX: usize = 64 << 10;
 
-/// Looks at the first bytes: skips a byte order mark, and finds the format.
+/// Skips a byte order mark and detects the format.
 pub(super) fn enter(
     input: &mut ByteCursor,
     source_name: &Arc<str>,
@@ -55,7 +55,7 @@ pub(super) fn enter(
     if let Some(format) = wanted {
         return Ok(format);
     }
-    match path.map(ending).as_deref() {
+    match path.map(extension).as_deref() {
         Some("csv" | "tsv" | "txt") => Ok(Format::Csv),
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
         Some("json") if first_byte(input)? == Some(b'[') => {
@@ -67,7 +67,7 @@ pub(super) fn enter(
     }
 }
 
-/// The first byte that is not blank.
+/// The first byte that is not whitespace.
 fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
     let mut seen = 0;
     loop {
@@ -81,8 +81,8 @@ fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
     }
 }
 
-/// The delimiter: as said, as the line `sep=` of a spreadsheet says, tab for `.tsv`, else what the first line tells. The
-/// line `sep=` is skipped. `columns` is how many columns there are, where the user named them.
+/// The delimiter: the one in the options, that of a `sep=` line written by a spreadsheet, tab for `.tsv`, else the one
+/// detected from the first line. A `sep=` line is skipped. `columns` is the number of columns, if the user named them.
 pub(super) fn delimiter(
     input: &mut ByteCursor,
     path: Option<&Path>,
@@ -102,7 +102,7 @@ pub(super) fn delimiter(
     if let Some(delimiter) = wanted.or(by_line.map(|(delimiter, _)| delimiter)) {
         return Ok(delimiter);
     }
-    if path.map(ending).as_deref() == Some("tsv") {
+    if path.map(extension).as_deref() == Some("tsv") {
         return Ok(b'\t');
     }
     loop {
@@ -113,12 +113,13 @@ pub(super) fn delimiter(
     }
 }
 
-/// The delimiter that a first line `sep=;` or `"sep=;"` names and the bytes of that line, a line end of one sign counted.
-/// Also whether enough was seen to know.
+/// The delimiter in a first line `sep=;` or `"sep=;"`, and the length of that line with a line end of one character.
+/// The second value says whether enough was read to know.
 fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
     const WORD: &[u8] = b"sep=";
     let quote = usize::from(start.first() == Some(&b'"'));
-    let word = start[quote..].iter().zip(WORD).take_while(|(byte, letter)| byte.eq_ignore_ascii_case(letter)).count();
+    let word =
+        start[quote..].iter().zip(WORD).take_while(|(byte, expected)| byte.eq_ignore_ascii_case(expected)).count();
     if word < WORD.len() {
         return (None, word < start.len() - quote);
     }
@@ -135,8 +136,9 @@ fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
     }
 }
 
-/// The delimiter by the first line that is not blank, quoted text left out: one that parts it into as many columns as there
-/// are, else the most frequent one; comma on a tie. Also whether the end of the line was seen.
+/// The delimiter detected from the first non-empty line, ignoring quoted text: the one that splits it into the known
+/// number of columns, else the most frequent one; comma on a tie. The second value says whether the end of the line was
+/// read.
 fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
     const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
     let mut counts = [0usize; 4];
@@ -162,9 +164,9 @@ fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
     (CANDIDATES[(0..4).find(fits).unwrap_or(most)], whole)
 }
 
-/// The extension of a file in lower case, without its dot.
-pub(super) fn ending(path: &Path) -> String {
-    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+/// The extension of a file in lower case, without the dot.
+pub(super) fn extension(path: &Path) -> String {
+    path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
 #[cfg(test)]

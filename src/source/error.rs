@@ -1,49 +1,41 @@
-//! What stops the reading of a source. A record that cannot be read is no error: it is data, see `damage`.
+//! Errors that stop the reading of a source. A record that cannot be read is not an error but data; see
+//! `records/damaged`.
 
 use super::{bytes::encoding::Encoding, xlsx::fault::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
-/// Why a source cannot be read, or not any further.
+/// Why a source, or the rest of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     #[error("{source_name}: cannot be opened: {fault}")]
-    Open {
-        source_name: Arc<str>,
-        #[source]
-        fault: io::Error,
-    },
-    #[error("{source_name}: reading failed after byte {offset}: {fault}; what was taken before is kept, run again")]
-    Read {
-        source_name: Arc<str>,
-        offset: u64,
-        #[source]
-        fault: io::Error,
-    },
+    Open { source_name: Arc<str>, #[source] fault: io::Error },
+    #[error("{source_name}: reading failed after byte {offset}: {fault}; the rows read before are kept, run again")]
+    Read { source_name: Arc<str>, offset: u64, #[source] fault: io::Error },
     #[error("{source_name}: expected a file, found a folder; name the files in it")]
     Folder { source_name: Arc<str> },
-    #[error("{source_name}: {what} is not read by this version, {advice}")]
+    #[error("{source_name}: {what} is not supported; {advice}")]
     Refused { source_name: Arc<str>, what: &'static str, advice: &'static str },
-    #[error("{source_name}: expected {expected} text, found {found}; `encoding` says how the file is written")]
+    #[error("{source_name}: expected {expected} text, found {found}; set `encoding` to the encoding of the file")]
     OtherEncoding { source_name: Arc<str>, expected: Encoding, found: &'static str },
     #[error("{source_name}: {fault}")]
     Sheet { source_name: Arc<str>, fault: SheetFault },
     #[error(
-        "{source_name}: expected a spreadsheet with the sheet `{wanted}`, found a file without sheets; leave `sheet` out"
+        "{source_name}: expected a spreadsheet with the sheet `{wanted}`, found a file without sheets; remove `sheet`"
     )]
     NoSheets { source_name: Arc<str>, wanted: String },
     #[error(
-        "{source_name}: expected CSV or a spreadsheet, found JSON lines, whose columns have their names on each line; \
-         leave `header` and `columns` out"
+        "{source_name}: expected CSV or a spreadsheet, found JSON Lines, which has the column names on each line; \
+         remove `header` and `columns`"
     )]
     HeaderOfJson { source_name: Arc<str> },
-    /// Names are not repeated: the first line of a file without a header is a row.
+    /// The names are not repeated, because the first line of a file without a header is a row.
     #[error(
-        "{source_name}: expected the {columns_known} columns this input was begun with, found {columns_found}, and column \
-         {first_changed} has another name; bring them back, or begin a new campaign"
+        "{source_name}: expected the {columns_known} columns that this input had before, found {columns_found}, and \
+         column {first_changed} has another name; restore them, or start a new campaign"
     )]
     ColumnsChanged { source_name: Arc<str>, columns_known: usize, columns_found: usize, first_changed: usize },
     #[error(
-        "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` makes lines out of it"
+        "{source_name}: expected one JSON object on each line, found a JSON list; `jq -c '.[]'` converts it to lines"
     )]
     JsonList { source_name: Arc<str> },
     #[error("{source_name}: expected a header line with the names of the columns, found an empty input")]
@@ -56,9 +48,9 @@ pub enum SourceError {
         found: &'static str,
         advice: &'static str,
     },
-    #[error("{source_name}: the header: expected {expected}; is a quote left open in it?")]
+    #[error("{source_name}: the header: expected {expected}; check that no quote is left open in it")]
     HeaderUnended { source_name: Arc<str>, expected: &'static str },
-    /// The name is not repeated: the first line of a file without a header is a row.
+    /// The name is not repeated, because the first line of a file without a header is a row.
     #[error(
         "{source_name}: the header: columns {first} and {second} have the same name; rename one of them, or, if the first line \
          is a row, use --no-header (or [input] header = false)"
@@ -72,21 +64,24 @@ pub enum SourceError {
     #[error("{source_name}: the header: expected at most {max} columns, found {found}", max = super::COLUMNS_MAX)]
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(
-        "{source_name}: this input is not the one read before: of the {rows_known} rows taken, the first change lies in \
-         rows {} to {}; bring the old file back, or begin a new campaign", .first_changed_rows.start(), .first_changed_rows.end()
+        "{source_name}: this input is not the one that was read before: of the {rows_known} rows read, the first \
+         change is in rows {} to {}; restore the old file, or start a new campaign", .first_changed_rows.start(), .first_changed_rows.end()
     )]
     Changed {
         source_name: Arc<str>,
-        /// Rows taken before.
+        /// Rows that were read before.
         rows_known: u64,
-        /// Row numbers, from 1, of the split in which the first change lies.
+        /// Row numbers, from 1, of the split that contains the first change.
         first_changed_rows: RangeInclusive<u64>,
     },
     #[error(
         "{source_name}: expected the {bytes_known} bytes ({rows_known} rows) that were read before, found an input of \
-         {bytes_found} bytes; bring the whole file back, or begin a new campaign"
+         {bytes_found} bytes; restore the whole file, or start a new campaign"
     )]
     Truncated { source_name: Arc<str>, rows_known: u64, bytes_known: u64, bytes_found: u64 },
-    #[error("{source_name}: nothing came in, and {rows_known} rows were taken from it before")]
+    #[error(
+        "{source_name}: expected the {rows_known} rows that were read before, found an empty input; send the same \
+         input again"
+    )]
     NothingOnStdin { source_name: Arc<str>, rows_known: u64 },
 }

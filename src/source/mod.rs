@@ -1,27 +1,28 @@
-//! Read: CSV, JSON lines and spreadsheets, packed or not, from a file or a stream, in splits. The room's one decision is
-//! what a record is: a row, or a failure with its position. Values stay what they were (`0012`, `1.10`), nothing is
-//! repaired, and memory does not grow with the input (of a spreadsheet, with its distinct texts; see `workbook`).
+//! Reads CSV, JSON Lines and spreadsheets, compressed or not, from a file or a stream, in splits. This module decides
+//! what a record is: a row, or a failure with its position. Values stay unchanged (`0012`, `1.10`), nothing is
+//! repaired, and memory does not grow with the input (for a spreadsheet it grows with its distinct texts; see
+//! `workbook`).
 //!
-//! Offsets and digests are those of the text as the readers of records see it: decompressed, in UTF-8, and of a spreadsheet the
-//! rows of its sheet as CSV. So a book goes on where it was though it was packed anew, and a changed value is found in
-//! each form.
+//! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, and for a spreadsheet
+//! the rows of its sheet as CSV. So a campaign resumes at the same place even if its input was compressed again, and a
+//! changed value is detected in every format.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `reader` | the source being read, split by split |
 //! | `open` | how a file or a stream is opened, and what is refused |
-//! | `detect` | format and delimiter |
-//! | `resume` | what was read before, compared with what is there now |
+//! | `detect` | detection of format and delimiter |
+//! | `resume` | comparison of the input with what was read before |
 //! | `completed_line` | the rest of a line that was completed after it was read |
-//! | `options`, `limits` | what the user says about a source, and how large it may be |
+//! | `options`, `limits` | the options of a source, and its limits |
 //! | `bytes/cursor` | the bytes: offset, line, running digest, stalls |
-//! | `bytes/compression`, `bytes/encoding` | gzip and zstd; how text is encoded |
-//! | `records/csv`, `records/jsonl` | records of CSV and of JSON lines |
-//! | `records/header` | the names of the columns |
-//! | `records/json_object` | a JSON object without loss |
-//! | `records/content`, `records/damaged` | text or cells; what is kept of a record that cannot be a row |
-//! | `xlsx/workbook` | a spreadsheet, and which of its sheets is read |
-//! | `xlsx/preflight`, `xlsx/cell_ref` | how large a spreadsheet may be inside, and which cell references are valid |
+//! | `bytes/compression`, `bytes/encoding` | gzip and zstd; text encodings |
+//! | `records/csv`, `records/jsonl` | records of CSV and of JSON Lines |
+//! | `records/header` | the column names |
+//! | `records/json_object` | lossless JSON objects |
+//! | `records/content`, `records/damaged` | text or cells; what is kept of a record that is not a row |
+//! | `xlsx/workbook` | spreadsheets, and which sheet is read |
+//! | `xlsx/preflight`, `xlsx/cell_ref` | the limits of a spreadsheet's contents, and which cell references are valid |
 //! | `xlsx/csv_text` | the rows of a sheet as CSV |
 
 mod bytes;

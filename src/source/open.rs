@@ -1,11 +1,11 @@
-//! The door of the room: from a path or a stream to bytes in UTF-8, whatever they were packed or written in. It decides
-//! what comes in and what is refused, before any row is taken.
+//! Opens a source: turns a path or a stream into decompressed bytes in UTF-8. It decides which sources are accepted and
+//! which are refused, before any row is read.
 //!
 //! ```text
-//! file or stream ─unpack→ ─decode→ bytes in UTF-8 ─→ `ByteCursor`
-//! spreadsheet ─the rows of one sheet, as CSV→ ─────→
+//! file or stream ─decompress→ ─decode→ bytes in UTF-8 ─→ `ByteCursor`
+//! spreadsheet ─the rows of one sheet as CSV→ ──────────→
 //! ```
-//! Offsets and digests are those of the bytes that come out of it.
+//! Offsets and digests refer to the bytes that it returns.
 
 use super::{
     SourceError,
@@ -15,7 +15,7 @@ use super::{
         cursor::{ByteCursor, ByteSource},
         encoding::{self, Encoding},
     },
-    detect::{self, ending},
+    detect::{self, extension},
     options::{Origin, SourceOptions},
     records::content::Content,
     xlsx::workbook,
@@ -27,65 +27,69 @@ use std::{
     sync::Arc,
 };
 
-/// Bytes that tell what a source is.
+/// Number of first bytes needed to identify a source.
 const START_BYTES: usize = 4;
 const CHUNK_BYTES: usize = 64 << 10;
 
-const UNPACK: &str = "unpack it first (to CSV or JSON lines)";
+const CONVERT: &str = "convert it to CSV or JSON Lines first";
 const SAVE_AS: &str = "save it as .xlsx or as CSV";
 
-/// What is refused, by the end of the name: what it is, and what to do.
-const REFUSED_ENDINGS: [(&str, &str, &str); 11] = [
-    ("zip", "a zip archive", UNPACK),
-    ("tgz", "a tar archive", UNPACK),
-    ("tar", "a tar archive", UNPACK),
-    ("7z", "a 7z archive", UNPACK),
-    ("bz2", "a bzip2 file", UNPACK),
-    ("xz", "an xz file", UNPACK),
-    ("xls", "a spreadsheet in the old form .xls", SAVE_AS),
-    ("xlsb", "a spreadsheet in the form .xlsb", SAVE_AS),
-    ("ods", "a spreadsheet in the form .ods", SAVE_AS),
-    ("numbers", "a spreadsheet in the form .numbers", SAVE_AS),
-    ("parquet", "a Parquet file", UNPACK),
+/// What is refused by its file extension: the extension, what it is, and what to do.
+const REFUSED_EXTENSIONS: [(&str, &str, &str); 11] = [
+    ("zip", "a zip archive", CONVERT),
+    ("tgz", "a tar archive", CONVERT),
+    ("tar", "a tar archive", CONVERT),
+    ("7z", "a 7z archive", CONVERT),
+    ("bz2", "a bzip2 file", CONVERT),
+    ("xz", "an xz file", CONVERT),
+    ("xls", "a spreadsheet in the old format .xls", SAVE_AS),
+    ("xlsb", "a spreadsheet in the format .xlsb", SAVE_AS),
+    ("ods", "a spreadsheet in the format .ods", SAVE_AS),
+    ("numbers", "a spreadsheet in the format .numbers", SAVE_AS),
+    ("parquet", "a Parquet file", CONVERT),
 ];
 
-/// What is refused, by its first bytes.
+/// What is refused by its first bytes.
 const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
-    (b"\x1f\x8b", "a gzip file inside another packed one", UNPACK),
-    (b"\x28\xb5\x2f\xfd", "a zstd file inside another packed one", UNPACK),
-    (ZIP, "a zip archive or a spreadsheet in a stream or inside a packed file", "save it to a file of its own"),
-    (b"BZh", "a bzip2 file", UNPACK),
-    (b"\xfd7zX", "an xz file", UNPACK),
+    (b"\x1f\x8b", "a gzip file inside another compressed file", CONVERT),
+    (b"\x28\xb5\x2f\xfd", "a zstd file inside another compressed file", CONVERT),
+    (
+        ZIP,
+        "a zip archive or a spreadsheet in a stream or inside a compressed file",
+        "save it as a separate uncompressed file",
+    ),
+    (b"BZh", "a bzip2 file", CONVERT),
+    (b"\xfd7zX", "an xz file", CONVERT),
     (
         OLD_SPREADSHEET,
-        "a spreadsheet in the old form .xls, or one with a password",
+        "a spreadsheet in the old format .xls, or one with a password",
         "save it as .xlsx or as CSV, without a password",
     ),
-    (b"PAR1", "a Parquet file", UNPACK),
+    (b"PAR1", "a Parquet file", CONVERT),
 ];
 
 const ZIP: &[u8] = b"PK\x03\x04";
-/// The box that .xls is kept in; an .xlsx with a password is kept in it, too.
+/// The container format of .xls files, and of .xlsx files with a password.
 const OLD_SPREADSHEET: &[u8] = b"\xd0\xcf\x11\xe0";
 
-/// A source that is let in.
+/// An opened source.
 pub(super) struct Opened {
     pub input: ByteCursor,
-    /// The name that tells format and delimiter; without the ending of a packing.
+    /// The path whose extension indicates format and delimiter, without the extension of a compression.
     pub path: Option<PathBuf>,
     pub content: Content,
-    /// It may stall, and cannot be read twice.
+    /// The source may stall, and cannot be read twice.
     pub is_stream: bool,
 }
 
-/// Lets a source in.
+/// Opens a source, or refuses it.
 pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptions) -> Result<Opened, SourceError> {
     let failed = |fault| SourceError::Open { source_name: source_name.clone(), fault };
     let (path, file, bytes): (_, _, Bytes) = match origin {
         Origin::Stdin => (None, None, Box::new(io::stdin())),
         Origin::Reader(reader) => (None, None, reader),
         Origin::File(path) => {
-            refuse_ending(source_name, &ending(&path))?;
+            refuse_extension(source_name, &extension(&path))?;
             let file = File::open(&path).map_err(failed)?;
             let file_type = file.metadata().map_err(failed)?.file_type();
             if file_type.is_dir() {
@@ -96,9 +100,9 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
         }
     };
     let is_stream = file.is_none();
-    let ending = path.as_deref().map(ending).unwrap_or_default();
-    let (start, bytes) = begun(bytes).map_err(|fault| unread(source_name, fault))?;
-    if let Some(file) = file.filter(|_| matches!(ending.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP)) {
+    let extension = path.as_deref().map(extension).unwrap_or_default();
+    let (start, bytes) = read_start(bytes).map_err(|fault| unread(source_name, fault))?;
+    if let Some(file) = file.filter(|_| matches!(extension.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP)) {
         drop(bytes);
         if start.starts_with(OLD_SPREADSHEET) {
             refuse_start(source_name, &start)?;
@@ -108,13 +112,13 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     if let Some(wanted) = &options.sheet {
         return Err(SourceError::NoSheets { source_name: source_name.clone(), wanted: wanted.clone() });
     }
-    let path = path.map(|path| Compression::inner_path(&path, &ending));
+    let path = path.map(|path| Compression::inner_path(&path, &extension));
     if let Some(path) = &path {
-        refuse_ending(source_name, &detect::ending(path))?;
+        refuse_extension(source_name, &detect::extension(path))?;
     }
-    let (start, bytes) = match Compression::of(&ending, &start) {
+    let (start, bytes) = match Compression::of(&extension, &start) {
         Some(compression) => {
-            compression.decompress(bytes).and_then(begun).map_err(|fault| unread(source_name, fault))?
+            compression.decompress(bytes).and_then(read_start).map_err(|fault| unread(source_name, fault))?
         }
         None => (start, bytes),
     };
@@ -141,8 +145,8 @@ fn sheet(
     Ok(Opened { input, path, content: Content::Cells, is_stream: false })
 }
 
-fn refuse_ending(source_name: &Arc<str>, ending: &str) -> Result<(), SourceError> {
-    match REFUSED_ENDINGS.iter().find(|(known, ..)| *known == ending) {
+fn refuse_extension(source_name: &Arc<str>, extension: &str) -> Result<(), SourceError> {
+    match REFUSED_EXTENSIONS.iter().find(|(known, ..)| *known == extension) {
         Some((_, what, advice)) => Err(SourceError::Refused { source_name: source_name.clone(), what, advice }),
         None => Ok(()),
     }
@@ -159,8 +163,8 @@ fn unread(source_name: &Arc<str>, fault: io::Error) -> SourceError {
     SourceError::Read { source_name: source_name.clone(), offset: 0, fault }
 }
 
-/// The first bytes, enough to tell by, and all bytes from the first.
-fn begun(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
+/// The first bytes, enough to identify the source, and all of its bytes including them.
+fn read_start(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
     let mut start = Vec::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     while start.len() < START_BYTES {

@@ -1,5 +1,5 @@
-//! The source being read, split by split. It decides where a split ends: after 1,000 records, 4 MiB of input, 50,000 JSON
-//! values, or a second of a slow stream, and always between two records.
+//! Reads a source split by split. A split ends after 1,000 records, 4 MiB of input, 50,000 JSON values, or one second
+//! of a slow stream, and always between two records.
 
 use super::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError,
@@ -13,13 +13,13 @@ use super::{
 use crate::model::{Checkpoint, Record};
 use std::{sync::Arc, time::Instant};
 
-/// The unit of intake: consecutive records of one source.
+/// The unit of intake: a number of consecutive records of one source.
 #[derive(Debug)]
 pub struct Split {
     pub source: Arc<str>,
     /// Never empty.
     pub records: Vec<Record>,
-    /// Where the split ends.
+    /// The end of the split.
     pub checkpoint: Checkpoint,
 }
 
@@ -29,7 +29,8 @@ enum Records {
 }
 
 impl Records {
-    /// How many JSON values the records so far had. A cell of CSV takes little more than its text.
+    /// The number of JSON values in the records so far. CSV counts none, because a cell takes little more memory than
+    /// its text.
     fn values(&self) -> usize {
         match self {
             Records::CsvRecords(_) => 0,
@@ -50,13 +51,13 @@ pub struct SourceReader {
     row_number_max: u64,
     split_rows: usize,
     ended: bool,
-    /// What stopped the reading after the last split: its rows go first.
+    /// The error that ended the last split. The rows before it are returned first.
     fault: Option<SourceError>,
 }
 
 impl SourceReader {
-    /// Opens a source and reads its header. With `known`, first reads what was read before and compares it; format,
-    /// delimiter and header are then the known ones, whatever the options say.
+    /// Opens a source and reads its header. With `known`, it first reads the known part again and compares it; format,
+    /// delimiter and header are then the known ones, and the options for them are ignored.
     pub fn open(
         name: Arc<str>,
         origin: Origin,
@@ -131,7 +132,7 @@ impl SourceReader {
         })
     }
 
-    /// Format, delimiter and header: what is to be remembered as [`KnownSource`].
+    /// Format, delimiter and header, to be stored as a [`KnownSource`].
     pub fn layout(&self) -> (Format, Option<u8>, Option<&[String]>) {
         let header = match &self.records {
             Records::CsvRecords(delimited) => Some(delimited.header()),
@@ -140,12 +141,14 @@ impl SourceReader {
         (self.format, self.delimiter, header)
     }
 
-    /// The row that was read before its line had an end, where the line was completed since. What was added is not read.
+    /// The row that was read before its line had a newline, if the line was completed since. The added text is not
+    /// read.
     pub fn completed_row(&self) -> Option<u64> {
         self.completed_row
     }
 
-    /// The next split; `None` at the end of the input or of the rows wanted. The rows before a fault are given before it.
+    /// The next split; `None` at the end of the input or of the requested rows. The rows before an error are returned
+    /// before it.
     pub fn next_split(&mut self) -> Result<Option<Split>, SourceError> {
         if let Some(fault) = self.fault.take() {
             self.ended = true;

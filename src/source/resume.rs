@@ -1,6 +1,6 @@
-//! What was read of a source before, and whether it still is what it was. An unchanged or an appended input is fine, also
-//! where the last line had no line end and was completed: that row was taken as it was. Any other change is an error that
-//! names the rows, because rows are paid for and are not taken twice.
+//! Compares a source with what was read of it before. An unchanged or appended input is accepted, even if the last line
+//! had no newline and was completed since: that row was ingested as it was. Any other change is an error that names the
+//! rows, because rows are paid for and must not be ingested twice.
 
 use super::{
     SourceError,
@@ -12,7 +12,7 @@ use crate::model::Checkpoint;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the ledger remembers of a source.
+/// What the ledger records of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownSource {
     pub format: Format,
@@ -20,25 +20,25 @@ pub struct KnownSource {
     pub delimiter: Option<u8>,
     /// CSV only.
     pub header: Option<Vec<String>>,
-    /// One for each split that was taken, in their order.
+    /// One for each split that was ingested, in order.
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// What became of the part of a source that was read before.
+/// The result of comparing the known part of a source.
 pub(super) struct Verified {
     pub(super) next_row_number: u64,
-    /// The last known row, where its line was completed since.
+    /// The last known row, if its line was completed since.
     pub(super) completed_row: Option<u64>,
 }
 
-/// Consumes the known prefix and compares every checkpoint.
+/// Reads the known part of the source and compares every checkpoint.
 pub(super) fn verify(
     input: &mut ByteCursor,
     source_name: &Arc<str>,
     known: &KnownSource,
     from_stream: bool,
 ) -> Result<Verified, SourceError> {
-    let last = known.checkpoints.last().expect("a source without checkpoints is opened afresh");
+    let last = known.checkpoints.last().expect("a source without checkpoints is opened as new");
     let rows_known = last.next_row_number.saturating_sub(1);
     if from_stream && input.fill(None)? == Filled::Ended {
         return Err(SourceError::NothingOnStdin { source_name: source_name.clone(), rows_known });
@@ -75,7 +75,7 @@ pub(super) fn verify(
         }
         first_row = checkpoint.next_row_number;
     }
-    // The last known row ended with the input, not with a line end: what follows on its line belongs to it.
+    // If the last known row ended with the input and not with a newline, the rest of its line belongs to it.
     let line_ended = match known.format {
         Format::Csv => matches!(input.last(), None | Some(b'\n' | b'\r')),
         Format::Jsonl => matches!(input.last(), None | Some(b'\n')),

@@ -1,4 +1,4 @@
-//! A template's text with its unbounded operators replaced by filters that count (see `operators`).
+//! Replaces the unbounded operators of a template by filters that count what they make (see `operators`).
 //!
 //! | in the template | becomes |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `a in b` | `(a)\|op_sought in b` |
 //! | a long text between two tags | `{{ 'the text' }}` |
 //!
-//! Lines stay where they are, for the messages.
+//! Line numbers do not change, because messages show them.
 
 use super::{
     error::TemplateError,
@@ -17,14 +17,14 @@ use super::{
     source::{Code, Piece, Place, Token, pieces, refuse},
     spent::SOURCE_BYTES_MAX,
 };
-use Token::{Sign, Text, Word};
+use Token::{Symbol, Text, Word};
 
-/// Bytes of text between two tags that MiniJinja may copy uncounted.
+/// Maximum bytes of text between two tags that MiniJinja may copy without counting them.
 const RAW_BYTES_MAX: usize = 200;
-/// Spaces at an end of the text between two tags, at most.
+/// Maximum spaces at each end of the text between two tags.
 const SPACES_MAX: usize = 200;
 
-/// The template as it is compiled.
+/// The template with its operators replaced.
 pub(super) fn bounded(source: &str) -> Result<String, TemplateError> {
     if source.len() > SOURCE_BYTES_MAX {
         return refuse(format!("expected a template of at most 64 KiB, found {} bytes", source.len()));
@@ -46,7 +46,7 @@ pub(super) fn bounded(source: &str) -> Result<String, TemplateError> {
     Ok(out)
 }
 
-/// Text between two tags. What MiniJinja may trim stays outside.
+/// Text between two tags. Whitespace that MiniJinja may trim stays outside the literal.
 fn raw(text: &str, out: &mut String) -> Result<(), TemplateError> {
     if text.len() <= RAW_BYTES_MAX {
         out.push_str(text);
@@ -81,7 +81,7 @@ struct Rewriter<'a> {
     closing: Vec<usize>,
 }
 
-/// Rewritten text, and the place of the token after it.
+/// Rewritten text, and the index of the token after it.
 type Rewritten = Result<(String, usize), TemplateError>;
 
 impl<'a> Rewriter<'a> {
@@ -89,19 +89,19 @@ impl<'a> Rewriter<'a> {
         self.code.tokens.get(at).map(|place| place.token)
     }
 
-    /// What stands before a token since the one before it: spaces.
+    /// The whitespace between a token and the one before it.
     fn gap(&self, at: usize) -> &'a str {
         let begin = at.checked_sub(1).map_or(0, |before| self.code.tokens[before].end);
         &self.code.text[begin..self.code.tokens[at].start]
     }
 
-    /// A token as it stands there, with what stands before it.
+    /// A token as written, with the whitespace before it.
     fn as_is(&self, at: usize) -> &'a str {
         let Place { start, end, .. } = self.code.tokens[at];
         &self.code.text[start - self.gap(at).len()..end]
     }
 
-    /// Expressions and what parts them.
+    /// A sequence of expressions and their separators.
     fn sequence(&self, from: usize, to: usize, loop_target: &mut bool) -> Rewritten {
         let (mut out, mut at) = (String::new(), from);
         while at < to {
@@ -126,14 +126,14 @@ impl<'a> Rewriter<'a> {
         Ok((out, at))
     }
 
-    /// Whether a token parts expressions.
+    /// Whether a token separates expressions.
     fn parts(&self, at: usize, from: usize, to: usize) -> bool {
         match self.token(at) {
-            // The sign of a tag that trims the spaces around it, or a sign where no expression can begin.
-            Some(Sign("-" | "+")) => at == 0 && from == 0 && self.gap(0).is_empty() || at + 1 == to,
-            Some(Sign("(" | "[" | "{") | Text(_)) => false,
-            Some(Sign("*" | "**")) => false,
-            Some(Sign(_)) => true,
+            // The `-` or `+` of a tag that controls trimming, or one where no expression can begin.
+            Some(Symbol("-" | "+")) => at == 0 && from == 0 && self.gap(0).is_empty() || at + 1 == to,
+            Some(Symbol("(" | "[" | "{") | Text(_)) => false,
+            Some(Symbol("*" | "**")) => false,
+            Some(Symbol(_)) => true,
             Some(Word(word)) => {
                 ["and", "or", "not", "in", "if", "else", "recursive"].contains(&word)
                     || (from == 0 && at == self.code.first_word_at())
@@ -159,7 +159,8 @@ impl<'a> Rewriter<'a> {
         self.chain(at, to, &["**"], "", "", Self::operand)
     }
 
-    /// Operands with operators of one rank between them. Those of `counted` become one list for a filter.
+    /// Operands with operators of one precedence level between them. Operands of `counted` become one list for a
+    /// filter.
     fn chain(
         &self,
         at: usize,
@@ -173,14 +174,14 @@ impl<'a> Rewriter<'a> {
         let (mut parts, mut text) = (1, first);
         let closed = |parts: usize, text: String| if parts > 1 { format!(" [{text}]|{filter}") } else { text };
         while at < to
-            && let Some(Sign(sign)) = self.token(at)
+            && let Some(Symbol(symbol)) = self.token(at)
             && at + 1 < to
         {
-            if sign == counted {
+            if symbol == counted {
                 let (next, after) = operand(self, at + 1, to)?;
                 text = format!("{text}{},{next}", self.gap(at));
                 (parts, at) = (parts + 1, after);
-            } else if kept.contains(&sign) {
+            } else if kept.contains(&symbol) {
                 let (next, after) = operand(self, at + 1, to)?;
                 text = format!("{}{}{next}", closed(parts, text), self.as_is(at));
                 (parts, at) = (1, after);
@@ -191,15 +192,15 @@ impl<'a> Rewriter<'a> {
         Ok((closed(parts, text), at))
     }
 
-    /// A value with its signs, members, calls, filters and tests.
+    /// A value with its minus signs, members, calls, filters and tests.
     fn operand(&self, at: usize, to: usize) -> Rewritten {
         let (mut text, mut at) = self.value(at, to)?;
         while at < to {
             match self.token(at) {
-                Some(Sign("|")) => {
+                Some(Symbol("|")) => {
                     text.push_str(self.as_is(at));
                     at = self.name(at + 1, to, &mut text);
-                    if at < to && self.token(at) == Some(Sign("(")) {
+                    if at < to && self.token(at) == Some(Symbol("(")) {
                         at = self.group(at, &mut text)?;
                     }
                 }
@@ -211,11 +212,11 @@ impl<'a> Rewriter<'a> {
                         at += 1;
                     }
                     at = self.name(at, to, &mut text);
-                    if at < to && self.token(at) == Some(Sign("(")) {
+                    if at < to && self.token(at) == Some(Symbol("(")) {
                         at = self.group(at, &mut text)?;
                     } else if at < to && self.is_argument(at) {
                         let (argument, next) = self.value(at, to)?;
-                        // In brackets, because a value alone may have become one with a filter.
+                        // In brackets, because the value may now have a filter.
                         text.push_str(&format!("({argument})"));
                         at = next;
                     }
@@ -226,11 +227,11 @@ impl<'a> Rewriter<'a> {
         Ok((text, at))
     }
 
-    /// Whether what follows the name of a test is its argument.
+    /// Whether the token after the name of a test is its argument.
     fn is_argument(&self, at: usize) -> bool {
         match self.token(at) {
             Some(Word(word)) => !["and", "or", "else", "is", "in", "if", "not", "recursive"].contains(&word),
-            Some(Text(_) | Sign("-" | "[" | "{")) => true,
+            Some(Text(_) | Symbol("-" | "[" | "{")) => true,
             _ => false,
         }
     }
@@ -240,7 +241,7 @@ impl<'a> Rewriter<'a> {
         while at < to {
             text.push_str(self.as_is(at));
             at += 1;
-            if at + 1 >= to || self.token(at) != Some(Sign(".")) {
+            if at + 1 >= to || self.token(at) != Some(Symbol(".")) {
                 break;
             }
             text.push_str(self.as_is(at));
@@ -249,10 +250,10 @@ impl<'a> Rewriter<'a> {
         at
     }
 
-    /// A value with its signs, members and calls.
+    /// A value with its minus signs, members and calls.
     fn value(&self, mut at: usize, to: usize) -> Rewritten {
         let mut text = String::new();
-        while at < to && self.token(at) == Some(Sign("-")) {
+        while at < to && self.token(at) == Some(Symbol("-")) {
             text.push_str(self.as_is(at));
             at += 1;
         }
@@ -260,11 +261,11 @@ impl<'a> Rewriter<'a> {
             return Ok((text, at));
         }
         match self.token(at) {
-            Some(Sign("*" | "**")) => {
-                return refuse("`*` before an argument is not available here: name the arguments one by one");
+            Some(Symbol("*" | "**")) => {
+                return refuse("`*` before an argument is not available here; write the arguments one by one");
             }
-            Some(Sign("(")) => at = self.group(at, &mut text)?,
-            Some(Sign("[" | "{")) => {
+            Some(Symbol("(")) => at = self.group(at, &mut text)?,
+            Some(Symbol("[" | "{")) => {
                 let mut literal = String::new();
                 at = self.group(at, &mut literal)?;
                 text.push_str(&self.filtered(&format!("{literal}|{LITERAL}"), at, to));
@@ -283,13 +284,13 @@ impl<'a> Rewriter<'a> {
         let mut slices = 0;
         while at < to {
             match self.token(at) {
-                Some(Sign(".")) if at + 1 < to => {
+                Some(Symbol(".")) if at + 1 < to => {
                     text.push_str(self.as_is(at));
                     text.push_str(self.as_is(at + 1));
                     at += 2;
                 }
-                Some(Sign("(")) => at = self.group(at, &mut text)?,
-                Some(Sign("[")) => match self.slice(at)? {
+                Some(Symbol("(")) => at = self.group(at, &mut text)?,
+                Some(Symbol("[")) => match self.slice(at)? {
                     Some(_) if slices == BRACKETS_MAX => {
                         return refuse(format!("expected at most {BRACKETS_MAX} slices of slices, found more"));
                     }
@@ -306,13 +307,13 @@ impl<'a> Rewriter<'a> {
         Ok((text, at))
     }
 
-    /// A value that became one with a filter: in brackets where a member or a call of it follows.
+    /// A value that now has a filter; in brackets if a member or a call follows.
     fn filtered(&self, text: &str, at: usize, to: usize) -> String {
-        let goes_on = at < to && matches!(self.token(at), Some(Sign("." | "(" | "[")));
-        if goes_on { format!(" ({text})") } else { format!(" {text}") }
+        let is_continued = at < to && matches!(self.token(at), Some(Symbol("." | "(" | "[")));
+        if is_continued { format!(" ({text})") } else { format!(" {text}") }
     }
 
-    /// Brackets with what is in them; the place after them.
+    /// Brackets with their contents. Returns the index after them.
     fn group(&self, at: usize, text: &mut String) -> Result<usize, TemplateError> {
         let close = self.closing[at];
         text.push_str(self.as_is(at));
@@ -321,14 +322,14 @@ impl<'a> Rewriter<'a> {
         Ok(close + 1)
     }
 
-    /// The bounds in brackets, where they are those of a slice.
+    /// The bounds in brackets, if they are those of a slice.
     fn slice(&self, at: usize) -> Result<Option<String>, TemplateError> {
         let close = self.closing[at];
         let (mut colons, mut inside) = (Vec::new(), at + 1);
         while inside < close {
             match self.token(inside) {
-                Some(Sign("(" | "[" | "{")) => inside = self.closing[inside],
-                Some(Sign(":")) => colons.push(inside),
+                Some(Symbol("(" | "[" | "{")) => inside = self.closing[inside],
+                Some(Symbol(":")) => colons.push(inside),
                 _ => {}
             }
             inside += 1;

@@ -1,4 +1,4 @@
-//! The promise of `bounded` and `spent`: no template takes more than its share, and none ends the program.
+//! What `bounded` and `spent` guarantee: no template exceeds its limits, and none ends the program.
 
 use super::*;
 use crate::model::{Position, Row, row::Values};
@@ -23,7 +23,7 @@ fn render(source: &str, row: &RowView) -> Result<String, RenderFault> {
     compiled(source).unwrap_or_else(|error| panic!("{source}: {error}")).render(row)
 }
 
-/// What a row fails with.
+/// The failure of a row.
 fn failure(source: &str, row: &RowView) -> String {
     match render(source, row) {
         Err(RenderFault::Error { message }) => message,
@@ -66,7 +66,7 @@ fn operators_slices_and_literals_give_what_they_always_gave() {
         ("{{ a\n  ~ a\n  ~ a }}", "abcabcabc"),
     ] {
         match text {
-            // What MiniJinja does not take either.
+            // What MiniJinja refuses too.
             "" => assert!(compiled(source).is_err() || render(source, &row).is_err(), "{source}"),
             text => assert_eq!(render(source, &row), Ok(text.to_owned()), "{source}"),
         }
@@ -85,7 +85,7 @@ fn slices_are_those_of_minijinja_where_it_has_one() {
             let source = format!("{{{{ {value}[{start}:{stop}:{step}] | join }}}}");
             let ours = render(&source, &none).unwrap();
             let theirs = catch_unwind(AssertUnwindSafe(|| environment.render_str(&source, ()).unwrap()));
-            // With overflow checks it panics where the start is behind the stop.
+            // With overflow checks it panics if the start is after the stop.
             assert_eq!(ours, theirs.unwrap_or_default(), "{source}");
         }
     }
@@ -123,7 +123,7 @@ fn the_result_has_2_mib_and_not_one_byte_more() {
     }
 }
 
-/// Ways to make much of little.
+/// Templates that make a lot of text from little.
 const GREEDY: [&str; 24] = [
     "{{ big | replace('x', big) }}",
     "{{ big | replace('', big) }}",
@@ -157,7 +157,7 @@ fn what_makes_much_of_little_is_a_failure_of_the_row() {
     let row = row(&[("big", &cell), ("a", "abc")]);
     for source in GREEDY {
         let message = failure(source, &row);
-        assert!(message.starts_with("expected a") || message.contains("and this is"), "{source}: {message}");
+        assert!(message.starts_with("expected a") || message.contains(", found "), "{source}: {message}");
     }
     let doubled = "{% set a = a ~ a %}".repeat(29) + "{{ a }}";
     assert_eq!(failure(&doubled, &row), spent::TOO_LONG);
@@ -177,7 +177,7 @@ fn reading_a_long_text_again_and_again_is_a_failure_of_the_row() {
         assert!(message.starts_with("expected a template that"), "{source}: {message}");
         assert!(begun.elapsed().as_secs() < 60, "{source}: {:?}", begun.elapsed());
     }
-    // The ends of a text are found without reading it.
+    // The ends of a text are found without reading all of it.
     let ends = "{% set t = 'a' * 2000000 %}{% for i in ('x' * 2000) | list %}{% if t | last == 'b' or t | first == 'b' %}y{% endif %}{% endfor %}x";
     assert_eq!(render(ends, &row).as_deref(), Ok("x"));
 }
@@ -224,13 +224,13 @@ fn no_number_in_a_cell_ends_the_program() {
     }
 }
 
-/// Runs on a stack of half the size of those of the program's threads.
+/// Runs on a stack of half the size of the program's thread stacks.
 fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
     thread.join().expect("no overflow, and no panic");
 }
 
-/// A chain of so many links.
+/// A chain with this many links.
 type Chain = fn(usize) -> String;
 
 const CHAINS: [(&str, Chain); 22] = [

@@ -1,4 +1,4 @@
-//! The examples of `docs/templates.md`: each filter has one, and gives what the page says.
+//! The examples in `docs/templates.md`: every filter has one, with the result the page states.
 
 use super::{filters::FILTERS, *};
 use crate::model::{Position, Row, row::Values};
@@ -10,7 +10,7 @@ use std::{
 
 const PAGE: &str = include_str!("../../docs/templates.md");
 
-/// The row that the page describes.
+/// The row described on the page.
 fn row() -> RowView {
     let value = json!({
         "name": "  Thandi van der Merwe ", "code": "ab-12", "amount": "1250", "born": "31/12/1980",
@@ -23,7 +23,7 @@ fn row() -> RowView {
     RowView::new(&Row { position, values: Values::Nested(map) }, &Arc::new(nulls))
 }
 
-/// Filter, example and result of a line of the page's table.
+/// Filter, example and result in a line of the table on the page.
 fn example(line: &str) -> Option<[String; 3]> {
     let cells: Vec<String> =
         line.replace("\\|", "\u{0}").split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect();

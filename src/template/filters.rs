@@ -1,5 +1,5 @@
-//! The closed list of filters, tests and functions, each looked at for what it does with a missing value. It owns one
-//! decision: only text, numbers and booleans become text; a list, an object or nothing at all is refused.
+//! The closed list of filters, tests and functions, each with a defined behaviour for missing values. Only text,
+//! numbers and booleans become text; a list, an object or a missing value is refused.
 
 use super::{
     lists,
@@ -17,7 +17,7 @@ use minijinja::{
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-/// Look-up tables: name of the table, then key to value.
+/// Lookup tables: the name of the table, then key to value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Tables(pub BTreeMap<String, BTreeMap<String, String>>);
@@ -173,10 +173,9 @@ fn ordered(a: &Value, b: &Value) -> Result<(), Error> {
 }
 
 fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + &letters.as_str().to_lowercase())
+    let mut rest = text.chars();
+    rest.next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + &rest.as_str().to_lowercase())
 }
 
 fn default(value: &Value, other: Value, lax: Option<bool>) -> Value {
@@ -210,7 +209,7 @@ fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>)
     Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
 }
 
-/// A text out of a text. It may be three times as long: some letters in capitals are three.
+/// Makes a text from a text. The result may be three times as long: some characters have three in upper case.
 fn made(value: &Value, make: impl Fn(&str) -> String) -> Result<String, Error> {
     let text = text(value)?;
     if text.len() > spent::TEXT_BYTES_MAX {
@@ -269,9 +268,9 @@ fn split(value: &Value, by: Option<&str>) -> Result<Value, Error> {
     }
 }
 
-/// Width and precision of a number in `format`, at most. MiniJinja panics above 65,535.
+/// Maximum width and precision of a number in `format`. MiniJinja panics above 65,535.
 const FORMAT_MAX: usize = 1_000;
-/// The longest a number is without either.
+/// Maximum bytes of a number without width and precision.
 const NUMBER_BYTES_MAX: usize = 400;
 
 fn format(state: &State, pattern: &Value, values: Rest<Value>) -> Result<Value, Error> {
@@ -283,7 +282,7 @@ fn format(state: &State, pattern: &Value, values: Rest<Value>) -> Result<Value, 
     filters::format(state, pattern, values)
 }
 
-/// How much a pattern adds to its values, at most; refuses a width or precision that is too large.
+/// The maximum number of bytes that a pattern adds to its values. A width or precision that is too large is refused.
 fn format_length(pattern: &str) -> Result<usize, Error> {
     let mut length = pattern.len();
     let mut rest = pattern;
@@ -301,14 +300,14 @@ fn format_length(pattern: &str) -> Result<usize, Error> {
         for separator in ["", "."] {
             let Some(number) = rest.strip_prefix(separator) else { break };
             let digits = number.len() - number.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            // A number without digits is none; one that is too long to be read is too large.
+            // No digits means 0; a number that is too long to parse is too large.
             let size = if digits == 0 { 0 } else { number[..digits].parse().unwrap_or(usize::MAX) };
             if size > FORMAT_MAX {
                 return Err(refuse(format!(
-                    "`format` takes a width and a precision of at most {FORMAT_MAX}, and this is a larger one"
+                    "`format` takes a width and a precision of at most {FORMAT_MAX}, found a larger one"
                 )));
             }
-            // A character has four bytes at most.
+            // A character has at most four bytes.
             length = length.saturating_add(4 * size);
             rest = &number[digits..];
         }
@@ -316,29 +315,31 @@ fn format_length(pattern: &str) -> Result<usize, Error> {
     Ok(length)
 }
 
-/// A date in the form that is given. None is guessed: 03/04/2026 is a day in April here and in March there.
-fn date(value: &Value, form: Option<&str>) -> Result<String, Error> {
-    let Some(form) = form else {
+/// A date in the given format. The format is never guessed: 03/04/2026 may be in April or in March.
+fn date(value: &Value, format: Option<&str>) -> Result<String, Error> {
+    let Some(format) = format else {
         return Err(refuse(
-            "`date` needs the form that the dates have, and guesses none: `| date(\"%d/%m/%Y\")` reads the day first, \
-             `| date(\"%m/%d/%Y\")` the month",
+            "`date` needs the format of the dates: `| date(\"%d/%m/%Y\")` if the day is first, `| date(\"%m/%d/%Y\")` \
+             if the month is first",
         ));
     };
-    let date = jiff::civil::Date::strptime(form, text(value)?.trim());
+    let date = jiff::civil::Date::strptime(format, text(value)?.trim());
     date.map(|date| date.to_string()).map_err(|_| {
-        refuse(format!("expected a date of the form `{form}`, as in `| date(\"%d/%m/%Y\")` for the day first"))
+        refuse(format!("expected a date in the format `{format}`; set another format as in `| date(\"%d/%m/%Y\")`"))
     })
 }
 
 fn country_code(value: &Value) -> Result<&'static str, Error> {
     let found = country::find(&text(value)?);
     found.map(|country| country.alpha2).ok_or_else(|| {
-        refuse("expected the English name or the ISO 3166 code of a country; `| table(…)` translates other spellings")
+        refuse(
+            "expected the English name or the ISO 3166 code of a country; translate other spellings with `| table(…)`",
+        )
     })
 }
 
 fn table(tables: &Tables, value: &Value, name: &str) -> Result<Value, Error> {
-    let table = tables.0.get(name).ok_or_else(|| refuse(format!("no table is called `{name}`")))?;
+    let table = tables.0.get(name).ok_or_else(|| refuse(format!("there is no table `{name}`")))?;
     let found = table.get(text(value)?.trim());
     spent::text(found.map_or(0, String::len))?;
     Ok(found.map_or_else(|| missing(format!("the entry of table `{name}` for this value")), Value::from))

@@ -1,5 +1,5 @@
-//! The filters over lists. They are MiniJinja's own; here they are counted, and take only arguments that it does not make
-//! long texts of.
+//! The filters over lists. They are MiniJinja's own, but their use is counted, and they accept only arguments from
+//! which MiniJinja makes no long texts.
 
 use super::{missing::is_missing, refusal::refuse, spent};
 use minijinja::{
@@ -38,7 +38,7 @@ pub(super) fn install(env: &mut Environment<'static>) {
     env.add_filter("unique", unique);
 }
 
-/// Counts a list of as many items as this one.
+/// Counts a list with the same number of items as this one.
 fn counted(list: &Value) -> Result<(), Error> {
     match list.as_str() {
         _ if is_missing(list) => Ok(()),
@@ -48,15 +48,15 @@ fn counted(list: &Value) -> Result<(), Error> {
 }
 
 fn map(state: &State, list: Value, rest: Rest<Value>) -> Filtered {
-    // Each `map` in another is a call inside a call.
+    // A `map` in a `map` would be a nested call.
     if rest.first().and_then(Value::as_str).is_some_and(|name| name.trim() == "map") {
-        return Err(refuse("`map` does not take `map`; a loop goes over lists of lists"));
+        return Err(refuse("`map` does not accept `map`; use a loop for lists of lists"));
     }
     counted(&list)?;
     filters::map(state, list, rest)
 }
 
-/// Compares texts in small letters, each of which is a copy.
+/// MiniJinja compares lower-case copies of the texts, so they are counted.
 fn unique(state: &State, list: Value, options: Kwargs) -> Result<Value, Error> {
     counted(&list)?;
     if !is_missing(&list) && list.as_str().is_none() {

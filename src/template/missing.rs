@@ -1,7 +1,6 @@
-//! The stand-in for a value that is not there, and the watch over what becomes of it. It owns one decision: what counts as
-//! having printed a missing value.
+//! The stand-in for a missing value, and the tracking of its use. It defines what counts as printing a missing value.
 //!
-//! The engine prints an object without handing it any state of the evaluation, so the watch is kept per thread; an
+//! MiniJinja prints an object without passing it the state of the evaluation, so the use is tracked per thread; an
 //! evaluation never leaves its thread.
 
 use super::spent;
@@ -11,12 +10,12 @@ use minijinja::{
 };
 use std::{cell::RefCell, cmp::Ordering, fmt, sync::Arc};
 
-/// What a missing value is handed out as.
+/// What represents a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StandIn {
-    /// An object that notices being printed, equal to nothing, with parts that are missing too.
+    /// An object that records being printed, is equal to nothing, and has only missing parts.
     Object,
-    /// The engine's own undefined, which it refuses to compare.
+    /// MiniJinja's undefined, which it refuses to compare.
     Undefined,
 }
 
@@ -28,7 +27,7 @@ pub(super) struct MissingValues {
     pub read: Option<String>,
     /// The first missing value that was turned into text.
     pub printed: Option<String>,
-    /// Whether the kind of a missing value was asked for, as every ordering comparison does (and little else).
+    /// Whether the kind of a missing value was requested. Every ordering comparison does so, and little else.
     pub kind_asked: bool,
 }
 
@@ -43,7 +42,7 @@ thread_local! {
         const { RefCell::new(MissingValues::new(StandIn::Object)) };
 }
 
-/// Runs an evaluation and says what it did with missing values.
+/// Runs an evaluation, and returns what it did with missing values.
 pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (T, MissingValues) {
     WATCH.replace(MissingValues::new(stand_in));
     spent::reset();
@@ -51,17 +50,17 @@ pub(super) fn watched<T>(stand_in: StandIn, evaluation: impl FnOnce() -> T) -> (
     (outcome, WATCH.with_borrow(MissingValues::clone))
 }
 
-/// A value that is not there. `what` names it in messages, as in "column `surname`".
+/// A missing value. `what` names it in messages, as in "column `surname`".
 pub(super) fn missing(what: String) -> Value {
     stand_in(what, false)
 }
 
-/// A null of an answer: defined, and no value.
+/// A null in an answer: defined, but without a value.
 pub(super) fn null(what: String) -> Value {
     stand_in(what, true)
 }
 
-/// Bytes of a name that is kept. A template may look for a name that is a whole text.
+/// Maximum bytes of a name that is kept. A template may look up a name that is a long text.
 const NAME_BYTES_MAX: usize = 200;
 
 fn stand_in(mut what: String, null: bool) -> Value {
@@ -79,7 +78,7 @@ fn stand_in(mut what: String, null: bool) -> Value {
     })
 }
 
-/// Whether there is nothing here: undefined, none or a stand-in.
+/// Whether a value is missing: undefined, none or a stand-in.
 pub(super) fn is_missing(value: &Value) -> bool {
     value.is_undefined() || value.is_none() || value.downcast_object_ref::<Missing>().is_some()
 }
@@ -128,7 +127,7 @@ impl Object for Missing {
         Err(Error::from(ErrorKind::UndefinedError))
     }
 
-    /// Two missing values are not equal: nobody knows them.
+    /// Two missing values are not equal, because both are unknown.
     fn custom_cmp(self: &Arc<Self>, _: &DynObject) -> Option<Ordering> {
         Some(Ordering::Less)
     }

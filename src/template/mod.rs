@@ -1,14 +1,14 @@
-//! Templates: MiniJinja with fuel, a closed list of filters, and strict nulls. Rows become text (`Template`) or a yes or no
-//! (`Condition`); answers become a yes or no (`AnswerRule`).
+//! Templates: MiniJinja with fuel, a closed list of filters, and strict nulls. A row is rendered as text (`Template`)
+//! or tested (`Condition`); an answer is tested (`AnswerRule`).
 //!
-//! The decision it owns: **a value that is not there never becomes text.** "Jo None", screened, comes back clear. So every
-//! missing value is handed to the engine as an object that remembers being printed, and an evaluation that printed one is
-//! [`RenderFault::Missing`], whatever it yielded. Comparisons cannot be watched that way: where one may
-//! have met a missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and
-//! both must agree.
+//! **A missing value never becomes text**, because screening "Jo None" would return clear. Every missing value is
+//! passed to MiniJinja as an object that records whether it was printed, and an evaluation that printed one is
+//! [`RenderFault::Missing`], whatever its result. Comparisons cannot be observed that way. If one may have involved a
+//! missing value, the evaluation is repeated with undefined values, which MiniJinja refuses to compare, and both
+//! results must agree.
 //!
-//! It bounds what a template takes: its text has 64 KiB at most and no deep nesting (`nesting`), an evaluation 50,000 steps,
-//! and what it makes is counted in bytes (`spent`), its result being 2 MiB at most.
+//! Templates are limited: the text of one to 64 KiB and a nesting depth (`nesting`), an evaluation to 50,000 steps and
+//! to the bytes it makes (`spent`), and its result to 2 MiB.
 //!
 //! | with a missing `x` | template | condition, answer rule |
 //! |---|---|---|
@@ -40,16 +40,16 @@ use missing::{MissingValues, StandIn, watched};
 use source::SourceKind;
 use std::collections::BTreeSet;
 
-/// Steps one evaluation may take.
+/// Maximum steps of one evaluation.
 const FUEL: u64 = 50_000;
-/// Loops inside one another at one time, at most; a macro counts as five. MiniJinja evaluates them on the stack.
+/// Maximum nesting depth of running loops; a macro counts as five. MiniJinja evaluates them on the stack.
 const NESTED_MAX: usize = 160;
-/// The one template of an environment.
+/// The name of the only template in an environment.
 const NAME: &str = "template";
-/// Names a template may use that are not columns.
+/// Names that a template may use and that are not columns.
 const GLOBALS: [&str; 2] = ["row", "namespace"];
 
-/// Compiles templates; they share its filters and tables.
+/// Compiles templates, which share its filters and tables.
 #[derive(Debug, Clone)]
 pub struct Templates {
     environment: Environment<'static>,
@@ -60,7 +60,7 @@ pub struct Templates {
 #[derive(Debug, Clone)]
 pub struct Template(Compiled);
 
-/// An expression that a row satisfies or not.
+/// An expression that is true or false for a row.
 #[derive(Debug, Clone)]
 pub struct Condition(Compiled);
 
@@ -72,7 +72,7 @@ pub struct AnswerRule(Compiled);
 struct Compiled {
     environment: Environment<'static>,
     kind: SourceKind,
-    /// Whether it has comparisons that a missing value must not decide.
+    /// Whether it has comparisons whose result must not depend on a missing value.
     compares: bool,
     columns: BTreeSet<String>,
 }
@@ -84,7 +84,7 @@ impl Default for Templates {
 }
 
 impl Templates {
-    /// Templates with these look-up tables.
+    /// Templates with these lookup tables.
     pub fn new(tables: Tables) -> Templates {
         let mut environment = Environment::empty();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
@@ -133,7 +133,7 @@ impl Templates {
 }
 
 impl Template {
-    /// The columns it reads: its root variables, and what it names as `row["…"]`.
+    /// The columns it reads: its root variables, and the names in `row["…"]`.
     pub fn columns(&self) -> &BTreeSet<String> {
         &self.0.columns
     }
@@ -157,16 +157,16 @@ impl Condition {
 }
 
 impl AnswerRule {
-    /// Whether an answer satisfies it. Parts that are not there are undefined, at any depth; an error is to be read as
-    /// "this rule does not know the answer".
+    /// Whether an answer satisfies it. Missing parts are undefined, at any depth. An error means that this rule cannot
+    /// judge the answer.
     pub fn holds(&self, payload: &serde_json::Value, answer: &serde_json::Value) -> Result<bool, String> {
         self.holds_for(&AnswerView::new(payload, answer))
     }
 
-    /// The same for an answer that several rules read.
+    /// The same, for an answer that several rules read.
     ///
     /// # Errors
-    /// What [`AnswerRule::holds`] gives.
+    /// The same as [`AnswerRule::holds`].
     pub fn holds_for(&self, answer: &AnswerView) -> Result<bool, String> {
         let held = self.0.evaluate(|| answer.context());
         held.map(|text| !text.is_empty()).map_err(|fault| fault.to_string())
@@ -202,7 +202,7 @@ fn refusal(error: minijinja::Error) -> TemplateError {
     TemplateError(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned))
 }
 
-/// What an error of the engine means.
+/// The meaning of a MiniJinja error.
 fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(link) = cause {
@@ -225,7 +225,7 @@ fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
     }
 }
 
-/// Beginnings of the engine's messages that speak of kinds and names only; others may repeat a cell.
+/// Prefixes of MiniJinja messages that contain only kinds and names; other messages may repeat a cell.
 const SAFE_DETAILS: [&str; 4] = ["tried to use", "cannot ", "filter ", "function "];
 
 fn wording(error: &minijinja::Error) -> String {

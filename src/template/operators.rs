@@ -1,6 +1,6 @@
-//! The operators `~`, `+` and `*`, the slices and the literals of a template. MiniJinja has no hook in its operators, and
-//! these make text and lists of any size: so before a template is compiled, each becomes a filter of this file, which
-//! counts what it makes (see `bounded`).
+//! The operators `~`, `+` and `*`, slices and literals of a template. They make text and lists of any size, and
+//! MiniJinja has no hooks for its operators. Before a template is compiled, each is therefore replaced by a filter of
+//! this file, which counts what it makes (see `bounded`).
 
 use super::{
     missing::{is_missing, used},
@@ -10,17 +10,17 @@ use super::{
 };
 use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
 
-/// `[a, b, c]` becomes `a ~ b ~ c`.
+/// Turns `[a, b, c]` into `a ~ b ~ c`.
 pub(super) const JOINED: &str = "op_joined";
-/// `[a, b, c]` becomes `a + b + c`.
+/// Turns `[a, b, c]` into `a + b + c`.
 pub(super) const SUM: &str = "op_sum";
-/// `[a, b, c]` becomes `a * b * c`.
+/// Turns `[a, b, c]` into `a * b * c`.
 pub(super) const PRODUCT: &str = "op_product";
-/// `x` with start, stop and step becomes `x[start:stop:step]`.
+/// Turns `x` with start, stop and step into `x[start:stop:step]`.
 pub(super) const SLICE: &str = "op_slice";
-/// A list or an object that was written as one.
+/// Counts a list or object literal.
 pub(super) const LITERAL: &str = "op_literal";
-/// What stands before `in`.
+/// Checks the left operand of `in`.
 pub(super) const SOUGHT: &str = "op_sought";
 
 pub(super) fn install(env: &mut Environment<'static>) {
@@ -65,7 +65,7 @@ fn sum(left: &Value, right: &Value) -> Result<Value, Error> {
 
 fn product(left: &Value, right: &Value) -> Result<Value, Error> {
     let (repeated, times) = if left.as_str().is_some() || is_list(left) { (left, right) } else { (right, left) };
-    let times = || times.as_usize().ok_or_else(|| refuse("text and lists are repeated by a whole number"));
+    let times = || times.as_usize().ok_or_else(|| refuse("text and lists can only be repeated by a whole number"));
     if let Some(text) = repeated.as_str() {
         let times = times()?;
         spent::text(text.len().saturating_mul(times))?;
@@ -75,13 +75,13 @@ fn product(left: &Value, right: &Value) -> Result<Value, Error> {
         let items: Vec<Value> = repeated.try_iter()?.collect();
         let (times, count) = (times()?, items.len());
         spent::items(count.saturating_mul(times))?;
-        // No item is repeated any number of times without cost.
+        // Repeating an empty list any number of times takes no time.
         return Ok(items.iter().cycle().take(count * times).cloned().collect());
     }
     arithmetic("*", left, right, i128::checked_mul, |a, b| a * b)
 }
 
-/// Numbers as MiniJinja reckons with them: whole ones exactly, others as floating point.
+/// Arithmetic as in MiniJinja: whole numbers exactly, others as floating point.
 fn arithmetic(
     operator: &str,
     left: &Value,
@@ -101,7 +101,7 @@ fn arithmetic(
     let is_whole = |value: &Value| value.kind() == ValueKind::Bool || value.is_integer();
     if is_whole(left) && is_whole(right) {
         let (a, b) = (i128::try_from(left.clone())?, i128::try_from(right.clone())?);
-        let number = whole(a, b).ok_or_else(|| refuse(format!("`{operator}` gives a number that is too large")))?;
+        let number = whole(a, b).ok_or_else(|| refuse(format!("the result of `{operator}` is too large")))?;
         return Ok(i64::try_from(number).map_or_else(|_| Value::from(number), Value::from));
     }
     let float = |value: &Value| match value.kind() {
@@ -111,8 +111,8 @@ fn arithmetic(
     Ok(Value::from(floating(float(left)?, float(right)?)))
 }
 
-/// A part of a text or of a list: negative bounds count from the end. MiniJinja's own panics where it goes backwards through
-/// nothing.
+/// A slice of a text or a list: negative bounds count from the end. MiniJinja's own slice panics when it goes backwards
+/// through an empty value.
 fn slice(value: &Value, start: &Value, stop: &Value, step: &Value) -> Result<Value, Error> {
     if is_missing(value) {
         return Err(used(value));
@@ -132,8 +132,8 @@ fn slice(value: &Value, start: &Value, stop: &Value, step: &Value) -> Result<Val
             return Ok(Value::from(text.chars().skip(from).take(to.saturating_sub(from)).collect::<String>()));
         }
         spent::items(length)?;
-        let letters: Vec<char> = text.chars().collect();
-        return Ok(Value::from(places(start, stop, step, length).map(|at| letters[at]).collect::<String>()));
+        let characters: Vec<char> = text.chars().collect();
+        return Ok(Value::from(places(start, stop, step, length).map(|at| characters[at]).collect::<String>()));
     }
     if !is_list(value) {
         return Err(refuse("only a text or a list can be sliced"));
@@ -161,7 +161,8 @@ fn places(start: Option<i64>, stop: Option<i64>, step: i64, length: usize) -> im
         (from as i128, to as i128)
     } else {
         let bound = |at: i64| clamped(at, end).max(0);
-        // A stop that comes to 0 is open for MiniJinja, unlike for Python; texts that were sent once stay what they were.
+        // A stop that results in 0 means no stop in MiniJinja, unlike in Python. It stays so, because a changed text
+        // would be a new request.
         let stop = stop.map(bound).filter(|at| *at > 0);
         (start.map_or(end - 1, bound).min(end - 1), stop.unwrap_or(-1))
     };
@@ -173,13 +174,13 @@ fn places(start: Option<i64>, stop: Option<i64>, step: i64, length: usize) -> im
     })
 }
 
-/// MiniJinja makes text of whatever is sought in a text, however long it gets.
+/// MiniJinja converts any value that is looked for in a text to text, of any length.
 pub(super) fn sought(value: &Value) -> Result<(), Error> {
     let is_plain = is_missing(value) || matches!(value.kind(), ValueKind::String | ValueKind::Number | ValueKind::Bool);
     if is_plain {
         Ok(())
     } else {
-        Err(refuse("`in` looks for a text, a number or a boolean, and this is none of them"))
+        Err(refuse("expected a text, a number or a boolean before `in`, found something else"))
     }
 }
 

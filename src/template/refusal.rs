@@ -1,8 +1,8 @@
-//! What a filter or an operator says when it refuses a value.
+//! The error with which a filter or an operator refuses a value.
 
 use minijinja::{Error, ErrorKind};
 
-/// A filter's own word on why it refused a value; it never repeats the value.
+/// The reason why a filter refused a value. It never repeats the value.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct FilterRefusal(String);

@@ -1,7 +1,7 @@
-//! What a template's text may say, looked at before it is compiled. MiniJinja finds an unknown filter only when a row gets
-//! there, and prints `none` and an `if` without `else` as nothing: here they are refused at once.
+//! Checks the text of a template before it is compiled. MiniJinja reports an unknown filter only when a row reaches it,
+//! and prints `none` and an `if` without `else` as nothing. Here they are refused at once.
 //!
-//! The decision it owns: which words and signs of a template need which care.
+//! It decides which words and symbols of a template need special treatment.
 
 use super::{
     error::TemplateError,
@@ -12,16 +12,17 @@ use crate::model::nearest::hint;
 /// What is being compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceKind {
-    /// Text out of a row: every comparison with a missing value is a fault.
+    /// A text from a row: every comparison with a missing value is a fault.
     Template,
-    /// A yes or no: a missing value equals nothing, and has no order.
+    /// True or false: a missing value equals nothing, and has no order.
     Expression,
 }
 
 /// What was found in a template.
 #[derive(Debug, Default)]
 pub(super) struct Inspected {
-    /// It has comparisons that a missing value must not decide: `<` and `>`, and in a template all.
+    /// It has comparisons whose result must not depend on a missing value: `<` and `>`, and in a template all
+    /// comparisons.
     pub compares: bool,
     /// The columns of `row["…"]` and `row.…`.
     pub subscripts: Vec<String>,
@@ -31,12 +32,12 @@ pub(super) struct Inspected {
 pub(super) enum Token<'a> {
     Word(&'a str),
     Text(&'a str),
-    Sign(&'a str),
+    Symbol(&'a str),
 }
 
-use Token::{Sign, Text, Word};
+use Token::{Symbol, Text, Word};
 
-/// A token with its place in the code: the byte it begins with, and the one behind it.
+/// A token with its place in the code: its first byte, and the byte after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub token: Token<'a>,
@@ -47,21 +48,22 @@ pub(super) struct Place<'a> {
 /// The inside of a tag.
 #[derive(Debug)]
 pub(super) struct Code<'a> {
-    /// `{{` or `{%`; nothing where an expression stands alone.
+    /// `{{` or `{%`; empty for an expression without a tag.
     pub open: &'a str,
     pub text: &'a str,
     pub tokens: Vec<Place<'a>>,
-    /// The end of the tag; nothing where it has none.
+    /// The end of the tag; empty if there is none.
     pub close: &'a str,
     pub is_statement: bool,
 }
 
 impl<'a> Code<'a> {
-    /// Where the name of a statement is among the tokens: behind a sign that trims spaces. Behind all where there is none.
+    /// The index of the token with the statement's name, after a `-` or `+` that controls trimming; `usize::MAX` if
+    /// this is not a statement.
     pub(super) fn first_word_at(&self) -> usize {
         match self.tokens.first() {
             _ if !self.is_statement => usize::MAX,
-            Some(Place { token: Sign("-" | "+"), start: 0, .. }) => 1,
+            Some(Place { token: Symbol("-" | "+"), start: 0, .. }) => 1,
             _ => 0,
         }
     }
@@ -75,17 +77,17 @@ impl<'a> Code<'a> {
     }
 }
 
-/// What a template consists of.
+/// A part of a template.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    /// Text that is printed as it stands there.
+    /// Text that is printed unchanged.
     Raw(&'a str),
     /// A comment with its braces.
     Comment(&'a str),
     Code(Code<'a>),
 }
 
-/// The pieces of a template in their order, with nothing left out.
+/// All pieces of a template, in order.
 pub(super) fn pieces(source: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut raw, mut at) = (0, 0);
@@ -122,7 +124,7 @@ pub(super) fn pieces(source: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Looks at every piece of code in a template.
+/// Checks every piece of code in a template.
 pub(super) fn inspect(source: &str, kind: SourceKind, tables: &Tables) -> Result<Inspected, TemplateError> {
     let mut inspected = Inspected::default();
     for piece in pieces(source) {
@@ -134,11 +136,11 @@ pub(super) fn inspect(source: &str, kind: SourceKind, tables: &Tables) -> Result
     Ok(inspected)
 }
 
-/// Refuses an expression with an end in it: the engine panics where anything follows one.
+/// Refuses an expression that contains the end of a tag: MiniJinja panics if anything follows it.
 pub(super) fn inspect_expression(source: &str) -> Result<Code<'_>, TemplateError> {
     match tokens(source, "}}") {
         (tokens, _, false) => Ok(Code { open: "", text: source, tokens, close: "", is_statement: false }),
-        (_, _, true) => refuse("`}}` ends an expression that `{{` did not begin: an expression stands without them"),
+        (_, _, true) => refuse("expected an expression without `{{` and `}}`, found `}}`; remove them"),
     }
 }
 
@@ -150,7 +152,7 @@ fn inspect_code(
     inspected: &mut Inspected,
 ) -> Result<(), TemplateError> {
     let tokens = match tokens {
-        [Sign("-" | "+"), tokens @ ..] => tokens,
+        [Symbol("-" | "+"), tokens @ ..] => tokens,
         tokens => tokens,
     };
     let (first, tokens) = match tokens {
@@ -158,39 +160,39 @@ fn inspect_code(
         tokens => ("", tokens),
     };
     if ["include", "import", "from", "extends", "block", "raw"].contains(&first) {
-        return refuse(format!("`{first}` is not available here: a template stands alone"));
+        return refuse(format!("`{first}` is not available here: a template cannot use other templates"));
     }
     check_inline_ifs(tokens, first)?;
     for (at, token) in tokens.iter().enumerate() {
         let before = |steps: usize| at.checked_sub(steps).map(|at| tokens[at]);
         let after = |steps: usize| tokens.get(at + steps).copied();
         match *token {
-            Sign("<" | ">") => inspected.compares = true,
-            Sign("==" | "!=") if kind == SourceKind::Template => inspected.compares = true,
+            Symbol("<" | ">") => inspected.compares = true,
+            Symbol("==" | "!=") if kind == SourceKind::Template => inspected.compares = true,
             Word("in") if kind == SourceKind::Template && first != "for" => inspected.compares = true,
-            Word("none" | "None") if before(1) != Some(Sign(".")) && !is_test_name(before(1), before(2)) => {
-                return refuse("`none` would be printed as text; write `is none`, or `| default(…)`");
+            Word("none" | "None") if before(1) != Some(Symbol(".")) && !is_test_name(before(1), before(2)) => {
+                return refuse("`none` would be printed as text; use `is none` or `| default(…)`");
             }
-            Word("row") if before(1) != Some(Sign(".")) => match (after(1), after(2), after(3)) {
-                (Some(Sign("[")), Some(Text(name)), Some(Sign("]"))) => inspected.subscripts.push(name.to_owned()),
-                (Some(Sign(".")), Some(Word(name)), _) => inspected.subscripts.push(name.to_owned()),
+            Word("row") if before(1) != Some(Symbol(".")) => match (after(1), after(2), after(3)) {
+                (Some(Symbol("[")), Some(Text(name)), Some(Symbol("]"))) => inspected.subscripts.push(name.to_owned()),
+                (Some(Symbol(".")), Some(Word(name)), _) => inspected.subscripts.push(name.to_owned()),
                 _ => {}
             },
-            Word("table") if before(1) == Some(Sign("|")) => {
-                if let (Some(Sign("(")), Some(Text(name))) = (after(1), after(2))
+            Word("table") if before(1) == Some(Symbol("|")) => {
+                if let (Some(Symbol("(")), Some(Text(name))) = (after(1), after(2))
                     && !tables.0.contains_key(name)
                 {
                     return refuse(format!(
-                        "no table is called `{name}`{}",
+                        "there is no table `{name}`{}",
                         hint(name, tables.0.keys().map(|t| t.as_str()))
                     ));
                 }
             }
-            Word(name) if before(1) == Some(Sign("|")) && !FILTERS.contains(&name) => {
-                return refuse(format!("no filter is called `{name}`{}", hint(name, FILTERS)));
+            Word(name) if before(1) == Some(Symbol("|")) && !FILTERS.contains(&name) => {
+                return refuse(format!("there is no filter `{name}`{}", hint(name, FILTERS)));
             }
             Word(name) if is_test_name(before(1), before(2)) && name != "not" && !TESTS.contains(&name) => {
-                return refuse(format!("no test is called `{name}`{}", hint(name, TESTS)));
+                return refuse(format!("there is no test `{name}`{}", hint(name, TESTS)));
             }
             _ => {}
         }
@@ -198,20 +200,20 @@ fn inspect_code(
     Ok(())
 }
 
-/// Whether a word stands after `is` or `is not`.
+/// Whether a word follows `is` or `is not`.
 fn is_test_name(before: Option<Token<'_>>, before_that: Option<Token<'_>>) -> bool {
     matches!((before, before_that), (Some(Word("is")), _) | (Some(Word("not")), Some(Word("is"))))
 }
 
-/// `a if b` without `else` prints nothing where `b` is false: what then is to be said.
+/// Refuses `a if b` without `else`, which prints nothing if `b` is false.
 fn check_inline_ifs(tokens: &[Token<'_>], first: &str) -> Result<(), TemplateError> {
     // `{% for x in list if x %}` filters, and needs no `else`.
     let mut open = vec![if first == "for" { -1_i32 } else { 0 }];
     let unfinished = |count: Option<i32>| count.is_some_and(|count| count > 0);
     for token in tokens {
         match token {
-            Sign("(" | "[" | "{") => open.push(0),
-            Sign(")" | "]" | "}") if unfinished(open.pop()) => return refuse(UNFINISHED),
+            Symbol("(" | "[" | "{") => open.push(0),
+            Symbol(")" | "]" | "}") if unfinished(open.pop()) => return refuse(UNFINISHED),
             Word("if") => open.iter_mut().last().into_iter().for_each(|count| *count += 1),
             Word("else") => open.iter_mut().last().into_iter().for_each(|count| *count -= 1),
             _ => {}
@@ -220,45 +222,46 @@ fn check_inline_ifs(tokens: &[Token<'_>], first: &str) -> Result<(), TemplateErr
     if unfinished(open.pop()) { refuse(UNFINISHED) } else { Ok(()) }
 }
 
-const UNFINISHED: &str = "an `if` inside an expression needs its `else`: what is said where it does not hold";
+const UNFINISHED: &str = "an `if` inside an expression needs an `else`, with the value to use if it is false";
 
 pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, TemplateError> {
     Err(TemplateError(message.into()))
 }
 
-/// The tokens up to `end`, the bytes up to it, and whether it is there. Texts lose their quotes; numbers are words.
+/// The tokens before `end`, the number of bytes before it, and whether it was found. Texts lose their quotes; numbers
+/// are words.
 fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Place<'a>>, usize, bool) {
     let mut tokens = Vec::new();
     let mut depth = 0_usize;
     let mut at = 0;
-    while let Some(letter) = code[at..].chars().next() {
+    while let Some(character) = code[at..].chars().next() {
         let rest = &code[at..];
         if depth == 0 && rest.starts_with(end) {
             return (tokens, at, true);
         }
-        let (token, length) = match letter {
+        let (token, length) = match character {
             '"' | '\'' => {
-                let inner = text_length(&rest[1..], letter);
+                let inner = text_length(&rest[1..], character);
                 (Some(Text(&rest[1..1 + inner])), (inner + 2).min(rest.len()))
             }
             '0'..='9' => {
                 let length = number_length(rest);
                 (Some(Word(&rest[..length])), length)
             }
-            _ if letter.is_alphanumeric() || letter == '_' => {
+            _ if character.is_alphanumeric() || character == '_' => {
                 let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
                 (Some(Word(&rest[..length])), length)
             }
-            _ if letter.is_whitespace() => (None, letter.len_utf8()),
+            _ if character.is_whitespace() => (None, character.len_utf8()),
             _ => {
-                let of_two = ["==", "!=", "**", "//"].into_iter().any(|sign| rest.starts_with(sign));
-                let length = if of_two { 2 } else { letter.len_utf8() };
-                match letter {
+                let of_two = ["==", "!=", "**", "//"].into_iter().any(|symbol| rest.starts_with(symbol));
+                let length = if of_two { 2 } else { character.len_utf8() };
+                match character {
                     '(' | '[' | '{' => depth += 1,
                     ')' | ']' | '}' => depth = depth.saturating_sub(1),
                     _ => {}
                 }
-                (Some(Sign(&rest[..length])), length)
+                (Some(Symbol(&rest[..length])), length)
             }
         };
         tokens.extend(token.map(|token| Place { token, start: at, end: at + length }));
@@ -267,7 +270,7 @@ fn tokens<'a>(code: &'a str, end: &str) -> (Vec<Place<'a>>, usize, bool) {
     (tokens, code.len(), false)
 }
 
-/// The bytes of a number, as MiniJinja reads one: `1`, `1_000`, `0x1f`, `1.5`, `1e-5`.
+/// The number of bytes of a number, as MiniJinja reads it: `1`, `1_000`, `0x1f`, `1.5`, `1e-5`.
 fn number_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
@@ -296,13 +299,13 @@ fn number_length(rest: &str) -> usize {
     length
 }
 
-/// The bytes up to the closing quote; a backslash takes the next letter along.
+/// The number of bytes before the closing quote; a backslash escapes the next character.
 fn text_length(text: &str, quote: char) -> usize {
-    let mut letters = text.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\\' => _ = letters.next(),
-            _ if letter == quote => return at,
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => _ = characters.next(),
+            _ if character == quote => return at,
             _ => {}
         }
     }

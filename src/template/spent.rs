@@ -1,28 +1,27 @@
-//! What one evaluation has built so far, in bytes. MiniJinja's fuel bounds the steps of a template and not what a step
-//! makes, so everything that makes text or a list asks here first. It owns the limits.
+//! Counts the bytes that one evaluation has made so far. MiniJinja's fuel limits the steps of a template but not what a
+//! step makes, so everything that makes text or a list is counted here first. It defines the limits.
 //!
-//! The account is kept per thread, as the watch over missing values is: an evaluation never leaves its thread.
+//! The counts are kept per thread, like the tracking of missing values: an evaluation never leaves its thread.
 
 use super::refusal::refuse;
 use minijinja::Error;
 use std::{cell::Cell, io, thread::LocalKey};
 
-/// Bytes of a template's text, at most.
+/// Maximum bytes of a template's text.
 pub(super) const SOURCE_BYTES_MAX: usize = 64 << 10;
-/// Bytes of any text that a template makes, its result too, at most.
+/// Maximum bytes of any text that a template makes, including its result.
 pub(super) const TEXT_BYTES_MAX: usize = 2 << 20;
-/// Bytes that one evaluation makes in all, at most, whether it keeps them or not.
+/// Maximum total bytes that one evaluation makes, whether it keeps them or not.
 const ALL_BYTES_MAX: usize = 8 << 20;
-/// Bytes of text and items that one evaluation goes through in all, at most: what is read takes time also where nothing
-/// is made of it.
+/// Maximum total bytes of text and items that one evaluation reads: reading takes time even if nothing is made from it.
 const READ_BYTES_MAX: usize = 16 << 20;
-/// What an item of a list takes, in bytes.
+/// Bytes counted for an item of a list.
 const ITEM_BYTES: usize = 32;
-/// Lists, objects and namespaces that one evaluation makes by naming their parts, at most. Each can be inside another, and
-/// what is nested deeply is dropped and compared on the stack.
+/// Maximum lists, objects and namespaces that one evaluation makes from literals. Each can contain another, and deeply
+/// nested values are dropped and compared on the stack.
 const NESTED_MAX: usize = 1_000;
 
-/// What is said of a text that is too long.
+/// The message for a text that is too long.
 pub(super) const TOO_LONG: &str = "expected at most 2 MiB of text from a template, found more";
 
 thread_local! {
@@ -31,14 +30,14 @@ thread_local! {
     static NESTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// An evaluation begins.
+/// Resets the counts at the start of an evaluation.
 pub(super) fn reset() {
     BYTES.set(0);
     READ.set(0);
     NESTED.set(0);
 }
 
-/// A text of so many bytes is about to be made.
+/// Counts a text of this many bytes that is about to be made.
 pub(super) fn text(bytes: usize) -> Result<(), Error> {
     if bytes > TEXT_BYTES_MAX {
         return Err(refuse(TOO_LONG));
@@ -46,29 +45,29 @@ pub(super) fn text(bytes: usize) -> Result<(), Error> {
     all(bytes)
 }
 
-/// A text or a list of so many bytes or items is about to be read from end to end.
+/// Counts a text or a list of this many bytes or items that is about to be read completely.
 pub(super) fn read(bytes: usize) -> Result<(), Error> {
-    const SAID: &str = "expected a template that goes through at most 16 MiB of text, found more";
+    const SAID: &str = "expected a template that reads at most 16 MiB of text, found more";
     count(&READ, bytes, READ_BYTES_MAX, || SAID.to_owned())
 }
 
-/// A list of so many items is about to be made.
+/// Counts a list of this many items that is about to be made.
 pub(super) fn items(count: usize) -> Result<(), Error> {
     all(count.saturating_mul(ITEM_BYTES))
 }
 
-/// A list, an object or a namespace is made of its parts.
+/// Counts a list, an object or a namespace that is made from a literal.
 pub(super) fn nested() -> Result<(), Error> {
     let said = || format!("expected at most {NESTED_MAX} lists and objects made by a template, found more");
     count(&NESTED, 1, NESTED_MAX, said)
 }
 
 fn all(bytes: usize) -> Result<(), Error> {
-    const SAID: &str = "expected a template that makes at most 8 MiB of text and lists on its way, found more";
+    const SAID: &str = "expected a template that makes at most 8 MiB of text and lists in total, found more";
     count(&BYTES, bytes, ALL_BYTES_MAX, || SAID.to_owned())
 }
 
-/// Adds to what one evaluation has used of a limit; `said` is the refusal above it.
+/// Adds to the amount of a limit that one evaluation has used; `said` is the refusal above the limit.
 fn count(
     used: &'static LocalKey<Cell<usize>>,
     more: usize,
@@ -80,7 +79,7 @@ fn count(
     if so_far > max { Err(refuse(said())) } else { Ok(()) }
 }
 
-/// What a template prints. It takes no more than its limit.
+/// The text that a template prints, up to the limit.
 #[derive(Default)]
 pub(super) struct Printed(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! The promise of templates, attempt by attempt: nothing that is missing ever becomes text.
+//! What templates guarantee, case by case: a missing value never becomes text.
 
 use super::*;
 use crate::model::{Position, row::Values};
@@ -188,7 +188,7 @@ fn an_empty_cell_is_as_missing_as_a_null() {
         assert!(matches!(render(source, &row), Err(RenderFault::Missing { .. })), "{source}");
     }
     let fault = render("{{ row['sur name'] }}", &row).unwrap_err();
-    assert_eq!(fault.to_string(), "column `Sur Name` has no value; `| default(…)` says what to use instead");
+    assert_eq!(fault.to_string(), "column `Sur Name` has no value; set a value to use instead with `| default(…)`");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_default_or_an_explicit_choice_answers_for_a_missing_value() {
 fn only_text_numbers_and_booleans_are_printed() {
     for source in ["{{ texts }}", "{{ deep.map }}", "{{ row }}", "{{ texts | upper }}", "{{ deep.map | trim }}"] {
         let Err(RenderFault::Error { message }) = render(source, &sparse()) else { panic!("{source}") };
-        assert!(message.contains("must give text or a number"), "{message}");
+        assert!(message.contains("expected text or a number"), "{message}");
     }
 }
 
@@ -246,15 +246,15 @@ fn what_cannot_work_is_refused_before_any_row() {
         ("{{ a == none }}", "`is none`"),
         ("{{ [none] | join }}", "`none`"),
         ("{{ {'a': {'b': none}} }}", "`none`"),
-        ("{{ a if b }}", "needs its `else`"),
-        ("{{ a ~ (b if c) }}", "needs its `else`"),
-        ("{% set x = a if b %}{{ x }}", "needs its `else`"),
+        ("{{ a if b }}", "needs an `else`"),
+        ("{{ a ~ (b if c) }}", "needs an `else`"),
+        ("{% set x = a if b %}{{ x }}", "needs an `else`"),
         ("{{ a | uper }}", "did you mean `upper`"),
         ("{{ a | tojson }}", "no filter"),
         ("{{ a is defind }}", "did you mean `defined`"),
         ("{{ a | table('nationalty') }}", "did you mean `nationality`"),
-        ("{% include 'x' %}", "stands alone"),
-        ("{% raw %}{{ a }}{% endraw %}", "stands alone"),
+        ("{% include 'x' %}", "cannot use other templates"),
+        ("{% raw %}{{ a }}{% endraw %}", "cannot use other templates"),
         ("{{ a", "unexpected end"),
         ("{{ }}", "unexpected"),
     ];
@@ -288,7 +288,10 @@ fn filters_read_dates_digits_and_countries() {
         flat(&[("dob", "12/11/1978"), ("id", " 8001 015009-087 "), ("land", "South Africa"), ("odd", "Ruritania")]);
     assert_eq!(render("{{ dob | date('%d/%m/%Y') }}", &row).unwrap(), "1978-11-12");
     let Err(RenderFault::Error { message }) = render("{{ dob | date }}", &row) else { panic!("a form was guessed") };
-    assert!(message.contains("guesses none") && message.contains(r#"`| date("%d/%m/%Y")`"#), "{message}");
+    assert!(
+        message.contains("needs the format of the dates") && message.contains(r#"`| date("%d/%m/%Y")`"#),
+        "{message}"
+    );
     assert_eq!(render("{{ id | digits }}", &row).unwrap(), "8001015009087");
     assert_eq!(render("{{ land | country }}", &row).unwrap(), "za");
     for source in ["{{ land | date('%d/%m/%Y') }}", "{{ odd | country }}", "{{ odd | int }}", "{{ odd + 1 }}"] {

@@ -1,4 +1,5 @@
-//! From a value to text. Only text, numbers and booleans become text; a missing value, a list and an object are refused.
+//! Converts a value to text. Only text, numbers and booleans become text; a missing value, a list and an object are
+//! refused.
 
 use super::{
     missing::{is_missing, used},
@@ -7,7 +8,7 @@ use super::{
 use minijinja::{Error, Value, value::ValueKind};
 use std::borrow::Cow;
 
-/// The one way from a value to text.
+/// Converts a value to text. Nothing else does.
 pub(super) fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
     if is_missing(value) {
         return Err(used(value));
@@ -16,9 +17,9 @@ pub(super) fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
         ValueKind::String => Ok(Cow::Borrowed(value.as_str().unwrap_or_default())),
         ValueKind::Number => Ok(Cow::Owned(value.to_string())),
         ValueKind::Bool => Ok(Cow::Borrowed(if value.is_true() { "true" } else { "false" })),
-        ValueKind::Seq | ValueKind::Iterable => {
-            Err(refuse("a template must give text or a number, and this is a list; `| join(\" \")` makes text of one"))
-        }
-        _ => Err(refuse("a template must give text or a number, and this is an object; name one of its members")),
+        ValueKind::Seq | ValueKind::Iterable => Err(refuse(
+            "expected text or a number from a template, found a list; convert it to text with `| join(\" \")`",
+        )),
+        _ => Err(refuse("expected text or a number from a template, found an object; select one of its members")),
     }
 }

@@ -1,4 +1,4 @@
-//! What a template sees: a row with its columns as variables and as `row["…"]`, or an answer. It owns one decision: which
+//! What a template can read: a row, with its columns as variables and as `row["…"]`, or an answer. It decides which
 //! texts of a row count as null. JSON null always does.
 
 use super::{
@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// The texts that stand for null, for all columns and for single ones.
+/// The texts that mean null, for all columns and for single ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nulls {
     everywhere: Vec<String>,
@@ -35,15 +35,15 @@ impl Default for Nulls {
 }
 
 impl Nulls {
-    /// `in_column` replaces the list for the columns it names (trimmed, case ignored). Blanks around a word count no more than
-    /// those around a value: a word is copied from a file as it stands there.
+    /// `in_column` replaces the list for the columns it names (trimmed, case-insensitive). Spaces around a word are
+    /// ignored, like those around a value, because a word may be copied from a file with its spaces.
     pub fn new(everywhere: Vec<String>, in_column: BTreeMap<String, Vec<String>>) -> Nulls {
         let trimmed = |words: Vec<String>| words.iter().map(|word| word.trim().to_owned()).collect();
         let in_column = in_column.into_iter().map(|(column, words)| (fold(&column), trimmed(words))).collect();
         Nulls { everywhere: trimmed(everywhere), in_column }
     }
 
-    /// The words that are null in a column.
+    /// The words that mean null in a column.
     pub fn of(&self, column: &str) -> &[String] {
         if self.in_column.is_empty() {
             return &self.everywhere;
@@ -51,7 +51,7 @@ impl Nulls {
         self.in_column.get(&fold(column)).unwrap_or(&self.everywhere)
     }
 
-    /// Whether a text is one of the words, blanks around it ignored.
+    /// Whether a text is one of the words, ignoring spaces around it.
     pub fn is_one_of(words: &[String], text: &str) -> bool {
         let text = text.trim();
         words.iter().any(|word| word == text)
@@ -62,19 +62,20 @@ fn fold(column: &str) -> String {
     column.trim().to_lowercase()
 }
 
-/// A text of so many bytes is copied wherever it is asked for.
+/// Texts of up to this many bytes are copied on each access.
 const SHORT_BYTES: usize = 64;
 
-/// A row as templates see it; made once for all templates of a row.
+/// A row as templates see it. It is created once for all templates of a row.
 #[derive(Clone)]
 pub struct RowView(Arc<RowData>);
 
 struct RowData {
     row: Row,
     nulls: Arc<Nulls>,
-    /// The values of columns that were asked for, by place: a template that names a column often does not copy it each time.
+    /// The values of columns that were read, by index, so that a template that reads a column often does not copy it
+    /// each time.
     values: Mutex<BTreeMap<usize, Value>>,
-    /// The names of the columns, once they were asked for.
+    /// The column names, once they were read.
     names: OnceLock<Vec<Value>>,
 }
 
@@ -100,7 +101,7 @@ impl fmt::Debug for RowView {
 }
 
 impl RowData {
-    /// The value of a column; `None` where a flat source has no such column. A JSON object may lack any key.
+    /// The value of a column; `None` if a flat source has no such column. A JSON object may lack any key.
     fn lookup(&self, name: &str) -> Option<Value> {
         match &self.row.values {
             Values::Flat { header, cells } => {
@@ -121,7 +122,7 @@ impl RowData {
         }
     }
 
-    /// The value of a column, made when it is asked for first.
+    /// The value of a column, created on first access.
     fn kept(&self, at: usize, make: impl FnOnce() -> Option<Value>) -> Option<Value> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = values.get(&at) {
@@ -157,12 +158,12 @@ impl Object for Root {
     }
 }
 
-/// `row`: the columns by any name.
+/// The variable `row`, which gives access to columns with any name.
 struct RowColumns(Arc<RowData>);
 
 /// A column that a flat source does not have.
 #[derive(Debug, thiserror::Error)]
-#[error("no column is called `{name}`{hint}")]
+#[error("there is no column `{name}`{hint}")]
 pub(super) struct UnknownColumn {
     pub name: String,
     pub hint: String,
@@ -183,7 +184,7 @@ impl Object for RowColumns {
     }
 }
 
-/// An answer as rules read it. Made once for all rules of a check.
+/// An answer as rules read it. It is created once for all rules of a check.
 #[derive(Clone)]
 pub struct AnswerView(Value);
 
@@ -206,7 +207,7 @@ impl std::fmt::Debug for AnswerView {
     }
 }
 
-/// JSON as the engine's value; `None` is null. With words, texts among them are null, too.
+/// JSON as a MiniJinja value; `None` is null. If `nulls` is given, texts in it are null too.
 fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
     let of_row = nulls.is_some();
     match value {
@@ -229,9 +230,9 @@ fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
     }
 }
 
-/// A JSON object. Of a row, a null member is as good as none; of an answer it is defined, and still no value.
+/// A JSON object. In a row, a null member counts as missing; in an answer it is defined but has no value.
 struct ObjectView {
-    /// A name is handed out without a copy of it.
+    /// Shared names, so that a name is returned without copying it.
     members: BTreeMap<Arc<str>, Option<Value>>,
     of_row: bool,
 }

@@ -126,7 +126,7 @@ fn an_api_key_under_which_nothing_was_sent_is_not_shown_to_the_service() {
 fn a_lost_api_key_leaves_the_decision_to_a_person() {
     let desk = killed();
     let waiting = in_doubt(&desk);
-    desk.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests wait");
+    desk.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests need");
     let said = desk.say(&["resolve", "out/2026-11", "--list", "--include-in-doubt"]).exits(8);
     assert_eq!(said.stdout.lines().count() as u64, waiting, "{}", said.stdout);
     let reason = ["--reason", "the key was revoked"];
@@ -153,7 +153,7 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amoun
     correct(&["--charge", "5", "--request", "99", "--reason", "invoice 17"]).exits(2).says("there is no request 99");
     correct(&["--charge", "5", "--request", "2", "--reason", "invoice 17"])
         .exits(0)
-        .says("booked with 5 credits now, 1 before");
+        .says("booked with 5 credits instead of 1");
     assert_eq!(status(&desk)["credits_charged"], 8);
     let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
     let sql = "SELECT request, reason, charged_before, charged_after, length(decided_by) > 0 AND decided_at > 0

@@ -152,14 +152,14 @@ fn what_is_written_goes_before_what_would_match() {
 #[test]
 fn two_columns_that_fit_are_not_chosen_between() {
     let message = Draft::plain().clone().refusal(&["full name", "customer_name"]);
-    assert!(message.contains("no column is called `name`"), "{message}");
+    assert!(message.contains("there is no column `name`"), "{message}");
     let draft = Draft::of(AML).constant("entity", json!(0)).constant("country", json!("za"));
     assert_eq!(
         draft.refusal(&["full name", "customer_name"]),
-        "check `aml-screening`: columns `full name` and `customer_name` both fit field `name`; write `--map 'name=full name'`"
+        "check `aml-screening`: columns `full name` and `customer_name` both match field `name`; choose one with `--map 'name=full name'`"
     );
     let message = draft.and(SAID).refusal(&["full_name", "customer_name"]);
-    assert!(message.ends_with("write `--map aml-screening.name=full_name`"), "{message}");
+    assert!(message.ends_with("choose one with `--map aml-screening.name=full_name`"), "{message}");
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_required_field_without_a_source_names_the_columns_and_the_flag() {
     assert_eq!(
         Draft::of(SAID).refusal(&["branch", "id_numbr"]),
         "check `said-verification` needs field `idNumber` (South African ID number, 13 digits; date, citizenship and \
-         checksum are checked before anything is paid), and no column feeds it; did you mean `id_numbr`?; \
-         the columns are `branch`, `id_numbr`; write `--map idNumber=COLUMN`"
+         checksum are checked before anything is paid), and no column matches it; did you mean `id_numbr`?; \
+         the columns are `branch`, `id_numbr`; set it with `--map idNumber=COLUMN`"
     );
 }
 
@@ -179,19 +179,19 @@ fn every_wrong_name_names_the_nearest_right_one() {
         (Draft::of(AML).field("nme", "a"), "check `aml-screening` has no field `nme`; did you mean `name`?"),
         (
             Draft::plain().field("name", "Custmer"),
-            "field `name`: no column is called `Custmer`; did you mean `customer`?",
+            "field `name`: there is no column `Custmer`; did you mean `customer`?",
         ),
-        (Draft::plain().field("name", "{{ custmer }}"), "no column is called `custmer`; did you mean `customer`?"),
-        (Draft::plain().field("name", "{{ row['Custmer'] }}"), "no column is called `Custmer`; did you mean"),
-        (Draft::plain().when("statsu == 'x'"), "when: no column is called `statsu`; did you mean `status`?"),
+        (Draft::plain().field("name", "{{ custmer }}"), "there is no column `custmer`; did you mean `customer`?"),
+        (Draft::plain().field("name", "{{ row['Custmer'] }}"), "there is no column `Custmer`; did you mean"),
+        (Draft::plain().when("statsu == 'x'"), "when: there is no column `statsu`; did you mean `status`?"),
         (
             Draft::plain().field("name", "{{ name | uper }}"),
-            "field `name`: no filter is called `uper`; did you mean `upper`?",
+            "field `name`: there is no filter `uper`; did you mean `upper`?",
         ),
         (Draft::plain().field("name", "{{ name"), "check `aml-screening`, field `name`: "),
         (Draft::plain().when("status =="), "check `aml-screening`, when: "),
         (Draft::plain().constant("entity", json!(5)), "the constant of field `entity`: expected one of 0, 1"),
-        (Draft::plain().and(AML), "two checks of the campaign are called `aml-screening`"),
+        (Draft::plain().and(AML), "expected unique check names, found two checks named `aml-screening`"),
     ];
     for (draft, expected) in cases {
         let message = draft.refusal(&["name", "customer", "status"]);
@@ -256,7 +256,8 @@ fn jo_none_is_never_screened() {
     let draft = Draft::plain().field("name", "{{ first_name }} {{ surname }}");
     assert_eq!(fields(&draft.maps(&header, &["Jo", "Dube"])[0])["name"], json!("Jo Dube"));
     let mapped = draft.maps(&header, &["Jo", ""]);
-    let message = "field `name` (template): column `surname` has no value; `| default(…)` says what to use instead";
+    let message =
+        "field `name` (template): column `surname` has no value; set a value to use instead with `| default(…)`";
     assert_eq!(fields(&mapped[0]), json!({"failed": "missing_value", "message": message}));
     let draft = Draft::plain().field("name", "{{ first_name }} {{ surname | default('') }}");
     assert_eq!(fields(&draft.maps(&header, &["Jo", ""])[0])["name"], json!("Jo"));
@@ -284,7 +285,7 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     let said = fields(&mapped[0]);
     assert_eq!(said["failed"], json!("spreadsheet_damage"));
     let message =
-        "field `idNumber` (column `ID No`): an ID number has 13 digits, this one has 12: a spreadsheet has dropped";
+        "field `idNumber` (column `ID No`): expected an ID number of 13 digits, found 12: a spreadsheet has dropped";
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
     assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check goes on");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);

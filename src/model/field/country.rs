@@ -1,16 +1,16 @@
-//! Countries: ISO 3166-1 codes with English names, for the `country` filter and the two country kinds. Names are looked up
-//! whole, with case ignored; nothing is guessed.
+//! Countries: ISO 3166-1 codes with English names, for the `country` filter and the two country kinds. The lookup of a
+//! whole name is case-insensitive; nothing is guessed.
 
 use std::{collections::HashMap, sync::LazyLock};
 
-/// A country by its codes, lower case.
+/// The codes of a country, in lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Country {
     pub alpha2: &'static str,
     pub alpha3: &'static str,
 }
 
-/// Columns: two-letter code, three-letter code, names parted by `|`.
+/// Columns: two-letter code, three-letter code, names separated by `|`.
 static TABLE: &str = include_str!("countries.tsv");
 
 static BY_NAME: LazyLock<HashMap<String, Country>> = LazyLock::new(|| {
@@ -28,7 +28,7 @@ static BY_NAME: LazyLock<HashMap<String, Country>> = LazyLock::new(|| {
     by_name
 });
 
-/// The country of a code or an English name, case ignored.
+/// The country with this code or English name, case-insensitive.
 pub fn find(code_or_name: &str) -> Option<Country> {
     BY_NAME.get(&code_or_name.trim().to_lowercase()).copied()
 }

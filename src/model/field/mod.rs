@@ -1,5 +1,5 @@
-//! Field kinds: what a value must be before anything is paid for it. The list is closed and in Rust; which field of which
-//! check has which kind is data (the catalogue).
+//! Field kinds: the validation of a value before a request for it is paid for. The list of kinds is closed and is code;
+//! which field of a check has which kind is data (the catalogue).
 
 pub mod country;
 pub mod plate;
@@ -19,25 +19,25 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldKind {
-    /// Text; trimmed, inner blanks become one.
+    /// Text, trimmed, with every run of whitespace reduced to one space.
     Text,
     /// A whole number, sent as a JSON number.
     Integer,
     /// `true` or `false`, sent as a JSON boolean.
     Boolean,
-    /// A South African ID number: 13 digits with date, citizenship and checksum; sent as text.
+    /// A South African ID number: 13 digits with a date, a citizenship digit and a checksum; sent as text.
     SaId,
-    /// A two-letter ISO 3166 country code, in the letter case the declaration says.
+    /// A two-letter ISO 3166 country code, in the letter case that the declaration sets.
     Country2,
-    /// A three-letter ISO 3166 country code, in the letter case the declaration says.
+    /// A three-letter ISO 3166 country code, in the letter case that the declaration sets.
     Country3,
     /// A date, `YYYY-MM-DD`.
     Date,
-    /// A South African company's registration number, sent as `YYYY/NNNNNN/NN`.
+    /// A South African company registration number, sent as `YYYY/NNNNNN/NN`.
     RegistrationNumber,
     /// A vehicle identification number: 17 characters, upper case.
     Vin,
-    /// A South African number plate, sent in upper case without blanks and hyphens.
+    /// A South African number plate, sent in upper case without spaces and hyphens.
     Plate,
 }
 
@@ -45,7 +45,7 @@ pub enum FieldKind {
 #[derive(Clone, PartialEq)]
 pub struct Accepted {
     pub value: Value,
-    /// What is to be said about it.
+    /// A remark on the value.
     pub note: Option<Note>,
 }
 
@@ -62,7 +62,7 @@ impl From<Value> for Accepted {
     }
 }
 
-/// The letter case a service wants for codes.
+/// The letter case that a service expects for codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LetterCase {
@@ -83,7 +83,7 @@ impl LetterCase {
 }
 
 impl FieldKind {
-    /// The word in declarations.
+    /// The name used in declarations.
     pub fn as_str(self) -> &'static str {
         match self {
             FieldKind::Text => "text",
@@ -99,7 +99,8 @@ impl FieldKind {
         }
     }
 
-    /// The value as it will be sent, or what was expected. The message never repeats the value: it may be personal data.
+    /// The value as it will be sent, or why it is refused. The message never repeats the value, which may be personal
+    /// data.
     pub fn accept(self, text: &str, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
         let text = tidy(text);
         let value = match self {
@@ -121,7 +122,8 @@ impl FieldKind {
                 Ok(date) if text.len() == 10 => Value::String(date.to_string()),
                 _ => {
                     return Err(FieldRefusal::invalid(
-                        "expected a date YYYY-MM-DD; a template with the filter `date` reads another form, like {{ born | date(\"%d/%m/%Y\") }}",
+                        "expected a date YYYY-MM-DD; a template with the filter `date` reads another format, such as \
+                         {{ born | date(\"%d/%m/%Y\") }}",
                     ));
                 }
             },
@@ -141,8 +143,8 @@ impl FieldKind {
     }
 }
 
-/// Trimmed, with every run of inner blanks made one space. Control characters other than blanks are kept: they are the
-/// user's data, and the service decides.
+/// The text trimmed, with every run of whitespace reduced to one space. Other control characters are kept: they are the
+/// user's data, and the service decides about them.
 pub fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -154,7 +156,7 @@ pub fn tidy(text: &str) -> String {
     tidied
 }
 
-/// Every whole number up to here is a double of its own.
+/// Every whole number up to this one has its own double.
 const WHOLE_NUMBER_MAX: u64 = (1 << 53) - 1;
 
 fn whole_number(text: &str) -> Result<i64, String> {
@@ -162,16 +164,19 @@ fn whole_number(text: &str) -> Result<i64, String> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("expected a whole number".to_owned());
     }
-    // RFC 8785 has doubles only: beyond this two numbers would be one key, and one subject would get another's answer.
+    // RFC 8785 has only doubles: above this limit two numbers would have the same key, and one subject would get the
+    // answer for another.
     let exact = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= WHOLE_NUMBER_MAX);
-    exact.ok_or_else(|| "expected a whole number of at most 15 digits; longer ones are text".to_owned())
+    exact.ok_or_else(|| "expected a whole number of at most 15 digits; map a longer one to a text field".to_owned())
 }
 
 fn known_country(text: &str, length: usize, word: &str) -> Result<(), String> {
     match country::find(text) {
         Some(_) if text.len() == length => Ok(()),
-        Some(_) => Err(format!("expected a {word}-letter country code; the filter `country` makes one from a name")),
-        None => Err(format!("expected a {word}-letter ISO 3166 country code; this is none of them")),
+        Some(_) => {
+            Err(format!("expected a {word}-letter country code; the filter `country` converts a name to a code"))
+        }
+        None => Err(format!("expected a {word}-letter ISO 3166 country code, found something else")),
     }
 }
 
@@ -237,7 +242,7 @@ mod tests {
         assert_eq!(note(number, " 2016/004321/07 "), None);
         assert_eq!(note(number, "CK No.:\n2016/004321/07"), Some(Note::RegistrationNumberRewritten));
         assert_eq!((note(vin, "1m8gdm9axkp042788"), note(vin, "1M8GDM9A0KP042788")), (None, Some(Note::VinCheckDigit)));
-        assert_eq!(note(FieldKind::Plate, "ca 123-456"), None, "every plate is written in some way");
+        assert_eq!(note(FieldKind::Plate, "ca 123-456"), None, "plates have no standard spelling to compare with");
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! South African number plates. It owns one decision: blanks and hyphens are no part of a plate. The provinces print them in
-//! different places (`CA 123-456`, `AB 12 CD GP`), people type them or do not, and the register has none; kept, one car
-//! would have several keys and be paid for as often. Otherwise it is lenient: personal and historic plates have any form.
+//! South African number plates. Spaces and hyphens are not part of a plate: the provinces print them in different
+//! places (`CA 123-456`, `AB 12 CD GP`), people may or may not type them, and the register has none. If they were kept,
+//! one car would have several keys and be paid for several times. Otherwise the check is lenient, because personal and
+//! historic plates have no fixed format.
 
 use super::{
     refusal::FieldRefusal,
     spreadsheet::{is_e_notation, rounded},
 };
 
-/// The shortest personal plate has one sign and its province; the longest series have nine signs, and one is spare.
+/// The shortest personal plate has one character and its province; the longest series have nine characters, and one is
+/// spare.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=10;
 
-/// The plate as it is sent: letters in upper case and digits.
+/// The plate as it is sent: upper-case letters and digits.
 pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a number plate"));
@@ -19,13 +21,14 @@ pub fn read(text: &str) -> Result<String, FieldRefusal> {
     let length = plate.chars().count();
     if !plate.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Err(FieldRefusal::invalid(
-            "a number plate has letters, digits, blanks and hyphens, found another sign",
+            "expected a number plate of letters, digits, spaces and hyphens, found another character",
         ));
     }
     if !LENGTHS.contains(&length) {
         let (least, most) = (LENGTHS.start(), LENGTHS.end());
         return Err(FieldRefusal::invalid(format!(
-            "a number plate has {least} to {most} letters and digits, this one has {length}; one plate in each cell"
+            "expected a number plate of {least} to {most} letters and digits, found {length}; put one plate in each \
+             cell"
         )));
     }
     Ok(plate)
@@ -47,14 +50,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plate_says_why() {
+    fn an_invalid_plate_says_why() {
         for (text, says) in [
-            ("-", "has 0"),
-            ("A", "has 1"),
-            ("CA 123-456 CA 123-457", "one plate in each cell"),
-            ("CA/123/456", "another sign"),
-            ("CA 123.456", "another sign"),
-            ("ÇA 123-456", "another sign"),
+            ("-", "found 0"),
+            ("A", "found 1"),
+            ("CA 123-456 CA 123-457", "put one plate in each cell"),
+            ("CA/123/456", "another character"),
+            ("CA 123.456", "another character"),
+            ("ÇA 123-456", "another character"),
         ] {
             let refusal = read(text).unwrap_err();
             assert!(refusal.message.contains(says) && !refusal.message.contains("CA"), "{text}: {}", refusal.message);

@@ -1,4 +1,4 @@
-//! Why a value is refused, in words that never repeat the value.
+//! Why a value is refused. The message never repeats the value.
 
 use crate::model::FailureCode;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldRefusal {
     pub code: FailureCode,
-    /// What was expected, what came and what to do; never the value.
+    /// What was expected, what was found and what to do; never the value.
     pub message: String,
 }
 
 impl FieldRefusal {
-    /// A value that is none of its kind.
+    /// A value that is not valid for its kind.
     pub fn invalid(message: impl Into<String>) -> FieldRefusal {
         FieldRefusal { code: FailureCode::InvalidValue, message: message.into() }
     }

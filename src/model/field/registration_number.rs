@@ -1,5 +1,5 @@
-//! South African company registration numbers, `YYYY/NNNNNN/NN`. It owns one decision: which hand-typed forms mean one
-//! number beyond doubt. Those are rewritten; whatever could mean another number is refused with what a clerk can do.
+//! South African company registration numbers, `YYYY/NNNNNN/NN`. Hand-typed variants that can only mean one number are
+//! rewritten. Anything that could mean another number is refused, with what a clerk can do about it.
 
 use super::{
     refusal::FieldRefusal,
@@ -8,7 +8,7 @@ use super::{
 
 const EXPECTED: &str = "expected a company registration number YYYY/NNNNNN/NN";
 
-/// Words that stand before a number and say only that it is one.
+/// Words before a number that only say what it is.
 const LABEL_WORDS: [&str; 16] = [
     "CC",
     "CIPC",
@@ -31,7 +31,7 @@ const LABEL_WORDS: [&str; 16] = [
 /// Slashes as people type them.
 const SLASHES: [char; 3] = ['/', '\\', '-'];
 
-/// The number in its one form, from a text whose blanks are single spaces already.
+/// The number in the standard format, from a text whose whitespace is already reduced to single spaces.
 pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a company registration number YYYY/NNNNNN/NN"));
@@ -40,7 +40,7 @@ pub fn read(text: &str) -> Result<String, FieldRefusal> {
     rewritten(number).ok_or_else(|| FieldRefusal::invalid(fault(text, number)))
 }
 
-/// What follows a label such as `CK No.:` or `Registration number`; all of the text where it begins with another word.
+/// The text after a label such as `CK No.:` or `Registration number`, or the whole text if it starts with another word.
 fn without_label(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -55,8 +55,8 @@ fn without_label(text: &str) -> &str {
     }
 }
 
-/// The number, where its digits are parted after the fourth and the tenth and nowhere else. Blanks inside a part are no
-/// part of it, as long as a slash says where the parts are.
+/// The number, if its digits are separated after the fourth and the tenth and nowhere else. Spaces inside a part are
+/// ignored, as long as a slash shows where the parts are.
 fn rewritten(number: &str) -> Option<String> {
     let mut digits = String::with_capacity(12);
     let mut slashed = [false; 13];
@@ -78,12 +78,12 @@ fn rewritten(number: &str) -> Option<String> {
     fits.then(|| format!("{}/{}/{}", &digits[..4], &digits[4..10], &digits[10..]))
 }
 
-/// The oldest registers are of the 19th century.
+/// Whether the digits start with a year. The oldest registers are from the 19th century.
 fn is_year(digits: &str) -> bool {
     ["18", "19", "20"].iter().any(|century| digits.starts_with(century))
 }
 
-/// What is wrong, never with the text itself.
+/// What is wrong. The message never contains the text itself.
 fn fault(text: &str, number: &str) -> String {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let parts: Vec<&str> = number.split(SLASHES).map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -91,30 +91,36 @@ fn fault(text: &str, number: &str) -> String {
     let first_word: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
     let letters = number.chars().any(|c| !c.is_ascii_digit() && c != ' ' && !SLASHES.contains(&c));
     match (first_word.to_ascii_uppercase().as_str(), &lengths[..]) {
-        _ if digits == 0 => format!("{EXPECTED}, found no digit at all; leave the cell empty where there is no number"),
+        _ if digits == 0 => format!("{EXPECTED}, found no digits; leave the cell empty if there is no number"),
         ("IT", _) => format!(
-            "{EXPECTED}, found what looks like the number of a trust (IT …); a trust is not in the register of companies"
+            "{EXPECTED}, found what looks like the number of a trust (IT …); trusts are not in the register of \
+             companies"
         ),
         _ if digits >= 20 => {
-            format!("{EXPECTED}, found {digits} digits: more than one number in the cell; give each a row of its own")
+            format!("{EXPECTED}, found {digits} digits: more than one number in the cell; put each in its own row")
         }
         _ if letters => format!(
-            "{EXPECTED}, found letters or other signs in it; a supplier, tax, trust or non-profit number is none, and the \
-             number stands alone in its cell"
+            "{EXPECTED}, found letters or other characters; supplier, tax, trust and non-profit numbers are not \
+             registration numbers; put only the registration number in the cell"
         ),
         (_, [4, 6]) => {
-            format!("{EXPECTED}, found no suffix: the last two digits (such as 07 or 23) are missing; look them up")
+            format!(
+                "{EXPECTED}, found no suffix: the last two digits (such as 07 or 23) are missing; look up the number"
+            )
         }
         (_, [4, 6, 2]) if !is_year(parts[0]) => {
-            format!("{EXPECTED}, found four first digits that are no year; look it up")
+            format!("{EXPECTED}, found a number whose first four digits are not a year; look up the number")
         }
-        (_, [4, 6, 2]) => format!("{EXPECTED}, found a slash or a blank too many; look the number up"),
+        (_, [4, 6, 2]) => format!("{EXPECTED}, found an extra slash or space; look up the number"),
         (_, [first, second, third]) => format!(
-            "{EXPECTED}, found {first}, {second} and {third} digits: one is lost or too many; look the number up rather \
-             than fill it with zeros"
+            "{EXPECTED}, found {first}, {second} and {third} digits: a digit is missing or extra; look up the number, \
+             do not pad it with zeros"
         ),
-        (_, [_]) => format!("{EXPECTED}, found {digits} digits without slashes, which may be another kind of number"),
-        _ => format!("{EXPECTED}, found {} parts and {digits} digits; look the number up", parts.len()),
+        (_, [_]) => format!(
+            "{EXPECTED}, found {digits} digits without slashes, which may be another kind of number; look up the \
+             number"
+        ),
+        _ => format!("{EXPECTED}, found {} parts and {digits} digits; look up the number", parts.len()),
     }
 }
 
@@ -128,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn hand_typed_forms_of_one_number_are_one_number() {
+    fn hand_typed_variants_of_one_number_are_one_number() {
         for text in [
             "2016/004321/07",
             "2016 / 004321 / 07",
@@ -161,13 +167,13 @@ mod tests {
             ("2016/0004321/07", "found 4, 7 and 2 digits"),
             ("216/004321/07", "found 3, 6 and 2 digits"),
             ("2016/004321/0", "found 4, 6 and 1 digits"),
-            ("0216/004321/07", "no year"),
+            ("0216/004321/07", "not a year"),
             ("2016/004321", "no suffix"),
             ("2016 004321/", "without slashes"),
             ("IT 353/2016", "trust"),
             ("IT1130/2016", "trust"),
-            ("CANCELLED", "no digit at all"),
-            ("N/A", "no digit at all"),
+            ("CANCELLED", "no digits"),
+            ("N/A", "no digits"),
             ("E2S016/004321/07", "letters"),
             ("MAAA0012345", "letters"),
             ("115-472 NPO", "letters"),
@@ -177,7 +183,7 @@ mod tests {
             ("740605 5015 087", "without slashes"),
             ("2016 004 321 07", "without slashes"),
             ("2017/0043/21/07", "4 parts and 12 digits"),
-            ("/2016/004321/07", "a slash or a blank too many"),
+            ("/2016/004321/07", "an extra slash or space"),
             ("٢٠١٦/004321/07", "letters"),
         ] {
             let message = message(text);

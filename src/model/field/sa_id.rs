@@ -1,5 +1,5 @@
 //! South African ID numbers: thirteen digits `YYMMDD SSSS C A Z` with a date of birth, a citizenship digit and a Luhn
-//! check digit. The rule is local and free, so that a mistyped number costs nothing.
+//! check digit. The check is local and free, so a mistyped number costs nothing.
 
 /// Why a text is not a South African ID number. The text itself is personal data and is never repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,17 +15,21 @@ impl std::fmt::Display for SaIdFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SaIdFault::NotThirteenDigits { length } => {
-                write!(f, "an ID number has 13 digits, this one has {length} characters")
+                write!(f, "expected an ID number of 13 digits, found {length} characters")
             }
-            SaIdFault::NotDigits => f.write_str("an ID number has digits only"),
-            SaIdFault::Date => f.write_str("the first six digits of an ID number are a date, YYMMDD; these are not"),
-            SaIdFault::Citizenship => f.write_str("the eleventh digit of an ID number is 0 (citizen) or 1 (resident)"),
-            SaIdFault::Checksum => f.write_str("the last digit of the ID number does not fit the others (checksum)"),
+            SaIdFault::NotDigits => f.write_str("expected an ID number of digits only, found other characters"),
+            SaIdFault::Date => {
+                f.write_str("expected an ID number that starts with a date YYMMDD, found one that does not")
+            }
+            SaIdFault::Citizenship => f.write_str(
+                "expected 0 (citizen) or 1 (resident) as the eleventh digit of the ID number, found another digit",
+            ),
+            SaIdFault::Checksum => f.write_str("the last digit of the ID number does not match the others (checksum)"),
         }
     }
 }
 
-/// Checks form, date, citizenship digit and checksum, in that order.
+/// Checks length, digits, date, citizenship digit and checksum, in that order.
 pub fn check(text: &str) -> Result<(), SaIdFault> {
     if text.chars().count() != 13 {
         return Err(SaIdFault::NotThirteenDigits { length: text.chars().count() });
@@ -46,14 +50,14 @@ pub fn check(text: &str) -> Result<(), SaIdFault> {
     Ok(())
 }
 
-/// The century is not in the number: a date that exists in either 19YY or 20YY is a date.
+/// The number has no century: a date that exists in 19YY or in 20YY is accepted.
 fn is_date(digits: &[u32]) -> bool {
     let pair = |at: usize| (digits[at] * 10 + digits[at + 1]) as i16;
     let (year, month, day) = (pair(0), pair(2), pair(4));
     [1900, 2000].iter().any(|century| jiff::civil::Date::new(century + year, month as i8, day as i8).is_ok())
 }
 
-/// The Luhn sum over all digits is a multiple of ten.
+/// Whether the Luhn sum over all digits is a multiple of ten.
 pub fn checksum_holds(digits: &[u32]) -> bool {
     let luhn = |(place, digit): (usize, &u32)| match (place % 2, digit * 2) {
         (0, _) => *digit,
@@ -62,7 +66,7 @@ pub fn checksum_holds(digits: &[u32]) -> bool {
     digits.iter().rev().enumerate().map(luhn).sum::<u32>().is_multiple_of(10)
 }
 
-/// A checksum-correct number made of these parts: for the simulator's and the demo's invented people.
+/// A number with a correct checksum made of these parts, for the invented people of the simulator and the demo.
 pub fn compose(yymmdd: u32, sequence: u32, citizenship: u32) -> String {
     let stem = format!("{:06}{:04}{}8", yymmdd % 1_000_000, sequence % 10_000, citizenship % 10);
     let with = |last: u32| format!("{stem}{last}");

@@ -1,11 +1,11 @@
-//! What a spreadsheet does to identifiers that it takes for numbers. The digits are lost in the file, so no value is ever
-//! mended here: the message says how the column is exported again.
+//! Damage that a spreadsheet does to identifiers it treats as numbers. The digits are missing from the file, so no
+//! value is repaired here: the message says how to export the column again.
 
 use super::refusal::FieldRefusal;
 use crate::model::failure::FailureCode;
 
-/// `8.6E+12`, `8,6E+12`, `86E+11`: how a spreadsheet shows a number that is too long for its column. Without a sign or a
-/// decimal it may be a plate.
+/// Whether the text is in E-notation (`8.6E+12`, `8,6E+12`, `86E+11`), which a spreadsheet uses for a number too long
+/// for its column. Without a plus, a minus or a decimal separator it may be a number plate.
 pub fn is_e_notation(text: &str) -> bool {
     let Some((mantissa, exponent)) = text.trim().split_once(['E', 'e']) else { return false };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -15,15 +15,15 @@ pub fn is_e_notation(text: &str) -> bool {
     marked && digits(unsigned) && parts.len() <= 2 && parts.iter().all(|part| digits(part))
 }
 
-/// A number that was shortened to E-notation.
+/// The refusal of a number that was shortened to E-notation.
 pub fn rounded(what: &str) -> FieldRefusal {
     damage(format!(
-        "expected {what}, found a number in E-notation: a spreadsheet has rounded it and its digits are not in this file; \
-         format the column as text and export again from where the numbers are whole"
+        "expected {what}, found a number in E-notation: a spreadsheet has rounded it, and the digits are not in this \
+         file; format the column as text and export it again from a source with the full numbers"
     ))
 }
 
-/// What a spreadsheet did to an ID number of thirteen digits, if that is what it looks like.
+/// The damage a spreadsheet did to an ID number of thirteen digits, if the text looks like that.
 pub fn damaged_sa_id(text: &str) -> Option<FieldRefusal> {
     if is_e_notation(text) {
         return Some(rounded("an ID number of 13 digits"));
@@ -36,13 +36,13 @@ pub fn damaged_sa_id(text: &str) -> Option<FieldRefusal> {
     }
     match (digits.len(), whole) {
         (10..13, _) => Some(damage(format!(
-            "an ID number has 13 digits, this one has {}: a spreadsheet has dropped leading zeros; format the column as \
-             text and export again, with the zeros (do not add them here: the number may as well lack another digit)",
+            "expected an ID number of 13 digits, found {}: a spreadsheet has dropped leading zeros; format the column \
+             as text and export it again with the zeros (do not add them here: another digit may be missing instead)",
             digits.len()
         ))),
         (13, Some(_)) => Some(damage(
-            "an ID number has 13 digits and no decimals: a spreadsheet has made a number of it; format the column as text \
-             and export again"
+            "expected an ID number of 13 digits and no decimals, found decimals: a spreadsheet has converted it to a \
+             number; format the column as text and export it again"
                 .to_owned(),
         )),
         _ => None,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn e_notation_has_a_sign_or_a_decimal() {
+    fn e_notation_has_a_plus_a_minus_or_a_decimal() {
         for text in ["8.6E+12", "8,6E+12", "8.61e+12", "8.6E12", "86E+11", "9E+3", " 8.6E+12 ", "1.2E-5"] {
             assert!(is_e_notation(text), "{text}");
         }

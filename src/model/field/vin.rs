@@ -1,5 +1,5 @@
-//! Vehicle identification numbers: seventeen letters and digits without I, O and Q. It owns one decision: the check digit
-//! of ISO 3779 is looked at and never decides, since only some markets have the duty to use it.
+//! Vehicle identification numbers: seventeen letters and digits without I, O and Q. A wrong ISO 3779 check digit is
+//! noted but never refused, because only some markets are required to use it.
 
 use super::{
     refusal::FieldRefusal,
@@ -7,11 +7,11 @@ use super::{
 };
 
 const LENGTH: usize = 17;
-/// The check digit's own place, from 0.
+/// The index of the check digit, from 0.
 const CHECK_AT: usize = 8;
 const WEIGHTS: [u32; LENGTH] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 
-/// The VIN in upper case, from a text that is trimmed already.
+/// The VIN in upper case, from a text that is already trimmed.
 pub fn read(text: &str) -> Result<String, FieldRefusal> {
     if is_e_notation(text) {
         return Err(rounded("a VIN of 17 characters"));
@@ -19,25 +19,26 @@ pub fn read(text: &str) -> Result<String, FieldRefusal> {
     let vin = text.to_ascii_uppercase();
     let length = vin.chars().count();
     if let Some(odd) = vin.chars().find(|c| !c.is_ascii_alphanumeric()) {
-        let what = if odd == ' ' { "a blank or a line break" } else { "another sign" };
-        return Err(FieldRefusal::invalid(format!("a VIN has letters and digits only, found {what} inside")));
+        let what = if odd == ' ' { "a space or a line break" } else { "another character" };
+        return Err(FieldRefusal::invalid(format!("expected a VIN of letters and digits only, found {what} in it")));
     }
     if length != LENGTH {
         return Err(FieldRefusal::invalid(format!(
-            "a VIN has 17 characters, this one has {length}; look it up on the licence disc"
+            "expected a VIN of 17 characters, found {length}; look it up on the licence disc"
         )));
     }
     if vin.contains(['I', 'O', 'Q']) {
         return Err(FieldRefusal::invalid(
-            "a VIN has no letters I, O and Q: they are 1 and 0; look it up on the licence disc",
+            "expected a VIN without the letters I, O and Q, found one of them, probably in place of 1 or 0; look it up \
+             on the licence disc",
         ));
     }
     Ok(vin)
 }
 
-/// Whether the ninth character is the check digit of the others, for a VIN as [`read`] gives it.
+/// Whether the ninth character is the check digit of the others, for a VIN returned by [`read`].
 pub fn check_digit_fits(vin: &str) -> bool {
-    let sum: u32 = vin.bytes().zip(WEIGHTS).map(|(sign, weight)| value(sign) * weight).sum();
+    let sum: u32 = vin.bytes().zip(WEIGHTS).map(|(character, weight)| value(character) * weight).sum();
     let expected = match sum % 11 {
         10 => b'X',
         digit => b'0' + digit as u8,
@@ -45,13 +46,13 @@ pub fn check_digit_fits(vin: &str) -> bool {
     vin.as_bytes().get(CHECK_AT) == Some(&expected)
 }
 
-/// The number a sign stands for in the sum.
-fn value(sign: u8) -> u32 {
-    u32::from(match sign {
-        b'0'..=b'9' => sign - b'0',
-        b'A'..=b'H' => sign - b'A' + 1,
-        b'J'..=b'R' => sign - b'J' + 1,
-        b'S'..=b'Z' => sign - b'S' + 2,
+/// The value of a character in the sum.
+fn value(character: u8) -> u32 {
+    u32::from(match character {
+        b'0'..=b'9' => character - b'0',
+        b'A'..=b'H' => character - b'A' + 1,
+        b'J'..=b'R' => character - b'J' + 1,
+        b'S'..=b'Z' => character - b'S' + 2,
         _ => 0,
     })
 }
@@ -62,15 +63,15 @@ mod tests {
     use crate::model::FailureCode;
 
     #[test]
-    fn a_vin_is_upper_case_and_what_is_none_says_why() {
+    fn a_vin_is_upper_case_and_an_invalid_one_says_why() {
         assert_eq!(read("1m8gdm9axkp042788").unwrap(), "1M8GDM9AXKP042788");
         for (text, says) in [
-            ("1M8GDM9AXKP04278", "has 16"),
-            ("1M8GDM9AXKP0427888", "has 18"),
+            ("1M8GDM9AXKP04278", "found 16"),
+            ("1M8GDM9AXKP0427888", "found 18"),
             ("1M8GDM9AXKPO42788", "I, O and Q"),
-            ("1M8GDM9AX KP042788", "a blank"),
-            ("1M8GDM9AXKP0427:8", "another sign"),
-            ("1M8GDM9AXKP04278é", "another sign"),
+            ("1M8GDM9AX KP042788", "a space"),
+            ("1M8GDM9AXKP0427:8", "another character"),
+            ("1M8GDM9AXKP04278é", "another character"),
         ] {
             let refusal = read(text).unwrap_err();
             assert!(refusal.message.contains(says) && !refusal.message.contains("1M8"), "{text}: {}", refusal.message);
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_digit_fits_where_it_is_the_sum_of_the_others() {
+    fn the_check_digit_fits_if_it_is_the_sum_of_the_others() {
         // The textbook VIN, and seventeen ones, whose weights add up to 89.
         assert!(check_digit_fits("1M8GDM9AXKP042788") && check_digit_fits("11111111111111111"));
         for wrong in ["1M8GDM9A0KP042788", "1M8GDM9AXKP042789", "21111111111111111"] {

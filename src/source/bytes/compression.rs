@@ -1,7 +1,8 @@
-//! Compressed sources: gzip (of any number of members) and zstd, told by the end of the name or by the first bytes. It decides
-//! how far unpacking may go: 200 bytes for each packed one, after a first MiB, so that a small file cannot fill a disk.
+//! Compressed sources: gzip (of any number of members) and zstd, detected by the file extension or the first bytes.
+//! Decompression is limited to 200 bytes per compressed byte, after the first MiB, so that a small file cannot fill a
+//! disk.
 //!
-//! What was decompressed before a fault is given first: rows before a damaged place are rows.
+//! Bytes decompressed before a fault are returned first: rows before a damaged place are read.
 
 use super::Bytes;
 use crate::source::{RATIO_FREE_BYTES, RATIO_MAX};
@@ -13,10 +14,10 @@ use std::{
 };
 
 const COMPRESSED_BUFFER_BYTES: usize = 64 << 10;
-/// Bytes decompressed at once: so many may be lost before a damaged place.
-const UNPACKED_BYTES: usize = 16 << 10;
+/// Bytes decompressed at once. Up to this many may be lost before a damaged place.
+const DECOMPRESSED_BYTES: usize = 16 << 10;
 
-/// How a source is packed.
+/// The compression of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     Gzip,
@@ -33,9 +34,9 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    /// By the end of the name, else by the first bytes.
-    pub fn of(ending: &str, start: &[u8]) -> Option<Compression> {
-        match ending {
+    /// The compression indicated by the file extension, else by the first bytes.
+    pub fn of(extension: &str, start: &[u8]) -> Option<Compression> {
+        match extension {
             "gz" => Some(Compression::Gzip),
             "zst" => Some(Compression::Zstd),
             _ if start.starts_with(b"\x1f\x8b") => Some(Compression::Gzip),
@@ -44,9 +45,9 @@ impl Compression {
         }
     }
 
-    /// The name of what is packed: `book.csv` for `book.csv.gz`, and the name itself where it does not say.
-    pub fn inner_path(path: &Path, ending: &str) -> PathBuf {
-        if matches!(ending, "gz" | "zst") { path.with_extension("") } else { path.to_owned() }
+    /// The path of the decompressed file: `book.csv` for `book.csv.gz`; the path itself if it has another extension.
+    pub fn inner_path(path: &Path, extension: &str) -> PathBuf {
+        if matches!(extension, "gz" | "zst") { path.with_extension("") } else { path.to_owned() }
     }
 
     pub fn decompress(self, compressed: Bytes) -> io::Result<Bytes> {
@@ -59,32 +60,30 @@ impl Compression {
             Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(compressed))),
             Compression::Zstd => Decoder::Zstd(Box::new(zstd::Decoder::with_buffer(compressed)?)),
         };
-        Ok(Box::new(Unpacked { compression: self, decoder, bytes: 0 }))
+        Ok(Box::new(Decompressed { compression: self, decoder, bytes: 0 }))
     }
 }
 
-/// What stops unpacking.
+/// Why decompression stopped.
 #[derive(Debug, thiserror::Error)]
-enum PackingFault {
-    #[error("the {compression} file is damaged or cut off near its byte {packed_bytes} ({fault}); bring a whole copy")]
-    Damaged {
-        compression: Compression,
-        packed_bytes: u64,
-        #[source]
-        fault: io::Error,
-    },
+enum CompressionFault {
     #[error(
-        "expected at most {RATIO_MAX} bytes out of each byte of the {compression} file, found more by its byte \
-         {packed_bytes}; if it is what it should be, unpack it first"
+        "the {compression} file is damaged or truncated near its byte {compressed_bytes} ({fault}); supply a complete \
+         copy"
     )]
-    TooDense { compression: Compression, packed_bytes: u64 },
+    Damaged { compression: Compression, compressed_bytes: u64, #[source] fault: io::Error },
+    #[error(
+        "expected at most {RATIO_MAX} bytes out of each byte of the {compression} file, found more at its byte \
+         {compressed_bytes}; if the file is correct, decompress it first"
+    )]
+    TooDense { compression: Compression, compressed_bytes: u64 },
 }
 
-/// The packed bytes, counted as they are used and not as they are read.
+/// The compressed bytes, counted when they are used rather than when they are read.
 struct Compressed {
     bytes: BufReader<Bytes>,
     taken: u64,
-    /// The reading itself failed.
+    /// Reading the compressed bytes failed.
     broken: bool,
 }
 
@@ -125,37 +124,37 @@ impl Decoder {
     }
 }
 
-/// Whether so many bytes are too many out of so few.
-pub fn is_too_dense(unpacked_bytes: u64, packed_bytes: u64) -> bool {
-    unpacked_bytes > RATIO_FREE_BYTES.max(packed_bytes.saturating_mul(RATIO_MAX))
+/// Whether this many decompressed bytes are too many for this many compressed ones.
+pub fn is_too_dense(uncompressed_bytes: u64, compressed_bytes: u64) -> bool {
+    decompressed_bytes > RATIO_FREE_BYTES.max(compressed_bytes.saturating_mul(RATIO_MAX))
 }
 
-struct Unpacked {
+struct Decompressed {
     compression: Compression,
     decoder: Decoder,
     bytes: u64,
 }
 
-impl Read for Unpacked {
+impl Read for Decompressed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = buffer.len().min(UNPACKED_BYTES);
-        let buffer = &mut buffer[..room];
+        let length = buffer.len().min(DECOMPRESSED_BYTES);
+        let buffer = &mut buffer[..length];
         let read = match &mut self.decoder {
             Decoder::Gzip(gzip) => gzip.read(buffer),
             Decoder::Zstd(zstd) => zstd.read(buffer),
         };
         let (compression, compressed) = (self.compression, self.decoder.compressed());
-        let packed_bytes = compressed.taken;
+        let compressed_bytes = compressed.taken;
         match read {
             Ok(count) => {
                 self.bytes += count as u64;
-                if is_too_dense(self.bytes, packed_bytes) {
-                    return Err(io::Error::other(PackingFault::TooDense { compression, packed_bytes }));
+                if is_too_dense(self.bytes, compressed_bytes) {
+                    return Err(io::Error::other(CompressionFault::TooDense { compression, compressed_bytes }));
                 }
                 Ok(count)
             }
             Err(fault) if compressed.broken || fault.kind() == io::ErrorKind::Interrupted => Err(fault),
-            Err(fault) => Err(io::Error::other(PackingFault::Damaged { compression, packed_bytes, fault })),
+            Err(fault) => Err(io::Error::other(CompressionFault::Damaged { compression, compressed_bytes, fault })),
         }
     }
 }

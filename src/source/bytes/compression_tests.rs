@@ -1,4 +1,4 @@
-//! Decompression, at its limit and at its faults.
+//! Decompression at its limit, and of damaged files.
 
 use super::*;
 use flate2::{Compression as GzipLevel, write::GzEncoder};
@@ -12,13 +12,13 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 fn zstd(text: &[u8]) -> Vec<u8> {
     let mut compressed = zstd::Encoder::new(Vec::new(), 3).unwrap();
-    // As the program `zstd` does by itself.
+    // As the program `zstd` does by default.
     compressed.include_checksum(true).unwrap();
     compressed.write_all(text).unwrap();
     compressed.finish().unwrap()
 }
 
-/// What came before the end or the fault, and the fault.
+/// The bytes before the end or the fault, and the fault.
 fn decompressed(compression: Compression, compressed: &[u8]) -> (Vec<u8>, Option<String>) {
     let mut text = Vec::new();
     let mut bytes = compression.decompress(Box::new(Cursor::new(compressed.to_vec()))).unwrap();
@@ -39,7 +39,7 @@ fn noise(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_compression_is_told_by_the_end_of_the_name_or_by_the_first_bytes() {
+fn a_compression_is_detected_by_the_extension_or_the_first_bytes() {
     assert_eq!(Compression::of("gz", b"id,name"), Some(Compression::Gzip));
     assert_eq!(Compression::of("csv", &gzip(b"x")), Some(Compression::Gzip));
     assert_eq!(Compression::of("", &zstd(b"x")), Some(Compression::Zstd));
@@ -57,7 +57,7 @@ fn members_and_frames_follow_one_another() {
 }
 
 #[test]
-fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
+fn bytes_before_a_damaged_place_are_returned_and_the_place_is_named() {
     let text = noise(1 << 20);
     for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
         let whole = pack(&text);
@@ -66,7 +66,7 @@ fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
             let fault = fault.unwrap();
             assert!(before.len() > keep / 2 && text.starts_with(&before), "{compression} {keep}: {}", before.len());
             assert!(
-                fault.starts_with(&format!("the {compression} file is damaged or cut off near its byte ")),
+                fault.starts_with(&format!("the {compression} file is damaged or truncated near its byte ")),
                 "{fault}"
             );
         }
@@ -75,24 +75,28 @@ fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
         turned[last] ^= 0x55;
         assert!(decompressed(compression, &turned).1.is_some(), "{compression}: a turned byte");
         let (before, fault) = decompressed(compression, &[whole, b"garbage".to_vec()].concat());
-        assert_eq!((before.len(), fault.is_some()), (text.len(), true), "{compression}: what follows is none");
+        assert_eq!(
+            (before.len(), fault.is_some()),
+            (text.len(), true),
+            "{compression}: garbage after the end is not returned"
+        );
     }
     assert!(decompressed(Compression::Gzip, b"").1.is_some());
     assert!(decompressed(Compression::Gzip, b"id,name\n").1.unwrap().contains("byte"));
 }
 
 #[test]
-fn two_hundred_for_one_is_unpacked_and_one_byte_more_is_not() {
+fn two_hundred_bytes_for_one_are_accepted_and_one_more_is_not() {
     let zeros = |count: u64| zstd(&vec![0; usize::try_from(count).unwrap()]);
     assert_eq!(decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES)).1, None, "the first MiB is free");
     let (before, fault) = decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES + 1));
     assert!(before.len() as u64 <= RATIO_FREE_BYTES);
     assert!(fault.unwrap().starts_with("expected at most 200 bytes out of each byte of the zstd file"));
 
-    // Beyond it each packed byte pays for 200.
-    let packed_bytes = 1 << 20;
-    assert!(!is_too_dense(RATIO_MAX * packed_bytes, packed_bytes));
-    assert!(is_too_dense(RATIO_MAX * packed_bytes + 1, packed_bytes));
+    // Above the first MiB, each compressed byte allows 200.
+    let compressed_bytes = 1 << 20;
+    assert!(!is_too_dense(RATIO_MAX * compressed_bytes, compressed_bytes));
+    assert!(is_too_dense(RATIO_MAX * compressed_bytes + 1, compressed_bytes));
     let start = noise(8 << 10);
     for (percent, refused) in [(98, false), (102, true)] {
         let count = start.len() as u64 * RATIO_MAX * percent / 100;
@@ -106,5 +110,5 @@ fn a_bomb_of_gzip_stops_early() {
     let compressed = gzip(&vec![0; 64 << 20]);
     let (before, fault) = decompressed(Compression::Gzip, &compressed);
     assert!(before.len() < 2 << 20, "{}", before.len());
-    assert!(fault.unwrap().contains("unpack it first"));
+    assert!(fault.unwrap().contains("decompress it first"));
 }

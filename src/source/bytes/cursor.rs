@@ -1,8 +1,8 @@
-//! The raw bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. It decides
-//! what a checkpoint covers: exactly the bytes up to the last boundary, however far the reading is ahead of it.
+//! The bytes of a source, with the offset, the physical line and the running SHA-256 of what was consumed. A checkpoint
+//! covers exactly the bytes up to the last boundary, however far ahead the reading is.
 //!
-//! The bytes are those that came through the door: decompressed, and in UTF-8. A file is read where it is needed. Anything else may stall, so a thread reads it into a bounded channel, and a reader
-//! can wait for bytes no longer than it likes.
+//! The bytes are decompressed and in UTF-8. A file is read in the calling thread. Anything else may stall, so a thread
+//! reads it into a bounded channel, and the caller can wait for bytes with a deadline.
 
 use super::Bytes;
 use crate::{model::Checkpoint, source::SourceError};
@@ -23,13 +23,13 @@ const STREAM_CHUNKS: usize = 16;
 
 /// Where bytes come from.
 pub enum ByteSource {
-    /// Read where it is needed.
+    /// Read in the calling thread.
     Here(Bytes),
     Stream(Receiver<io::Result<Vec<u8>>>),
 }
 
 impl ByteSource {
-    /// Reads a stream in a thread of its own, which ends with the stream or when nobody listens any more.
+    /// Reads a stream in its own thread, which ends with the stream or when the receiver is dropped.
     pub fn stream(mut reader: Bytes) -> io::Result<ByteSource> {
         let (sender, receiver) = sync_channel(STREAM_CHUNKS);
         std::thread::Builder::new().name("source".to_owned()).spawn(move || {
@@ -54,7 +54,7 @@ impl ByteSource {
     }
 }
 
-/// What waiting for bytes came to.
+/// The result of waiting for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
     Bytes,
@@ -68,22 +68,22 @@ pub struct ByteCursor {
     source_name: Arc<str>,
     feed: ByteSource,
     buffer: Vec<u8>,
-    /// The first byte of the buffer that is not consumed.
+    /// Index in the buffer of the first byte that is not consumed.
     at: usize,
-    /// The first byte of the buffer that is not hashed.
+    /// Index in the buffer of the first byte that is not hashed.
     hashed: usize,
     hasher: Sha256,
-    /// The boundary as a place in the buffer; where it lies in an earlier buffer, the digest up to it is in `marked`.
+    /// Index of the boundary in the buffer. If it was in an earlier buffer, `marked` holds the digest up to it.
     mark: usize,
     marked: Option<Sha256>,
     boundary_offset: u64,
     boundary_line: u64,
     offset: u64,
-    /// The physical line on which the next byte stands, from 1; counted by the reader of records.
+    /// The physical line of the next byte, from 1; counted by the record reader.
     pub line: u64,
     last: Option<u8>,
     ended: bool,
-    /// A fault that came after bytes that were read with it: they go first.
+    /// An error from a read that also returned bytes. The bytes are returned first.
     fault: Option<io::Error>,
 }
 
@@ -108,7 +108,7 @@ impl ByteCursor {
         }
     }
 
-    /// The bytes that are here and not consumed.
+    /// The bytes that were read and are not consumed.
     pub fn available(&self) -> &[u8] {
         &self.buffer[self.at..]
     }
@@ -123,7 +123,7 @@ impl ByteCursor {
         self.last
     }
 
-    /// Waits until a byte is available, the input is over, or the deadline has passed.
+    /// Waits until a byte is available, the input has ended, or the deadline has passed.
     pub fn fill(&mut self, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         if self.at < self.buffer.len() {
             return Ok(Filled::Bytes);
@@ -132,7 +132,7 @@ impl ByteCursor {
         self.extend(deadline)
     }
 
-    /// Reads on without giving up what is available: for looking ahead.
+    /// Reads more bytes and keeps the available ones, to look ahead.
     pub fn extend(&mut self, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         if self.ended {
             return Ok(Filled::Ended);
@@ -165,7 +165,7 @@ impl ByteCursor {
         Ok(if self.ended { Filled::Ended } else { Filled::Bytes })
     }
 
-    /// Takes `count` of the available bytes.
+    /// Consumes `count` of the available bytes.
     pub fn consume(&mut self, count: usize) {
         if count > 0 {
             self.at += count;
@@ -174,7 +174,7 @@ impl ByteCursor {
         }
     }
 
-    /// Says that a record, or what stands between records, ends here.
+    /// Sets the boundary here: the end of a record, or of what is between two records.
     pub fn set_boundary(&mut self) {
         self.mark = self.at;
         self.marked = None;
@@ -209,7 +209,7 @@ impl ByteCursor {
         self.hashed = end;
     }
 
-    /// Empties a buffer that is consumed, and keeps the digest at a boundary that lies inside it.
+    /// Empties a consumed buffer, and keeps the digest at a boundary inside it.
     fn turn_over(&mut self) {
         if self.marked.is_none() && self.mark < self.buffer.len() {
             self.hash_to(self.mark);

@@ -1,8 +1,9 @@
-//! How a source's text is written: UTF-8, UTF-16, or windows-1252. It decides that nothing is guessed: UTF-16 is known by
-//! its mark (BOM), windows-1252 only by the user's word, and everything else is UTF-8.
+//! The encoding of a source: UTF-8, UTF-16 or windows-1252. Nothing is guessed: UTF-16 is detected by its byte order
+//! mark (BOM), windows-1252 is used only if the user says so, and everything else is UTF-8.
 //!
-//! Everything becomes UTF-8 before it is looked at. What is no character becomes bytes that are not UTF-8, other ones for
-//! other bytes: the row it stands in fails as one of bad UTF-8 does, and the digest of the source still tells every change.
+//! Text is converted to UTF-8 before it is parsed. Undecodable text becomes bytes that are not valid UTF-8, and
+//! different input becomes different bytes: its row fails like a row of invalid UTF-8, and the digest of the source
+//! still detects every change.
 
 use super::Bytes;
 use serde::{Deserialize, Serialize};
@@ -14,12 +15,12 @@ use std::{
 
 const RAW_BYTES: usize = 64 << 10;
 
-/// How text is written.
+/// A text encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
     #[serde(rename = "utf-8")]
     Utf8,
-    /// Either byte order, with its mark.
+    /// Either byte order, with a byte order mark.
     #[serde(rename = "utf-16")]
     Utf16,
     #[serde(rename = "windows-1252")]
@@ -42,18 +43,18 @@ impl FromStr for Encoding {
     fn from_str(text: &str) -> Result<Encoding, String> {
         let known = [Encoding::Utf8, Encoding::Utf16, Encoding::Windows1252];
         let found = known.into_iter().find(|encoding| encoding.to_string() == text.to_lowercase());
-        found.ok_or_else(|| format!("encoding is `utf-8`, `utf-16` or `windows-1252`, not `{text}`"))
+        found.ok_or_else(|| format!("expected the encoding `utf-8`, `utf-16` or `windows-1252`, found `{text}`"))
     }
 }
 
-/// The mark at the beginning of a text.
+/// A byte order mark at the start of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ByteOrderMark {
     Utf8,
     Utf16 { big: bool },
 }
 
-fn mark(start: &[u8]) -> Option<ByteOrderMark> {
+fn byte_order_mark(start: &[u8]) -> Option<ByteOrderMark> {
     match start {
         [0xef, 0xbb, 0xbf, ..] => Some(ByteOrderMark::Utf8),
         [0xff, 0xfe, ..] => Some(ByteOrderMark::Utf16 { big: false }),
@@ -62,9 +63,9 @@ fn mark(start: &[u8]) -> Option<ByteOrderMark> {
     }
 }
 
-/// The text in UTF-8, and how it was written; what was found instead where that is not what the user said.
+/// The encoding, and the text in UTF-8. The error says what was found instead of the encoding the user named.
 pub fn decode(bytes: Bytes, start: &[u8], said: Option<Encoding>) -> Result<(Encoding, Bytes), &'static str> {
-    match (said, mark(start)) {
+    match (said, byte_order_mark(start)) {
         (None | Some(Encoding::Utf16), Some(ByteOrderMark::Utf16 { big })) => {
             Ok((Encoding::Utf16, decoded(bytes, Decoder::Utf16(Utf16 { big, byte: None, high: None }))))
         }
@@ -72,11 +73,11 @@ pub fn decode(bytes: Bytes, start: &[u8], said: Option<Encoding>) -> Result<(Enc
         (Some(Encoding::Windows1252), None) => {
             Ok((Encoding::Windows1252, decoded(bytes, Decoder::Single(characters_of_windows_1252()))))
         }
-        // Nothing has no mark: whether nothing may come in is for the reader of records to say.
+        // An empty input has no BOM. Whether it may be empty is decided by the record reader.
         (Some(Encoding::Utf16), None) if start.is_empty() => Ok((Encoding::Utf16, bytes)),
-        (Some(Encoding::Utf16), None) => Err("a text without the mark (BOM) that tells its byte order"),
-        (Some(_), Some(ByteOrderMark::Utf8)) => Err("the mark (BOM) of UTF-8"),
-        (Some(_), Some(ByteOrderMark::Utf16 { .. })) => Err("the mark (BOM) of UTF-16"),
+        (Some(Encoding::Utf16), None) => Err("a text without a byte order mark (BOM)"),
+        (Some(_), Some(ByteOrderMark::Utf8)) => Err("the byte order mark (BOM) of UTF-8"),
+        (Some(_), Some(ByteOrderMark::Utf16 { .. })) => Err("the byte order mark (BOM) of UTF-16"),
     }
 }
 
@@ -84,7 +85,7 @@ fn decoded(bytes: Bytes, decoder: Decoder) -> Bytes {
     Box::new(Decoded { bytes, decoder, raw: vec![0; RAW_BYTES], text: Vec::new(), at: 0, ended: false })
 }
 
-/// Each byte's character in UTF-8. The five bytes that have none stay as they are: no text in UTF-8 holds them alone.
+/// The character of each byte, in UTF-8. The five undefined bytes stay unchanged: alone they are not valid UTF-8.
 fn characters_of_windows_1252() -> Vec<Vec<u8>> {
     let all: Vec<u8> = (0..=255).collect();
     let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&all);
@@ -94,16 +95,16 @@ fn characters_of_windows_1252() -> Vec<Vec<u8>> {
 }
 
 enum Decoder {
-    /// One byte, one character.
+    /// One byte is one character.
     Single(Vec<Vec<u8>>),
     Utf16(Utf16),
 }
 
-/// What is under way between two units of UTF-16.
+/// The state of the UTF-16 decoder between two reads.
 struct Utf16 {
     big: bool,
     byte: Option<u8>,
-    /// The first half of a pair.
+    /// The first half of a surrogate pair.
     high: Option<u16>,
 }
 
@@ -148,7 +149,7 @@ impl Utf16 {
     }
 }
 
-/// Half a pair, as UTF-8 would write it if it were allowed to.
+/// Half a surrogate pair, in the bytes UTF-8 would use if it allowed one.
 fn push_half(unit: u16, text: &mut Vec<u8>) {
     let low_six = |bits: u16| 0x80 | (bits & 0x3f) as u8;
     text.extend_from_slice(&[0xe0 | (unit >> 12) as u8, low_six(unit >> 6), low_six(unit)]);
@@ -159,7 +160,7 @@ struct Decoded {
     decoder: Decoder,
     raw: Vec<u8>,
     text: Vec<u8>,
-    /// The first byte of the text that was not given.
+    /// Index of the first byte of the text that was not returned yet.
     at: usize,
     ended: bool,
 }
@@ -216,11 +217,11 @@ mod tests {
             for said in [None, Some(Encoding::Utf16)] {
                 assert_eq!(text(&raw, said), "\u{feff}é,€,\u{1f600}\n".as_bytes());
             }
-            assert_eq!(refused(&raw, Encoding::Utf8), "the mark (BOM) of UTF-16");
-            assert_eq!(refused(&raw, Encoding::Windows1252), "the mark (BOM) of UTF-16");
+            assert_eq!(refused(&raw, Encoding::Utf8), "the byte order mark (BOM) of UTF-16");
+            assert_eq!(refused(&raw, Encoding::Windows1252), "the byte order mark (BOM) of UTF-16");
         }
-        assert!(refused(b"a\0b\0", Encoding::Utf16).starts_with("a text without the mark"));
-        assert!(text(b"", Some(Encoding::Utf16)).is_empty(), "nothing is let through");
+        assert!(refused(b"a\0b\0", Encoding::Utf16).starts_with("a text without a byte order mark"));
+        assert!(text(b"", Some(Encoding::Utf16)).is_empty(), "an empty text is accepted");
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
             assert!(std::str::from_utf8(half).is_err(), "{half:?}");
             assert!(!halves[..at].contains(half));
         }
-        // What follows half a pair is read.
+        // Text after half a pair is still decoded.
         assert!(of(&[0xd800, 0x61]).ends_with(b"a") && of(&[0xd800, 0xd83d, 0xde00]).ends_with("\u{1f600}".as_bytes()));
     }
 
@@ -246,7 +247,7 @@ mod tests {
             let none = [0x81, 0x8d, 0x8f, 0x90, 0x9d].contains(&byte);
             assert_eq!(std::str::from_utf8(&text).is_err(), none, "{byte:#x}");
         }
-        assert_eq!(refused(b"\xef\xbb\xbfa", Encoding::Windows1252), "the mark (BOM) of UTF-8");
+        assert_eq!(refused(b"\xef\xbb\xbfa", Encoding::Windows1252), "the byte order mark (BOM) of UTF-8");
     }
 
     #[test]

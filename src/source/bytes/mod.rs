@@ -1,4 +1,4 @@
-//! Bytes on their way in: the stream that decompression, decoding and the readers of workbooks hand on.
+//! The bytes of a source: the stream that decompression, decoding and the spreadsheet reader produce.
 
 pub mod compression;
 pub mod cursor;
@@ -6,5 +6,5 @@ pub mod encoding;
 
 use std::io::Read;
 
-/// A stream of bytes that another thread may read.
+/// A stream of bytes that can be read in another thread.
 pub type Bytes = Box<dyn Read + Send>;

@@ -1,29 +1,29 @@
-//! What the bytes of a source stand for: text in an encoding, or the cells of a sheet. It decides how a place that is no
-//! text is told to the user, and what a cell that has no value looks like on its way through the readers of records.
+//! What the bytes of a source contain: text in an encoding, or the cells of a sheet. It defines the message for
+//! undecodable text, and how a cell without a value is encoded for the record readers.
 
 use crate::{model::FailureCode, source::bytes::encoding::Encoding};
 
-/// Ends a cell of a sheet that has no value; no text in UTF-8 holds this byte. A letter follows that says why.
+/// Marks a cell of a sheet without a value. This byte never occurs in UTF-8. It is followed by a letter for the reason.
 const NO_VALUE: u8 = 0xff;
 
-/// What the bytes stand for.
+/// What the bytes contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     Written(Encoding),
-    /// The cells of a sheet, each of its rows one record.
+    /// The cells of a sheet; each row of the sheet is one record.
     Cells,
 }
 
 /// Why a cell of a sheet has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoValue {
-    /// `#N/A` and its like; the text of the cell is its name.
+    /// An error such as `#N/A`; the text of the cell is its name.
     Error,
-    /// A formula whose result the file does not hold.
+    /// A formula whose result is not in the file.
     Formula,
     /// A number that may have lost digits.
     Number,
-    /// A number in the form of a date that is none.
+    /// A number formatted as a date that is not a valid date.
     Date,
 }
 
@@ -48,16 +48,22 @@ impl NoValue {
         match self {
             NoValue::Error => {
                 let name = String::from_utf8_lossy(shown);
-                format!("expected a value, found the error {name}; mend the cell")
+                format!("expected a value, found the error {name}; fix the cell")
             }
-            NoValue::Formula => "expected a value, found a formula without its result; open the file in a spreadsheet \
-                                 and save it"
-                .to_owned(),
-            NoValue::Number => "expected a number of at most 15 digits, found a longer one, and a spreadsheet loses \
-                                digits of those; store it as text"
-                .to_owned(),
+            NoValue::Formula => {
+                "expected a value, found a formula without its result; open the file in a spreadsheet program and save \
+                 it"
+                .to_owned()
+            }
+            NoValue::Number => {
+                "expected a number of at most 15 digits, found a longer one, and spreadsheets lose digits of such \
+                 numbers; store it as text"
+                    .to_owned()
+            }
             NoValue::Date => {
-                "expected a date from 1900 to 9999, found a number in the form of a date that is none".to_owned()
+                "expected a date from 1900 to 9999, found a number formatted as a date that is not one; fix the \
+                 cell"
+                    .to_owned()
             }
         }
     }
@@ -68,20 +74,20 @@ impl Content {
         self == Content::Cells
     }
 
-    /// What was expected and what came, where bytes are not UTF-8, and what to do.
+    /// What was expected, what was found and what to do, if bytes are not valid UTF-8.
     pub fn not_text(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Content::Written(Encoding::Utf8) => (
                 "UTF-8",
                 "other bytes",
-                "; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
-                 that was begun, send the rows that failed as a file and a campaign of their own",
+                "; save the file as UTF-8, or set `encoding = \"windows-1252\"` before the first run; if the campaign \
+                 has already started, run the failed rows from their own file in a new campaign",
             ),
-            Content::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file anew"),
+            Content::Written(Encoding::Utf16) => ("UTF-16", "half a character", "; save the file again"),
             Content::Written(Encoding::Windows1252) => {
-                ("windows-1252", "a byte that it has no character for", "; is it another encoding?")
+                ("windows-1252", "a byte that has no character in it", "; check the encoding of the file")
             }
-            Content::Cells => ("text", "a cell without a value", "; mend the cell"),
+            Content::Cells => ("text", "a cell without a value", "; fix the cell"),
         }
     }
 
@@ -94,7 +100,7 @@ impl Content {
         (FailureCode::InvalidUtf8, format!("expected {expected}, found {found}{advice}"))
     }
 
-    /// The cell as it is kept of a damaged record.
+    /// The cell as it is kept for a damaged record.
     pub fn shown(self, cell: &[u8]) -> &[u8] {
         match no_value(cell) {
             Some((shown, _)) if self.is_sheet() => shown,

@@ -1,8 +1,9 @@
-//! Records of CSV. It decides when a record of cells is a row: as many cells as the header, UTF-8, no NUL, within the
-//! limits, no quote left open.
+//! Records of CSV. A record is a row if it has as many cells as the header, is valid UTF-8 without NUL, is within the
+//! limits, and leaves no quote open.
 //!
-//! The parser is `csv-core`, the one inside the `csv` crate, because it is fed by hand: the consumed bytes are known
-//! exactly, and a record beyond the limit (a quote that swallows the file) is parsed on to its end without being kept.
+//! The parser is `csv-core`, which the `csv` crate uses too, because it is driven by the caller: the consumed bytes are
+//! known exactly, and a record above the limit (such as one with an open quote) is parsed to its end without being
+//! kept.
 
 use super::{
     END_MARK, RecordStep,
@@ -24,7 +25,7 @@ const OUTPUT_BYTES_MIN: usize = 64 << 10;
 /// More than a row within the limit can fill.
 const OUTPUT_BYTES_MAX: usize = ROW_BYTES_MAX as usize + OUTPUT_BYTES_MIN;
 
-/// What parsing came to.
+/// The result of parsing.
 #[derive(Debug, PartialEq, Eq)]
 enum Parsed {
     Cells,
@@ -38,28 +39,28 @@ pub struct CsvRecords {
     content: Content,
     header: Arc<Vec<String>>,
     core: csv_core::Reader,
-    /// The unquoted text of the record under way, cell after cell, and where each cell ends.
+    /// The unquoted text of the current record, cell after cell, and the end of each cell.
     output: Vec<u8>,
     output_len: usize,
     ends: Vec<usize>,
-    /// Cells of the record under way; only the first ones are in `ends`.
+    /// Cells of the current record; only the first ones are in `ends`.
     cells: usize,
-    /// Where the record under way begins (byte, line); `None` between records.
+    /// Where the current record begins (byte, line); `None` between records.
     began: Option<(u64, u64)>,
     /// Raw bytes of the last record without its line end.
     raw_bytes: u64,
     /// Raw bytes after which a record that has not ended is an error.
     bytes_max: u64,
-    /// A line ended with `\r`: a `\n` that follows belongs to it.
+    /// The last line ended with `\r`: a `\n` that follows belongs to it.
     after_cr: bool,
     /// The input ended inside quotes.
     quote_open: bool,
-    /// The first record was parsed for its number of cells, and is a row.
+    /// The first record was already parsed to count its cells, and is a row.
     is_held: bool,
 }
 
 impl CsvRecords {
-    /// A reader that begins with the header, where the input has one.
+    /// A reader that begins with the header, if the input has one.
     pub fn open(
         source_name: Arc<str>,
         content: Content,
@@ -84,7 +85,7 @@ impl CsvRecords {
     fn header_line(&mut self, input: &mut ByteCursor) -> Result<Vec<String>, SourceError> {
         let source_name = self.source_name.clone();
         let unended = |expected| SourceError::HeaderUnended { source_name: source_name.clone(), expected };
-        // Without a header there is nothing to skip to: a header that is too long is not read to its end.
+        // A header that is too long is not read to its end: without a header the rows are not usable.
         self.bytes_max = ROW_BYTES_MAX;
         let parsed = match self.parse(input, None) {
             Err(SourceError::RowUnended { .. }) => return Err(unended("a line end within 16 MiB, found none")),
@@ -104,7 +105,7 @@ impl CsvRecords {
         header::names(&source_name, self.content, self.cells, self.kept_cells())
     }
 
-    /// A reader that goes on between two records.
+    /// A reader that continues between two records.
     pub fn resume(
         source_name: Arc<str>,
         content: Content,
@@ -113,7 +114,7 @@ impl CsvRecords {
         input: &ByteCursor,
     ) -> CsvRecords {
         let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        // A fresh parser swallows a byte order mark, wherever it begins; ours was skipped at byte 0 and nowhere else.
+        // A new parser skips a byte order mark wherever it starts. Here the BOM is skipped at byte 0 and nowhere else.
         core.read_record(b"x\n", &mut [0; 8], &mut [0; 8]);
         CsvRecords {
             source_name,
@@ -164,27 +165,30 @@ impl CsvRecords {
         Ok(RecordStep::Record(record))
     }
 
-    /// The cells of the record that just ended, as far as they were kept.
+    /// The cells of the last record, as far as they were kept.
     fn kept_cells(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let ends = self.ends.iter().take(self.cells).map(|end| (*end).min(self.output_len));
         starts.zip(ends).map(|(start, end)| &self.output[start.min(end)..end])
     }
 
-    /// The cells as values, or why they are none.
+    /// The cells as values, or why the record is not a row.
     fn values(&self) -> Result<Values, Failure> {
         let fail = |code, message: String| Err(Failure::read(code, message));
         let name = |at: usize| format!("column `{}`", tidy(&self.header[at]));
         if self.raw_bytes > ROW_BYTES_MAX {
             return fail(
                 FailureCode::RowTooLarge,
-                format!("expected a row of at most 16 MiB, found {} bytes; is a quote left open?", self.raw_bytes),
+                format!(
+                    "expected a row of at most 16 MiB, found {} bytes; check that no quote is left open",
+                    self.raw_bytes
+                ),
             );
         }
         if self.quote_open {
             return fail(
                 FailureCode::RaggedRow,
-                "expected a closing quote, found the end of the input; all that follows the open quote is in this row"
+                "expected a closing quote, found the end of the input; everything after the open quote is in this row"
                     .to_owned(),
             );
         }
@@ -212,7 +216,7 @@ impl CsvRecords {
         Ok(Values::Flat { header: self.header.clone(), cells })
     }
 
-    /// Parses to the end of a record; goes on with the one under way where it stalled before.
+    /// Parses to the end of a record. It continues with the current record if it stalled before.
     fn parse(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Parsed, SourceError> {
         if self.began.is_none() {
             match self.skip_line_ends(input, deadline)? {
@@ -238,8 +242,8 @@ impl CsvRecords {
             let ends = if self.cells < self.ends.len() { &mut self.ends[self.cells..] } else { &mut surplus[..] };
             let output = &mut self.output[self.output_len..];
             let (result, ended) = if filled == Filled::Ended {
-                // Only inside quotes a line end does not end the record. (A clone of the parser could be asked without
-                // harm, but its `Clone` leaves half of the tables behind.)
+                // A line end ends the record unless it is inside quotes. (The parser itself is probed, because its
+                // `Clone` does not copy all of its tables.)
                 let probe: &[u8] = if self.quote_open { b"" } else { b"\n" };
                 let (result, taken, _, ended) = self.core.read_record(probe, output, ends);
                 self.quote_open |= taken > 0 && result != ReadRecordResult::Record;
@@ -248,7 +252,7 @@ impl CsvRecords {
                 self.core.set_line(input.line);
                 let (result, taken, put, ended) = self.core.read_record(input.available(), output, ends);
                 input.consume(taken);
-                // A line end inside a cell of a sheet begins no row of the sheet.
+                // A line end inside a cell of a sheet does not start a row of the sheet.
                 if !self.content.is_sheet() {
                     input.line = self.core.line();
                 }
@@ -262,7 +266,7 @@ impl CsvRecords {
                     self.end_record(input, filled);
                     return Ok(Parsed::Cells);
                 }
-                // Beyond the limit the text is parsed for its end only, over and over into the same place.
+                // Above the limit the text is parsed only to find its end, and overwrites the same buffer.
                 ReadRecordResult::OutputFull if self.output.len() >= OUTPUT_BYTES_MAX => self.output_len /= 2,
                 ReadRecordResult::OutputFull => self.output.resize((self.output.len() * 2).min(OUTPUT_BYTES_MAX), 0),
                 ReadRecordResult::InputEmpty | ReadRecordResult::OutputEndsFull => {}
@@ -290,7 +294,7 @@ impl CsvRecords {
         input.set_boundary();
     }
 
-    /// `Ended` where nothing follows but a lone Ctrl-Z, with which DOS ends a text.
+    /// `Ended` if only a Ctrl-Z follows, the end-of-file character of DOS.
     fn at_end_mark(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         while input.available() == [END_MARK] {
             match input.extend(deadline)? {
@@ -301,7 +305,7 @@ impl CsvRecords {
         Ok(Filled::Bytes)
     }
 
-    /// Skips what is left of a line end, and blank lines.
+    /// Skips the rest of a line end, and empty lines.
     fn skip_line_ends(&mut self, input: &mut ByteCursor, deadline: Option<Instant>) -> Result<Filled, SourceError> {
         loop {
             let filled = input.fill(deadline)?;

@@ -1,10 +1,10 @@
-//! What is kept of a record that cannot be a row: its position, its failure, and as much of its text as an output row can
-//! bear. Bytes that are not UTF-8 are replaced; a text that is cut says so.
+//! What is kept of a record that is not a row: its position, its failure, and its text up to a limit. Bytes that are
+//! not valid UTF-8 are replaced, and truncated text is marked as such.
 
 use crate::model::{Failure, Position, Record};
 use serde_json::{Map, Value};
 
-/// Bytes of text kept of one damaged record, at most.
+/// Maximum bytes of text kept of one damaged record.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// A damaged record of raw text.
@@ -13,7 +13,7 @@ pub fn raw(position: Position, failure: Failure, text: &[u8]) -> Record {
     Record::Damaged { position, failure, input: kept(text, &mut left) }
 }
 
-/// A damaged record of cells, by the name of their column; cells beyond the header are `column_N`.
+/// A damaged record of cells, by column name; cells beyond the header are named `column_N`.
 pub fn cells<'a>(
     position: Position,
     failure: Failure,

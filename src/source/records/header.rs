@@ -1,18 +1,18 @@
-//! The names of the columns: trimmed, never two alike, `column_N` where the header has a blank or there is no header.
+//! The column names: trimmed, unique, and `column_N` if the name is empty or there is no header.
 
 use super::{NAME_RESERVED, content::Content};
 use crate::source::{COLUMNS_MAX, SourceError};
 use std::{collections::HashMap, sync::Arc};
 
-/// Where the names of the columns come from.
+/// Where the column names come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HeaderLine {
     /// The first record.
     #[default]
     First,
-    /// Nowhere: the first record is a row, and the columns are `column_1`, `column_2` and so on.
+    /// There is none: the first record is a row, and the columns are named `column_1`, `column_2` and so on.
     Missing,
-    /// The user: the first record is a row.
+    /// From the user: the first record is a row.
     Named(Columns),
 }
 
@@ -26,7 +26,7 @@ impl HeaderLine {
     }
 }
 
-/// Names of columns that can be used: none is empty, no two are alike.
+/// Valid column names: not empty, and unique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns(Vec<String>);
 
@@ -40,7 +40,7 @@ impl Columns {
         }
         for (at, name) in names.iter().enumerate() {
             if name.is_empty() || name.contains('\0') || name.starts_with(NAME_RESERVED) {
-                return Err(format!("expected a name for column {}, found none that can be one", at + 1));
+                return Err(format!("expected a name for column {}, found one that is empty or reserved", at + 1));
             }
             if let Some(first) = names[..at].iter().position(|other| other == name) {
                 return Err(format!(
@@ -62,7 +62,7 @@ pub fn numbered(source_name: &Arc<str>, count: usize) -> Result<Vec<String>, Sou
     Ok((1..=count).map(|number| column_n(number, &[])).collect())
 }
 
-/// The names out of the cells of a header record.
+/// The names in the cells of a header record.
 pub fn names<'a>(
     source_name: &Arc<str>,
     content: Content,
@@ -80,11 +80,11 @@ pub fn names<'a>(
         };
         let text = std::str::from_utf8(cell).map_err(|_| not_text(content.not_text()))?;
         if text.contains('\0') {
-            return Err(not_text(("text", "a NUL byte", "")));
+            return Err(not_text(("text", "a NUL byte", "; remove it")));
         }
         let name = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if name.starts_with(NAME_RESERVED) {
-            return Err(not_text(("another name", "one reserved by the JSON library", "")));
+            return Err(not_text(("another name", "one reserved by serde_json", "; rename it")));
         }
         names.push(name.to_owned());
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_trimmed_and_blanks_are_numbered() {
+    fn names_are_trimmed_and_empty_ones_are_numbered() {
         assert_eq!(of(&[b"\xef\xbb\xbf id ", b"", b"a b"]).unwrap(), ["id", "column_2", "a b"]);
         assert_eq!(of(&[b"column_2", b" "]).unwrap(), ["column_2", "column_2_"]);
     }
@@ -135,7 +135,7 @@ mod tests {
         assert!(
             of(&[b"id", b" $serde_json::private::RawValue"])
                 .unwrap_err()
-                .contains("reserved by the JSON library in column 2")
+                .contains("reserved by serde_json in column 2")
         );
     }
 
@@ -151,7 +151,7 @@ mod tests {
     fn columns_of_the_user_are_trimmed_and_each_needs_a_name_of_its_own() {
         let new = |names: &[&str]| Columns::new(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(new(&[" id ", "name"]).unwrap().0, ["id", "name"]);
-        assert_eq!(new(&["id", " "]).unwrap_err(), "expected a name for column 2, found none that can be one");
+        assert_eq!(new(&["id", " "]).unwrap_err(), "expected a name for column 2, found one that is empty or reserved");
         assert_eq!(new(&["id", "x", "id "]).unwrap_err(), "columns 1 and 3 are both called `id`; rename one of them");
         assert_eq!(new(&[]).unwrap_err(), "expected 1 to 1024 columns, found 0");
         let many: Vec<String> = (0..1_025).map(|n| format!("c{n}")).collect();

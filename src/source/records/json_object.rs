@@ -1,6 +1,6 @@
-//! A JSON object without loss: a number whose text would change by being read as a number (`1.10`, `1e5`, twenty digits)
-//! is kept as text. Names that stand twice, strings with NUL and deep nesting are refused, because each would reach the
-//! service as something else than what the input says.
+//! Lossless JSON objects: a number whose text would change if it were parsed (`1.10`, `1e5`, twenty digits) is kept as
+//! text. Duplicate names, strings with NUL and deep nesting are refused, because the service would receive something
+//! other than what is in the input.
 
 use super::NAME_RESERVED;
 use crate::{
@@ -14,22 +14,22 @@ use serde::{
 use serde_json::{Map, Number, Value, error::Category, value::RawValue};
 use std::fmt;
 
-/// An object, and how many values it has.
+/// An object, and the number of values in it.
 #[derive(Debug)]
 pub struct ExactRow {
     pub row: Map<String, Value>,
     pub values: usize,
 }
 
-/// Reads the object on a line.
+/// Parses the object on a line.
 pub fn parse(line: &str, line_number: u64) -> Result<ExactRow, Failure> {
     let text = Text { line, line_number };
-    // Before anything is built: the text of a row says little about what it takes in memory.
+    // Counted before anything is built, because a short text can take a lot of memory.
     let values = json_values::count(line, JSON_VALUES_MAX);
     if values > JSON_VALUES_MAX {
         let message = format!(
-            "line {line_number}: expected at most {JSON_VALUES_MAX} values in a row, found more; split the row, or leave \
-             out what no field reads"
+            "line {line_number}: expected at most {JSON_VALUES_MAX} values in a row, found more; split the row, or \
+             remove values that no field uses"
         );
         return Err(Failure::read(FailureCode::RowTooLarge, message));
     }
@@ -45,7 +45,7 @@ pub fn parse(line: &str, line_number: u64) -> Result<ExactRow, Failure> {
     Err(Failure::read(FailureCode::NotAnObject, format!("expected one JSON object on the line, found {kind}")))
 }
 
-/// The line all parts are parts of.
+/// The line that contains all parts of the object.
 struct Text<'a> {
     line: &'a str,
     line_number: u64,
@@ -81,7 +81,7 @@ impl<'a> Text<'a> {
         Ok(match first {
             b'{' => {
                 let members = self.members(raw)?;
-                // Room for what comes and no more: many small objects would take three times as much.
+                // The exact capacity, because many small objects would otherwise take three times as much memory.
                 let mut map = Map::with_capacity(members.len());
                 for (name, raw) in members {
                     let value = self.value(raw, depth + 1, column)?;
@@ -115,12 +115,13 @@ impl<'a> Text<'a> {
     fn insert(&self, map: &mut Map<String, Value>, name: String, value: Value) -> Result<(), Failure> {
         let name = self.without_nul(name, "")?;
         if name.starts_with(NAME_RESERVED) {
-            let message = format!("line {}: expected a name, found one reserved by the JSON library", self.line_number);
+            let message =
+                format!("line {}: expected a name, found one reserved by serde_json; rename it", self.line_number);
             return Err(Failure::read(FailureCode::InvalidJson, message));
         }
         if map.contains_key(&name) {
             let message =
-                format!("line {}: expected every name once, found `{name}` twice in one object", self.line_number);
+                format!("line {}: expected unique names, found `{name}` twice in one object", self.line_number);
             return Err(Failure::read(FailureCode::InvalidJson, message));
         }
         map.insert(name, value);
@@ -134,9 +135,9 @@ impl<'a> Text<'a> {
         Err(Failure::read(
             FailureCode::NulByte,
             if column.is_empty() {
-                "expected a column name, found one that contains a NUL character".to_owned()
+                "expected a column name, found one that contains NUL".to_owned()
             } else {
-                format!("column `{column}`: expected text, found a NUL character in it")
+                format!("column `{column}`: expected text, found text that contains NUL")
             },
         ))
     }
@@ -145,20 +146,20 @@ impl<'a> Text<'a> {
         serde_json::from_str(part).map_err(|fault| self.invalid(part, &fault))
     }
 
-    /// Where the fault is and what kind it is; never what stands there.
+    /// The position and the kind of the fault, never the text there.
     fn invalid(&self, part: &str, fault: &serde_json::Error) -> Failure {
         let column = part.as_ptr().addr() - self.line.as_ptr().addr() + fault.column();
         let said = fault.to_string();
         let said = match fault.classify() {
-            Category::Data => "what is not JSON",
-            _ => said.split(" at line ").next().unwrap_or("what is not JSON"),
+            Category::Data => "invalid JSON",
+            _ => said.split(" at line ").next().unwrap_or("invalid JSON"),
         };
         let message = format!("line {}, column {column}: expected a JSON object, found: {said}", self.line_number);
         Failure::read(FailureCode::InvalidJson, message)
     }
 }
 
-/// The members of an object in their order, each value as its text.
+/// The members of an object in order, with the text of each value.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -219,27 +220,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_named() {
+    fn the_kind_of_a_value_that_is_not_an_object_is_named() {
         assert_eq!(fault("[1]").1, "expected one JSON object on the line, found a list");
         assert_eq!(fault("12").0, FailureCode::NotAnObject);
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_refused_at_every_level() {
+    fn a_duplicate_name_is_refused_at_every_level() {
         assert!(fault(r#"{"id":1,"id":1}"#).1.contains("found `id` twice"));
         assert!(fault(r#"{"a":[{"id":1,"\u0069d":2}]}"#).1.contains("found `id` twice"));
     }
 
     #[test]
     fn a_name_that_json_reads_as_something_else_is_refused_at_every_level() {
-        assert!(fault(r#"{"$serde_json::private::RawValue":"1"}"#).1.contains("reserved by the JSON library"));
+        assert!(fault(r#"{"$serde_json::private::RawValue":"1"}"#).1.contains("reserved by serde_json"));
         assert_eq!(fault(r#"{"a":[{"\u0024serde_json::private::RawValue":"["}]}"#).0, FailureCode::InvalidJson);
     }
 
     #[test]
     fn a_nul_is_refused_in_text_and_in_names() {
         assert_eq!(fault(r#"{"a":{"b":"x\u0000"}}"#), {
-            (FailureCode::NulByte, "column `a`: expected text, found a NUL in it".to_owned())
+            (FailureCode::NulByte, "column `a`: expected text, found text that contains NUL".to_owned())
         });
         assert_eq!(fault(r#"{"a\u0000":1}"#).0, FailureCode::NulByte);
     }

@@ -1,5 +1,5 @@
-//! Records of JSON lines. It decides where a record ends: at `\n`, whatever stands on the line. Blank lines are no
-//! records; a line beyond the limit is skipped to its end without being kept. A lone Ctrl-Z that ends the input is none.
+//! Records of JSON Lines. A record ends at `\n`, whatever is on the line. Empty lines are not records; a line above the
+//! limit is skipped to its end without being kept. A Ctrl-Z alone at the end of the input is not a record.
 
 use super::{
     END_MARK, RecordStep,
@@ -20,14 +20,14 @@ use std::{sync::Arc, time::Instant};
 pub struct JsonLines {
     source_name: Arc<str>,
     content: Content,
-    /// The line under way, cut at the limit, and its whole length in bytes.
+    /// The current line, truncated at the limit, and its full length in bytes.
     line: Vec<u8>,
     line_bytes: u64,
-    /// The last byte taken, which the limit may have cut off.
+    /// The last byte read of the line, which may be beyond the limit.
     last: Option<u8>,
-    /// Where the line under way begins; `None` between lines.
+    /// Where the current line begins; `None` between lines.
     began: Option<u64>,
-    /// The values of all rows so far.
+    /// The number of values in all rows so far.
     values: usize,
 }
 
@@ -36,7 +36,7 @@ impl JsonLines {
         JsonLines { source_name, content, line: Vec::new(), line_bytes: 0, last: None, began: None, values: 0 }
     }
 
-    /// How many JSON values the rows so far had.
+    /// The number of JSON values in the rows so far.
     pub fn values(&self) -> usize {
         self.values
     }
@@ -72,7 +72,7 @@ impl JsonLines {
             self.line.clear();
             self.line.shrink_to(1 << 20);
             (self.line_bytes, self.last) = (0, None);
-            // Blanks after the last line end are no line yet: the next byte written there may begin one.
+            // Whitespace after the last line end is not a line yet: a row may be appended to it.
             if filled == Filled::Bytes || record.is_some() {
                 input.set_boundary();
             }
@@ -82,7 +82,7 @@ impl JsonLines {
         }
     }
 
-    /// Takes what is available of the line; whether its end was there.
+    /// Reads the available part of the line. Returns whether its end was reached.
     fn take(&mut self, input: &mut ByteCursor) -> bool {
         let available = input.available();
         let end = available.iter().position(|byte| *byte == b'\n');
@@ -97,7 +97,7 @@ impl JsonLines {
         end.is_some()
     }
 
-    /// The record on the line; `None` on a blank one.
+    /// The record on the line; `None` for an empty line.
     fn record(&mut self, position: Position) -> Option<Record> {
         if self.line.trim_ascii().is_empty() && self.line_bytes <= ROW_BYTES_MAX {
             return None;
@@ -112,7 +112,7 @@ impl JsonLines {
     }
 
     fn row(&self, line_number: u64) -> Result<ExactRow, Failure> {
-        // The `\r` of a line end does not count.
+        // A `\r` before the `\n` is not counted.
         let bytes = self.line_bytes - u64::from(self.last == Some(b'\r'));
         if bytes > ROW_BYTES_MAX {
             let message = format!("expected a row of at most 16 MiB, found {bytes} bytes");
@@ -127,11 +127,11 @@ impl JsonLines {
     }
 }
 
-/// Skips the blank lines that are available, all at once; whether there were any.
+/// Skips all available empty lines at once. Returns whether there were any.
 fn skip_blank_lines(input: &mut ByteCursor) -> bool {
     let available = input.available();
-    let blanks = available.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(available.len());
-    let Some(last) = available[..blanks].iter().rposition(|byte| *byte == b'\n') else { return false };
+    let whitespace = available.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(available.len());
+    let Some(last) = available[..whitespace].iter().rposition(|byte| *byte == b'\n') else { return false };
     let lines = available[..=last].iter().filter(|byte| **byte == b'\n').count() as u64;
     input.consume(last + 1);
     input.line += lines;

@@ -1,4 +1,4 @@
-//! Records: how the bytes of a source become rows, or failures with their position.
+//! Records: turns the bytes of a source into rows, or into failures with their position.
 
 pub mod content;
 pub mod csv;
@@ -7,18 +7,19 @@ pub mod header;
 pub mod json_object;
 pub mod jsonl;
 
-/// Ctrl-Z, with which DOS ends a text: alone behind the last line end it is no row; anywhere else it is part of a value.
+/// Ctrl-Z, the end-of-file character of DOS. Alone after the last line end it is not a row; anywhere else it is part of
+/// a value.
 pub const END_MARK: u8 = 0x1a;
 
-/// How the JSON library marks texts of its own. An object with such a name in it is read back as something else, from the
-/// ledger and from the outputs, so no column may be called so.
+/// The prefix of names that serde_json reserves. An object with such a name is read back as something else from the
+/// ledger and the outputs, so no column may have such a name.
 pub const NAME_RESERVED: &str = "$serde_json::private::";
 
-/// What a reader of records came to.
+/// The result of reading a record.
 pub enum RecordStep {
     Record(crate::model::Record),
-    /// Nothing more before the deadline; what was read of the next record is kept.
+    /// No complete record before the deadline; the part that was read is kept.
     Stalled,
-    /// The input is over.
+    /// The input has ended.
     Ended,
 }

@@ -1,31 +1,33 @@
-//! The rows of a sheet as CSV, which the readers of records then check like any other: each row of the sheet one line,
-//! empty rows blank lines, so that a line is a row of the sheet. It decides what a cell is in text: `YYYY-MM-DD` for a date,
-//! the shortest digits for a number, `true` and `false`; a cell without a value is marked, never left empty.
+//! The rows of a sheet as CSV, which the record readers then check like any other CSV. Each row of the sheet is one
+//! line and empty rows are empty lines, so line numbers are row numbers of the sheet. It defines the text of a cell:
+//! `YYYY-MM-DD` for a date, the shortest digits for a number, `true` and `false`. A cell without a value is marked,
+//! never left empty.
 //!
-//! A campaign that is under way knows its sheet by these bytes: another text for the same cell would refuse every one.
+//! Campaigns that have started identify their sheet by these bytes: changing the text of a cell would make all of them
+//! refuse their input.
 
 use crate::source::records::content::NoValue;
 use calamine::{DataRef, ExcelDateTime};
 use jiff::{Span, civil::Date};
 
 const DAY_MILLISECONDS: f64 = 86_400_000.0;
-/// A spreadsheet keeps 15 digits: of a whole number from here on, those after them may have become zeros.
+/// Spreadsheets keep 15 digits: in whole numbers from this one on, the digits after them may have become zeros.
 const WHOLE_LIMIT: f64 = 1e15;
 
-/// CSV as far as it is made.
+/// The CSV text made so far.
 pub struct SheetText {
     pub bytes: Vec<u8>,
-    /// Cells of each row, at least.
+    /// Minimum cells of each row.
     width: u32,
-    /// The row under way, from 0; all before it are written.
+    /// The current row, from 0; all rows before it are written.
     row: u32,
-    /// Cells of it that are written.
+    /// Cells of the current row that are written.
     cells: u32,
-    /// The value under way.
+    /// The current value.
     value: Vec<u8>,
 }
 
-/// Whether a cell holds nothing at all.
+/// Whether a cell is empty.
 pub fn is_empty(value: &DataRef<'_>, is_formula: bool) -> bool {
     match value {
         DataRef::Empty => !is_formula,
@@ -40,7 +42,7 @@ impl SheetText {
         SheetText { bytes: Vec::new(), width, row: 0, cells: 0, value: Vec::new() }
     }
 
-    /// Writes a cell that is not empty; `false` where it stands before one that is written.
+    /// Writes a cell that is not empty. Returns `false` if it comes before a cell that is already written.
     pub fn cell(&mut self, (row, column): (u32, u32), value: &DataRef<'_>, is_1904: bool) -> bool {
         if row < self.row || (row == self.row && column < self.cells) {
             return false;
@@ -67,7 +69,7 @@ impl SheetText {
         true
     }
 
-    /// Ends the row under way; an empty one is a blank line.
+    /// Ends the current row; an empty row becomes an empty line.
     pub fn end_row(&mut self) {
         if self.cells > 0 {
             for _ in self.cells..self.width {
@@ -80,7 +82,7 @@ impl SheetText {
     }
 }
 
-/// The text of a value; where it is none, what is shown of it, and why.
+/// Writes the text of a value. For a cell without a value it writes the text to show, and returns the reason.
 fn push_text(bytes: &mut Vec<u8>, value: &DataRef<'_>, is_1904: bool) -> Result<(), NoValue> {
     let mut push = |text: &str| bytes.extend_from_slice(text.as_bytes());
     match value {
@@ -111,13 +113,13 @@ fn push_text(bytes: &mut Vec<u8>, value: &DataRef<'_>, is_1904: bool) -> Result<
     Ok(())
 }
 
-/// The shortest digits that are this number, without an exponent.
+/// The shortest digits that represent this number, without an exponent.
 fn number_text(number: f64) -> String {
-    // Zero has no sign.
+    // Negative zero is written as 0.
     format!("{}", if number == 0.0 { 0.0 } else { number })
 }
 
-/// A date, a date with its time, a time, or a length of time (`PT36H0M0S`); `None` for what is none of them.
+/// A date, a date with a time, a time, or a duration (`PT36H0M0S`); `None` if it is not valid.
 fn date_text(date: ExcelDateTime, is_1904: bool) -> Option<String> {
     let milliseconds = (date.as_f64() * DAY_MILLISECONDS).round();
     // 9999-12-31 is day 2,958,465.
@@ -133,7 +135,7 @@ fn date_text(date: ExcelDateTime, is_1904: bool) -> Option<String> {
         return Some(format!("PT{}H{minute}M{second}{fraction}S", day * 24 + hour));
     }
     let time = format!("{hour:02}:{minute:02}:{second:02}{fraction}");
-    // The first calendar takes 1900 for a leap year: its day 60 never was.
+    // The 1900 date system treats 1900 as a leap year: its day 60 does not exist.
     let first = match (is_1904, day) {
         (true, 0) | (false, 0) if of_day > 0 => return Some(time),
         (true, _) => Date::constant(1904, 1, 1),
@@ -182,7 +184,7 @@ mod tests {
         let day = |days: f64| dated(days, ExcelDateTimeType::DateTime, false);
         assert_eq!(day(46_115.0).unwrap(), "2026-04-03");
         assert_eq!(day(46_115.5).unwrap(), "2026-04-03T12:00:00");
-        assert_eq!(day(46_114.999_999_999).unwrap(), "2026-04-03", "rounded to the millisecond, and carried");
+        assert_eq!(day(46_114.999_999_999).unwrap(), "2026-04-03", "rounded to the millisecond, with carry");
         assert_eq!(day(0.25).unwrap(), "06:00:00");
         assert_eq!((day(1.0).unwrap(), day(59.0).unwrap()), ("1900-01-01".to_owned(), "1900-02-28".to_owned()));
         assert_eq!(day(61.0).unwrap(), "1900-03-01");

@@ -5,41 +5,46 @@ use calamine::XlsxError;
 use std::io;
 use zip::result::ZipError;
 
-/// Why a spreadsheet cannot be read, or not any further.
+/// Why a spreadsheet, or the rest of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SheetFault {
-    #[error("expected a spreadsheet without a password, found one with it; save a copy without")]
+    #[error("expected a spreadsheet without a password, found one with a password; save a copy without it")]
     Password,
     #[error("expected a spreadsheet (.xlsx), found a zip archive of another kind; {}", "save it as .xlsx or as CSV")]
     OtherArchive,
     #[error(
-        "expected a whole spreadsheet (.xlsx), found one whose {what} is damaged; open it in a spreadsheet and save it anew"
+        "expected an intact spreadsheet (.xlsx), found one whose {what} is damaged; open it in a spreadsheet program \
+         and save it again"
     )]
     Damaged { what: &'static str },
-    #[error("row {row} of the sheet: expected cells in their order, found one before it; save the spreadsheet anew")]
+    #[error(
+        "row {row} of the sheet: expected cells in order, found one that is out of order; save the spreadsheet again"
+    )]
     OutOfOrder { row: u32 },
     #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
     TooDense,
     #[error("expected at most {max} {what} in a spreadsheet, found more; save it as CSV")]
     TooMuch { what: &'static str, max: u64 },
-    #[error("expected a sheet with data, found none")]
+    #[error("expected a sheet with data, found none; check that this is the right file and sheet")]
     NoData,
-    #[error("expected one sheet with data, found {} ({}); name one: --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]
+    #[error(
+        "expected one sheet with data, found {} ({}); name one with --sheet NAME (or [input] sheet)", .names.len(), .names.join(", "))]
     ManySheets { names: Vec<String> },
     #[error("expected the sheet `{wanted}`, found {}{}", .names.join(", "), hint(.wanted, .names.iter().map(String::as_str)))]
     UnknownSheet { wanted: String, names: Vec<String> },
     #[error(
-        "sheet `{sheet}`: expected no merged cells in the data, found {range} merged; part them and fill each cell"
+        "sheet `{sheet}`: expected no merged cells in the data, found {range} merged; unmerge the cells and fill every \
+         one"
     )]
     Merged { sheet: String, range: String },
     #[error("reading the spreadsheet failed: {0}")]
     Io(io::Error),
-    #[error("reading the spreadsheet broke off; save it as CSV, and report it: this is a defect of the program")]
+    #[error("reading the spreadsheet failed unexpectedly; save it as CSV, and report this: it is a bug in rescreen")]
     BrokeOff,
 }
 
 impl From<XlsxError> for SheetFault {
-    /// What the library says may repeat a value, so only the kind is taken.
+    /// Only the kind of the error is used, because calamine's message may repeat a value.
     fn from(fault: XlsxError) -> SheetFault {
         match fault {
             XlsxError::Io(fault) | XlsxError::Zip(ZipError::Io(fault)) => SheetFault::Io(fault),

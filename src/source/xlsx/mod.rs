@@ -1,4 +1,4 @@
-//! Spreadsheets: checked before calamine reads them, and read as the CSV text of one sheet.
+//! Spreadsheets: validated before calamine reads them, and read as the CSV text of one sheet.
 
 pub mod cell_ref;
 pub mod csv_text;

@@ -1,14 +1,15 @@
-//! How large a spreadsheet may be inside, looked at before the library opens it. It decides what of an archive the library
-//! may be given: it believes what a file says of itself, and holds whatever the file has.
+//! Limits on the contents of a spreadsheet, checked before calamine opens it, because calamine trusts what the file
+//! says about itself and keeps all of its texts and styles in memory.
 //!
-//! Only the parts that the library opens are read here, with the library's own reader of XML, so that no comment and no
-//! other spelling makes the two see different things: the lists of parts (.rels), the texts, the styles, and what the lists
-//! name as workbook or sheet. Sheets are read cell by cell and may be long. Of the others the library holds, at worst,
-//! about half a gibibyte of texts ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, each with 60 bytes of its own) and 200 MiB of
-//! styles ([`FORMATS_MAX`] formats, each with a name and a form of [`STYLE_TAG_BYTES_MAX`]).
+//! Only the parts that calamine opens are read here: the lists of parts (.rels), the texts, the styles, and what the
+//! lists name as workbook or sheet. They are read with the XML parser that calamine uses, so that comments and
+//! alternative spellings mean the same to both. Sheets are read cell by cell and may be long. Of the other parts
+//! calamine keeps, at worst, about half a gibibyte of texts ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, with 60 bytes
+//! of overhead each) and 200 MiB of styles ([`FORMATS_MAX`] formats, each with a name and a format code of
+//! [`STYLE_TAG_BYTES_MAX`]).
 
 use super::{
-    cell_ref::{is_place, is_range},
+    cell_ref::{is_cell_ref, is_range_ref},
     fault::SheetFault,
 };
 use crate::source::bytes::compression::is_too_dense;
@@ -24,26 +25,26 @@ use std::{
 };
 use zip::ZipArchive;
 
-/// Bytes of the table of texts, at most, with its tags.
+/// Maximum bytes of the table of texts, including its tags.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 const TEXTS_MAX: u64 = 4 << 20;
-/// Bytes of one cell, one text or one piece of XML: a row of 16 MiB and its tags.
+/// Maximum bytes of one cell, one text or one piece of XML: a row of 16 MiB and its tags.
 const UNIT_BYTES_MAX: u64 = 17 << 20;
-/// Bytes of styles, of the workbook or of a list of parts.
+/// Maximum bytes of the styles, of the workbook or of a list of parts.
 const FRAME_BYTES_MAX: u64 = 32 << 20;
-/// Bytes of one tag of the workbook or of a list: a sheet repeats the name of its part.
+/// Maximum bytes of one tag of the workbook or of a list: a sheet repeats the name of its part.
 const FRAME_TAG_BYTES_MAX: u64 = 16 << 10;
-/// Bytes of one tag of the styles: each format repeats its font and its form, 255 characters in the format.
+/// Maximum bytes of one tag of the styles: each format repeats its font and its format code, of up to 255 characters.
 const STYLE_TAG_BYTES_MAX: u64 = 1 << 10;
 const STYLE_TAGS_MAX: u64 = 1 << 20;
-/// Formats of cells: a spreadsheet has 65,490.
+/// Maximum cell formats: Excel allows 65,490.
 const FORMATS_MAX: u64 = 1 << 16;
 const SHEETS_MAX: u64 = 4_096;
 const MERGES_MAX: u64 = 1 << 20;
-/// Tags inside one another.
+/// Maximum nesting depth of tags.
 const DEPTH_MAX: u64 = 256;
 
-/// What a part is for the library. One part may be several.
+/// What a part is to calamine. One part may have several roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     List,
@@ -53,16 +54,16 @@ enum Role {
     Sheet,
 }
 
-/// The last names of the parts that the lists give as workbook and as sheets.
+/// The file names of the parts that the lists name as workbook and as sheets.
 #[derive(Default)]
 struct Named {
     workbooks: HashSet<String>,
     sheets: HashSet<String>,
 }
 
-/// Refuses a spreadsheet that the library is not to open.
+/// Refuses a spreadsheet that calamine must not open.
 pub fn check(file: &mut File) -> Result<(), SheetFault> {
-    let packed_bytes = file.metadata().map_err(SheetFault::Io)?.len();
+    let compressed_bytes = file.metadata().map_err(SheetFault::Io)?.len();
     let mut archive = ZipArchive::new(BufReader::new(&mut *file))?;
     let (mut named, mut bytes) = (Named::default(), 0);
     named.workbooks.insert("workbook.xml".to_owned());
@@ -73,7 +74,7 @@ pub fn check(file: &mut File) -> Result<(), SheetFault> {
             if roles.is_empty() || its_turn != turn {
                 continue;
             }
-            let metered = Metered { part, packed_bytes, bytes, since_event: 0, fault: None };
+            let metered = Metered { part, compressed_bytes, bytes, since_event: 0, fault: None };
             bytes = Measure::new(&roles, &mut named).part(metered)?;
         }
     }
@@ -81,12 +82,13 @@ pub fn check(file: &mut File) -> Result<(), SheetFault> {
     file.rewind().map_err(SheetFault::Io)
 }
 
-/// The library finds parts by their names in any case, and takes either slash; a last name that fits is enough here.
+/// The file name of a part, in lower case. calamine finds parts case-insensitively and accepts either slash; here a
+/// matching file name is enough.
 fn last_name(name: &str) -> String {
     name.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase()
 }
 
-/// When a part is looked at: what names it is known by then.
+/// When a part is read: after the parts that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     /// The list of the archive, which names the workbook.
@@ -96,7 +98,8 @@ enum Turn {
     Named,
 }
 
-/// None for a part that the library never opens: a picture, a store of a pivot table, the links of a sheet.
+/// The roles of a part; empty for one that calamine never opens, such as a picture, a pivot cache or the links of a
+/// sheet.
 fn roles(name: &str, named: &Named) -> (Vec<Role>, Turn) {
     let name = last_name(name);
     let turn = match name.strip_suffix(".rels") {
@@ -114,14 +117,14 @@ fn roles(name: &str, named: &Named) -> (Vec<Role>, Turn) {
     (all.into_iter().filter_map(|(role, is_one)| is_one.then_some(role)).collect(), turn)
 }
 
-/// A part as it is decompressed: what an archive says of its size may be wrong.
+/// A part, measured while it is decompressed, because the size stated in the archive may be wrong.
 struct Metered<R> {
     part: R,
-    packed_bytes: u64,
-    /// Of this part and all before it.
+    compressed_bytes: u64,
+    /// Bytes of this part and all parts before it.
     bytes: u64,
     since_event: u64,
-    /// Why reading was broken off.
+    /// Why reading was stopped.
     fault: Option<SheetFault>,
 }
 
@@ -130,12 +133,12 @@ impl<R: Read> Read for Metered<R> {
         let count = self.part.read(buffer)?;
         self.bytes += count as u64;
         self.since_event += count as u64;
-        if is_too_dense(self.bytes, self.packed_bytes) {
+        if is_too_dense(self.bytes, self.compressed_bytes) {
             self.fault = Some(SheetFault::TooDense);
         } else if self.since_event > UNIT_BYTES_MAX {
             self.fault = Some(too_much("bytes of one cell", UNIT_BYTES_MAX));
         }
-        if self.fault.is_some() { Err(io::Error::other("broken off")) } else { Ok(count) }
+        if self.fault.is_some() { Err(io::Error::other("stopped")) } else { Ok(count) }
     }
 }
 
@@ -147,11 +150,14 @@ fn at_most(count: u64, what: &'static str, max: u64) -> Result<(), SheetFault> {
     if count > max { Err(too_much(what, max)) } else { Ok(()) }
 }
 
-const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell that names no text)" };
-const NO_PLACE: SheetFault = SheetFault::Damaged { what: "content (the place of a cell, a row or a range is none)" };
+const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell with an invalid text number)" };
+const INVALID_REFERENCE: SheetFault = SheetFault::Damaged {
+    what: "content (an invalid reference to a cell, a row or a \
+     range)",
+};
 const DAMAGED: SheetFault = SheetFault::Damaged { what: "content" };
 
-/// What was counted of one part.
+/// The counts of one part.
 struct Measure<'a> {
     roles: &'a [Role],
     named: &'a mut Named,
@@ -162,11 +168,11 @@ struct Measure<'a> {
     formats: u64,
     is_in_formats: bool,
     depth: u64,
-    /// The cell or text under way: how deep it lies, and where it began.
+    /// The current cell or text: its depth, and where it began.
     unit: Option<(u64, u64)>,
-    /// The cell under way names its text by a number.
+    /// The current cell refers to its text by number.
     names_text: bool,
-    /// That number comes next.
+    /// That number is next.
     is_index: bool,
 }
 
@@ -193,11 +199,11 @@ impl<'a> Measure<'a> {
         self.roles.contains(&role)
     }
 
-    /// Reads a part to its end; returns the bytes of it and all before it.
+    /// Reads a part to its end. Returns the bytes of it and all parts before it.
     fn part<R: Read>(mut self, metered: Metered<R>) -> Result<u64, SheetFault> {
         let mut xml = Reader::from_reader(BufReader::with_capacity(64 << 10, metered));
         let config = xml.config_mut();
-        // As the library reads, but for the names at the ends: they tell truly what stands inside what.
+        // Configured as in calamine, except that end tags must match, so that the nesting is reliable.
         config.expand_empty_elements = true;
         config.check_end_names = true;
         let bytes_max = match () {
@@ -259,18 +265,18 @@ impl<'a> Measure<'a> {
         }
         let is_unit = (self.is(Role::Sheet) && name == "c") || (self.is(Role::Texts) && name == "si");
         if is_unit {
-            // One inside another is never written, and would hide where the outer one began.
+            // Valid files never nest them, and a nested one would hide where the outer one began.
             if self.unit.is_some() {
                 return Err(DAMAGED);
             }
             self.unit = Some((self.depth, u64::MAX));
             self.names_text = false;
         }
-        let has_place = self.is(Role::Sheet) && matches!(name, "c" | "row" | "dimension" | "mergeCell");
-        if is_unit || has_place {
+        let has_reference = self.is(Role::Sheet) && matches!(name, "c" | "row" | "dimension" | "mergeCell");
+        if is_unit || has_reference {
             for (key, value) in attributes(start) {
-                if has_place && !may_be_place(key, &value) {
-                    return Err(NO_PLACE);
+                if has_reference && !is_valid_reference(key, &value) {
+                    return Err(INVALID_REFERENCE);
                 }
                 self.names_text |= is_unit && key == "t" && value == "s";
             }
@@ -295,7 +301,7 @@ impl<'a> Measure<'a> {
         if self.is(Role::Styles) {
             self.is_in_formats |= name == "cellXfs";
             self.formats += u64::from(self.is_in_formats && name == "xf");
-            at_most(self.formats, "forms of cells", FORMATS_MAX)?;
+            at_most(self.formats, "cell formats", FORMATS_MAX)?;
             at_most(self.tags, "tags of styles", STYLE_TAGS_MAX)?;
             let max = if self.depth == 1 { FRAME_TAG_BYTES_MAX } else { STYLE_TAG_BYTES_MAX };
             at_most(tag_bytes, "bytes of one tag of the styles", max)?;
@@ -303,7 +309,7 @@ impl<'a> Measure<'a> {
         if self.is(Role::List) && name == "Relationship" { self.relationship(start) } else { Ok(()) }
     }
 
-    /// Notes what a list names as the workbook or as a sheet.
+    /// Records what a list names as the workbook or as a sheet.
     fn relationship(&mut self, start: &BytesStart<'_>) -> Result<(), SheetFault> {
         let (mut is_workbook, mut is_sheet, mut targets) = (false, false, Vec::new());
         for attribute in start.attributes().with_checks(false) {
@@ -316,7 +322,7 @@ impl<'a> Measure<'a> {
                 }
                 "Target" => {
                     targets.push(last_name(value));
-                    // The library reads `&amp;` in the one kind, and takes it as it stands in the other.
+                    // calamine decodes `&amp;` in one kind of list and not in the other.
                     if let Ok(value) = quick_xml::escape::unescape(value) {
                         targets.push(last_name(&value));
                     }
@@ -334,33 +340,33 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// Keys and values as they are written; what is none ends them, and is the library's to refuse.
+/// Keys and values as written. An invalid attribute ends them, and is left for calamine to refuse.
 fn attributes<'a>(start: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
     let mut attributes = start.attributes();
     attributes.with_checks(false);
     attributes.map_while(Result::ok).map(|one| (one.key.0, one.value))
 }
 
-/// Whether what an attribute of a cell, a row or a range says is a place, where it is to say one.
-fn may_be_place(key: &str, value: &str) -> bool {
+/// Whether an attribute of a cell, a row or a range is a valid reference, if it has to be one.
+fn is_valid_reference(key: &str, value: &str) -> bool {
     match key {
-        "r" => is_place(value),
-        "ref" => is_range(value),
+        "r" => is_cell_ref(value),
+        "ref" => is_range_ref(value),
         _ => true,
     }
 }
 
-/// The library takes the first text for a number that is none.
+/// Whether this is a valid text number. calamine uses the first text for an invalid one.
 fn is_index(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<usize>().is_ok()
 }
 
-/// The library makes room for as many texts as the table says it has, before it has seen one.
+/// The number of texts that the table states. calamine allocates memory for that many before it reads one.
 fn texts_claimed(attributes: &str) -> u64 {
     let number = |rest: &str| {
         let rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || "=\"'".contains(c));
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        // One of more than 20 digits is none to the library either, and refused all the same.
+        // A number of more than 20 digits is invalid for calamine too, and is refused here.
         if end == 0 { 0 } else { rest[..end].parse().unwrap_or(u64::MAX) }
     };
     attributes.split("uniqueCount").skip(1).map(number).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The measure of a part, given as XML.
+//! The limits of a part, given as XML.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn measured(roles: &[Role], xml: &[&str]) -> Result<u64, String> {
     let xml = xml.concat();
     let metered = Metered {
         part: io::Cursor::new(xml.as_bytes()),
-        packed_bytes: xml.len() as u64,
+        compressed_bytes: xml.len() as u64,
         bytes: 0,
         since_event: 0,
         fault: None,
@@ -21,8 +21,8 @@ fn is_too_much(roles: &[Role], xml: &[&str], what: &str) {
 
 #[test]
 fn a_claim_is_found_however_it_is_written() {
-    let blanks = " ".repeat(70);
-    let far = format!("<sst uniqueCount{blanks}=\"99999999999999\"><si/></sst>");
+    let spaces = " ".repeat(70);
+    let far = format!("<sst uniqueCount{spaces}=\"99999999999999\"><si/></sst>");
     for claim in [
         far.as_str(),
         "<sst count=\"9\" uniqueCount = '4194305'><si/></sst>",
@@ -41,7 +41,7 @@ fn texts_merged_cells_forms_and_sheets_have_their_number() {
     for (role, before, tag, max, after, what) in [
         (Role::Texts, "<sst>", "<x:si/>", TEXTS_MAX, "</sst>", "distinct texts"),
         (Role::Sheet, "<a>", "<mergeCell/>", MERGES_MAX, "</a>", "merged cells"),
-        (Role::Styles, "<a><xf/><cellXfs>", "<xf/>", FORMATS_MAX, "</cellXfs></a>", "forms of cells"),
+        (Role::Styles, "<a><xf/><cellXfs>", "<xf/>", FORMATS_MAX, "</cellXfs></a>", "cell formats"),
         (Role::Workbook, "<a>", "<sheet/>", SHEETS_MAX, "</a>", "sheets"),
     ] {
         let most = tag.repeat(max as usize);
@@ -58,7 +58,7 @@ fn a_cell_a_text_and_a_piece_between_two_tags_have_their_size() {
         let (start, end) = (start.as_str(), end.as_str());
         assert!(measured(&[role], &["<a>", start, &half, end, start, &half, end, "</a>"]).is_ok());
         is_too_much(&[role], &["<a>", start, &half, "<t/>", &half, end, "</a>"], "bytes of one cell");
-        // What only looks like an end hides nothing.
+        // Text that only looks like an end tag hides nothing.
         for fake in [format!("<!--{end}{start}-->"), format!("<![CDATA[{end}{start}]]>"), format!("<t a=\"{start}\"/>")]
         {
             is_too_much(&[role], &["<a>", start, &half, &fake, &half, end, "</a>"], "bytes of one cell");
@@ -85,7 +85,7 @@ fn a_part_is_what_a_list_names_it_whatever_its_name() {
     let xml = "<a><Relationship Type=\"k/officeDocument\" Target=\"XL/w&#46;bin\"/>\
                <Relationship Type='k/worksheet' Target='media/Image1.png'/><Relationship Type='k/image' Target='b.png'/></a>";
     let metered =
-        Metered { part: xml.as_bytes(), packed_bytes: xml.len() as u64, bytes: 0, since_event: 0, fault: None };
+        Metered { part: xml.as_bytes(), compressed_bytes: xml.len() as u64, bytes: 0, since_event: 0, fault: None };
     Measure::new(&[Role::List], &mut named).part(metered).unwrap();
     let named_as = |name: &str| roles(name, &named);
     assert_eq!(named_as("_rels/.rels"), (vec![Role::List], Turn::Package));

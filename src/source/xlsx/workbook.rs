@@ -1,9 +1,10 @@
-//! A spreadsheet (.xlsx), opened: which of its sheets is read, and whether it can be. It decides that nothing is guessed:
-//! one sheet with data or the one that is named, no merged cells in the data, no file beyond its `measure`.
+//! Reads a spreadsheet (.xlsx): chooses the sheet, and checks that it can be read. Nothing is guessed: the sheet is the
+//! only one with data or the one that is named, and merged cells in the data and files above the limits of `preflight`
+//! are refused.
 //!
-//! The cells are read one by one in a thread of their own. What stays in memory is the file's table of distinct texts; see
-//! `measure`. A thread also contains a defect of the library: it ends without its last word, which is a fault and never
-//! the end of the sheet.
+//! The cells are read one by one in a separate thread. Only the file's table of distinct texts stays in memory; see
+//! `preflight`. The thread also contains a panic in calamine: it then ends without its last message, which is reported
+//! as a fault and never as the end of the sheet.
 
 use super::{
     cell_ref::{is_in_a_sheet, reference},
@@ -22,9 +23,9 @@ use std::{
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
 
-/// What comes out of the thread.
+/// A message from the thread.
 enum Piece {
-    /// The sheet was found, and can be read.
+    /// The sheet was found and can be read.
     Begun,
     Bytes(Vec<u8>),
     Fault(SheetFault),
@@ -33,7 +34,7 @@ enum Piece {
 
 type Book = Xlsx<BufReader<File>>;
 
-/// The rows of a sheet as CSV. `columns` is how many columns there are, where the user named them.
+/// The rows of a sheet as CSV. `columns` is the number of columns, if the user named them.
 pub fn open(file: File, wanted: Option<String>, columns: Option<usize>) -> Result<Bytes, SheetFault> {
     let (sender, receiver) = sync_channel(CHUNKS);
     let read = move || {
@@ -41,7 +42,7 @@ pub fn open(file: File, wanted: Option<String>, columns: Option<usize>) -> Resul
             Ok(()) => Piece::End,
             Err(fault) => Piece::Fault(fault),
         };
-        // An error says that nobody listens any more.
+        // An error means that the receiver was dropped.
         _ = sender.send(last);
     };
     std::thread::Builder::new().name("sheet".to_owned()).spawn(read).map_err(SheetFault::Io)?;
@@ -67,8 +68,8 @@ fn read(
         let range = format!("{}:{}", reference(merged.start), reference(merged.end));
         return Err(SheetFault::Merged { sheet: name, range });
     }
-    let is_heard = |sent: Result<(), _>| sent.is_ok();
-    if !is_heard(sender.send(Piece::Begun)) {
+    let is_received = |sent: Result<(), _>| sent.is_ok();
+    if !is_received(sender.send(Piece::Begun)) {
         return Ok(());
     }
     let is_1904 = book.has_1904_epoch();
@@ -78,11 +79,11 @@ fn read(
         if is_empty(&cell.value, cell.formula.is_some()) {
             continue;
         }
-        check_files(cell.pos)?;
+        check_position(cell.pos)?;
         if !text.cell(cell.pos, &cell.value, is_1904) {
             return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
         }
-        if text.bytes.len() >= CHUNK_BYTES && !is_heard(sender.send(Piece::Bytes(std::mem::take(&mut text.bytes)))) {
+        if text.bytes.len() >= CHUNK_BYTES && !is_received(sender.send(Piece::Bytes(std::mem::take(&mut text.bytes)))) {
             return Ok(());
         }
     }
@@ -91,13 +92,13 @@ fn read(
     Ok(())
 }
 
-/// The first row with data: from 0, and its cells up to the last with data.
+/// The first row with data, from 0, and its number of cells up to the last one with data.
 struct Extent {
     row: u32,
     width: u32,
 }
 
-/// The sheet that is read, and where its data begin.
+/// The sheet to read, and where its data begins.
 fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), SheetFault> {
     let is_sheet = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet;
     let names: Vec<String> = book.sheets_metadata().iter().filter(is_sheet).map(|sheet| sheet.name.clone()).collect();
@@ -129,7 +130,7 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
     let mut cells = book.worksheet_cells_reader(name)?;
     let mut found: Option<Extent> = None;
     while let Some(cell) = cells.next_cell_with_formula_metadata()? {
-        check_files(cell.pos)?;
+        check_position(cell.pos)?;
         let (row, column) = cell.pos;
         if found.as_ref().is_some_and(|found| found.row != row) {
             break;
@@ -141,12 +142,13 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
     Ok(found)
 }
 
-/// The library counts on from the last place it was told; each empty row before a cell is a line of ours.
-fn check_files(place: (u32, u32)) -> Result<(), SheetFault> {
-    is_in_a_sheet(place).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside any sheet)" })
+/// Refuses a position outside a sheet: calamine counts on from the last reference in the file, and each empty row
+/// before a cell becomes a line of CSV.
+fn check_position(position: (u32, u32)) -> Result<(), SheetFault> {
+    is_in_a_sheet(position).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside the sheet)" })
 }
 
-/// The pieces as one stream of bytes.
+/// The messages from the thread, as one stream of bytes.
 struct Rows {
     receiver: Receiver<Piece>,
     chunk: Vec<u8>,

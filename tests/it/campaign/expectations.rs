@@ -103,5 +103,5 @@ async fn an_expectation_that_cannot_be_read_fails_before_anything_is_paid() {
 async fn an_unknown_expectation_names_the_nearest() {
     let csv = format!("no,id_number,surname\n1,{},x\n", numbers()[0]);
     let message = asked(&csv, said(&[("surnam", "surname")])).await.error();
-    assert!(message.contains("nothing to expect called `surnam`; did you mean `surname`?"), "{message}");
+    assert!(message.contains("has no expectation `surnam`; did you mean `surname`?"), "{message}");
 }

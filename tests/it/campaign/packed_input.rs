@@ -83,7 +83,7 @@ async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_t
     let packed = gzip(&text);
     let mut world = world("book.csv.gz", &packed[..packed.len() * 2 / 3]);
     let message = world.run().await.exits(ExitCode::Usage).error();
-    assert!(message.contains("the gzip file is damaged or cut off") && message.contains("run again"), "{message}");
+    assert!(message.contains("the gzip file is damaged or truncated") && message.contains("run again"), "{message}");
     std::fs::write(world.path("book.csv.gz"), &packed).unwrap();
     world.run().await.exits(ExitCode::Complete).charged(3_000).counts(3_000, 0, 0, 0).adds_up(true);
 }

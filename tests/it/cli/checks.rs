@@ -26,7 +26,7 @@ fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
     let said = Desk::new(0).say(&["checks", "adverse-media"]).exits(0);
     insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
     adverse-media: adverse media search on a person or a company
-    route /adverse-media (alternate none) · one POST is answered, or repeated with its key until it is · a key lives 48 h · price not documented: --price
+    route /adverse-media (alternate none) · the POST is answered, or repeated under its key until it is · key lifetime 48 h · price not documented: --price
 
      field   kind     needed  default  meaning
      name    text     yes              the subject's name
@@ -44,7 +44,7 @@ fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
      review   screening_match
      clear    no_adverse_media
      review   unclear_answer
-    (the rules of the verdict are assumed: the service's description does not show these fields)
+    (the verdict rules are assumed: the service's description does not document these fields)
     ");
 }
 
@@ -62,8 +62,8 @@ fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
     };
     let plan = said("plan").exits(0).stdout;
     for line in [
-        "noted                      2   registration number typed in another form",
-        "noted                      2   VIN whose check digit does not fit",
+        "noted                      2   registration number in another format",
+        "noted                      2   VIN whose check digit does not match",
         "(first in row 2 of book.csv)",
         "  spreadsheet_damage       1",
         "  invalid_value            2",
@@ -73,8 +73,8 @@ fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
     }
     let run = said("run").exits(3).stderr;
     for line in [
-        "2 values with a note, the first in row 2 of book.csv: registration number typed in another form",
-        "2 values with a note, the first in row 2 of book.csv: VIN whose check digit does not fit",
+        "2 values with a note, the first in row 2 of book.csv: registration number in another format",
+        "2 values with a note, the first in row 2 of book.csv: VIN whose check digit does not match",
     ] {
         assert!(run.contains(line), "expected `{line}` in:\n{run}");
     }

@@ -32,7 +32,7 @@ fn an_unknown_check_names_the_nearest() {
 #[test]
 fn an_unknown_column_names_the_nearest() {
     insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
-    error: check `aml-screening`, field `name`: no column is called `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
+    error: check `aml-screening`, field `name`: there is no column `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
     "#);
 }
 
@@ -46,7 +46,7 @@ fn an_unknown_field_names_the_nearest() {
 #[test]
 fn a_field_nothing_feeds_says_what_to_write() {
     insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @r#"
-    error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column feeds it; the columns are `no`, `name`, `status`; write `--map entity=COLUMN`
+    error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column matches it; the columns are `no`, `name`, `status`; set it with `--map entity=COLUMN`
     "#);
 }
 
@@ -85,7 +85,7 @@ fn no_check_no_service_and_no_command_say_what_is_missing() {
     assert!(refused(&desk, &["run", "book.csv", "--check", "aml-screening"]).contains("--service URL"));
     assert!(refused(&desk, &[]).contains("Usage: rescreen"));
     assert!(refused(&desk, &["rum"]).contains("run"));
-    assert!(refused(&desk, &["status"]).contains("no campaign in out/"));
+    assert!(refused(&desk, &["status"]).contains("expected a campaign in out/"));
     assert!(refused(&desk, &["simulate", "--faults", "drop_aftr:1"]).contains("drop_after"));
     assert!(refused(&desk, &["checks", "aml"]).contains("aml"));
 }

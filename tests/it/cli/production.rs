@@ -7,7 +7,7 @@ use crate::support::{program::rescreen, tables::manifest};
 fn production_wants_yes_where_nobody_can_be_asked() {
     let desk = Desk::new(3);
     let said = Said::of(&mut desk.production("run", &[])).exits(2).without_data();
-    let said = said.says("PRODUCTION · ").says("production wants --yes where nobody can be asked");
+    let said = said.says("PRODUCTION · ").says("a production run needs confirmation");
     assert!(!said.stderr.contains("results"), "{}", said.stderr);
     assert_eq!(desk.service.simulator.stats().requests, 0);
     desk.run(&[]).exits(0);
@@ -20,7 +20,7 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
     let said = desk.run(&[]).exits(3).without_data();
     insta::assert_snapshot!(desk.filtered(&said.stderr), @r#"
     PRODUCTION · [host] · key …4c1 · campaign 2026-11
-      aml-screening.name ← column `name` (by its name)
+      aml-screening.name ← column `name` (by name)
       aml-screening.entity ← constant 0
       aml-screening.country ← constant "za"
       aml-screening.dataset ← default "all"
@@ -31,11 +31,11 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
     let again = desk.run(&[]).exits(3).without_data();
     insta::assert_snapshot!(desk.filtered(&again.stderr), @r#"
     PRODUCTION · [host] · key …4c1 · campaign 2026-11
-      aml-screening.name ← column `name` (by its name)
+      aml-screening.name ← column `name` (by name)
       aml-screening.entity ← constant 0
       aml-screening.country ← constant "za"
       aml-screening.dataset ← default "all"
-    complete since [time], nothing sent; a new round is a new --campaign
+    complete since [time], nothing sent; for a new round, use a new --campaign
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests for 3 asks (1 duplicate was free), 2 credits charged
     outputs: out/2026-11

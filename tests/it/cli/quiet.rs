@@ -33,5 +33,5 @@ fn requests_in_doubt_are_named_by_a_quiet_run() {
     let desk = Desk::with(4, Settings { faults: faults.join(",").parse().unwrap(), ..lifted() });
     let said = desk.run(&["-q", "--for", "2s"]);
     assert_eq!(said.code, 8, "{}", said.stderr);
-    said.says("may have been charged").without_data().says("go on with: ");
+    said.says("may have been charged").without_data().says("continue with: ");
 }

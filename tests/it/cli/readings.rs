@@ -51,8 +51,12 @@ fn a_plan_warns_that_limit_or_balance_will_pause_the_run() {
     let desk = Desk::with(20, settings);
     let more = ["--max-credits", "8", "--price", "aml-screening=1"];
     let said = Said::of(&mut desk.production("plan", &more)).exits(0);
-    assert!(said.stdout.contains("the limit of 8 will pause the run: 12 more are needed"), "{}", said.stdout);
-    assert!(said.stdout.contains("the balance will pause the run before its end"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("the limit of 8 credits will pause the run: 12 more credits are needed"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("the balance will pause the run before it is complete"), "{}", said.stdout);
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn nothing_waits_for_a_decision_where_nothing_is_quarantined() {
     let desk = Desk::new(2);
     desk.run(&[]).exits(0);
     let said = desk.say(&["resolve", "--list"]).exits(0).without_data();
-    assert_eq!(said.stderr, "0 requests wait for a decision\n");
+    assert_eq!(said.stderr, "0 requests need a decision\n");
     desk.say(&["resolve", "--write-off"]).exits(2).says("--reason");
 }
 

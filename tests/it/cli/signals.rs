@@ -33,7 +33,7 @@ fn an_interrupt_drains_publishes_and_ends_with_130() {
     let under_way = begun(&desk);
     under_way.signal("INT");
     let said: Said =
-        under_way.wait().exits(130).without_data().says("stopped: interrupted").says("go on with: rescreen run");
+        under_way.wait().exits(130).without_data().says("stopped: interrupted").says("continue with: rescreen run");
     let charges = desk.service.simulator.stats().charges;
     assert!((4..40).contains(&charges), "{charges}");
     let manifest = manifest(&desk.path().join("out/2026-11"));

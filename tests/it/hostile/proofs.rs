@@ -198,7 +198,7 @@ fn a_fall_that_somebody_else_caused_is_neither_held_nor_booked_after_continue_an
     let service = Hostile::new().states(Stated::Nothing).another_takes(37.0, 1).start();
     let campaign = Campaign::of(&service, 60).limit(80);
     let said = campaign.run().exits(4);
-    assert!(said.stderr.contains("--continue-anyway if another program"), "{}", said.stderr);
+    assert!(said.stderr.contains("If another program spent the difference"), "{}", said.stderr);
     campaign.run_with("--continue-anyway").exits(0);
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (60.0, 60));
 }

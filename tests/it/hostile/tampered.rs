@@ -252,7 +252,7 @@ fn a_request_in_doubt_whose_route_was_changed_stays_in_doubt_and_the_others_are_
     drop(ledger);
     service.heal();
     let said = campaign.run().exits(8);
-    assert!(said.stderr.contains("a route that `aml-screening` does not have"), "{}", said.stderr);
+    assert!(said.stderr.contains("a route that `aml-screening` no longer has"), "{}", said.stderr);
     assert_eq!(campaign.ledger().in_state("answered"), 5);
 }
 

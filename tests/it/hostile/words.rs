@@ -14,7 +14,7 @@ fn json_without_content_is_not_called_a_captive_portal_alone() {
     let service = Hostile::new().on_all(Reply::exactly(&json!({ "message": "ok", "code": 0 }))).start();
     let said = Campaign::of(&service, 20).run().exits(10);
     assert!(!says(&said, "expected JSON"), "JSON is what came: {}", said.stderr);
-    assert!(says(&said, "expected an answer of the service") && says(&said, "another service"), "{}", said.stderr);
+    assert!(says(&said, "expected an answer from the service") && says(&said, "another service"), "{}", said.stderr);
 }
 
 #[test]

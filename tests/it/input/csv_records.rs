@@ -68,8 +68,8 @@ fn bad_utf8_and_nul_are_failures_that_name_the_column() {
     let rows = csv(b"a,b\n1,caf\xe9\nx\0,2\n3,4\n").rows();
     assert_eq!(
         rows[0],
-        "invalid_utf8: column `b`: expected UTF-8, found other bytes; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
-         that was begun, send the rows that failed as a file and a campaign of their own {\"a\":\"1\",\"b\":\"caf\u{fffd}\"}"
+        "invalid_utf8: column `b`: expected UTF-8, found other bytes; save the file as UTF-8, or set `encoding = \"windows-1252\"` \
+         before the first run; if the campaign has already started, run the failed rows from their own file in a new campaign {\"a\":\"1\",\"b\":\"caf\u{fffd}\"}"
     );
     assert_eq!(rows[1], r#"nul_byte: column `a`: expected text, found a NUL byte {"a":"x\u0000","b":"2"}"#);
     assert_eq!(rows[2], r#"{"a":"3","b":"4"}"#);
@@ -131,13 +131,13 @@ fn headers_that_cannot_be_used_are_refused() {
         ),
         (
             b"id,n\xe9\n",
-            "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or say before the first run that it is `encoding = \"windows-1252\"`; of a book \
-         that was begun, send the rows that failed as a file and a campaign of their own",
+            "input: the header: expected UTF-8, found other bytes in column 2; save the file as UTF-8, or set `encoding = \"windows-1252\"` \
+         before the first run; if the campaign has already started, run the failed rows from their own file in a new campaign",
         ),
-        (b"i\0d,n\n", "input: the header: expected text, found a NUL byte in column 1"),
+        (b"i\0d,n\n", "input: the header: expected text, found a NUL byte in column 1; remove it"),
         (
             b"\"id,n\n1,2\n",
-            "input: the header: expected its end before the end of the input; is a quote left open in it?",
+            "input: the header: expected its end before the end of the input; check that no quote is left open in it",
         ),
     ] {
         assert_eq!(csv(text).refused(None), message);
@@ -150,11 +150,11 @@ fn what_this_version_cannot_read_is_refused_with_what_to_do() {
     for (bytes, what) in [
         (&b"PK\x03\x04"[..], "a zip archive or a spreadsheet in a stream"),
         (b"BZh91AY", "a bzip2 file"),
-        (b"\xd0\xcf\x11\xe0", "a spreadsheet in the old form .xls"),
+        (b"\xd0\xcf\x11\xe0", "a spreadsheet in the old format .xls"),
         (b"PAR1", "a Parquet file"),
     ] {
         let message = csv(bytes).refused(None);
-        assert!(message.starts_with(&format!("input: {what}")) && message.contains("is not read"), "{message}");
+        assert!(message.starts_with(&format!("input: {what}")) && message.contains("is not supported"), "{message}");
     }
 }
 

@@ -43,7 +43,7 @@ fn windows_1252_is_read_where_it_is_said_and_only_there() {
     assert!(rows[2].starts_with("invalid_utf8: column `name`: expected windows-1252, found a byte"), "{}", rows[2]);
     let rows = csv(raw).rows();
     assert!(
-        rows[0].starts_with("invalid_utf8") && rows[0].contains("that it is `encoding = \"windows-1252\"`"),
+        rows[0].starts_with("invalid_utf8") && rows[0].contains("set `encoding = \"windows-1252\"`"),
         "{}",
         rows[0]
     );
@@ -60,10 +60,10 @@ fn an_encoding_that_the_file_contradicts_is_refused() {
         (
             &b"\xef\xbb\xbfid\n1\n"[..],
             Encoding::Windows1252,
-            "expected windows-1252 text, found the mark (BOM) of UTF-8",
+            "expected windows-1252 text, found the byte order mark (BOM) of UTF-8",
         ),
-        (b"\xff\xfei\0", Encoding::Utf8, "expected utf-8 text, found the mark (BOM) of UTF-16"),
-        (b"i\0d\0", Encoding::Utf16, "expected utf-16 text, found a text without the mark (BOM)"),
+        (b"\xff\xfei\0", Encoding::Utf8, "expected utf-8 text, found the byte order mark (BOM) of UTF-16"),
+        (b"i\0d\0", Encoding::Utf16, "expected utf-16 text, found a text without a byte order mark (BOM)"),
     ] {
         let message = csv(raw).said(|options| options.encoding = Some(said)).refused(None);
         assert!(message.contains(found), "{message}");
@@ -75,14 +75,11 @@ fn every_change_is_found_even_where_both_are_no_characters() {
     let known = csv(b"id\na\x81\n").said(windows_1252).known();
     assert!(csv(b"id\na\x81\nb\n").said(windows_1252).splits(Some(&known)).unwrap()[0].records.len() == 1);
     assert!(
-        csv(b"id\na\x8d\nb\n")
-            .said(windows_1252)
-            .refused(Some(&known))
-            .contains("the first change lies in rows 1 to 1")
+        csv(b"id\na\x8d\nb\n").said(windows_1252).refused(Some(&known)).contains("the first change is in rows 1 to 1")
     );
     // Another encoding is another text, too.
     let known = csv(b"id\nAndr\xe9\n").said(windows_1252).known();
-    assert!(csv(b"id\nAndr\xe9\n2\n").refused(Some(&known)).contains("the first change lies in rows 1 to 1"));
+    assert!(csv(b"id\nAndr\xe9\n2\n").refused(Some(&known)).contains("the first change is in rows 1 to 1"));
     assert!(csv("id\nAndré\n").splits(Some(&known)).unwrap().is_empty(), "saved as UTF-8 it is the same text");
 }
 

@@ -55,7 +55,7 @@ fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
     let known = csv("1,2\n").said(named(&["id", "name"])).known();
     let message = csv("1,2\n3,4\n").said(named(&["name", "id"])).refused(Some(&known));
     assert!(
-        message.contains("the 2 columns this input was begun with, found 2, and column 1 has another name"),
+        message.contains("the 2 columns that this input had before, found 2, and column 1 has another name"),
         "{message}"
     );
 }
@@ -63,7 +63,7 @@ fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
 #[test]
 fn json_lines_have_names_of_their_own() {
     let message = jsonl("{\"a\":1}\n").said(missing).refused(None);
-    assert!(message.contains("leave `header` and `columns` out"), "{message}");
+    assert!(message.contains("remove `header` and `columns`"), "{message}");
 }
 
 #[test]

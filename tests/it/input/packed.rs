@@ -60,13 +60,15 @@ fn the_name_inside_tells_the_format() {
     assert_eq!(layout("a.gz", "{\"a\":1}\n"), Ok((Format::Jsonl, None)));
     assert!(layout("a.json.gz", "[{}]").unwrap_err().contains("found a JSON list"));
     assert!(
-        layout("a.xlsx.gz", "PK\x03\x04").unwrap_err().contains("a spreadsheet in a stream or inside a packed file")
+        layout("a.xlsx.gz", "PK\x03\x04")
+            .unwrap_err()
+            .contains("a spreadsheet in a stream or inside a compressed file")
     );
     let twice = String::from_utf8_lossy(&gzip(b"a")).into_owned();
     assert!(twice.starts_with('\x1f'));
     std::fs::write(folder.path().join("b.gz"), gzip(&gzip(b"a\n1\n"))).unwrap();
     let message = open(&folder.path().join("b.gz"), None).err().unwrap().to_string();
-    assert!(message.contains("a gzip file inside another packed one is not read"), "{message}");
+    assert!(message.contains("a gzip file inside another compressed file is not supported"), "{message}");
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn rows_before_a_damaged_place_are_taken_and_the_whole_book_goes_on_after_them()
             }
         };
         assert!((5_000..15_000).contains(&rows), "{ending}: {rows} rows");
-        let expected = ["book: reading failed after byte ", "is damaged or cut off near its byte ", "run again"];
+        let expected = ["book: reading failed after byte ", "is damaged or truncated near its byte ", "run again"];
         assert!(expected.iter().all(|part| fault.contains(part)), "{fault}");
         assert!(reader.next_split().unwrap().is_none(), "and nothing after it");
 
@@ -164,7 +166,7 @@ fn an_empty_file_with_the_name_of_a_packed_one_is_no_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.csv.gz");
     std::fs::write(&path, "").unwrap();
-    assert!(open(&path, None).err().unwrap().to_string().contains("damaged or cut off near its byte 0"));
+    assert!(open(&path, None).err().unwrap().to_string().contains("damaged or truncated near its byte 0"));
     std::fs::write(&path, gzip(b"a\n")).unwrap();
     assert_eq!(known_of(open(&path, None).unwrap()).0.len(), 0);
 }

@@ -80,8 +80,8 @@ fn an_edit_is_told_with_the_rows_of_its_split() {
     let message = csv(&book.replace("id,name", "id,Name")).refused(Some(&known));
     assert_eq!(
         message,
-        "input: this input is not the one read before: of the 2500 rows taken, the first change lies in rows 1 to 1000; \
-         bring the old file back, or begin a new campaign"
+        "input: this input is not the one that was read before: of the 2500 rows read, the first change is in rows 1 to 1000; \
+         restore the old file, or start a new campaign"
     );
 }
 

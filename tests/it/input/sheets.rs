@@ -107,7 +107,7 @@ fn dates_booleans_and_results_of_formulas_are_text() {
 #[test]
 fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
     for (cell, message, kept) in [
-        ("<c t=\"e\"><v>#N/A</v></c>", "found the error #N/A; mend the cell", "#N/A"),
+        ("<c t=\"e\"><v>#N/A</v></c>", "found the error #N/A; fix the cell", "#N/A"),
         ("<c t=\"e\"><f>X1</f><v>#REF!</v></c>", "found the error #REF!", "#REF!"),
         ("<c><f>1+1</f></c>", "found a formula without its result", ""),
         ("<c><f>1+1</f><v></v></c>", "found a formula without its result", ""),
@@ -156,7 +156,7 @@ fn the_one_sheet_with_data_is_read_and_of_several_the_one_that_is_named() {
     let message = Sheet::of(&two()).refused();
     assert_eq!(
         message,
-        "book: expected one sheet with data, found 2 (May, June); name one: --sheet NAME (or [input] sheet)"
+        "book: expected one sheet with data, found 2 (May, June); name one with --sheet NAME (or [input] sheet)"
     );
     for name in ["June", " june "] {
         let sheet = Sheet::of(&two()).said(|options| options.sheet = Some(name.to_owned()));
@@ -165,9 +165,12 @@ fn the_one_sheet_with_data_is_read_and_of_several_the_one_that_is_named() {
     let message = Sheet::of(&two()).said(|options| options.sheet = Some("Jun".to_owned())).refused();
     assert!(message.contains("expected the sheet `Jun`, found May, June; did you mean `June`?"), "{message}");
     let none = Workbook::new().sheet("Notes", "<sheetData/>");
-    assert_eq!(Sheet::of(&none).refused(), "book: expected a sheet with data, found none");
+    assert_eq!(
+        Sheet::of(&none).refused(),
+        "book: expected a sheet with data, found none; check that this is the right file and sheet"
+    );
     let csv = super::csv("id\n1\n").said(|options| options.sheet = Some("May".to_owned())).refused(None);
-    assert!(csv.contains("found a file without sheets; leave `sheet` out"), "{csv}");
+    assert!(csv.contains("found a file without sheets; remove `sheet`"), "{csv}");
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
     let disorder =
         "<sheetData><row r=\"2\"><c r=\"A2\"><v>1</v></c></row><row r=\"1\"><c r=\"A1\"><v>2</v></c></row></sheetData>";
     let message = Sheet::of(&Workbook::new().sheet("Customers", disorder)).refused();
-    assert!(message.contains("row 1 of the sheet: expected cells in their order"), "{message}");
+    assert!(message.contains("row 1 of the sheet: expected cells in order"), "{message}");
     for index in ["x", "-1", " 1", "1 ", "99999999999999999999", "1.0", "7", "&#49;", "<!-- -->1"] {
         let cell = format!("<c t=\"s\"><v>{index}</v></c>");
         let message = Sheet::of(&book(&[&[ID, NAME], &[&number("1"), &cell]])).refused();
@@ -261,7 +264,7 @@ fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
     sheet.write(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and the rest");
     assert_eq!(
         sheet.refused(),
-        "book: a spreadsheet in the old form .xls, or one with a password is not read by this version, save it as .xlsx \
+        "book: a spreadsheet in the old format .xls, or one with a password is not supported; save it as .xlsx \
          or as CSV, without a password"
     );
     let other = crate::fuzzed::checks::xlsx::archive(&[("a.txt".to_owned(), b"x".to_vec())], false);
@@ -274,7 +277,11 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
     let merged =
         format!("{}<mergeCells><mergeCell ref=\"B9:A2\"/></mergeCells>", rows(&[&[ID, NAME], &[&number("1"), NAME]]));
     let backwards = Sheet::of(&Workbook::new().shared(&["id", "name"]).sheet("Customers", &merged));
-    assert!(backwards.refused().contains("the place of a cell, a row or a range is none"), "{}", backwards.refused());
+    assert!(
+        backwards.refused().contains("an invalid reference to a cell, a row or a range"),
+        "{}",
+        backwards.refused()
+    );
     for place in ["A1048577", "A4294967295", "XFE2", "ZZZZZZ2", "AHEETDATAROOW2", ""] {
         let cell = format!("<sheetData><row><c r=\"A1\"><v>1</v></c><c r=\"{place}\"><v>2</v></c></row></sheetData>");
         let message = Sheet::of(&Workbook::new().sheet("Customers", &cell)).refused();

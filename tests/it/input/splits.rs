@@ -144,11 +144,13 @@ fn the_name_of_a_file_tells_its_format() {
     assert_eq!(open("a.dat", "\n {}\n"), Ok((Format::Jsonl, None)));
     assert_eq!(open("a.dat", "a,b\n"), Ok((Format::Csv, Some(b','))));
     assert!(open("a.json", "\n[{}]").unwrap_err().contains("found a JSON list; `jq -c '.[]'`"));
-    for (name, advice) in
-        [("a.zip", "unpack it first"), ("a.xls", "save it as .xlsx or as CSV"), ("a.ods.gz", "save it")]
-    {
+    for (name, advice) in [
+        ("a.zip", "convert it to CSV or JSON Lines first"),
+        ("a.xls", "save it as .xlsx or as CSV"),
+        ("a.ods.gz", "save it"),
+    ] {
         let message = open(name, "").unwrap_err();
-        assert!(message.contains("is not read by this version") && message.contains(advice), "{message}");
+        assert!(message.contains("is not supported") && message.contains(advice), "{message}");
     }
     let reader = SourceReader::open("d".into(), Origin::File(folder.path().into()), &SourceOptions::default(), None);
     assert!(reader.err().unwrap().to_string().contains("found a folder"));

@@ -116,7 +116,7 @@ fn a_new_ledger_sets_the_old_results_aside_and_is_begun_once() {
     let old = tables::files(&out(&desk), "");
     let old: Vec<_> = old.iter().filter(|path| path.to_string_lossy().contains("results/")).collect();
     assert_eq!(old.len(), 1);
-    desk.run(&["--new-ledger"]).exits(0).says("what was here before is in").says("before-");
+    desk.run(&["--new-ledger"]).exits(0).says("the previous contents are in").says("before-");
     let found = tables::files(&out(&desk), "");
     let of = |begin: &str| {
         let begins = |path: &&std::path::PathBuf| path.to_string_lossy().starts_with(begin);

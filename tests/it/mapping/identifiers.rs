@@ -73,7 +73,7 @@ fn what_a_spreadsheet_did_to_an_identifier_is_told_with_its_remedy() {
         let mapped = &Draft::of(check).maps(&[column], &[text])[0];
         assert_eq!(code(mapped), FailureCode::SpreadsheetDamage, "{check} {text}");
         let said = fields(mapped)["message"].as_str().unwrap().to_owned();
-        assert!(said.contains("format the column as text") && said.contains("export again"), "{said}");
+        assert!(said.contains("format the column as text") && said.contains("export it again"), "{said}");
         assert!(said.contains(&format!("column `{column}`")) && !said.contains(text), "{said}");
     }
 }

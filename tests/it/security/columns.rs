@@ -40,7 +40,10 @@ fn a_first_line_that_is_a_row_is_not_repeated() {
                 assert!(!message.contains(planted), "{line}: {message}");
             }
             let is_of_carry = more.iter().any(|word| *word == "--id" || *word == "--carry");
-            assert!(is_of_carry || message.contains("is the first line a row? use --no-header"), "{line}: {message}");
+            assert!(
+                is_of_carry || message.contains("if the first line is a row, use --no-header"),
+                "{line}: {message}"
+            );
             assert!(is_of_carry || message.contains("columns;") || message.contains("column;"), "{line}: {message}");
         }
     }
@@ -51,7 +54,7 @@ fn names_of_columns_are_repeated_except_those_that_do_not_look_like_names() {
     let text = "Customer Name,Country,2026-11,Balance 20251130,joined_2024\nAda,za,1,2,3\n";
     let message = refused("book.csv", text, &["--map", "name=customr name"]);
     assert!(
-        message.contains("is the first line a row?") && !message.contains("20251130"),
+        message.contains("if the first line is a row") && !message.contains("20251130"),
         "six digits in a row: {message}"
     );
     let message = refused("book.csv", &text.replace("20251130", "2025"), &["--map", "name=customr name"]);

@@ -21,7 +21,7 @@ fn a_panic_says_where_it_is_and_never_what_it_was_about() {
             command.env("RESCREEN_PANIC", format!("{place}:Thandi Vexford 8001015009087"));
             let said = Said::of(command.env("RUST_BACKTRACE", backtrace)).exits(1).without_data();
             let at = said.stderr.find("src/cli/panic.rs:").unwrap_or_else(|| panic!("{}", said.stderr));
-            assert!(said.stderr[at..].contains("defect of the program"), "{}", said.stderr);
+            assert!(said.stderr[at..].contains("bug in rescreen"), "{}", said.stderr);
             assert!(said.stderr.contains("run the same command again"), "{}", said.stderr);
             for planted in ["Thandi", "Vexford", "8001015009087"] {
                 assert!(!said.stderr.contains(planted), "{}", said.stderr);

@@ -56,7 +56,7 @@ fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
         assert!(!folder.path().join("started").exists());
     };
     fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
-    is_refused("others can change it");
+    is_refused("other users can write to it");
     said(folder.path(), &["plan", "-c", "rescreen.toml"]).exits(0);
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     said(folder.path(), &["plan"]).exits(0);
@@ -64,7 +64,7 @@ fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
         println!("SKIPPED: a file cannot be given to another user here");
         return;
     }
-    is_refused("it belongs to the user with the id 65534");
+    is_refused("it belongs to the user with id 65534");
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn a_plan_and_a_rehearsal_start_no_program() {
     let started = || ["key", "secret"].map(|name| folder.path().join(name).exists());
     said(folder.path(), &["plan"]).exits(0).says("key not read");
     said(folder.path(), &["plan", "--simulate"]).exits(0);
-    said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal starts none");
+    said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal does not start");
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
     // What the run asked cannot be told from what is new without the secret.
-    said(folder.path(), &["plan"]).exits(0).says("counts as new");
+    said(folder.path(), &["plan"]).exits(0).says("count as new");
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Said {
     /// The command it printed to go on with.
     #[track_caller]
     pub fn next_command(&self) -> &str {
-        let line = self.stderr.lines().find_map(|line| line.strip_prefix("go on with: "));
+        let line = self.stderr.lines().find_map(|line| line.strip_prefix("continue with: "));
         line.unwrap_or_else(|| panic!("no command to go on with in:\n{}", self.stderr))
     }
 }
