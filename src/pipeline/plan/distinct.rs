@@ -1,6 +1,6 @@
-//! Which requests of a plan are distinct, however many there are. Marks of up to a million asks are sorted in memory; beyond
-//! that each million goes, sorted, to a temporary file, and all of them are merged at the end. It owns the decision that the
-//! first of equal asks, in input order, is the one that counts.
+//! Counts the distinct requests of a plan in bounded memory. The digests of up to 2^20 asks are sorted in memory. For larger
+//! inputs, each sorted run of 2^20 digests is written to a temporary file, and all runs are merged at the end. Of equal asks,
+//! the first in input order counts.
 
 use crate::error::Error;
 use std::{
@@ -10,20 +10,20 @@ use std::{
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
 };
 
-/// Marks kept in memory: 24 MiB.
+/// The maximum number of digests kept in memory (24 MiB).
 const MARKS_MAX: usize = 1 << 20;
-/// Marks of each sorted run that are read at once.
+/// The number of digests read at once from each sorted run.
 const READ_MARKS: usize = 1_024;
 const MARK_BYTES: usize = 20;
 
-/// The digest of an ask's content. It never leaves the process that made it.
+/// The digest of an ask's content. It is valid only in the process that made it.
 pub type Digest = [u64; 2];
 
-/// An ask in the order of what it asks for, and of the input where that is equal.
+/// The digest of an ask, ordered by content and then by input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct AskDigest {
     digest: Digest,
-    /// The place in the input: of the mark in its run, and of the run where runs are merged.
+    /// The position in input order: within a run while it is sorted, and the number of the run while runs are merged.
     order: u32,
     shape: u32,
 }
@@ -35,10 +35,10 @@ pub struct Distinct {
     spilled: Option<Spilled>,
 }
 
-/// Sorted runs in a file without a name: it goes with the process, whatever ends it.
+/// Sorted runs in an unnamed temporary file, which disappears when the process ends.
 struct Spilled {
     file: BufWriter<File>,
-    /// Marks of each run.
+    /// The number of digests in each run.
     runs: Vec<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Distinct {
         Distinct { marks: Vec::new(), marks_max, spilled: None }
     }
 
-    /// Takes in the next ask of the input. `shape` is what the caller wants to know of it if it is the first of its kind.
+    /// Adds the next ask of the input. `shape` is passed to [`Distinct::each_first`] if the ask is the first of its kind.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
         let order = u32::try_from(self.marks.len()).expect("a run is far shorter");
         self.marks.push(AskDigest { digest, order, shape });
@@ -61,7 +61,7 @@ impl Distinct {
         self.spill().map_err(no_room)
     }
 
-    /// Gives the shape of the first of each kind, in no order.
+    /// Calls `each` with the shape of the first ask of each kind, in no particular order.
     pub fn each_first(mut self, mut each: impl FnMut(u32)) -> Result<(), Error> {
         if self.spilled.is_some() && !self.marks.is_empty() {
             self.spill().map_err(no_room)?;
@@ -94,7 +94,7 @@ impl Distinct {
     }
 }
 
-/// In order, and the first of each kind alone.
+/// Sorts the digests and keeps only the first of each kind.
 fn sort(marks: &mut Vec<AskDigest>) {
     marks.sort_unstable();
     marks.dedup_by_key(|mark| mark.digest);
@@ -116,10 +116,10 @@ impl AskDigest {
     }
 }
 
-/// One run being read.
+/// A reader of one run.
 struct Run {
     number: u32,
-    /// Where its next mark begins in the file, and how many follow.
+    /// The file offset of the next digest, and the number of digests left.
     offset: u64,
     left: u64,
     buffer: Vec<u8>,
@@ -144,7 +144,7 @@ impl Run {
     }
 }
 
-/// Earlier runs first where marks are equal: what they hold stands earlier in the input.
+/// Merges the runs. Of equal digests, the one from the earlier run comes first, because it is earlier in the input.
 fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
     let mut file = spilled.file.into_inner().map_err(io::IntoInnerError::into_error)?;
     let mut runs = Vec::with_capacity(spilled.runs.len());
@@ -175,7 +175,7 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
 fn no_room(fault: io::Error) -> Error {
     let folder = std::env::temp_dir();
     Error::Config(format!(
-        "the temporary file in {} that finds duplicates in a large book: {fault}; make room there, or name another folder by TMPDIR",
+        "the temporary file in {} for finding duplicates in a large input: {fault}; free disk space there, or set TMPDIR to another folder",
         folder.display()
     ))
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// The shapes that count, sorted; asks are digests, their shapes their places.
+    /// The shapes of the first asks, sorted. The shape of an ask is its index in `digests`.
     fn firsts(marks_max: usize, digests: &[u64]) -> Vec<u32> {
         let mut distinct = Distinct::of_runs(marks_max);
         for (at, digest) in digests.iter().enumerate() {
