@@ -1,5 +1,5 @@
-//! The asks of a ledger as outputs show them: each with its row, and with request and answer where it has them, in input
-//! order. The rows of one split at a time are in memory.
+//! The asks of a ledger for the outputs, in input order: each with its row, and with its request and answer if it has them.
+//! Only the rows of one split are in memory at a time.
 
 use super::{
     IngestedRow, LedgerError, LedgerPart, Reading,
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use rusqlite::Row;
 
-/// An ask with all that is known of it.
+/// An ask, with its row and fate.
 pub struct AskView<'a> {
     pub id: i64,
     /// The check in the campaign; `None` for a row that could not be read.
@@ -23,37 +23,37 @@ pub struct AskView<'a> {
     pub source: &'a str,
     pub row: &'a IngestedRow,
     pub fate: AskFate,
-    /// What the row expects of the answer, JSON.
+    /// What the row expects of the answer, in JSON.
     pub expected: Option<String>,
 }
 
-/// Where an ask has come to.
+/// The fate of an ask.
 pub enum AskFate {
     Request(Box<RequestView>),
     Failure(Failure),
     Skipped(String),
 }
 
-/// A request as outputs show it.
+/// A request, for the outputs.
 pub struct RequestView {
     pub id: RequestId,
     pub state: State,
     pub key: IdempotencyKey,
     pub attempts: u32,
-    /// Charged for the request, and 0 for all but its first ask: the column sums to the charge.
+    /// The charge for its first ask, and 0 for all others, so that the sum of the column is the total charge.
     pub credits: Credits,
-    /// The first of its asks; the others are duplicates.
+    /// Whether this is its first ask; the others are duplicates.
     pub first: bool,
     pub possibly_charged: bool,
     pub first_armed_at_us: Option<i64>,
-    /// The mapped fields as sent, JSON.
+    /// The mapped fields as sent, in JSON.
     pub fields: String,
     pub failure: Option<Failure>,
     pub http_status: Option<u16>,
     pub answer: Option<StoredAnswer>,
 }
 
-/// An answer as outputs show it.
+/// An answer, for the outputs.
 pub struct StoredAnswer {
     pub latency_ms: u64,
     pub requested_at_us: i64,

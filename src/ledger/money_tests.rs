@@ -1,4 +1,5 @@
-//! Attempts of two requests in a small ledger: what each attempt counts, books and leaves for the next one.
+//! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for the next
+//! one.
 
 use super::*;
 use crate::model::{
@@ -15,7 +16,7 @@ const HOUR_US: i64 = 3_600 * 1_000_000;
 const FIRST: RequestId = RequestId(1);
 const SECOND: RequestId = RequestId(2);
 
-/// A request under way.
+/// A request in flight.
 struct Sent {
     request: RequestId,
     attempt: u32,
@@ -87,7 +88,7 @@ impl Book {
         }
     }
 
-    /// Settles what is under way; `change` says what is special about the reply.
+    /// Settles the request in flight; `change` modifies the reply.
     async fn settled(&self, sent: Sent, outcome: Outcome, change: impl FnOnce(&mut Settlement)) -> Settled {
         let answer = AnswerRecord {
             requested_at_us: self.now_us,
@@ -119,7 +120,7 @@ impl Book {
         self.ledger.settle(settlement).await.unwrap()
     }
 
-    /// Sends a request that comes to this.
+    /// Sends a request with this outcome.
     async fn comes_to(&self, request: RequestId, outcome: Outcome) -> Settled {
         let sent = self.sent(request).await;
         self.settled(sent, outcome, |_| ()).await

@@ -195,7 +195,7 @@ impl IngestTask {
                 biased;
                 ingested = &mut self.task => return ingested.map_err(Error::from)?,
                 Some(signal) = sent.signals.recv() => {
-                    sent.heed(signal);
+                    sent.record_signal(signal);
                     self.stop.store(true, Ordering::Relaxed);
                     patience = Some(Duration::from_secs(3));
                 }
@@ -289,7 +289,7 @@ async fn unless_interrupted<T: Send + 'static>(
             biased;
             done = &mut working => return done.map(Some),
             Some(signal) = sent.signals.recv() => {
-                sent.heed(signal);
+                sent.record_signal(signal);
                 if sent.cut_short {
                     return Ok(None);
                 }

@@ -1,4 +1,4 @@
-//! What comes next, case by case.
+//! Tests of the next step, case by case.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     model::{Credits, RequestId},
 };
 
-/// An attempt that says nothing of money.
+/// An attempt without any stated amounts.
 pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
     let settled = Settled {
         state,
