@@ -33,7 +33,8 @@ pub enum Error {
     Source(#[from] SourceError),
     /// The input is not what the campaign recorded, and requests of the campaign were already sent.
     #[error(
-        "{source}; requests that were already sent are safe: `rescreen collect {}` settles and publishes them without the input",
+        "{source}; requests that were already sent are safe: `rescreen collect {}` settles and publishes them without \
+         the input",
         .out.display()
     )]
     Input { source: Box<Error>, out: PathBuf },
@@ -44,8 +45,8 @@ pub enum Error {
     Internal(String),
 }
 
-/// A task that panicked or was cancelled. The panic message may quote a cell, so it is not repeated here; the panic hook has
-/// already printed where it happened.
+/// A task that panicked or was cancelled. The panic message may quote a cell, so it is not repeated here; the panic
+/// hook has already printed where it happened.
 impl From<tokio::task::JoinError> for Error {
     fn from(error: tokio::task::JoinError) -> Error {
         let what =

@@ -1,5 +1,5 @@
-//! rescreen checks a table of subjects (customers, companies, vehicles) against a paid, rate-limited verification service.
-//! Every row is answered or accounted for, and nothing is paid for twice.
+//! rescreen checks a table of subjects (customers, companies, vehicles) against a paid, rate-limited verification
+//! service. Every row is answered or accounted for, and nothing is paid for twice.
 //!
 //! ```no_run
 //! # async fn book() -> Result<(), rescreen::Error> {
@@ -21,12 +21,13 @@
 //! settled asks ─project→ rows ─publish→ parts, manifest
 //! ```
 //!
-//! [`pipeline::Prepared::go`] shows the whole sequence. The ledger is the single source of truth: resume, status, budget
-//! and outputs are derived from it, so running again is always safe.
+//! [`pipeline::Prepared::go`] shows the whole sequence. The ledger is the single source of truth: resume, status,
+//! budget and outputs are derived from it, so running again is always safe.
 //!
 //! # Layers
 //!
-//! A module imports only from lower layers. Modules of the same layer never import each other. A test enforces both rules.
+//! A module imports only from lower layers. Modules of the same layer never import each other. A test enforces both
+//! rules.
 //!
 //! | layer | modules |
 //! |---|---|
@@ -57,10 +58,11 @@
 //!
 //! # Guarantees
 //!
-//! A request is charged at most once while its ledger is kept and the service honours its idempotency keys. Once a key has
-//! expired, the program stops and asks for a decision. Charged plus held credits never exceed the limit while the prices in
-//! the price table are upper bounds. No byte of a request is sent before its arm commit is durable: [`client::Client::send`]
-//! consumes a receipt that only that commit creates. Every ask is in exactly one of results, failures, pending and skipped.
+//! A request is charged at most once while its ledger is kept and the service honours its idempotency keys. Once a key
+//! has expired, the program stops and asks for a decision. Charged plus held credits never exceed the limit while the
+//! prices in the price table are upper bounds. No byte of a request is sent before its arm commit is durable:
+//! [`client::Client::send`] consumes a receipt that only that commit creates. Every ask is in exactly one of results,
+//! failures, pending and skipped.
 
 pub mod catalogue;
 pub mod client;

@@ -1,6 +1,6 @@
-//! Arming: in one transaction before the first byte is sent, checks the age of the key and the API key, holds the price and
-//! records the attempt. Only arming issues receipts. `moved` is the only place where a move of the state machine becomes rows
-//! and sums.
+//! Arming: in one transaction before the first byte is sent, checks the age of the key and the API key, holds the price
+//! and records the attempt. Only arming issues receipts. `moved` is the only place where a move of the state machine
+//! becomes rows and sums.
 
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
@@ -76,8 +76,8 @@ impl RequestRow {
         self.key.unwrap_or(self.first_key)
     }
 
-    /// Whether no attempt of this request is in doubt, and the service has forgotten its key by both clocks. Then the lifetime
-    /// of the key starts again.
+    /// Whether no attempt of this request is in doubt, and the service has forgotten its key by both clocks. Then the
+    /// lifetime of the key starts again.
     fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
         let forgotten_us = i64::from(order.key_life_hours) * 3_600 * 1_000_000 + LIFE_MARGIN_US;
         let age = |now: i64, first: i64| now.saturating_sub(first) > forgotten_us;
@@ -89,8 +89,8 @@ impl RequestRow {
         self.standing.unproven == 0 && here && there
     }
 
-    /// The age of a request's key, by this machine's clock and by the service's clock. It is disputed if the two clocks are too
-    /// far apart and give different results.
+    /// The age of a request's key, by this machine's clock and by the service's clock. It is disputed if the two clocks
+    /// are too far apart and give different results.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
         let age_here = now_us.saturating_sub(first_armed_at);
@@ -218,7 +218,8 @@ fn note_attempt(
     Ok(())
 }
 
-/// Whether every attempt under this key got a 404, a 405 or a redirect. Then the request may be sent to the current route.
+/// Whether every attempt under this key got a 404, a 405 or a redirect. Then the request may be sent to the current
+/// route.
 fn met_no_route(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
     let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND number <= ?3 AND outcome IS NOT ?4";
     let values = params![row.id, row.standing.generation, row.attempts, Outcome::Misrouted.as_str()];

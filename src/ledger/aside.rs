@@ -1,5 +1,5 @@
-//! Sets aside a ledger that can no longer be used, so that a new one can replace it. Its files are moved, never deleted, because
-//! they may contain receipts.
+//! Sets aside a ledger that can no longer be used, so that a new one can replace it. Its files are moved, never
+//! deleted, because they may contain receipts.
 
 use super::{
     LedgerError,

@@ -1,5 +1,5 @@
-//! The asks of a ledger for the outputs, in input order: each with its row, and with its request and answer if it has them.
-//! Only the rows of one split are in memory at a time.
+//! The asks of a ledger for the outputs, in input order: each with its row, and with its request and answer if it has
+//! them. Only the rows of one split are in memory at a time.
 
 use super::{
     IngestedRow, LedgerError, LedgerPart, Reading,

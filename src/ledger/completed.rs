@@ -1,5 +1,5 @@
-//! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent fail,
-//! because the row they were made from is not the row in the file. Asks that were sent keep their results.
+//! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent
+//! fail, because the row they were made from is not the row in the file. Asks that were sent keep their results.
 
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{Failure, FailureCode, state::State};
@@ -26,8 +26,8 @@ struct AskOfRow {
 }
 
 impl Ledger {
-    /// Records that the line of a row was completed after it was ingested. The row is the last one of its split. Call it before
-    /// anything is sent. Calling it again changes nothing.
+    /// Records that the line of a row was completed after it was ingested. The row is the last one of its split. Call
+    /// it before anything is sent. Calling it again changes nothing.
     pub async fn line_completed(&self, source: i64, row_number: u64) -> Result<CompletedRow, LedgerError> {
         self.write(move |store| {
             let mut completed = CompletedRow::default();
@@ -67,8 +67,8 @@ fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>,
 }
 
 fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
-    let message = "the line had no line end when it was read, and was completed later; the row was not sent, and `input` is \
-                   what was read: put the completed row into a separate file and check it in a new campaign";
+    let message = "the line had no line end when it was read, and was completed later; the row was not sent, and \
+                   `input` is what was read: put the completed row into a separate file and check it in a new campaign";
     let failure = Failure::read(FailureCode::IncompleteLine, message);
     let failure = serde_json::to_string(&failure).expect("a failure is words");
     let sql = "UPDATE ask SET request = NULL, expected = NULL, failure = ?2 WHERE id = ?1";

@@ -1,5 +1,5 @@
-//! Compression of split rows and answers in the ledger. Each thread keeps its zstd contexts, because creating one costs more
-//! than compressing most answers.
+//! Compression of split rows and answers in the ledger. Each thread keeps its zstd contexts, because creating one costs
+//! more than compressing most answers.
 
 use std::{cell::RefCell, io};
 use zstd::{
@@ -7,9 +7,11 @@ use zstd::{
     zstd_safe::get_frame_content_size,
 };
 
-/// The maximum size of an answer, in bytes: a reply has at most 32 MiB, and each invalid byte becomes three bytes of text.
+/// The maximum size of an answer, in bytes: a reply has at most 32 MiB, and each invalid byte becomes three bytes of
+/// text.
 pub(super) const ANSWER_BYTES_MAX: usize = 96 << 20;
-/// The maximum size of the rows of a split, in bytes: 4 MiB and one row of 16 MiB, and JSON may escape each character as six.
+/// The maximum size of the rows of a split, in bytes: 4 MiB and one row of 16 MiB, and JSON may escape each character
+/// as six.
 pub(super) const ROWS_BYTES_MAX: usize = 256 << 20;
 
 /// The compression level.

@@ -1,5 +1,5 @@
-//! The errors of the ledger that stop a run. This module decides which faults mean that a ledger is lost, and which pass when
-//! another program is closed or disk space is freed.
+//! The errors of the ledger that stop a run. This module decides which faults mean that a ledger is lost, and which
+//! pass when another program is closed or disk space is freed.
 
 use super::SCHEMA_VERSION;
 use rusqlite::ErrorCode;
@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 /// An error of the ledger that stops a run.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    #[error("the ledger {} is in use by another process (one run per campaign at a time); `rescreen status` can read it meanwhile", .path.display())]
+    #[error(
+        "the ledger {} is in use by another process (one run per campaign at a time); `rescreen status` can read it \
+         meanwhile",
+        .path.display()
+    )]
     InUse { path: PathBuf },
     #[error(
         "{} cannot be opened: {source}; check that its folder is writable and that the disk is not full, and run again",
@@ -18,63 +22,71 @@ pub enum LedgerError {
     #[error("{}: expected a ledger file that only you can access, found {found}", .path.display())]
     NotPrivate { path: PathBuf, found: String },
     #[error(
-        "{} holds the newest receipts of a ledger, but the ledger itself is missing or empty. Restore ledger.sqlite next to it, \
-         or pass --new-ledger to set it aside and start over, which may pay again", .path.display()
+        "{} holds the newest receipts of a ledger, but the ledger itself is missing or empty. Restore ledger.sqlite \
+         next to it, or pass --new-ledger to set it aside and start over, which may pay again", .path.display()
     )]
     LogAlone { path: PathBuf },
     #[error("there is no ledger at {}; `rescreen run` creates one", .path.display())]
     Absent { path: PathBuf },
     #[error(
-        "this ledger belongs to {what} `{recorded}`, but this run uses `{brought}`; use the recorded value, or start a new campaign with `--campaign NAME`"
+        "this ledger belongs to {what} `{recorded}`, but this run uses `{brought}`; use the recorded value, or start a \
+         new campaign with `--campaign NAME`"
     )]
     Identity { what: &'static str, recorded: String, brought: String },
     #[error(
-        "the ledger has schema version {found}, but this program reads version {SCHEMA_VERSION}; use the release that created it"
+        "the ledger has schema version {found}, but this program reads version {SCHEMA_VERSION}; use the release that \
+         created it"
     )]
     Version { found: i64 },
     #[error(
-        "the first run fixed the columns of `{check}`, and they differ now (format, carried or answer columns); restore them, or start a new campaign"
+        "the first run fixed the columns of `{check}`, and they differ now (format, carried or answer columns); \
+         restore them, or start a new campaign"
     )]
     Layout { check: String },
     #[error(
-        "the campaign was started without the check `{check}`, and its rows are already ingested; remove the check, or start a new campaign with `--campaign NAME`"
+        "the campaign was started without the check `{check}`, and its rows are already ingested; remove the check, or \
+         start a new campaign with `--campaign NAME`"
     )]
     NewCheck { check: String },
     #[error(
-        "the campaign was started with the check `{check}`, but this run does not use it; add it again, or start a new campaign with `--campaign NAME`"
+        "the campaign was started with the check `{check}`, but this run does not use it; add it again, or start a new \
+         campaign with `--campaign NAME`"
     )]
     MissingCheck { check: String },
     #[error("another process has just started this campaign; run again to resume it")]
     BegunMeanwhile,
     #[error(
-        "the ledger cannot use a write-ahead log (its journal mode is `{found}`); repair the disk, or put the ledger on a local disk with [ledger] path, and run again"
+        "the ledger cannot use a write-ahead log (its journal mode is `{found}`); repair the disk, or put the ledger \
+         on a local disk with [ledger] path, and run again"
     )]
     JournalMode { found: String },
     #[error("the ledger is damaged: {0}; restore it from a backup, because it records what was paid for")]
     Damaged(String),
     #[error(
-        "the ledger {} is missing commits ({lost}): its log ledger.sqlite-wal was removed, or the ledger is an older copy. The \
-         missing commits are receipts. Put the log back, or restore the newest ledger.sqlite and ledger.sqlite-wal together. If \
-         there is nothing newer, --accept-older-ledger continues with the receipts that are left. Requests sent later are sent \
-         again under the same keys: this is free for 72 hours after they were first sent (adverse media 48), and may be charged \
-         again after that. --max-credits counts only the receipts that are left. --new-ledger sets the ledger aside and starts \
-         with no receipts: it may pay for everything again", .path.display()
+        "the ledger {} is missing commits ({lost}): its log ledger.sqlite-wal was removed, or the ledger is an older \
+         copy. The missing commits are receipts. Put the log back, or restore the newest ledger.sqlite and \
+         ledger.sqlite-wal together. If there is nothing newer, --accept-older-ledger continues with the receipts that \
+         are left. Requests in the missing commits are sent again under the same keys: this is free for 72 hours after \
+         they were first sent (adverse media 48), and may be charged again after that. --max-credits counts only the \
+         receipts that are left. --new-ledger sets the ledger aside and starts with no receipts: it may pay for \
+         everything again", .path.display()
     )]
     LogLost { path: PathBuf, lost: String },
     #[error(
-        "{} was removed, moved or replaced while the run had it open; nothing was sent after that. Restore the folder as it \
-         was and run again", .path.display()
+        "{} was removed, moved or replaced while the run had it open; nothing was sent after that. Restore the folder \
+         as it was and run again", .path.display()
     )]
     Gone { path: PathBuf },
     #[error(
-        "{} was removed or replaced while the run had it open; nothing was sent after that. If you moved it, put it back \
-         and run again: everything that could be saved from it is in the ledger, and the next run reports missing receipts",
+        "{} was removed or replaced while the run had it open; nothing was sent after that. If you moved it, put it \
+         back and run again: everything that could be saved from it is in the ledger, and the next run reports missing \
+         receipts",
         .path.display()
     )]
     LogGone { path: PathBuf },
     #[error(
-        "another run opened the ledger while this run had it open, which is only possible if the lock file was removed; nothing \
-         was sent after that. Wait until the other run ends, and run again"
+        "another run opened the ledger while this run had it open, which is only possible if the lock file was \
+         removed; nothing was sent after that. Wait until the other run ends, and run again"
     )]
     Overtaken,
     #[error("the ledger stopped ({cause}); nothing was sent after that")]
@@ -82,23 +94,25 @@ pub enum LedgerError {
     #[error(transparent)]
     IllegalMove(#[from] crate::model::state::IllegalMove),
     #[error(
-        "the ledger {} is locked: another program has it open, such as a database browser or a backup; close it and run again",
+        "the ledger {} is locked: another program has it open, such as a database browser or a backup; close it and \
+         run again",
         .path.display()
     )]
     Locked { path: PathBuf },
     #[error(
-        "the ledger {} is damaged: {source}; restore ledger.sqlite and ledger.sqlite-wal from a backup, because they record \
-         what was paid for. --new-ledger sets them aside and starts over, which may pay again", .path.display()
+        "the ledger {} is damaged: {source}; restore ledger.sqlite and ledger.sqlite-wal from a backup, because they \
+         record what was paid for. --new-ledger sets them aside and starts over, which may pay again", .path.display()
     )]
     Unreadable { path: PathBuf, source: rusqlite::Error },
     #[error(
-        "the ledger {} cannot be read or written: {source}; free disk space or repair the disk, check that the folder is \
-         writable, and run again", .path.display()
+        "the ledger {} cannot be read or written: {source}; free disk space or repair the disk, check that the folder \
+         is writable, and run again", .path.display()
     )]
     Storage { path: PathBuf, source: rusqlite::Error },
     /// An error of SQLite, before [`LedgerError::at`] adds the path and what to do.
     #[error(
-        "the ledger cannot be read or written: {0}; close other programs that have it open, free disk space or repair the disk, and run again"
+        "the ledger cannot be read or written: {0}; close other programs that have it open, free disk space or repair \
+         the disk, and run again"
     )]
     Sqlite(#[from] rusqlite::Error),
 }

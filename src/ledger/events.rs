@@ -1,5 +1,5 @@
-//! Events other than attempts: a detected failure, a retry, a new key, a decision of a person. Each moves one request in one
-//! transaction.
+//! Events other than attempts: a detected failure, a retry, a new key, a decision of a person. Each moves one request
+//! in one transaction.
 
 use super::{
     Ledger, LedgerError,
@@ -15,8 +15,8 @@ use crate::model::{
 };
 
 impl Ledger {
-    /// Moves a request by an event other than an attempt and returns its new state. `failure` is recorded if it fails. An illegal
-    /// move changes nothing.
+    /// Moves a request by an event other than an attempt and returns its new state. `failure` is recorded if it fails.
+    /// An illegal move changes nothing.
     pub async fn event(
         &self,
         request: RequestId,

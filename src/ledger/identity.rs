@@ -1,5 +1,6 @@
-//! The identity of a ledger: campaign, mode, service and key scheme. It is recorded when the ledger is created. Any difference
-//! is an error before anything is read or sent, because a key made under another identity would be charged again.
+//! The identity of a ledger: campaign, mode, service and key scheme. It is recorded when the ledger is created. Any
+//! difference is an error before anything is read or sent, because a key made under another identity would be charged
+//! again.
 
 use super::LedgerError;
 use crate::model::{Mode, key::fingerprint, request::KEY_VERSION};

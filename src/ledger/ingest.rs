@@ -1,5 +1,5 @@
-//! Ingesting a split: records its raw rows, the fate of each ask, the exact bodies of new requests, and how far the source was
-//! read, in one transaction. After this, asks that were mapped are never mapped again.
+//! Ingesting a split: records its raw rows, the fate of each ask, the exact bodies of new requests, and how far the
+//! source was read, in one transaction. After this, asks that were mapped are never mapped again.
 
 use super::{
     Committing, Ledger, LedgerError,
@@ -48,8 +48,9 @@ pub struct IngestedSplit {
 }
 
 impl Ledger {
-    /// Records the checks of the campaign, or compares them with what is recorded. Returns their ids in order. Once rows are
-    /// ingested, checks cannot be added or removed, because an ask missing from one row could never be added later.
+    /// Records the checks of the campaign, or compares them with what is recorded. Returns their ids in order. Once
+    /// rows are ingested, checks cannot be added or removed, because an ask missing from one row could never be added
+    /// later.
     pub async fn check_uses(&self, uses: Vec<CheckUseRow>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
             let known = check_use_rows(&store.conn)?;
@@ -69,8 +70,8 @@ impl Ledger {
         .await?
     }
 
-    /// Records the sources of the campaign once, in their order. Returns their ids in order. A source is identified by its
-    /// position in this order, not by its name: a moved file is the same source if its content is the same.
+    /// Records the sources of the campaign once, in their order. Returns their ids in order. A source is identified by
+    /// its position in this order, not by its name: a moved file is the same source if its content is the same.
     pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
             let known: Vec<i64> = store
@@ -112,8 +113,8 @@ impl Ledger {
         self.await_commit(committing)
     }
 
-    /// Gives a split to the writer, which ingests splits in the order of these calls. Its rows are compressed on the caller's
-    /// thread. Also returns how much memory the split takes until it is committed, in bytes.
+    /// Gives a split to the writer, which ingests splits in the order of these calls. Its rows are compressed on the
+    /// caller's thread. Also returns how much memory the split takes until it is committed, in bytes.
     pub fn ingest_later(&self, mut split: IngestedSplit, now_us: i64) -> Result<(Committing<()>, usize), LedgerError> {
         let records = compress_rows(&split.rows);
         let rows = std::mem::take(&mut split.rows).len();

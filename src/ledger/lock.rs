@@ -1,9 +1,9 @@
-//! The lock file next to a ledger. It makes two decisions: whether this process may write, and whether the ledger still has
-//! all its commits.
+//! The lock file next to a ledger. It makes two decisions: whether this process may write, and whether the ledger still
+//! has all its commits.
 //!
-//! After each commit, the number of commits is written to the lock file without fsync. The commit itself is already on disk,
-//! so after a power loss the lock file may be behind, but never ahead. A ledger with fewer commits than its lock file records
-//! has lost its write-ahead log, and receipts with it.
+//! After each commit, the number of commits is written to the lock file without fsync. The commit itself is already on
+//! disk, so after a power loss the lock file may be behind, but never ahead. A ledger with fewer commits than its lock
+//! file records has lost its write-ahead log, and receipts with it.
 
 use super::LedgerError;
 use crate::files::{self, Links};
@@ -122,8 +122,8 @@ pub fn commits_noted(ledger: &Path) -> Option<u64> {
     }
 }
 
-/// Whether commits of a ledger are lost. `found` is the number of commits it has, `was_open` says that its last run did not
-/// close it, and `log_bytes` is the size of its write-ahead log before it was opened.
+/// Whether commits of a ledger are lost. `found` is the number of commits it has, `was_open` says that its last run did
+/// not close it, and `log_bytes` is the size of its write-ahead log before it was opened.
 pub(super) fn log_is_lost(noted: Noted, found: u64, was_open: bool, log_bytes: u64) -> bool {
     match noted {
         Noted::Commits(noted) => found < noted,
@@ -142,8 +142,8 @@ pub(super) fn log_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-wal")
 }
 
-/// Whether there is a write-ahead log, but the ledger itself is missing or empty. Such a log contains receipts, and SQLite
-/// would remove it. A ledger whose first commit was interrupted already has its first page.
+/// Whether there is a write-ahead log, but the ledger itself is missing or empty. Such a log contains receipts, and
+/// SQLite would remove it. A ledger whose first commit was interrupted already has its first page.
 pub fn log_is_alone(ledger: &Path) -> bool {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     bytes(&log_path(ledger)) > 0 && bytes(ledger) == 0
@@ -188,13 +188,13 @@ impl FileId {
     }
 }
 
-/// The files of an open ledger, by path and identity. A run whose files were removed, moved or replaced must not send, because
-/// no later run would find its records.
+/// The files of an open ledger, by path and identity. A run whose files were removed, moved or replaced must not send,
+/// because no later run would find its records.
 pub(super) struct LedgerFiles {
     /// The ledger and its lock file.
     files: [(PathBuf, FileId); 2],
-    /// The write-ahead log, once there is one. SQLite creates it when it is first needed, and removes it when the last connection
-    /// closes.
+    /// The write-ahead log, once there is one. SQLite creates it when it is first needed, and removes it when the last
+    /// connection closes.
     log: Option<(PathBuf, FileId)>,
 }
 

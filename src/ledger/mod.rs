@@ -1,8 +1,8 @@
-//! The ledger: the single source of truth of a campaign. Asks, requests, answers and charges are committed durably here before
-//! anything else happens. Resume, status, budget and outputs are derived from it.
+//! The ledger: the single source of truth of a campaign. Asks, requests, answers and charges are committed durably here
+//! before anything else happens. Resume, status, budget and outputs are derived from it.
 //!
-//! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits. One
-//! process may write it at a time. One writer thread commits all waiting work as one transaction.
+//! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits.
+//! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
 mod arm;
 mod aside;

@@ -1,5 +1,5 @@
-//! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for the next
-//! one.
+//! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for
+//! the next one.
 
 use super::*;
 use crate::model::{

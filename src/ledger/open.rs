@@ -1,6 +1,6 @@
-//! Opening the database file of a ledger. The file is untrusted data, because others may have changed it. This module decides
-//! what is accepted as a ledger: its files must be regular files that only their owner can change, and its schema must be
-//! exactly that of `schema.sql`, so that no foreign trigger or view ever runs.
+//! Opening the database file of a ledger. The file is untrusted data, because others may have changed it. This module
+//! decides what is accepted as a ledger: its files must be regular files that only their owner can change, and its
+//! schema must be exactly that of `schema.sql`, so that no foreign trigger or view ever runs.
 
 use super::{
     LedgerError, SCHEMA_VERSION,
@@ -21,8 +21,8 @@ use std::{
     sync::OnceLock,
 };
 
-/// The maximum size of one value of a ledger, in bytes: an answer of 32 MiB that does not compress, or a split of 4 MiB with a
-/// row of 16 MiB.
+/// The maximum size of one value of a ledger, in bytes: an answer of 32 MiB that does not compress, or a split of 4 MiB
+/// with a row of 16 MiB.
 const VALUE_BYTES_MAX: i32 = 40 << 20;
 
 /// The maximum number of schema objects that are compared. Our schema has far fewer.
@@ -80,8 +80,9 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     }))
 }
 
-/// Refuses tables that are larger than a campaign can make them, because these tables are read whole. They have one row for
-/// each check, each input file, each 4 MiB of input and each 50,000 results, and a few short texts about the campaign.
+/// Refuses tables that are larger than a campaign can make them, because these tables are read whole. They have one row
+/// for each check, each input file, each 4 MiB of input and each 50,000 results, and a few short texts about the
+/// campaign.
 fn bounded(conn: &Connection) -> Result<(), LedgerError> {
     const ROWS_MAX: i64 = 1_000_000;
     const TOTAL_BYTES_MAX: i64 = 64 << 20;
@@ -102,7 +103,7 @@ fn bounded(conn: &Connection) -> Result<(), LedgerError> {
         let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
         let (rows, total_bytes, most_bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
         if rows > ROWS_MAX || total_bytes > TOTAL_BYTES_MAX || most_bytes > row_bytes_max {
-            let fault = format!("its table `{table}` has more than a campaign can fill");
+            let fault = format!("its table `{table}` has more data than a campaign can produce");
             return Err(LedgerError::Damaged(fault));
         }
     }
@@ -129,8 +130,8 @@ fn schema_of(conn: &Connection) -> Result<Vec<Object>, LedgerError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a link in the
-/// last part could lead to another file.
+/// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a
+/// link in the last part could lead to another file.
 fn without_links(path: &Path) -> Result<PathBuf, LedgerError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
@@ -180,8 +181,8 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Whether a log starts with the magic number of SQLite, or with zeros, which a power loss leaves. SQLite would empty any other
-/// file with that name.
+/// Whether a log starts with the magic number of SQLite, or with zeros, which a power loss leaves. SQLite would empty
+/// any other file with that name.
 fn is_log_or_empty(log: &Path) -> bool {
     const BEGINS: [[u8; 4]; 3] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83], [0; 4]];
     let begins = files::open(log, Links::Refused).and_then(|mut file| {

@@ -1,5 +1,5 @@
-//! Parts: the asks of a result file are recorded before the file is written, so that it can be written again byte for byte.
-//! That the file is complete is recorded before the manifest names it.
+//! Parts: the asks of a result file are recorded before the file is written, so that it can be written again byte for
+//! byte. That the file is complete is recorded before the manifest names it.
 
 use super::{CheckUseRow, Ledger, LedgerError, store::Store};
 use crate::model::{
@@ -25,8 +25,8 @@ pub struct LedgerPart {
 }
 
 impl LedgerPart {
-    /// Checks that [`record`] could have made this part for that check. The ledger is untrusted data, so its text must not decide
-    /// where files are written.
+    /// Checks that [`record`] could have made this part for that check. The ledger is untrusted data, so its text must
+    /// not decide where files are written.
     pub(super) fn check(&self, check: Option<&CheckUseRow>) -> Result<(), LedgerError> {
         let damaged = |what: &str| Err(LedgerError::Damaged(format!("part {} {what}", self.id)));
         let Some(check) = check else { return damaged("belongs to a check that the campaign does not have") };

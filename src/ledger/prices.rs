@@ -1,6 +1,7 @@
-//! Prices that were seen above the price table. A price that a reply stated is held from then on. A price that only the balance
-//! showed may be another client's spending, so it is held only after two consecutive lone requests showed the same fall. The
-//! user can correct both: with another price in the table, or by correcting the charge of the request that stated it.
+//! Prices that were seen above the price table. A price that a reply stated is held from then on. A price that only the
+//! balance showed may be another client's spending, so it is held only after two consecutive lone requests showed the
+//! same fall. The user can correct both: with another price in the table, or by correcting the charge of the request
+//! that stated it.
 
 use super::{
     Ledger, LedgerError, Sums,
@@ -12,7 +13,8 @@ use crate::model::{
 };
 
 impl Sums {
-    /// The price to hold for a request of a check: the table price, or a higher price that was seen with this table price.
+    /// The price to hold for a request of a check: the table price, or a higher price that was seen with this table
+    /// price.
     pub fn price_to_hold(&self, check: &str, table: Credits) -> Credits {
         let seen = self.highest_prices.get(check).filter(|_| !planted(Bug::HighestPriceForgotten));
         let counts = |seen: &&SeenPrice| seen.is_held() && seen.table.is_none_or(|then| then == table);
@@ -58,8 +60,8 @@ impl Ledger {
         .await
     }
 
-    /// Deletes prices that only the balance showed, because a lone request is proven to cost no more than the table price, or
-    /// because the user decided to continue. `None` means all checks.
+    /// Deletes prices that only the balance showed, because a lone request is proven to cost no more than the table
+    /// price, or because the user decided to continue. `None` means all checks.
     pub async fn forget_falls(&self, check: Option<String>) -> Result<(), LedgerError> {
         self.write(move |store| {
             store.sums.forget_falls(check.as_deref());

@@ -1,5 +1,5 @@
-//! Reading a ledger while it may be written, for outputs, status and the next run. A reader has one connection, and can use one
-//! transaction so that all datasets of a publication show the same state.
+//! Reading a ledger while it may be written, for outputs, status and the next run. A reader has one connection, and can
+//! use one transaction so that all datasets of a publication show the same state.
 
 use super::{
     Identity, LedgerError, LedgerPart, Sums,
@@ -183,14 +183,15 @@ impl Reading {
         self.requests("true", state, after, count)
     }
 
-    /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their check.
+    /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their
+    /// check.
     pub fn new_requests(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
         self.requests("attempts = 0", State::Planned, after, count)
     }
 
-    /// Requests that were sent before and whose last attempt has a number above `after`, with that number. Attempts are numbered
-    /// across the whole ledger. The requests not tried for the longest time come first, so a request that ends every run comes
-    /// after all others of its kind.
+    /// Requests that were sent before and whose last attempt has a number above `after`, with that number. Attempts are
+    /// numbered across the whole ledger. The requests not tried for the longest time come first, so a request that ends
+    /// every run comes after all others of its kind.
     pub fn sent_before(
         &self,
         sent: SentBefore,
@@ -218,8 +219,8 @@ impl Reading {
         after: RequestId,
         count: usize,
     ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        // The state is part of the SQL text. With a bound value, SQLite would plan the statement again for each state, to see
-        // whether the partial index applies.
+        // The state is part of the SQL text. With a bound value, SQLite would plan the statement again for each state,
+        // to see whether the partial index applies.
         let state = state.code();
         let sql = format!(
             "SELECT id, check_name FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1

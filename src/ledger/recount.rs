@@ -1,5 +1,5 @@
-//! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be counted. If
-//! they do not match, the rows are right, and the ledger is not refused.
+//! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
+//! counted. If they do not match, the rows are right, and the ledger is not refused.
 
 use super::{LedgerError, SeenBy, SeenPrice, Sums, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const UNANSWERED: [State; 6] =
     [State::Planned, State::Armed, State::InDoubt, State::Repeating, State::Failed, State::Quarantined];
 
-/// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`, except the
-/// balance: it must be read again, because what was armed since then cannot be counted.
+/// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`,
+/// except the balance: it must be read again, because what was armed since then cannot be counted.
 pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums, LedgerError> {
     let one = |sql: &str| -> Result<u64, LedgerError> {
         Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
@@ -89,8 +89,8 @@ fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
     Ok((requests, held, charged))
 }
 
-/// Whether the sums match the rows. With `thoroughly`, every request is read. Otherwise only indexed rows are counted: charges,
-/// unanswered requests and their holds.
+/// Whether the sums match the rows. With `thoroughly`, every request is read. Otherwise only indexed rows are counted:
+/// charges, unanswered requests and their holds.
 pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Result<bool, LedgerError> {
     if thoroughly {
         let (requests, held, charged) = by_state(conn)?;

@@ -1,5 +1,5 @@
-//! Decisions of a person about requests that may have been charged and have no answer, and about charges that were recorded
-//! wrongly. Who, when and why are recorded together with the change, in one transaction.
+//! Decisions of a person about requests that may have been charged and have no answer, and about charges that were
+//! recorded wrongly. Who, when and why are recorded together with the change, in one transaction.
 
 use super::{Ledger, LedgerError, Reading, arm::request_row, events::apply_event, store::Store};
 use crate::model::{
@@ -64,8 +64,8 @@ pub enum Correction {
 }
 
 impl Ledger {
-    /// Records a decision and moves the request. A request in doubt is quarantined first. `keys` makes the key of a request that
-    /// is to be sent again.
+    /// Records a decision and moves the request. A request in doubt is quarantined first. `keys` makes the key of a
+    /// request that is to be sent again.
     pub async fn decide(
         &self,
         request: RequestId,

@@ -1,5 +1,5 @@
-//! The rows of a split as the ledger stores them: one compressed block of JSON lines, one line per row. Readers that need only
-//! the positions of rows skip their values.
+//! The rows of a split as the ledger stores them: one compressed block of JSON lines, one line per row. Readers that
+//! need only the positions of rows skip their values.
 
 use super::{
     LedgerError,

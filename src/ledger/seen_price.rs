@@ -11,8 +11,8 @@ const FALLS_MIN: u32 = 2;
 pub struct SeenPrice {
     /// The price that was seen.
     pub price: Credits,
-    /// The price in the price table at that time; `None` if it is not known. If the user changes the table, the new table price
-    /// counts.
+    /// The price in the price table at that time; `None` if it is not known. If the user changes the table, the new
+    /// table price counts.
     pub table: Option<Credits>,
     /// How it was seen.
     pub by: SeenBy,

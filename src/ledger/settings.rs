@@ -1,5 +1,5 @@
-//! The settings that `rescreen collect` needs when neither campaign file nor input is available. Each run records them as JSON,
-//! which the ledger does not interpret. They contain no secret, and no command that prints one.
+//! The settings that `rescreen collect` needs when neither campaign file nor input is available. Each run records them
+//! as JSON, which the ledger does not interpret. They contain no secret, and no command that prints one.
 
 use super::{Ledger, LedgerError, Reading};
 use crate::model::state::State;

@@ -1,5 +1,5 @@
-//! Settling: records the result of an attempt (answer, charge, hold and pause) in one transaction. Requests that were in flight
-//! when a process died are found here at the next start and become in doubt.
+//! Settling: records the result of an attempt (answer, charge, hold and pause) in one transaction. Requests that were
+//! in flight when a process died are found here at the next start and become in doubt.
 
 use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
@@ -128,8 +128,8 @@ impl Ledger {
         .await
     }
 
-    /// Records a balance. Returns how far it is below what our own requests explain. `before` are the sums from when the balance
-    /// was requested.
+    /// Records a balance. Returns how far it is below what our own requests explain. `before` are the sums from when
+    /// the balance was requested.
     pub async fn balance(
         &self,
         balance: Credits,
@@ -147,7 +147,8 @@ impl Ledger {
         .await
     }
 
-    /// Records whether the answers come from the simulator. Returns `false` if that contradicts what was recorded before.
+    /// Records whether the answers come from the simulator. Returns `false` if that contradicts what was recorded
+    /// before.
     pub async fn note_peer(&self, simulated: bool) -> Result<bool, LedgerError> {
         self.write(move |store| Ok(*store.sums.simulated.get_or_insert(simulated) == simulated)).await
     }
@@ -221,8 +222,8 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     }
     let is_reading = unexplained_fall > Credits::ZERO && !planted(Bug::StatedBalanceUnread);
     if let Some(balance) = remaining.filter(|_| is_reading) {
-        // A stated balance counts as a reading if it leaves less to spend than the last one. It is from after this request was
-        // armed, but perhaps from before charges of other requests that are already settled.
+        // A stated balance counts as a reading if it leaves less to spend than the last one. It is from after this
+        // request was armed, but perhaps from before charges of other requests that are already settled.
         store.sums.account.reading = Some(settlement.before.reading(balance, settlement.now_us));
     }
     if let Some(balance) = remaining {
@@ -249,7 +250,8 @@ fn note_outcome(store: &Store, settlement: &Settlement) -> Result<(), LedgerErro
     Ok(())
 }
 
-/// Counts a complete 2xx that is not an answer, and keeps its body if it could not be read, because it may have been paid for.
+/// Counts a complete 2xx that is not an answer, and keeps its body if it could not be read, because it may have been
+/// paid for.
 fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
     if !settlement.outcome.is_unclear() {
         return Ok(row.standing.unclear);
@@ -266,8 +268,8 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
     Ok(unclear)
 }
 
-/// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has not
-/// started. After a refusal it may have: we do not know which refusals the service caches.
+/// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has
+/// not started. After a refusal it may have: we do not know which refusals the service caches.
 fn forget_arming(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
     store
         .conn

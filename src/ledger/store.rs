@@ -1,5 +1,5 @@
-//! The store: the writer's connection and the sums in memory. Every change of the ledger goes through it, in a transaction
-//! that the writer begins and commits.
+//! The store: the writer's connection and the sums in memory. Every change of the ledger goes through it, in a
+//! transaction that the writer begins and commits.
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
@@ -22,7 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// After this many pages, the log is moved into the database. Builds with fault points use fewer, so that short runs do it too.
+/// After this many pages, the log is moved into the database. Builds with fault points use fewer, so that short runs do
+/// it too.
 const CHECKPOINT_PAGES: u32 = if cfg!(feature = "fault-points") { 40 } else { 4_000 };
 /// How often the log is moved into the database at least.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
@@ -211,7 +212,8 @@ impl Store {
         }
     }
 
-    /// Saves the commits of a log that was removed during this run. The log is still open here, so it is moved into the database.
+    /// Saves the commits of a log that was removed during this run. The log is still open here, so it is moved into the
+    /// database.
     pub(super) fn give_up(&self) {
         if self.conn.is_autocommit() && self.files.log_is_removed() {
             let saved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
@@ -239,8 +241,8 @@ impl Store {
     }
 }
 
-/// The stored sums if they match the rows, otherwise sums counted from the rows. After a run that did not close the ledger,
-/// every request is counted.
+/// The stored sums if they match the rows, otherwise sums counted from the rows. After a run that did not close the
+/// ledger, every request is counted.
 fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> {
     let stored = read_sums(conn).ok();
     if let Some(sums) = &stored
@@ -263,8 +265,8 @@ fn log_bytes(ledger: &Path) -> u64 {
 
 fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
     if journal_mode(conn, "PRAGMA journal_mode")? != "wal" {
-        // The change to a write-ahead log writes the first page. If it failed, a rollback journal on disk would be left behind,
-        // and a ledger with such a file next to it is refused.
+        // The change to a write-ahead log writes the first page. If it failed, a rollback journal on disk would be left
+        // behind, and a ledger with such a file next to it is refused.
         journal_mode(conn, "PRAGMA journal_mode = MEMORY")?;
     }
     match journal_mode(conn, "PRAGMA journal_mode = WAL")? {
@@ -273,8 +275,8 @@ fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
     }
 }
 
-/// Queries or changes the journal mode. SQLite returns the new mode first and commits the change after that, so all rows must
-/// be read to see whether it failed.
+/// Queries or changes the journal mode. SQLite returns the new mode first and commits the change after that, so all
+/// rows must be read to see whether it failed.
 fn journal_mode(conn: &Connection, sql: &str) -> Result<String, LedgerError> {
     let mut pragma = conn.prepare(sql)?;
     let mut rows = pragma.query([])?;

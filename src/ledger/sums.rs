@@ -41,8 +41,8 @@ pub struct Sums {
     /// The highest price seen for each check, if it was above the price table.
     #[serde(default)]
     pub highest_prices: BTreeMap<String, SeenPrice>,
-    /// A time in microseconds since 1970, after which the balance fell by more than our own requests explain. A refusal since
-    /// then may have been charged.
+    /// A time in microseconds since 1970, after which the balance fell by more than our own requests explain. A refusal
+    /// since then may have been charged.
     #[serde(default)]
     pub unexplained_since_us: Option<i64>,
     /// Why the last run stopped, if running again would repeat the fault.
@@ -66,8 +66,8 @@ pub struct KeptStop {
     pub exit_code: u8,
     /// What happened, and what to do about it.
     pub message: String,
-    /// Digest of the settings that decide whether it would happen again: prices, limits, mapping, declarations, guards and API
-    /// key.
+    /// Digest of the settings that decide whether it would happen again: prices, limits, mapping, declarations, guards
+    /// and API key.
     pub settings: String,
     /// When it happened, in microseconds since 1970.
     pub at_us: i64,
@@ -79,8 +79,8 @@ impl Sums {
         self.answers.get(check).is_some_and(|answers| *answers > 0)
     }
 
-    /// Records that a balance is this far below what our own requests explain. Call it before the balance becomes the last
-    /// reading.
+    /// Records that a balance is this far below what our own requests explain. Call it before the balance becomes the
+    /// last reading.
     pub(super) fn fell(&mut self, by: Credits) {
         if let Some(reading) = self.account.reading.filter(|_| by > Credits::ZERO) {
             self.unexplained_since_us.get_or_insert(reading.at_us);

@@ -1,6 +1,6 @@
-//! The writer thread and the handle to it. All waiting work is committed as one transaction (group commit): there is no delay
-//! at one request per second, and thousands per second are possible. The caller gets the result only after the commit. After
-//! a failed commit, no more work is accepted.
+//! The writer thread and the handle to it. All waiting work is committed as one transaction (group commit): there is no
+//! delay at one request per second, and thousands per second are possible. The caller gets the result only after the
+//! commit. After a failed commit, no more work is accepted.
 
 use super::{
     Identity, LedgerError, Sums,
@@ -30,7 +30,8 @@ pub enum CommitMode {
     /// On a separate thread, with many works in one commit.
     #[default]
     Background,
-    /// On the caller's thread, with one work per commit. For simulations with paused time, in which no other thread may run.
+    /// On the caller's thread, with one work per commit. For simulations with paused time, in which no other thread may
+    /// run.
     Inline,
 }
 
@@ -74,8 +75,8 @@ impl Ledger {
         Ledger::of(Store::open(path, identity, now_us, false)?, path, commit_mode)
     }
 
-    /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid for
-    /// again.
+    /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid
+    /// for again.
     ///
     /// # Errors
     /// See [`Ledger::open`].
@@ -240,7 +241,8 @@ impl Published {
         *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(sums);
     }
 
-    /// Records the reason of a failure. The transaction is rolled back with the connection, and no caller gets a result.
+    /// Records the reason of a failure. The transaction is rolled back with the connection, and no caller gets a
+    /// result.
     fn fail(&self, error: &LedgerError) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
     }

@@ -1,9 +1,9 @@
-//! Collect: settles requests that were sent and publishes the answers, from the ledger alone. It sends no new requests, so it
-//! works even if the inputs or the campaign file were edited or lost.
+//! Collect: settles requests that were sent and publishes the answers, from the ledger alone. It sends no new requests,
+//! so it works even if the inputs or the campaign file were edited or lost.
 //!
-//! This module decides whether anything may be sent at all. The ledger says where its requests were sent, and the API key
-//! would be sent there too. So a key is used only if requests of this ledger were sent under it, and only if a run on this
-//! machine sent it to the same service in the same way, or the user names the service.
+//! This module decides whether anything may be sent at all. The ledger says where its requests were sent, and the API
+//! key would be sent there too. So a key is used only if requests of this ledger were sent under it, and only if a run
+//! on this machine sent it to the same service in the same way, or the user names the service.
 
 use super::{
     campaign::{
@@ -47,8 +47,8 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads the ledger at `place`, an output folder or a ledger file; a ledger file needs `out`. `config` is a campaign file
-    /// that says where the API key is.
+    /// Reads the ledger at `place`, an output folder or a ledger file; a ledger file needs `out`. `config` is a
+    /// campaign file that says where the API key is.
     ///
     /// # Errors
     /// There is no ledger, no run of it has sent anything, or the campaign file cannot be read.
@@ -114,7 +114,8 @@ impl Collection {
         let unexplained = Credits::ZERO;
         let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
-        // The API key may come from a program that asks the user. It is read once, and only if something is left to settle.
+        // The API key may come from a program that asks the user. It is read once, and only if something is left to
+        // settle.
         let is_left = open > 0 || ledger.sums().in_state(State::Planned) > 0;
         let api_key = is_left.then(|| campaign.service.api_key());
         let is_known = matches!(&api_key, Some(Ok(api_key)) if known_service::is_known(&campaign, api_key));
@@ -161,7 +162,8 @@ impl Collection {
     }
 }
 
-/// Takes proxy, certificate authority and routes from the campaign file or the built-in catalogue, never from the ledger.
+/// Takes proxy, certificate authority and routes from the campaign file or the built-in catalogue, never from the
+/// ledger.
 fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
     let table = file.map(|file| &file.service);
     campaign.service.proxy = table.and_then(|table| table.proxy.clone());
@@ -173,8 +175,8 @@ fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>,
             continue;
         }
         return Err(Error::Config(format!(
-            "only the ledger declares the routes of `{}`, and it could have been changed; pass the campaign file that declares \
-             them with -c FILE",
+            "only the ledger declares the routes of `{}`, and it could have been changed; pass the campaign file that \
+             declares them with -c FILE",
             one.name
         )));
     }

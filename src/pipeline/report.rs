@@ -152,8 +152,8 @@ impl RunReport {
         self.collected && self.stops.is_empty() && self.in_doubt() == self.withheld && self.is_unfinished()
     }
 
-    /// Whether another run is needed although nothing stopped this one. With `--limit`, only pending rows count: unread rows
-    /// are expected.
+    /// Whether another run is needed although nothing stopped this one. With `--limit`, only pending rows count: unread
+    /// rows are expected.
     fn is_unfinished(&self) -> bool {
         let Some(manifest) = &self.manifest else { return true };
         let pending = manifest.totals.iter().any(|totals| totals.pending > 0);
@@ -179,8 +179,8 @@ impl RunReport {
         lines.extend(self.notes.lines());
         if self.unexplained > Credits::ZERO && !self.stops.iter().any(|stop| matches!(stop, Stop::Price { .. })) {
             lines.push(format!(
-                "the balance fell by {} more than this run's requests explain: another client used the account, or a price \
-                 is higher than in the price table; compare with the statement of the service",
+                "the balance fell by {} more than this run's requests explain: another client used the account, or a \
+                 price is higher than in the price table; compare with the statement of the service",
                 counted(self.unexplained.0, "credit", "credits")
             ));
         }
@@ -190,8 +190,8 @@ impl RunReport {
         lines.extend(self.doubts());
         if self.collected && self.is_unfinished() {
             lines.push(
-                "requests that were already sent are settled as far as possible; nothing new was sent, and rows may be left: \
-                 run the campaign again to send them"
+                "requests that were already sent are settled as far as possible; nothing new was sent, and rows may be \
+                 left: run the campaign again to send them"
                     .to_owned(),
             );
         }
@@ -260,8 +260,9 @@ impl RunReport {
         let mut lines = Vec::new();
         if self.withheld > 0 {
             lines.push(format!(
-                "{} sent under another API key, and only that key's account knows whether they were answered or charged: run \
-                 again with that API key; if it is lost, decide with `rescreen resolve {} --list --include-in-doubt`",
+                "{} sent under another API key, and only that key's account knows whether they were answered or \
+                 charged: run again with that API key; if it is lost, decide with `rescreen resolve {} --list \
+                 --include-in-doubt`",
                 counted(self.withheld, "request in doubt was", "requests in doubt were"),
                 self.out.display()
             ));
@@ -284,8 +285,8 @@ impl RunReport {
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
             lines.push(format!(
-                "{} in quarantine: possibly charged, and sending again may charge again; decide with `rescreen resolve {} \
-                 --list`",
+                "{} in quarantine: possibly charged, and sending again may charge again; decide with `rescreen resolve \
+                 {} --list`",
                 counted(quarantined, "request is", "requests are"),
                 self.out.display()
             ));

@@ -1,5 +1,5 @@
-//! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that was
-//! recorded wrongly. Nothing is sent here; the next run sends what was decided to be sent again.
+//! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that
+//! was recorded wrongly. Nothing is sent here; the next run sends what was decided to be sent again.
 
 use super::status::ledger_in;
 use crate::{
@@ -58,8 +58,8 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
     let recorded = reading.identity()?;
     if resolution.decision == Decision::SendAgain && recorded.key_secret.is_some() && resolution.secret.is_none() {
         return Err(Error::Config(
-            "the keys of this campaign are made with a key secret, and --send-again makes new keys: pass the campaign file that \
-             says where the secret is, with -c FILE"
+            "the keys of this campaign are made with a key secret, and --send-again makes new keys: pass the campaign \
+             file that says where the secret is, with -c FILE"
                 .to_owned(),
         ));
     }
@@ -90,8 +90,8 @@ fn not_waiting(request: RequestId, in_doubt: bool) -> Error {
     let RequestId(number) = request;
     Error::Config(match in_doubt {
         true => format!(
-            "request {number} is in doubt, not quarantined: running the campaign again may settle it at no cost; if you cannot \
-             run it again, add --include-in-doubt to decide now"
+            "request {number} is in doubt, not quarantined: running the campaign again may settle it at no cost; if \
+             you cannot run it again, add --include-in-doubt to decide now"
         ),
         false => format!("request {number} is not quarantined; `rescreen resolve --list` shows the requests that are"),
     })
@@ -129,8 +129,8 @@ pub async fn correct_charge(place: &Path, correction: &ChargeCorrection<'_>) -> 
             path.display()
         ))),
         Correction::NotSettled(state) => Err(Error::Config(format!(
-            "request {} is {}: expected an answered or failed request, because no other has a final charge; decide about a \
-             request in doubt with --write-off or --send-again",
+            "request {} is {}: expected an answered or failed request, because no other has a final charge; decide \
+             about a request in doubt with --write-off or --send-again",
             request.0,
             state.as_str()
         ))),

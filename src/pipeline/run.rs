@@ -1,5 +1,5 @@
-//! The run: rows are ingested, requests are sent, answers are published. A run publishes however it ends, except after a
-//! second interrupt.
+//! The run: rows are ingested, requests are sent, answers are published. A run publishes however it ends, except after
+//! a second interrupt.
 
 use super::{
     blocking::blocking,
@@ -76,7 +76,8 @@ impl Prepared {
         let context = self.context()?;
         self.remap(&check_uses).await?;
         if options.continue_anyway {
-            // A higher price that only the balance showed may be another client's spending. The user decided to continue.
+            // A higher price that only the balance showed may be another client's spending. The user decided to
+            // continue.
             ledger.forget_falls(None).await?;
         }
 
@@ -135,8 +136,8 @@ impl Prepared {
                 _ => "it was sent as first read, see the column `sent` of its result",
             };
             lines.push(format!(
-                "row {row} of {name} was read before its line was complete: {became}; put the completed row into a separate \
-                 file and check it in a new campaign"
+                "row {row} of {name} was read before its line was complete: {became}; put the completed row into a \
+                 separate file and check it in a new campaign"
             ));
         }
         Ok(lines)
@@ -180,8 +181,9 @@ impl IngestTask {
         self.task.abort();
     }
 
-    /// Waits for the task to end. Files are read to the end, so that every row is accounted for, unless the process is asked to
-    /// stop. A pipe may never end, so it is abandoned after three seconds, in which it may finish its current split.
+    /// Waits for the task to end. Files are read to the end, so that every row is accounted for, unless the process is
+    /// asked to stop. A pipe may never end, so it is abandoned after three seconds, in which it may finish its current
+    /// split.
     async fn end(mut self, of_files: bool, sent: &mut SendEnd) -> Result<(), Error> {
         let mut patience = match of_files && !sent.stops.iter().any(Stop::is_urgent) {
             true => None,
@@ -223,8 +225,8 @@ pub struct Said {
     pub collected: bool,
 }
 
-/// Publishes and makes the report, unless a second interrupt asked the process to end at once. `ingested` is the result of the
-/// ingest task.
+/// Publishes and makes the report, unless a second interrupt asked the process to end at once. `ingested` is the result
+/// of the ingest task.
 pub async fn publish_and_report(
     campaign: &Campaign,
     ledger: &Ledger,

@@ -1,5 +1,5 @@
-//! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same structure,
-//! so that both are validated the same way. It never contains a secret, only where to find one.
+//! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same
+//! structure, so that both are validated the same way. It never contains a secret, only where to find one.
 
 use super::secret::SECRET_EXPECTED;
 pub use super::secret::SecretSource;
@@ -70,10 +70,11 @@ pub struct ServiceTable {
     pub ca_file: Option<PathBuf>,
     /// JSON pointer to the balance in the response of `GET /my_credits`.
     pub balance_pointer: Option<String>,
-    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, no charge is read from replies, and
-    /// only the balance proves prices.
+    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, no charge is read from
+    /// replies, and only the balance proves prices.
     pub charge_pointer: Option<String>,
-    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, no balance is read from replies.
+    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, no balance is read from
+    /// replies.
     pub remaining_pointer: Option<String>,
 }
 
@@ -139,7 +140,8 @@ pub struct CheckTable {
     pub when: Option<String>,
     #[serde(default)]
     pub fields: BTreeMap<String, FieldSource>,
-    /// Values that the answer is expected to contain. They are compared locally, cost nothing and are not part of the key.
+    /// Values that the answer is expected to contain. They are compared locally, cost nothing and are not part of the
+    /// key.
     #[serde(default)]
     pub expect: BTreeMap<String, FieldSource>,
 }
@@ -224,8 +226,8 @@ impl TryFrom<toml::Value> for Share {
     }
 }
 
-/// Parses the text of a campaign file. An error names the line and, for an unknown key, the most similar known key. It quotes
-/// the key of the line and never the value: the value may be a secret under a mistyped key.
+/// Parses the text of a campaign file. An error names the line and, for an unknown key, the most similar known key. It
+/// quotes the key of the line and never the value: the value may be a secret under a mistyped key.
 ///
 /// # Errors
 /// The message of the TOML parser.

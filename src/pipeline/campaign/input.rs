@@ -1,4 +1,5 @@
-//! The inputs of a campaign and their layout. This module rejects contradictory input settings before any input is opened.
+//! The inputs of a campaign and their layout. This module rejects contradictory input settings before any input is
+//! opened.
 
 use super::file::CampaignFile;
 use crate::{
@@ -46,8 +47,8 @@ fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
             Err(fault) => refused(format!("columns: {fault}")),
         },
         (Some(_), None | Some(true)) => refused(
-            "columns: expected header = false (--no-header) as well: an input with a header line names its own columns, and \
-             the header line would be read as a row"
+            "columns: expected header = false (--no-header) as well: an input with a header line names its own \
+             columns, and the header line would be read as a row"
                 .to_owned(),
         ),
     }

@@ -1,5 +1,5 @@
-//! A campaign: everything a run needs, validated before anything is opened. It is made from a campaign file merged with the
-//! command-line flags.
+//! A campaign: everything a run needs, validated before anything is opened. It is made from a campaign file merged with
+//! the command-line flags.
 
 pub mod file;
 pub mod input;
@@ -57,8 +57,8 @@ pub struct Campaign {
     pub format: OutputFormat,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
-    /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The keys
-    /// therefore differ from those of a real run.
+    /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
+    /// keys therefore differ from those of a real run.
     pub key_secret_stands_in: bool,
     pub clock: Clock,
     /// Where commits are made. `Inline` also runs everything else on the caller's task.
@@ -213,7 +213,8 @@ impl Campaign {
             let name = &declaration.name;
             if self.price(name).is_none() {
                 return needs(&format!(
-                    "a price for `{name}`: --price {name}=N (or [budget] prices); the service does not document its price"
+                    "a price for `{name}`: --price {name}=N (or [budget] prices); the service does not document its \
+                     price"
                 ));
             }
         }
@@ -254,8 +255,8 @@ fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
         return match file.mode {
             Mode::Sandbox => Ok("trial".to_owned()),
             Mode::Production => Err(Error::Config(
-                "production needs a campaign name such as 2026-11: --campaign NAME (or campaign = \"…\"); requests with the \
-                 same campaign name are paid for once"
+                "production needs a campaign name such as 2026-11: --campaign NAME (or campaign = \"…\"); requests \
+                 with the same campaign name are paid for once"
                     .to_owned(),
             )),
         };
@@ -263,15 +264,16 @@ fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > 80 || !name.chars().all(fits) || name.starts_with('.') {
         return Err(Error::Config(format!(
-            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not starting with `.`; the name is used for a folder"
+            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not starting with `.`; the name \
+             is used for a folder"
         )));
     }
     check_file_name(name).map_err(|fault| Error::Config(format!("campaign `{name}`: {fault}")))?;
     Ok(name.clone())
 }
 
-/// The output folder: `out/<campaign>`, with the suffix `.simulated` or `.sandbox` outside production, so that a rehearsal
-/// never blocks the production run.
+/// The output folder: `out/<campaign>`, with the suffix `.simulated` or `.sandbox` outside production, so that a
+/// rehearsal never blocks the production run.
 fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
     if let Some(dir) = &file.output.dir {
         return base.join(dir);
@@ -327,8 +329,8 @@ fn guards(file: &CampaignFile) -> Guards {
     }
 }
 
-/// The key secret. If programs may not be started, a placeholder replaces a secret that comes from a program; keys made with
-/// it are just as distinct.
+/// The key secret. If programs may not be started, a placeholder replaces a secret that comes from a program; keys made
+/// with it are just as distinct.
 fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
     let found = file.keys.secret.as_ref().map(|source| match source {
         SecretSource::Command(_) if file.starts_nothing => Ok("stands in for the key secret".to_owned().into()),

@@ -1,5 +1,5 @@
-//! The output folder of a run. This module decides whether the run may write into it: the folder belongs to one ledger, and
-//! no input lies inside it, because rescreen replaces and removes files there.
+//! The output folder of a run. This module decides whether the run may write into it: the folder belongs to one ledger,
+//! and no input lies inside it, because rescreen replaces and removes files there.
 
 use super::Campaign;
 use crate::{error::Error, files::other_writers_in, ledger::Reading, sink};
@@ -14,8 +14,8 @@ pub fn refuse_inputs_inside(campaign: &Campaign) -> Result<(), Error> {
     let inputs = campaign.inputs.iter().filter_map(|input| Some((input, input.path.as_ref()?.canonicalize().ok()?)));
     match inputs.into_iter().find(|(_, path)| path.starts_with(&out)) {
         Some((input, _)) => Err(Error::Config(format!(
-            "{} is in the output folder {}, where rescreen replaces and removes files; move it, or choose another folder \
-             with --out DIR",
+            "{} is in the output folder {}, where rescreen replaces and removes files; move it, or choose another \
+             folder with --out DIR",
             input.name,
             campaign.out.display()
         ))),
@@ -30,8 +30,8 @@ pub fn refuse_inputs_inside(campaign: &Campaign) -> Result<(), Error> {
 pub fn claim(out: &Path, campaign: &str, ledger: &Reading) -> Result<(), Error> {
     if let Some(other_writers) = other_writers_in(out) {
         return Err(Error::Config(format!(
-            "{other_writers}: they could redirect writes and removals to other places; restrict it to your user (`chmod 700`), \
-             or choose another folder with --out DIR"
+            "{other_writers}: they could redirect writes and removals to other places; restrict it to your user \
+             (`chmod 700`), or choose another folder with --out DIR"
         )));
     }
     let holds_ledger = same_folder(ledger.path().parent().unwrap_or(Path::new("")), out);

@@ -1,6 +1,6 @@
-//! The campaign settings that the ledger records, and the campaign that is rebuilt from them without the campaign file. This
-//! module decides what is recorded: addresses, prices, limits and declarations, but never a secret or a command that prints
-//! one.
+//! The campaign settings that the ledger records, and the campaign that is rebuilt from them without the campaign file.
+//! This module decides what is recorded: addresses, prices, limits and declarations, but never a secret or a command
+//! that prints one.
 
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
@@ -85,8 +85,8 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The command line of a campaign as the ledger records it. It is empty if an argument may contain a password, that is a URL
-/// with an `@`.
+/// The command line of a campaign as the ledger records it. It is empty if an argument may contain a password, that is
+/// a URL with an `@`.
 pub fn command_of(campaign: &Campaign) -> Vec<String> {
     match campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
         true => Vec::new(),
@@ -94,8 +94,8 @@ pub fn command_of(campaign: &Campaign) -> Vec<String> {
     }
 }
 
-/// Parses a JSON object from the ledger with the limits that apply to a reply, because others may have changed the ledger.
-/// `what` names the object in errors.
+/// Parses a JSON object from the ledger with the limits that apply to a reply, because others may have changed the
+/// ledger. `what` names the object in errors.
 ///
 /// # Errors
 /// The text is not an object, or exceeds the limits.
@@ -106,8 +106,8 @@ pub fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, Led
     }
 }
 
-/// Rebuilds the campaign of a ledger without inputs and mapping, which is enough to settle what was sent and to publish what
-/// was answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish into.
+/// Rebuilds the campaign of a ledger without inputs and mapping, which is enough to settle what was sent and to publish
+/// what was answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish into.
 pub fn campaign_of(
     reading: &Reading,
     ledger: &Path,

@@ -1,5 +1,5 @@
-//! What an earlier campaign left in an output folder. This module makes one decision: a folder that has results and no usable
-//! ledger is never silently reused, because its results were paid for.
+//! What an earlier campaign left in an output folder. This module makes one decision: a folder that has results and no
+//! usable ledger is never silently reused, because its results were paid for.
 
 use super::{Campaign, out_folder::same_folder};
 use crate::{
@@ -19,9 +19,10 @@ pub fn refuse_lost_ledger(campaign: &Campaign) -> Result<(), Error> {
     let of =
         owner.map(|owner| format!(" from a ledger that is lost or in another place (campaign `{}`)", owner.campaign));
     Err(Error::Config(format!(
-        "{} has {what}{}, but no ledger ({}), so nothing shows what was paid for. Restore ledger.sqlite and ledger.sqlite-wal \
-         from a backup (if the backup is older than the last run, also pass --accept-older-ledger), choose another folder \
-         with --out DIR, or pass --new-ledger to set the old results aside and start over, which may pay again",
+        "{} has {what}{}, but no ledger ({}), so nothing shows what was paid for. Restore ledger.sqlite and \
+         ledger.sqlite-wal from a backup (if the backup is older than the last run, also pass --accept-older-ledger), \
+         choose another folder with --out DIR, or pass --new-ledger to set the old results aside and start over, which \
+         may pay again",
         campaign.out.display(),
         of.unwrap_or_default(),
         campaign.ledger.display(),
@@ -46,8 +47,8 @@ fn remains(campaign: &Campaign) -> Option<String> {
     }
 }
 
-/// `--new-ledger`: moves what an earlier campaign left into a dated subfolder, and returns that folder if there was anything
-/// to move. A usable ledger is refused: repeating the command must not pay again each time.
+/// `--new-ledger`: moves what an earlier campaign left into a dated subfolder, and returns that folder if there was
+/// anything to move. A usable ledger is refused: repeating the command must not pay again each time.
 ///
 /// # Errors
 /// The ledger is in use or usable, or something cannot be moved.
@@ -72,8 +73,8 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
     Ok(Some(folder))
 }
 
-/// `--accept-older-ledger`: if there are results that the older ledger does not know, sets all results aside and returns the
-/// folder they were moved to. The results that the ledger knows are written again from it.
+/// `--accept-older-ledger`: if there are results that the older ledger does not know, sets all results aside and
+/// returns the folder they were moved to. The results that the ledger knows are written again from it.
 ///
 /// # Errors
 /// The ledger cannot be read, or something cannot be moved.
@@ -100,8 +101,8 @@ fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> 
         // The ledger has no first commit yet, so it never sent anything.
         Ok(opened) if opened.was_created() => Ok(()),
         Ok(_) => Err(Error::Config(format!(
-            "--new-ledger is for a folder whose ledger is lost, but {} is usable: run without --new-ledger to resume, or choose \
-             another folder with --out DIR to pay for everything again",
+            "--new-ledger is for a folder whose ledger is lost, but {} is usable: run without --new-ledger to resume, \
+             or choose another folder with --out DIR to pay for everything again",
             campaign.ledger.display()
         ))),
         Err(error) => Err(error.into()),

@@ -1,5 +1,6 @@
-//! Reading secrets: from the environment, from a private file, or from a program. A secret is never an argument, never in the
-//! campaign file and never quoted by an error. This module limits how long a program may take and how much it may print.
+//! Reading secrets: from the environment, from a private file, or from a program. A secret is never an argument, never
+//! in the campaign file and never quoted by an error. This module limits how long a program may take and how much it
+//! may print.
 
 use crate::{
     error::Error,
@@ -60,8 +61,8 @@ impl TryFrom<toml::Value> for SecretSource {
 /// Reads a secret. Relative files are relative to `base`.
 ///
 /// # Errors
-/// The source is empty, the file can be read by others or belongs to another user, or the program takes too long or prints
-/// too much.
+/// The source is empty, the file can be read by others or belongs to another user, or the program takes too long or
+/// prints too much.
 pub fn read(source: &SecretSource, what: &str, base: &Path) -> Result<SecretString, Error> {
     let fault = |fault: String| Error::Config(format!("{what}: {fault}"));
     let text = match source {

@@ -1,5 +1,5 @@
-//! The service as a campaign uses it: its URL, how to reach it, the rate, and where to find its secrets. This module decides
-//! when a secret is read: only when it is needed, and from a program only if something may be sent.
+//! The service as a campaign uses it: its URL, how to reach it, the rate, and where to find its secrets. This module
+//! decides when a secret is read: only when it is needed, and from a program only if something may be sent.
 
 use super::{
     file::{CampaignFile, SecretSource},
@@ -49,7 +49,8 @@ impl Service {
         let table = &file.service;
         if !file.simulate && table.url.is_none() {
             return Err(Error::Config(
-                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
+                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in \
+                 simulator"
                     .to_owned(),
             ));
         }

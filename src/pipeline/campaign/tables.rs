@@ -1,8 +1,8 @@
 //! The tables of a campaign, for the filter `table("name")`. The entries are in the campaign file, or in a CSV file or
 //! spreadsheet that it names. A table is unambiguous: a key may occur twice only with the same value.
 //!
-//! A file is named by a string (`nationality = "demonyms.csv"`), never by a TOML table, because any key of a TOML table may
-//! be an entry.
+//! A file is named by a string (`nationality = "demonyms.csv"`), never by a TOML table, because any key of a TOML table
+//! may be an entry.
 
 use crate::{
     error::Error,
@@ -73,8 +73,8 @@ pub fn read_all(
     tables.iter().map(read).collect()
 }
 
-/// Reads the entries of a file from its columns `key` and `value`, or else from its first two columns. A line without a value
-/// is skipped.
+/// Reads the entries of a file from its columns `key` and `value`, or else from its first two columns. A line without a
+/// value is skipped.
 fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
     let refused = |fault: String| Err(Error::Config(format!("[tables] {name}: {}: {fault}", path.display())));
     if path.exists() && !path.is_file() {

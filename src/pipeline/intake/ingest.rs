@@ -1,6 +1,6 @@
-//! Ingest: writes what intake finds to the ledger, at read speed, to the end of the input. It runs on a separate thread while
-//! requests are sent. This module decides how far reading may be ahead of the commits: far enough that one commit contains
-//! many splits.
+//! Ingest: writes what intake finds to the ledger, at read speed, to the end of the input. It runs on a separate thread
+//! while requests are sent. This module decides how far reading may be ahead of the commits: far enough that one commit
+//! contains many splits.
 
 use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, notes::Notes};
 use crate::{

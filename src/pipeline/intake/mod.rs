@@ -1,5 +1,6 @@
-//! Intake: source → split → asks and requests, one input after the other. This module checks that the inputs are those that
-//! the ledger knows, and binds the mapping to their columns. Its results are ingested ([`ingest`]) or only counted (the plan).
+//! Intake: source → split → asks and requests, one input after the other. This module checks that the inputs are those
+//! that the ledger knows, and binds the mapping to their columns. Its results are ingested ([`ingest`]) or only counted
+//! (the plan).
 
 pub mod ingest;
 pub mod notes;
@@ -31,7 +32,8 @@ pub struct SourceLayout {
 }
 
 impl SourceLayout {
-    /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems changed.
+    /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
+    /// changed.
     fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
         let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
         let [was, is] = [self.encoding, now.encoding].map(|said| shown(said.map(|said| said.to_string())));
@@ -40,8 +42,8 @@ impl SourceLayout {
         let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
         encoding.or(sheet).map(|what| {
             Error::Config(format!(
-                "{name} was started {what}: use the first one; put rows that failed into a separate file and check them in a \
-                 new campaign"
+                "{name} was started {what}: use the first one; put rows that failed into a separate file and check \
+                 them in a new campaign"
             ))
         })
     }
@@ -91,8 +93,8 @@ impl Intake {
         }
         if !known.is_empty() && known.len() != campaign.inputs.len() {
             return Err(Error::Config(format!(
-                "this campaign was started with {} inputs ({}), but {} are given now; use the same inputs, or start a new \
-                 campaign with `--campaign NAME`",
+                "this campaign was started with {} inputs ({}), but {} are given now; use the same inputs, or start a \
+                 new campaign with `--campaign NAME`",
                 known.len(),
                 known.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", "),
                 campaign.inputs.len()
@@ -185,7 +187,8 @@ impl Intake {
         Arc::clone(&self.mapping)
     }
 
-    /// Rows that were read before their line was complete, and whose line was completed since, as input name and row number.
+    /// Rows that were read before their line was complete, and whose line was completed since, as input name and row
+    /// number.
     pub fn completed_rows(&self) -> Vec<(String, u64)> {
         self.opened.iter().filter_map(|source| Some((source.name.clone(), source.reader.completed_row()?))).collect()
     }

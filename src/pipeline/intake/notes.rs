@@ -1,5 +1,5 @@
-//! Notes about ingested values: how many of each kind, and where the first one is, so that the user can check it. Notes are
-//! only counted; they do not affect keys or outputs.
+//! Notes about ingested values: how many of each kind, and where the first one is, so that the user can check it. Notes
+//! are only counted; they do not affect keys or outputs.
 
 use super::MappedSplit;
 use crate::{

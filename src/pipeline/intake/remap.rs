@@ -1,5 +1,5 @@
-//! Applies a changed mapping to the rows that failed to map. They are remapped from the ledger, which costs nothing until they
-//! are sent. Rows that were mapped are not changed, because their answers belong to the old mapping.
+//! Applies a changed mapping to the rows that failed to map. They are remapped from the ledger, which costs nothing
+//! until they are sent. Rows that were mapped are not changed, because their answers belong to the old mapping.
 
 use super::{ingest::fate, layout_of};
 use crate::{

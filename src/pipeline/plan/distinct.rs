@@ -1,6 +1,6 @@
-//! Counts the distinct requests of a plan in bounded memory. The digests of up to 2^20 asks are sorted in memory. For larger
-//! inputs, each sorted run of 2^20 digests is written to a temporary file, and all runs are merged at the end. Of equal asks,
-//! the first in input order counts.
+//! Counts the distinct requests of a plan in bounded memory. The digests of up to 2^20 asks are sorted in memory. For
+//! larger inputs, each sorted run of 2^20 digests is written to a temporary file, and all runs are merged at the end.
+//! Of equal asks, the first in input order counts.
 
 use crate::error::Error;
 use std::{
@@ -51,7 +51,8 @@ impl Distinct {
         Distinct { marks: Vec::new(), marks_max, spilled: None }
     }
 
-    /// Adds the next ask of the input. `shape` is passed to [`Distinct::each_first`] if the ask is the first of its kind.
+    /// Adds the next ask of the input. `shape` is passed to [`Distinct::each_first`] if the ask is the first of its
+    /// kind.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
         let order = u32::try_from(self.marks.len()).expect("a run is far shorter");
         self.marks.push(AskDigest { digest, order, shape });
@@ -175,7 +176,8 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
 fn no_room(fault: io::Error) -> Error {
     let folder = std::env::temp_dir();
     Error::Config(format!(
-        "the temporary file in {} for finding duplicates in a large input: {fault}; free disk space there, or set TMPDIR to another folder",
+        "the temporary file in {} for finding duplicates in a large input: {fault}; free disk space there, or set \
+         TMPDIR to another folder",
         folder.display()
     ))
 }

@@ -1,7 +1,7 @@
-//! A record of where this user's API keys were sent, as digests in small files in the state folder. A ledger says where its
-//! requests were sent, but others may have changed the ledger. `rescreen collect` trusts it only if a run on this machine sent
-//! the same API key in the same way, and shows the command line of such a run only. This module decides what "the same way"
-//! means.
+//! A record of where this user's API keys were sent, as digests in small files in the state folder. A ledger says where
+//! its requests were sent, but others may have changed the ledger. `rescreen collect` trusts it only if a run on this
+//! machine sent the same API key in the same way, and shows the command line of such a run only. This module decides
+//! what "the same way" means.
 
 use crate::{
     client::ApiKey,

@@ -1,5 +1,5 @@
-//! Preparation of a run: ledger, inputs, mapping and service are opened and validated against each other before anything is
-//! sent, so that a mistake costs nothing.
+//! Preparation of a run: ledger, inputs, mapping and service are opened and validated against each other before
+//! anything is sent, so that a mistake costs nothing.
 
 pub mod known_service;
 
@@ -54,8 +54,8 @@ impl Prepared {
     /// Opens ledger and inputs.
     ///
     /// # Errors
-    /// The ledger belongs to another campaign or is in use, an input changed, the mapping does not match the columns, or the API
-    /// key is missing.
+    /// The ledger belongs to another campaign or is in use, an input changed, the mapping does not match the columns,
+    /// or the API key is missing.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
         if let Some(url) = &campaign.service.url {
@@ -71,8 +71,9 @@ impl Prepared {
         let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
-        // An existing ledger is opened before the inputs: if it is in use or of another campaign, the run fails at once. A new
-        // ledger is created after the inputs are opened, so that a mistake in them does not leave an empty ledger behind.
+        // An existing ledger is opened before the inputs: if it is in use or of another campaign, the run fails at
+        // once. A new ledger is created after the inputs are opened, so that a mistake in them does not leave an empty
+        // ledger behind.
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
         if fresh {

@@ -6,7 +6,8 @@ use futures::FutureExt;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-/// How often to publish at least. Builds with fault points publish more often, so that storage can fail during a short run.
+/// How often to publish at least. Builds with fault points publish more often, so that storage can fail during a short
+/// run.
 const PUBLISH_EVERY: Duration =
     if cfg!(feature = "fault-points") { Duration::from_millis(300) } else { Duration::from_secs(15 * 60) };
 
@@ -27,7 +28,8 @@ impl Publishing {
     /// Starts a publication if one is due.
     ///
     /// # Errors
-    /// The error of this publication or of the one before. A disk that cannot be written stops the run now, not days later.
+    /// The error of this publication or of the one before. A disk that cannot be written stops the run now, not days
+    /// later.
     pub fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
         if let Some(task) = self.task.take_if(|task| task.is_finished()) {
             // The task is finished, so this does not wait.

@@ -1,5 +1,5 @@
-//! Publishing: settled asks → rows → parts → manifest. The ledger records the content of a part before the part is written,
-//! and the manifest is written last. Publishing can be repeated at any time with the same result.
+//! Publishing: settled asks → rows → parts → manifest. The ledger records the content of a part before the part is
+//! written, and the manifest is written last. Publishing can be repeated at any time with the same result.
 
 pub mod background;
 pub mod project;

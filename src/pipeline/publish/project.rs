@@ -1,5 +1,5 @@
-//! Projection of asks to output rows. This module decides the verdict of a row: it is the verdict of the answer, unless the
-//! answer differs from what the row expected.
+//! Projection of asks to output rows. This module decides the verdict of a row: it is the verdict of the answer, unless
+//! the answer differs from what the row expected.
 
 use crate::{
     catalogue::ColumnSpec,
@@ -177,8 +177,8 @@ fn carried(input: &Value, column: &str) -> Option<String> {
     }
 }
 
-/// Whether the answer meets each expectation of the check, by name. The outer `None` means that the row expects nothing, the
-/// inner `None` that the answer does not state the value.
+/// Whether the answer meets each expectation of the check, by name. The outer `None` means that the row expects
+/// nothing, the inner `None` that the answer does not state the value.
 type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
 
 fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
@@ -189,8 +189,8 @@ fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) ->
     Ok(layout.expected().map(one).collect())
 }
 
-/// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does not state
-/// it. All other verdicts stay as they are.
+/// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does
+/// not state it. All other verdicts stay as they are.
 fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
     if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
         return judged;

@@ -1,5 +1,5 @@
-//! Reads the account (`GET /my_credits`): at the start, when the balance drifts, and to probe a service that stopped answering.
-//! If the account cannot be read, the run stops.
+//! Reads the account (`GET /my_credits`): at the start, when the balance drifts, and to probe a service that stopped
+//! answering. If the account cannot be read, the run stops.
 
 use super::{
     attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros, note_peer},

@@ -1,5 +1,5 @@
-//! Finds the cause of a refusal: the account, the configuration or one row. The account balance decides it, and whether the
-//! check was ever answered. If one row is the cause, only that row fails.
+//! Finds the cause of a refusal: the account, the configuration or one row. The account balance decides it, and whether
+//! the check was ever answered. If one row is the cause, only that row fails.
 
 use super::{SendLoop, attempt::Attempted, context::Candidate, next_step::tried};
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 use std::time::Duration;
 
-/// How long to wait before trying a request again that was refused alone. The refusal may be temporary, and others may be
-/// answered meanwhile.
+/// How long to wait before trying a request again that was refused alone. The refusal may be temporary, and others may
+/// be answered meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
 impl SendLoop {
@@ -47,7 +47,8 @@ impl SendLoop {
                 let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
                 Stop::Misrouted { status, path }
             }
-            // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the key.
+            // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
+            // key.
             Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one).await,
             Outcome::RateLimited if one.in_doubt => {
                 // In sandbox nothing is charged, and keys never expire.
@@ -66,9 +67,9 @@ impl SendLoop {
         self.refused_alone(one, attempted, stop).await
     }
 
-    /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is the cause.
-    /// Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or once nothing else is
-    /// left to send.
+    /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is
+    /// the cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or
+    /// once nothing else is left to send.
     async fn refused_alone(&mut self, one: Candidate, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
         let answered = self.context.ledger.sums().was_answered(&one.check);
         if stops_all(attempted.outcome) {
@@ -89,8 +90,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks continue,
-    /// and the run reports the stop at its end.
+    /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks
+    /// continue, and the run reports the stop at its end.
     fn leave_out(&mut self, check: &str, stop: Stop) {
         self.queue.leave_out(check);
         self.left_out.push(stop);
@@ -99,8 +100,8 @@ impl SendLoop {
         self.spending.leave_out(check);
     }
 
-    /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was answered
-    /// meanwhile. Otherwise nothing shows that the request itself is the cause, and the run stops.
+    /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
+    /// answered meanwhile. Otherwise nothing shows that the request itself is the cause, and the run stops.
     pub fn retry_set_aside(&mut self) {
         for (one, stop) in std::mem::take(&mut self.aside) {
             if self.context.ledger.sums().was_answered(&one.check) {
@@ -111,8 +112,8 @@ impl SendLoop {
         }
     }
 
-    /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that answers of
-    /// the check can be read.
+    /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
+    /// answers of the check can be read.
     pub async fn row_at_fault(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
         let readable = !attempted.is_not_json() || self.context.ledger.sums().was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
@@ -131,14 +132,15 @@ impl SendLoop {
             Outcome::Unreadable => (
                 FailureCode::UnreadableAnswer,
                 format!(
-                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have been charged, and the \
-                     ledger keeps its bytes"
+                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have \
+                     been charged, and the ledger keeps its bytes"
                 ),
             ),
             _ => (
                 FailureCode::Refused,
                 format!(
-                    "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in order",
+                    "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in \
+                     order",
                     attempted.message
                 ),
             ),
@@ -153,8 +155,8 @@ impl SendLoop {
         let keys_max = if self.context.ledger.sums().was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
         match () {
             () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
-            // The balance is fine, so the refusal is cached under the key. One request tries a new key, and the others wait to
-            // see whether that helps.
+            // The balance is fine, so the refusal is cached under the key. One request tries a new key, and the others
+            // wait to see whether that helps.
             () if attempted.has_useless_new_keys(keys_max) => {
                 self.spending.leaves(one.request);
                 self.refused_alone(one, attempted, Stop::NoCredits { balance, price }).await?;

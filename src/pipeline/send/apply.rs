@@ -108,7 +108,8 @@ impl SendLoop {
             Next::NewKey(one) => self.new_key(one).await?,
             Next::AskAccount(one) => self.ask_account(one, attempted).await?,
             Next::PushedBack(one, wait) => {
-                // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the key.
+                // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
+                // key.
                 let account_read = self.health.was_read() || !self.proofs.is_watched();
                 let explained = self.proofs.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
@@ -134,7 +135,8 @@ impl SendLoop {
         self.left_unsent += u64::from(!one.in_doubt);
     }
 
-    /// Postpones a request that the service asked not to repeat before a time. If that is too far away, a later run repeats it.
+    /// Postpones a request that the service asked not to repeat before a time. If that is too far away, a later run
+    /// repeats it.
     fn not_before(&mut self, one: Candidate, until_us: i64) {
         let left_us = until_us.saturating_sub(self.context.clock.now_us());
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
@@ -183,7 +185,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Gives a request the key of its next generation, because a refusal that is proven uncharged is cached under its key.
+    /// Gives a request the key of its next generation, because a refusal that is proven uncharged is cached under its
+    /// key.
     pub async fn new_key(&mut self, mut one: Candidate) -> Result<(), Error> {
         let keys = self.context.campaign.keys();
         self.context.ledger.next_generation(one.request, Event::RefusalCached, keys).await?;

@@ -1,4 +1,5 @@
-//! One attempt of one request: arm → gate → send → classify → judge → settle. [`super::next_step`] decides what comes next.
+//! One attempt of one request: arm → gate → send → classify → judge → settle. [`super::next_step`] decides what comes
+//! next.
 
 use super::context::{CheckContext, RunContext};
 use super::judge::Judged;
@@ -60,7 +61,8 @@ pub struct Attempted {
     /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
     pub same_refusals: String,
     pub message: String,
-    /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the reverse.
+    /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the
+    /// reverse.
     pub other_side: Option<bool>,
 }
 
@@ -103,8 +105,8 @@ pub async fn attempt(
         Sent { request, check: name, attempt, requested_at_us, before, table, price, shown, body: Map::new() };
     // Permits age during a slow commit. Without renewal, requests that waited together would be sent together.
     let permit = context.throttle.renew(permit).await;
-    // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed the
-    // gate.
+    // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed
+    // the gate.
     let withheld = match &permit {
         _ if context.clock_watch.has_moved() && !planted(Bug::SleptAfterCommit) => Some(AttemptEnd::ClockMoved),
         Some(_) if context.throttle.paused_until().is_none() => None,
@@ -270,8 +272,8 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
     }
 }
 
-/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a single
-/// payload and does not close the gate.
+/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
+/// single payload and does not close the gate.
 fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     match (push_back, mode) {
         (PushBack::Stated(wait), _) => Some(wait),

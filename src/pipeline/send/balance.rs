@@ -72,8 +72,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be killed while
-    /// it drains.
+    /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
+    /// killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
         let Some(stop) = self.spending.keep(&self.stops) else { return Ok(()) };
         let kept = KeptStop {
@@ -86,8 +86,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Stops sending new requests. Requests in doubt already hold their price and are settled before the run ends. If their
-    /// price rose and the budget cannot hold the difference, they are left for a run with a larger budget.
+    /// Stops sending new requests. Requests in doubt already hold their price and are settled before the run ends. If
+    /// their price rose and the budget cannot hold the difference, they are left for a run with a larger budget.
     fn spend_no_more(&mut self, refusal: BudgetRefusal, refused: RequestId) {
         self.spending.spent = Some(refusal);
         self.spending.alone = false;

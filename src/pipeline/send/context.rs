@@ -37,8 +37,8 @@ pub struct RunContext {
     /// Digest of the settings that decide whether a stop would happen again.
     pub settings: String,
     pub clock: Clock,
-    /// Watches whether this machine's clock was set, or the machine slept, since it was last compared with the service's. Both
-    /// clocks decide the age of a key.
+    /// Watches whether this machine's clock was set, or the machine slept, since it was last compared with the
+    /// service's. Both clocks decide the age of a key.
     pub clock_watch: Arc<ClockWatch>,
     /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
@@ -55,8 +55,8 @@ pub struct Candidate {
     pub in_doubt: bool,
     /// It was sent before. While new requests wait, at most half of the requests in flight are repeats.
     pub is_repeat: bool,
-    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn: 1 for a new request, -1 for a repeat, 0 if
-    /// no request of the other kind waited.
+    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn: 1 for a new request, -1 for a
+    /// repeat, 0 if no request of the other kind waited.
     pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,
@@ -64,8 +64,8 @@ pub struct Candidate {
     pub repeats: u32,
     /// The number of consecutive 429s in this run.
     pub push_backs: u32,
-    /// The number of consecutive 429s that each came after an answer to another request. These show that the rate is fine and
-    /// the refusal is cached under the key.
+    /// The number of consecutive 429s that each came after an answer to another request. These show that the rate is
+    /// fine and the refusal is cached under the key.
     pub cached: u32,
     pub answers_at_refusal: u64,
     pub delays: Delays,

@@ -1,4 +1,5 @@
-//! What an earlier run recorded that may keep this run from sending: why it stopped, and until when the service asked to wait.
+//! What an earlier run recorded that may keep this run from sending: why it stopped, and until when the service asked
+//! to wait.
 
 use super::{
     attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
@@ -16,8 +17,8 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The end of the recorded pause, in microseconds since 1970; `None` if no pause is in force. A pause that was recorded by a
-/// clock ahead of this one is ignored.
+/// The end of the recorded pause, in microseconds since 1970; `None` if no pause is in force. A pause that was recorded
+/// by a clock ahead of this one is ignored.
 pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
     let until_us = sums.paused_until_us.filter(|until_us| *until_us > now_us)?;
     let set_later = sums.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
@@ -62,8 +63,9 @@ impl EarlierStop {
         Ok(Some(Stop::Kept { exit_code, message: kept.message, at_us: kept.at_us }))
     }
 
-    /// The pause that the service asked an earlier run for, if it is not over. A pause that ends later than any recorded pause
-    /// can is deleted. A pause that was recorded in the future is ignored but kept, because this run's clock may be wrong.
+    /// The pause that the service asked an earlier run for, if it is not over. A pause that ends later than any
+    /// recorded pause can is deleted. A pause that was recorded in the future is ignored but kept, because this run's
+    /// clock may be wrong.
     pub async fn pause(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let (sums, now_us) = (context.ledger.sums(), context.clock.now_us());
         if sums.paused_until_us.is_none() || planted(Bug::PauseOfThisRun) {

@@ -1,5 +1,5 @@
-//! Compares an answer with its request. The service echoes the submitted fields and the mode. If the echo differs, the answer
-//! belongs to another request, or is a sandbox fixture returned in production.
+//! Compares an answer with its request. The service echoes the submitted fields and the mode. If the echo differs, the
+//! answer belongs to another request, or is a sandbox fixture returned in production.
 
 use serde_json::{Map, Value};
 
@@ -44,8 +44,8 @@ fn known_mode(word: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether two values differ for a person. Case, punctuation and the difference between number and text are ignored. A masked
-/// echo does not count as a difference; an echo of null does.
+/// Whether two values differ for a person. Case, punctuation and the difference between number and text are ignored. A
+/// masked echo does not count as a difference; an echo of null does.
 fn differ(sent: &Value, echoed: &Value) -> bool {
     if echoed.is_null() {
         return !sent.is_null();

@@ -13,8 +13,8 @@ const ERRORS_AFTER: u64 = 50;
 const UNRECOGNISED_FIRST: u64 = 20;
 /// The guard on the share of unrecognised answers starts at this number of answers.
 const UNRECOGNISED_AFTER: u64 = 100;
-/// The run stops after this many different consecutive requests without an answer while the account can be read. The limit is
-/// at least twice the number of concurrent requests.
+/// The run stops after this many different consecutive requests without an answer while the account can be read. The
+/// limit is at least twice the number of concurrent requests.
 const UNANSWERED_MAX: usize = 50;
 /// Up to this many unanswered requests may have failed for their own reasons.
 const UNANSWERED_FEW: usize = 5;
@@ -22,8 +22,8 @@ const UNANSWERED_FEW: usize = 5;
 const ALIKE_MAX: u64 = 5;
 /// The run stops after this many different consecutive requests whose key the service knows with another body (409).
 const CONFLICTS_MAX: usize = 5;
-/// After this many different consecutive requests with a 2xx that is not JSON, the account is read to see whether this is the
-/// service.
+/// After this many different consecutive requests with a 2xx that is not JSON, the account is read to see whether this
+/// is the service.
 const NOT_JSON_ASK: usize = 3;
 /// After this many, the run stops regardless of the account.
 const NOT_JSON_MAX: usize = 6;
@@ -92,7 +92,8 @@ impl GuardState {
         self.unanswered.len() <= UNANSWERED_FEW
     }
 
-    /// Counts a 2xx that is not JSON. Returns whether to read the account now, to see whether this is the service at all.
+    /// Counts a 2xx that is not JSON. Returns whether to read the account now, to see whether this is the service at
+    /// all.
     pub fn not_json(&mut self, request: RequestId) -> bool {
         self.not_json.insert(request) && self.not_json.len() == NOT_JSON_ASK
     }
@@ -108,8 +109,8 @@ impl GuardState {
         (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64 })
     }
 
-    /// Counts a refused request of a check that was never answered, while the account is in order. Returns whether so many
-    /// different requests were refused that the check itself must be the cause.
+    /// Counts a refused request of a check that was never answered, while the account is in order. Returns whether so
+    /// many different requests were refused that the check itself must be the cause.
     pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);

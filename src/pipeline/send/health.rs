@@ -1,10 +1,10 @@
-//! The health of the service, derived from attempts: whether it is reachable, and whether our clock can be trusted. In both
-//! cases, a doubt is resolved by reading the account while no request is in flight.
+//! The health of the service, derived from attempts: whether it is reachable, and whether our clock can be trusted. In
+//! both cases, a doubt is resolved by reading the account while no request is in flight.
 
 use super::attempt::Attempted;
 
-/// After this many consecutive exchanges without a working service, the account is read. Reading is free and does not stop the
-/// run if it succeeds, so repeated attempts of a single request may also trigger it.
+/// After this many consecutive exchanges without a working service, the account is read. Reading is free and does not
+/// stop the run if it succeeds, so repeated attempts of a single request may also trigger it.
 const BREAKER_AFTER: u32 = 5;
 
 /// The service as a run sees it.

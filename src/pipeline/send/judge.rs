@@ -1,5 +1,5 @@
-//! Derives the verdict of an answer by the rules of its declaration. Rules are compiled before anything is sent. If a rule
-//! fails on an answer, the verdict is `unrecognised`, never `clear`.
+//! Derives the verdict of an answer by the rules of its declaration. Rules are compiled before anything is sent. If a
+//! rule fails on an answer, the verdict is `unrecognised`, never `clear`.
 
 use super::echo::{Echo, echo};
 use crate::{
@@ -46,8 +46,8 @@ impl Judge {
         })
     }
 
-    /// The verdict on an answer to a request with the body `sent`. If the answer itself is doubtful, the verdict is `review`
-    /// regardless of its fields.
+    /// The verdict on an answer to a request with the body `sent`. If the answer itself is doubtful, the verdict is
+    /// `review` regardless of its fields.
     pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
         let payload = self.declaration.answer.payload(&answer.value);
         let judgement = payload.and_then(|payload| self.find(payload, &answer.value));

@@ -1,5 +1,5 @@
-//! The send loop: ledger → next request → throttle → attempt → next step, until nothing is left to send or a reason to stop is
-//! found. New requests and repeats take turns, so that no request blocks the others.
+//! The send loop: ledger → next request → throttle → attempt → next step, until nothing is left to send or a reason to
+//! stop is found. New requests and repeats take turns, so that no request blocks the others.
 
 pub mod account;
 pub mod account_check;
@@ -48,11 +48,12 @@ use tokio::{
 /// The maximum number of postponed requests. In an outage, no new request is sent beyond this.
 const POSTPONED_MAX: usize = 1_000;
 
-/// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with an
-/// empty page cache.
+/// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
+/// an empty page cache.
 const READY_MIN: usize = 512;
 
-/// A signal from the terminal or a scheduler. The first one makes the run drain; a second one of either kind ends it at once.
+/// A signal from the terminal or a scheduler. The first one makes the run drain; a second one of either kind ends it at
+/// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// From the terminal.
@@ -138,12 +139,14 @@ pub struct SendLoop {
     watch: GuardState,
     attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     schedule: Schedule,
-    /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to send.
+    /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
+    /// send.
     aside: Vec<(Candidate, Stop)>,
     /// For each check that the service refuses, why no more of its requests are sent.
     left_out: Vec<Stop>,
     stops: Vec<Stop>,
-    /// The failures to retry. They are planned after the account was read, which shows whether any may have been charged.
+    /// The failures to retry. They are planned after the account was read, which shows whether any may have been
+    /// charged.
     retry: Option<RetryOrder>,
     spending: Spending,
     proofs: Proofs,
@@ -188,8 +191,8 @@ impl SendLoop {
         }
     }
 
-    /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the number of
-    /// answers so far. If it fails, attempts in flight are drained before the error is returned.
+    /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the
+    /// number of answers so far. If it fails, attempts in flight are drained before the error is returned.
     pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<SendEnd, Error> {
         let mut unpublished = None;
         self.plan_retries().await?;

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 /// The maximum number of attempts of one request in one run.
 pub const ATTEMPTS_MAX: u32 = 6;
-/// After this many consecutive 429s of one request, in this run or under its key, the account is read. That shows whether the
-/// rate is fine.
+/// After this many consecutive 429s of one request, in this run or under its key, the account is read. That shows
+/// whether the rate is fine.
 const PUSH_BACKS_ASK: u32 = 15;
 /// After this many 429s under one key, each after an answer to another request, the refusal is cached under the key.
 const CACHED_AFTER: u32 = 3;
@@ -46,7 +46,8 @@ pub enum Next {
     AttemptsOver(Candidate),
     /// It needs a new key, because a 429 is cached under its key.
     NewKey(Candidate),
-    /// The cause of the refusal may be the account, the configuration or this request alone. The account balance decides.
+    /// The cause of the refusal may be the account, the configuration or this request alone. The account balance
+    /// decides.
     AskAccount(Candidate),
     /// The service asked for a pause that is longer than a run waits.
     PushedBack(Candidate, Duration),
@@ -78,8 +79,8 @@ impl Attempted {
         self.http_status == Some(409)
     }
 
-    /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its charge can be
-    /// recorded.
+    /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its
+    /// charge can be recorded.
     pub fn may_be_the_rows_fault(&self) -> bool {
         let stands = (self.settled.state, self.outcome);
         matches!(stands, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
@@ -109,7 +110,8 @@ impl Attempted {
             && self.settled.attempts >= 3 * ATTEMPTS_MAX
     }
 
-    /// Whether a new key is allowed: the refusal repeated under one key, and every attempt under it is proven uncharged.
+    /// Whether a new key is allowed: the refusal repeated under one key, and every attempt under it is proven
+    /// uncharged.
     pub fn may_change_key(&self) -> bool {
         let state = self.settled.state;
         (state == State::Planned || planted(Bug::NewKeyInDoubt) && state == State::InDoubt)
@@ -132,7 +134,8 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
         // The same reply came again when the request was repeated.
         (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 => Next::AskAccount(one),
         (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
-        // A request in doubt keeps its key even if a refusal is cached under it. It is tried up to the maximum in each run.
+        // A request in doubt keeps its key even if a refusal is cached under it. It is tried up to the maximum in each
+        // run.
         (_, Outcome::NoCredits) => match tried(one, attempted, mode) {
             Next::Again(one, _) => Next::AskAccount(one),
             over => over,

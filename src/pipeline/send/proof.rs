@@ -1,7 +1,7 @@
-//! Proves that each check costs no more than what is held for it. A reply that states the full charge is a proof, until the
-//! balance falls by more than our requests explain. Otherwise only a fall of the balance is a proof, and only while no other
-//! request is in flight. So the first request of each check is sent alone, between two readings of the balance, and this is
-//! repeated after each unexplained fall.
+//! Proves that each check costs no more than what is held for it. A reply that states the full charge is a proof, until
+//! the balance falls by more than our requests explain. Otherwise only a fall of the balance is a proof, and only while
+//! no other request is in flight. So the first request of each check is sent alone, between two readings of the
+//! balance, and this is repeated after each unexplained fall.
 
 use super::{
     attempt::Attempted,
@@ -21,17 +21,17 @@ use tokio::time::Instant;
 
 /// After this many answers that state neither a charge nor a balance, the balance is read.
 const UNSTATED_MAX: u64 = 100;
-/// After this many answers and this much time, the balance is read regardless of what replies state. Not more often: if another
-/// client spends, prices must be proven again after each reading, which takes time.
+/// After this many answers and this much time, the balance is read regardless of what replies state. Not more often: if
+/// another client spends, prices must be proven again after each reading, which takes time.
 const READ_ANSWERS: u64 = 100;
 const READ_AFTER: Duration = Duration::from_secs(300);
-/// How often prices are proven again after unexplained falls, within this time or this many answers. There is a limit because
-/// another client may spend all the time.
+/// How often prices are proven again after unexplained falls, within this time or this many answers. There is a limit
+/// because another client may spend all the time.
 const FORGOTTEN_MAX: u32 = 3;
 const FORGOTTEN_IN: Duration = Duration::from_secs(60);
 const FORGOTTEN_ANSWERS: u64 = 100;
-/// The number of consecutive unclear proofs of one check after which a decision is made. A proof is unclear if the balance fell
-/// too far but also fell for other reasons.
+/// The number of consecutive unclear proofs of one check after which a decision is made. A proof is unclear if the
+/// balance fell too far but also fell for other reasons.
 const UNCLEAR_MAX: usize = 3;
 /// The same limit if each reply states its full charge: consecutive falls by the same amount without other reasons.
 const DENIED_MAX: usize = 5;
@@ -80,8 +80,8 @@ pub enum ShownPrice {
     Costs { check: String, fell: Credits, price: Credits },
     /// A refusal that states no charge was charged.
     ChargedRefusal { request: RequestId, check: String, message: String, fell: Credits, price: Credits },
-    /// The balance fell by more than the price, but it also falls for other reasons, or a request in doubt may have been
-    /// charged meanwhile. The proof is repeated with the next request. Also used if there is nothing to record.
+    /// The balance fell by more than the price, but it also falls for other reasons, or a request in doubt may have
+    /// been charged meanwhile. The proof is repeated with the next request. Also used if there is nothing to record.
     Unclear,
     /// No charge is visible.
     Free { check: String },
@@ -118,8 +118,8 @@ pub struct Proofs {
 }
 
 impl Proofs {
-    /// The proofs at the start of a run. `doubted` if the balance fell without an explanation in an earlier run: then a charge
-    /// stated by a reply is not enough as a proof.
+    /// The proofs at the start of a run. `doubted` if the balance fell without an explanation in an earlier run: then a
+    /// charge stated by a reply is not enough as a proof.
     pub fn new(mode: Mode, doubted: bool) -> Proofs {
         Proofs {
             watched: mode == Mode::Production,
@@ -143,7 +143,8 @@ impl Proofs {
         self.watched
     }
 
-    /// Whether the next request must be sent alone, because it is the proof of its check, or because a proof is in progress.
+    /// Whether the next request must be sent alone, because it is the proof of its check, or because a proof is in
+    /// progress.
     pub fn wants_alone(&self, next: &Candidate) -> bool {
         self.proof != Proof::Idle || self.is_unproven(next)
     }
@@ -256,7 +257,8 @@ impl Proofs {
         if times == 0 {
             self.answers = 0;
         }
-        // If nothing is proven yet, nothing is discarded. Then the fall only means that stated charges are no longer a proof.
+        // If nothing is proven yet, nothing is discarded. Then the fall only means that stated charges are no longer a
+        // proof.
         let forgets = !self.proven.is_empty();
         if times < FORGOTTEN_MAX {
             self.proven.clear();
@@ -291,8 +293,8 @@ impl Proofs {
         matches!(self.proof, Proof::Answered(_))
     }
 
-    /// The next step of the proof; `None` if no request has ended. `in_doubt` is the amount held for other requests, because the
-    /// service may charge one of them only now.
+    /// The next step of the proof; `None` if no request has ended. `in_doubt` is the amount held for other requests,
+    /// because the service may charge one of them only now.
     pub fn step(&mut self, in_doubt: Credits) -> Option<ProofStep> {
         let Proof::Answered(reply) = &mut self.proof else { return None };
         reply.around.in_doubt = in_doubt;
@@ -363,7 +365,8 @@ impl Proofs {
         ShownPrice::Unclear
     }
 
-    /// The balance fell by more than the reply states. It may be another client's spending, unless the same fall repeats.
+    /// The balance fell by more than the reply states. It may be another client's spending, unless the same fall
+    /// repeats.
     fn denied(&mut self, check: String, fell: Credits, price: Credits) -> ShownPrice {
         let before = self.unclear.entry(check.clone()).or_default();
         if before.last().is_some_and(|last| *last != fell) {

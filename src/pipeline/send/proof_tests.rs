@@ -1,4 +1,5 @@
-//! Tests of the proof of prices: for every kind of reply to a lone request, the next step and its effect on later requests.
+//! Tests of the proof of prices: for every kind of reply to a lone request, the next step and its effect on later
+//! requests.
 
 use super::*;
 use crate::{

@@ -1,4 +1,5 @@
-//! Acts on price proofs: reads the account as often as needed around a lone request, and records the result or stops the run.
+//! Acts on price proofs: reads the account as often as needed around a lone request, and records the result or stops
+//! the run.
 
 use super::{
     SendLoop,
@@ -65,8 +66,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Records a cost above the price and stops the run. Only the balance shows the cost, and it may be another client's
-    /// spending, so it is not held at once.
+    /// Records a cost above the price and stops the run. Only the balance shows the cost, and it may be another
+    /// client's spending, so it is not held at once.
     async fn costs(&mut self, check: String, fell: Credits, price: Credits) -> Result<(), Error> {
         let table = self.context.checks.get(&check).map_or(price, |check| check.price);
         self.context.ledger.note_fall(check.clone(), fell, table).await?;

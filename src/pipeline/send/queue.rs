@@ -1,5 +1,6 @@
-//! The request queue: reads new requests in input order from the ledger, and requests that were sent before (in doubt, pending,
-//! or refused without a charge). It reads page by page, so that memory use does not grow with the number of waiting requests.
+//! The request queue: reads new requests in input order from the ledger, and requests that were sent before (in doubt,
+//! pending, or refused without a charge). It reads page by page, so that memory use does not grow with the number of
+//! waiting requests.
 
 use super::context::{Candidate, CheckContext};
 use crate::{
@@ -14,9 +15,9 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-/// The order in which requests that were sent before are served. Requests refused for credits or rate come after everything
-/// else, because a refusal that the service caches under a key could pause all other requests. Those in doubt come last,
-/// because their key must not change.
+/// The order in which requests that were sent before are served. Requests refused for credits or rate come after
+/// everything else, because a refusal that the service caches under a key could pause all other requests. Those in
+/// doubt come last, because their key must not change.
 const SENT_BEFORE: [SentBefore; 6] = [
     SentBefore { state: State::InDoubt, is_refused: false },
     SentBefore { state: State::Repeating, is_refused: false },
@@ -29,7 +30,8 @@ const SENT_BEFORE: [SentBefore; 6] = [
 /// Reads the ledger for the send loop.
 pub struct RequestQueue {
     reading: Reading,
-    /// The index in [`SENT_BEFORE`] that is being read. Within it, the requests not tried for the longest time come first.
+    /// The index in [`SENT_BEFORE`] that is being read. Within it, the requests not tried for the longest time come
+    /// first.
     stage: usize,
     /// The last attempt of the last request read from this stage.
     after_sent: u64,
@@ -86,8 +88,8 @@ impl RequestQueue {
         self.in_hand.remove(&request);
     }
 
-    /// Fills `new` and `again` up to `wanted`. `intake` must be from before this call: a split that is ingested in between is
-    /// found by the next call.
+    /// Fills `new` and `again` up to `wanted`. `intake` must be from before this call: a split that is ingested in
+    /// between is found by the next call.
     pub fn fill(
         &mut self,
         new: &mut VecDeque<Candidate>,
@@ -135,8 +137,8 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// The requests of a page that are not in hand already. Requests of a check that is left out, or no longer in the campaign
-    /// file, stay pending.
+    /// The requests of a page that are not in hand already. Requests of a check that is left out, or no longer in the
+    /// campaign file, stay pending.
     fn take<'a>(
         &'a mut self,
         page: Vec<(RequestId, String)>,

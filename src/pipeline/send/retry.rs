@@ -1,5 +1,5 @@
-//! `run --retry`: sends failures that are proven uncharged again, each under the key of its next generation. A refusal after
-//! an unexplained fall of the balance is not proven uncharged; retrying it needs `--retry-unproven`.
+//! `run --retry`: sends failures that are proven uncharged again, each under the key of its next generation. A refusal
+//! after an unexplained fall of the balance is not proven uncharged; retrying it needs `--retry-unproven`.
 
 use super::context::RunContext;
 use crate::{
@@ -22,8 +22,8 @@ pub struct RetryOrder {
 }
 
 impl RetryOrder {
-    /// Whether to retry a failure. `None` if it is not selected, `Some(false)` if only the proof is missing that it was not
-    /// charged.
+    /// Whether to retry a failure. `None` if it is not selected, `Some(false)` if only the proof is missing that it was
+    /// not charged.
     fn includes(&self, failed: &Retryable, unexplained_since_us: Option<i64>) -> Option<bool> {
         let wanted = self.code.is_none_or(|code| code == failed.failure.code);
         let proven = match (failed.refused_at_us, unexplained_since_us) {
@@ -59,8 +59,8 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
     }
     if left_out > 0 {
         tracing::warn!(
-            "{left_out} failures are not retried: they were refused after the balance fell by more than this campaign explains, \
-             so they may have been charged; --retry-unproven retries them, and may pay for them again"
+            "{left_out} failures are not retried: they were refused after the balance fell by more than this campaign \
+             explains, so they may have been charged; --retry-unproven retries them, and may pay for them again"
         );
     }
     Ok(left_out)

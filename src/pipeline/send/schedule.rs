@@ -8,8 +8,8 @@ use crate::model::{
 use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 
-/// The requests that wait for their turn. New requests and repeats take turns. While new requests wait, at most half of the
-/// requests in flight are repeats, so that no request blocks the others.
+/// The requests that wait for their turn. New requests and repeats take turns. While new requests wait, at most half of
+/// the requests in flight are repeats, so that no request blocks the others.
 #[derive(Default)]
 pub struct Schedule {
     /// Requests that were never sent.
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
-        // Several requests are taken at a time. The first one is sent, and its reply closes the gate before the others are.
+        // Several requests are taken at a time. The first one is sent, and its reply closes the gate before the others
+        // are.
         for (places, others) in [(4, 2), (6, 6), (64, 5)] {
             let mut schedule = Schedule::new(places);
             schedule.new.extend((1..=90).map(new));

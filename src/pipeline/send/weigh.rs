@@ -1,6 +1,6 @@
-//! Derives the charge of one lone request from the balances around it, as a pure function. Balances of the same source are
-//! compared: account readings with account readings, balances stated by replies with each other. The sources are mixed only
-//! if the result is no more than the price, which saves an account reading.
+//! Derives the charge of one lone request from the balances around it, as a pure function. Balances of the same source
+//! are compared: account readings with account readings, balances stated by replies with each other. The sources are
+//! mixed only if the result is no more than the price, which saves an account reading.
 
 use crate::model::Credits;
 
@@ -36,8 +36,8 @@ pub enum Weighed {
     Within(Credits),
     /// The balance fell by this amount, which is more than the price, and nothing else explains it.
     Above(Credits),
-    /// The balance fell by more than the price, but other requests or clients also made it fall. This amount is the best
-    /// estimate for the request itself.
+    /// The balance fell by more than the price, but other requests or clients also made it fall. This amount is the
+    /// best estimate for the request itself.
     Unclear(Credits),
     /// The balance did not fall.
     NoFall,
@@ -89,8 +89,8 @@ impl Around {
         }
     }
 
-    /// Whether a fall is within the price. A fall of zero counts only for a price of zero; otherwise the charge may not show
-    /// yet.
+    /// Whether a fall is within the price. A fall of zero counts only for a price of zero; otherwise the charge may not
+    /// show yet.
     fn is_within(&self, fell: Credits) -> bool {
         fell <= self.price && (fell > Credits::ZERO || self.price == Credits::ZERO)
     }
