@@ -269,16 +269,16 @@ impl RunReport {
         } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
             // The service says that these keys belong to another body, so sending them again may give no answer.
             lines.push(format!(
-                "{} no answer yet, but may have been charged under the key used",
-                counted(self.in_doubt(), "request has", "requests have"),
+                "{} may have been charged under their keys and have no answer yet",
+                counted(self.in_doubt(), "request", "requests"),
             ));
         } else if self.in_doubt() > 0 {
             // A key is not used for sending again in the last two hours of its lifetime.
             let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
             let until = self.oldest_doubt_us.map(|at| local_time(at + safe_us));
             lines.push(format!(
-                "{} no answer yet, but may have been charged; running again before {} settles this at no cost",
-                counted(self.in_doubt(), "request has", "requests have"),
+                "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
+                counted(self.in_doubt(), "request", "requests"),
                 until.unwrap_or_else(|| "the keys expire".to_owned()),
             ));
         }

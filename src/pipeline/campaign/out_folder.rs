@@ -14,7 +14,7 @@ pub fn refuse_inputs_inside(campaign: &Campaign) -> Result<(), Error> {
     let inputs = campaign.inputs.iter().filter_map(|input| Some((input, input.path.as_ref()?.canonicalize().ok()?)));
     match inputs.into_iter().find(|(_, path)| path.starts_with(&out)) {
         Some((input, _)) => Err(Error::Config(format!(
-            "{} is in the output folder {}, where rescreen replaces and removes files; move it, or choose another \
+            "{} lies in the output folder {}, where rescreen replaces and removes files; move it, or choose another \
              folder with --out DIR",
             input.name,
             campaign.out.display()
