@@ -125,15 +125,15 @@ impl Reading {
         let mut split = None;
         while let Some(row) = rows.next().map_err(LedgerError::from)? {
             let wanted: i64 = row.get(0).map_err(LedgerError::from)?;
-            let (source, taken) = match &split {
-                Some((id, source, taken)) if *id == wanted => (source, taken),
+            let (source, ingested) = match &split {
+                Some((id, source, ingested)) if *id == wanted => (source, ingested),
                 _ => {
-                    let (source, taken) = self.split(wanted, rows_of)?;
-                    let (_, source, taken) = split.insert((wanted, source, taken));
-                    (&*source, &*taken)
+                    let (source, ingested) = self.split(wanted, rows_of)?;
+                    let (_, source, ingested) = split.insert((wanted, source, ingested));
+                    (&*source, &*ingested)
                 }
             };
-            each(ask_view(row, source, taken)?)?;
+            each(ask_view(row, source, ingested)?)?;
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Reading {
     }
 }
 
-fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
+fn ask_view<'a>(row: &Row<'_>, source: &'a str, ingested: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
     let row_index = row.get::<_, u32>(1)? as usize;
     let missing = || LedgerError::Damaged(format!("row {row_index} of a split is missing"));
     let fate = match (row.get::<_, Option<String>>(3)?, row.get::<_, Option<String>>(4)?) {
@@ -159,7 +159,7 @@ fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [IngestedRow]) -> Res
         (None, None) => AskFate::Request(Box::new(request_view(row)?)),
     };
     let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
-    Ok(AskView { id, check_use, source, row: taken.get(row_index).ok_or_else(missing)?, fate, expected })
+    Ok(AskView { id, check_use, source, row: ingested.get(row_index).ok_or_else(missing)?, fate, expected })
 }
 
 fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {

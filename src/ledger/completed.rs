@@ -70,7 +70,7 @@ fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
     let message = "the line had no line end when it was read, and was completed later; the row was not sent, and \
                    `input` is what was read: put the completed row into a separate file and check it in a new campaign";
     let failure = Failure::read(FailureCode::IncompleteLine, message);
-    let failure = serde_json::to_string(&failure).expect("a failure is words");
+    let failure = serde_json::to_string(&failure).expect("a failure is plain text");
     let sql = "UPDATE ask SET request = NULL, expected = NULL, failure = ?2 WHERE id = ?1";
     store.conn.execute(sql, params![ask.id, failure])?;
     store.sums.unmapped += 1;

@@ -269,7 +269,7 @@ fn columns_of<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<FateCol
             FateColumns { request, expected: expected.as_deref(), ..nowhere }
         }
         Fate::Failure(failure) => {
-            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
+            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is plain text")), ..nowhere }
         }
         Fate::Skipped(reason) => FateColumns { skipped: Some(reason), ..nowhere },
     })

@@ -270,7 +270,7 @@ async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_
     let counted = recount::recounted(&conn, None).unwrap();
     assert_eq!((counted.rows, counted.unreadable, counted.asks, counted.unmapped, counted.skipped), (6, 1, 5, 2, 1));
     assert_eq!((counted.attempts, counted.answers_unrecognised, counted.open()), (3, 1, 1));
-    // The second was sent after a reply that charged 7: so much was held for it.
+    // The second was sent after a reply that charged 7: that amount was held for it.
     assert_eq!((counted.account.charged, counted.account.held), (Credits(7), Credits(7)));
     assert_eq!(counted.highest_prices[CHECK].price, Credits(7));
     let wrong = Sums { rows: 1, asks: 1, attempts: 1, unreadable: 9, unmapped: 9, skipped: 9, ..Sums::default() };

@@ -75,8 +75,8 @@ impl Ledger {
         sha256: String,
         verdicts: &BTreeMap<Verdict, u64>,
     ) -> Result<(), LedgerError> {
-        let words: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
-        let verdicts = serde_json::to_string(&words).expect("words and numbers");
+        let counts: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
+        let verdicts = serde_json::to_string(&counts).expect("verdict names and counts");
         self.write_blocking(move |store| {
             let sql = "UPDATE part SET bytes = ?2, sha256 = ?3, verdicts = ?4 WHERE id = ?1";
             store.conn.execute(sql, params![part, bytes as i64, sha256, verdicts])?;

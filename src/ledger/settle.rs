@@ -344,7 +344,7 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
 
 pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
     let failure = failure.ok_or_else(|| LedgerError::Damaged("a failed request has no failure".to_owned()))?;
-    let text = serde_json::to_string(failure).expect("a failure is words");
+    let text = serde_json::to_string(failure).expect("a failure is plain text");
     store.conn.prepare_cached("UPDATE request SET failure = ?2 WHERE id = ?1")?.execute(params![request.0, text])?;
     Ok(())
 }

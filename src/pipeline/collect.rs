@@ -13,7 +13,7 @@ use super::{
     prepare::{context, known_service},
     publish::{Publisher, background::Publishing},
     report::RunReport,
-    run::{Said, beside_ledger, publish_and_report},
+    run::{Remarks, beside_ledger, publish_and_report},
     send::{
         Progress, RunChannels, SendEnd, SendLoop, Signal, bucket::bucket, earlier_stop::EarlierStop,
         queue::RequestQueue,
@@ -70,13 +70,14 @@ impl Collection {
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
         let reading = Reading::open(&ledger)?;
         let mut campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
-        let said = service.or_else(|| file.as_ref()?.service.url.as_deref());
-        let is_confirmed = said.is_some_and(|said| Some(said.trim_end_matches('/')) == campaign.service.url.as_deref());
+        let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
+        let is_confirmed =
+            named.is_some_and(|named| Some(named.trim_end_matches('/')) == campaign.service.url.as_deref());
         if is_confirmed {
-            only_what_the_user_says(&mut campaign, file.as_ref(), base)?;
-        } else if let (Some(said), Some(url)) = (service, &campaign.service.url) {
+            use_only_user_settings(&mut campaign, file.as_ref(), base)?;
+        } else if let (Some(named), Some(url)) = (service, &campaign.service.url) {
             return Err(Error::Config(format!(
-                "--service {said}: the requests of this ledger were sent to {url}; name that service"
+                "--service {named}: the requests of this ledger were sent to {url}; name that service"
             )));
         }
         Ok(Collection { campaign: Arc::new(campaign), identity: reading.identity()?, is_confirmed })
@@ -157,14 +158,14 @@ impl Collection {
                 publishing.finish().await?;
             }
         }
-        let said = Said { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
-        publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), said).await
+        let remarks = Remarks { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
+        publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), remarks).await
     }
 }
 
 /// Takes proxy, certificate authority and routes from the campaign file or the built-in catalogue, never from the
 /// ledger.
-fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
+fn use_only_user_settings(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
     let table = file.map(|file| &file.service);
     campaign.service.proxy = table.and_then(|table| table.proxy.clone());
     campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));

@@ -119,8 +119,8 @@ impl Prepared {
         let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
-        let said = Said { was_complete, notes, completed, collected: false };
-        publish_and_report(&campaign, &ledger, publisher, sent, ingested, said).await
+        let remarks = Remarks { was_complete, notes, completed, collected: false };
+        publish_and_report(&campaign, &ledger, publisher, sent, ingested, remarks).await
     }
 
     /// Fails the unsent requests of rows whose line was completed after they were read. Returns a message for each row.
@@ -218,7 +218,7 @@ impl Drop for IngestTask {
 }
 
 /// What a report contains in addition to the results of the send loop and the ledger.
-pub struct Said {
+pub struct Remarks {
     pub was_complete: bool,
     pub notes: Notes,
     pub completed: Vec<String>,
@@ -233,7 +233,7 @@ pub async fn publish_and_report(
     publisher: Arc<Publisher>,
     mut sent: SendEnd,
     ingested: Result<(), Error>,
-    said: Said,
+    remarks: Remarks,
 ) -> Result<RunReport, Error> {
     let published = match sent.cut_short {
         true => None,
@@ -253,7 +253,7 @@ pub async fn publish_and_report(
     }
     let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
     let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
-    let Said { was_complete, notes, completed, collected } = said;
+    let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending =
         Ending { stops, answered, withheld, unexplained, was_complete, oldest_doubt_us, notes, completed, collected };
     Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))

@@ -241,8 +241,9 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
             return format!("line {number}: {SECRET_EXPECTED}");
         }
         let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
-        let begun = text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
-        let shown = if begun { String::new() } else { key_of(line) };
+        let is_in_multiline =
+            text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
+        let shown = if is_in_multiline { String::new() } else { key_of(line) };
         format!("line {number}: {}{hint}{shown}", cut(&without_value(message), MESSAGE_CHARACTERS_MAX))
     })
 }

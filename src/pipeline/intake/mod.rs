@@ -34,11 +34,11 @@ pub struct SourceLayout {
 impl SourceLayout {
     /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
     /// changed.
-    fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
-        let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
-        let [was, is] = [self.encoding, now.encoding].map(|said| shown(said.map(|said| said.to_string())));
+    fn read_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let shown = |given: Option<String>| given.map_or("none".to_owned(), |given| format!("`{given}`"));
+        let [was, is] = [self.encoding, now.encoding].map(|given| shown(given.map(|given| given.to_string())));
         let encoding = (was != is).then(|| format!("with encoding {was}, but encoding {is} is given now"));
-        let [was, is] = [&self.sheet, &now.sheet].map(|said| shown(said.clone()));
+        let [was, is] = [&self.sheet, &now.sheet].map(|given| shown(given.clone()));
         let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
         encoding.or(sheet).map(|what| {
             Error::Config(format!(
@@ -68,7 +68,7 @@ pub struct Intake {
     carry: Vec<String>,
     pub clock: Clock,
     /// The encoding and sheet that the user specified.
-    said: (Option<Encoding>, Option<String>),
+    given: (Option<Encoding>, Option<String>),
     of_files: bool,
 }
 
@@ -79,7 +79,7 @@ struct Opened {
     /// The first split, if it was read to find the keys of JSON lines.
     first: Option<Split>,
     layout_known: bool,
-    begun: bool,
+    started: bool,
 }
 
 impl Intake {
@@ -106,7 +106,7 @@ impl Intake {
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
             clock: campaign.clock,
-            said: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
+            given: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (at, input) in campaign.inputs.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Intake {
                 }
                 Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
                     let layout = source.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
-                    let why = layout.and_then(|layout| layout.otherwise_read(&input.name, &campaign.source_options));
+                    let why = layout.and_then(|layout| layout.read_differently(&input.name, &campaign.source_options));
                     return Err(why.unwrap_or_else(|| error.into()));
                 }
                 Err(error) => return Err(error.into()),
@@ -135,8 +135,8 @@ impl Intake {
     }
 
     fn bind(&mut self, name: String, mut reader: SourceReader, known: Option<&SourceView>) -> Result<(), Error> {
-        let begun = known.filter(|source| !source.ends.is_empty());
-        let remembered = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+        let started = known.filter(|source| !source.ends.is_empty());
+        let remembered = started.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
         let (format, _, header) = reader.layout();
         let header = header.map(<[String]>::to_vec);
         let mut first = None;
@@ -161,7 +161,7 @@ impl Intake {
             (Some(columns), Format::Jsonl) => Some(Arc::new(self.mapping.bind_nested(columns)?)),
         };
         let layout_known = remembered.is_some();
-        self.opened.push_back(Opened { reader, name, bound, first, layout_known, begun: false });
+        self.opened.push_back(Opened { reader, name, bound, first, layout_known, started: false });
         Ok(())
     }
 
@@ -214,9 +214,9 @@ impl Intake {
     pub fn find(&mut self) -> Result<Option<Found>, Error> {
         let Some(mut source) = self.opened.pop_front() else { return Ok(None) };
         let name = source.name.clone();
-        if !source.begun {
-            source.begun = true;
-            let layout = source.new_layout(&self.said)?;
+        if !source.started {
+            source.started = true;
+            let layout = source.new_layout(&self.given)?;
             self.opened.push_front(source);
             return Ok(Some(Found::Begin { name, layout }));
         }

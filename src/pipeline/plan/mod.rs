@@ -160,7 +160,7 @@ struct Counted {
     notes: Notes,
     shapes: Vec<AskShape>,
     /// The digests in input order, each with the index of its shape.
-    marks: Vec<(Digest, usize)>,
+    digests: Vec<(Digest, usize)>,
     shown: Vec<(Digest, String)>,
 }
 
@@ -199,7 +199,7 @@ impl Worker<'_> {
             counted.shapes.push(shape);
             counted.shapes.len() - 1
         });
-        counted.marks.push((digest, shape));
+        counted.digests.push((digest, shape));
         if self.wants_more.load(Ordering::Relaxed)
             && counted.shown.len() < self.show
             && counted.shown.iter().all(|(shown, _)| *shown != digest)
@@ -250,8 +250,8 @@ impl Tally {
         }
         self.plan.notes.join(split.notes);
         let numbers: Vec<u32> = split.shapes.into_iter().map(|shape| self.number(shape)).collect();
-        self.plan.duplicates += split.marks.len() as u64;
-        for (digest, shape) in split.marks {
+        self.plan.duplicates += split.digests.len() as u64;
+        for (digest, shape) in split.digests {
             self.distinct.add(digest, numbers[shape])?;
         }
         for (digest, text) in split.shown {

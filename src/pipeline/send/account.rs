@@ -60,9 +60,9 @@ pub async fn read_balance(context: &RunContext) -> Result<Result<BalanceRead, St
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut not_json) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
-        let beside =
+        let ungated =
             planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.rate, Bucket::Full));
-        let permit = beside.as_ref().unwrap_or(&context.throttle).admit().await;
+        let permit = ungated.as_ref().unwrap_or(&context.throttle).admit().await;
         let before = context.ledger.sums();
         // The gate opens after at most 15 minutes, and the service may have asked for a longer pause meanwhile.
         if let Some(until_us) = paused_until(&before, context.clock.now_us()) {

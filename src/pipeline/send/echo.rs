@@ -52,9 +52,9 @@ fn differ(sent: &Value, echoed: &Value) -> bool {
     }
     let (Some(sent), Some(echoed)) = (text(sent), text(echoed)) else { return false };
     let masked = echoed.contains(['*', '\u{2022}', '\u{2026}']);
-    let letters =
+    let characters =
         |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
-    !masked && letters(&sent) != letters(&echoed)
+    !masked && characters(&sent) != characters(&echoed)
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -82,8 +82,8 @@ impl Attempted {
     /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its
     /// charge can be recorded.
     pub fn may_be_the_rows_fault(&self) -> bool {
-        let stands = (self.settled.state, self.outcome);
-        matches!(stands, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
+        let settled = (self.settled.state, self.outcome);
+        matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
     }
 
     /// Whether a refusal repeated under the last of this many new keys, so the key is not the cause.

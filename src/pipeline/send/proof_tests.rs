@@ -163,14 +163,14 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
             proofs.record_reading(Credits(1_000));
         }
         assert_eq!(waits, [0, 5, 30, 60]);
-        assert!(!proofs.wants_alone(&one()), "it goes on, at the price");
+        assert!(!proofs.wants_alone(&one()), "the run continues at the price");
         proofs.read(true);
         for count in 1..=UNSTATED_MAX {
             assert!(!proofs.needs_reading(), "{count}");
             proofs.started(&one(), None);
             proofs.observe(&one(), &answered(None, Some(1_000)));
         }
-        assert!(proofs.needs_reading(), "whatever replies state, the account is read every hundred answers");
+        assert!(proofs.needs_reading(), "the account is read every hundred answers, regardless of replies");
         assert!(proofs.has_unread(), "and at the end");
     }
     let mut proofs = after_first(&answered(None, None));
@@ -292,7 +292,7 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
     let mut proofs = after_first(&refused());
     assert_eq!(shown(&mut proofs, &[1_000]), ShownPrice::Unclear, "it was free");
     let mut proofs = after_first(&refused());
-    assert_eq!(shown(&mut proofs, &[990, 980]), ShownPrice::Unclear, "the balance falls by itself");
+    assert_eq!(shown(&mut proofs, &[990, 980]), ShownPrice::Unclear, "the balance also falls for other reasons");
 }
 
 #[test]
