@@ -254,7 +254,7 @@ fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> 
     let sums = recounted(conn, stored)?;
     match sums.are_possible() {
         true => Ok(sums),
-        false => Err(LedgerError::Damaged("its rows add up to more than is possible".to_owned())),
+        false => Err(LedgerError::Damaged("its rows add up to more than possible".to_owned())),
     }
 }
 
@@ -324,7 +324,7 @@ pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
     let sums: Sums = serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))?;
     match sums.are_possible() {
         true => Ok(sums),
-        false => Err(LedgerError::Damaged("its sums are larger than is possible".to_owned())),
+        false => Err(LedgerError::Damaged("its sums are larger than possible".to_owned())),
     }
 }
 

@@ -36,7 +36,7 @@ pub enum SecretSource {
     Command(Vec<String>),
 }
 
-pub const SECRET_EXPECTED: &str = "expected where to find the secret, as { env = \"NAME\" }, { file = \"PATH\" } or \
+pub const SECRET_EXPECTED: &str = "expected a source for the secret, as { env = \"NAME\" }, { file = \"PATH\" } or \
     { command = [\"PROGRAM\", \"ARGUMENT\"] }; the secret itself must not be in this file";
 
 impl TryFrom<toml::Value> for SecretSource {

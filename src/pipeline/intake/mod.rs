@@ -42,8 +42,8 @@ impl SourceLayout {
         let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
         encoding.or(sheet).map(|what| {
             Error::Config(format!(
-                "{name} was started {what}: use the first one; put rows that failed into a separate file and check \
-                 them in a new campaign"
+                "{name} was started {what}: use the same as before; put rows that failed into a separate file and \
+                 check them in a new campaign"
             ))
         })
     }

@@ -73,7 +73,9 @@ async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_boo
     assert_eq!(again.stats.credits_charged, 3);
     let message = again.error();
     assert!(
-        message.contains("was started with encoding none, but encoding `windows-1252` is given now: use the first one"),
+        message.contains(
+            "was started with encoding none, but encoding `windows-1252` is given now: use the same as before"
+        ),
         "{message}"
     );
     let mut world = world.campaign(|file| file.input.encoding = None);
