@@ -109,7 +109,7 @@ pub enum LedgerError {
          is writable, and run again", .path.display()
     )]
     Storage { path: PathBuf, source: rusqlite::Error },
-    /// An error of SQLite, before [`LedgerError::at`] adds the path and what to do.
+    /// An error of SQLite, before `LedgerError::at` adds the path and what to do.
     #[error(
         "the ledger cannot be read or written: {0}; close other programs that have it open, free disk space or repair \
          the disk, and run again"

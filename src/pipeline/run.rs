@@ -245,7 +245,7 @@ pub async fn publish_and_report(
     ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
-        // Everything was sent, so no stop is left to report.
+        // Everything was sent, so stops that only prevent sending no longer apply.
         sent.stops.retain(|stop| !stop.keeps_from_sending());
         if ledger.sums().stop.is_some() {
             ledger.keep_stop(None).await?;
