@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_not_endless_and_harmless_to_a_terminal() {
+    fn a_message_has_a_maximum_length_and_is_safe_for_a_terminal() {
         for text in [format!("mode = \"{}\\u001b[2J\"", "x".repeat(10_000)), format!("{} \u{1b}", "x".repeat(10_000))] {
             let message = parse(&text).unwrap_err();
             assert!(message.chars().count() < 700 && !message.contains('\u{1b}'), "{message}");

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn three_different_requests_without_json_in_a_row_have_the_account_asked() {
+    fn three_different_requests_without_json_in_a_row_cause_an_account_reading() {
         let mut watch = GuardState::default();
         assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));

@@ -239,7 +239,7 @@ fn the_findings_that_are_tested_here_are_all_there_are() {
 }
 
 #[test]
-fn an_answer_that_is_doubtful_in_itself_is_for_a_person_whatever_its_fields_say() {
+fn a_doubtful_answer_is_for_review_regardless_of_its_fields() {
     let clear = json!({"results": {"match": []}});
     for (answer, finding) in [
         (json!({"success": "false", "results": {"match": []}}), "contradictory_answer"),

@@ -142,7 +142,7 @@ fn pending_is_asked_for_again_after_five_to_sixty_seconds() {
 }
 
 #[test]
-fn outages_and_strangers_are_told_from_refusals() {
+fn outages_and_foreign_replies_are_distinguished_from_refusals() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, None).is_outage());
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(502)).is_outage());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_outage());
@@ -194,7 +194,7 @@ fn a_reply_that_cannot_be_read_is_asked_for_again_and_is_a_refusal_when_it_comes
 }
 
 #[test]
-fn a_conflict_and_what_is_pending_are_told_by_status_and_outcome() {
+fn conflicts_and_pending_requests_are_recognised_by_status_and_outcome() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_conflict());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(408)).is_conflict());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, None).is_conflict());

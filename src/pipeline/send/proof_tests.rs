@@ -147,7 +147,7 @@ fn a_stated_balance_proves_the_price_without_another_reading() {
 }
 
 #[test]
-fn where_nothing_is_stated_nothing_leaves_before_the_account_told_the_balance() {
+fn without_stated_amounts_nothing_is_sent_before_the_account_is_read() {
     let mut proofs = after_first(&answered(None, None));
     assert!(proofs.needs_reading());
     assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
@@ -203,7 +203,7 @@ fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_agai
 }
 
 #[test]
-fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_no_price_that_rose() {
+fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_not_a_higher_price() {
     let mut proofs = after_first(&answered(None, None));
     let in_doubt = Credits(5);
     for _ in 0..2 {
@@ -242,7 +242,7 @@ async fn an_unexplained_fall_makes_each_check_prove_its_price_again_but_not_all_
 }
 
 #[test]
-fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
+fn after_an_unexplained_fall_a_statement_alone_is_not_a_proof() {
     let mut proofs = after_first(&answered(Some(5), None));
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
@@ -253,7 +253,7 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
 }
 
 #[test]
-fn a_fall_before_the_first_request_takes_the_belief_in_statements_away() {
+fn after_a_fall_before_the_first_request_stated_charges_are_not_a_proof() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
@@ -296,7 +296,7 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
 }
 
 #[test]
-fn what_was_found_and_booked_is_unexplained_no_more() {
+fn a_fall_that_was_recorded_as_a_charge_is_no_longer_unexplained() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(9));
     proofs.explained(Credits(5));

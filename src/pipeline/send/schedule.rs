@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_landed_makes_room_for_the_next_one() {
+    fn a_repeat_that_ended_makes_room_for_the_next_one() {
         let mut schedule = Schedule::new(1);
         schedule.new.extend((1..=3).map(new));
         (11..=12).for_each(|id| schedule.put_last(repeat(id)));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
+    fn a_request_that_was_not_sent_keeps_the_turn_of_its_kind() {
         // Several requests are taken at a time. The first one is sent, and its reply closes the gate before the others
         // are.
         for (places, others) in [(4, 2), (6, 6), (64, 5)] {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_run_sent_goes_before_what_an_earlier_run_sent() {
+    fn requests_of_this_run_are_repeated_before_those_of_an_earlier_run() {
         let mut schedule = Schedule::new(8);
         schedule.sent_before.extend((11..=12).map(repeat));
         schedule.put_last(repeat(21));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_put_off_is_due_at_its_moment_and_behind_what_was_due_before() {
+    async fn postponed_requests_are_due_at_their_time_and_after_those_due_before() {
         let (mut schedule, now) = (Schedule::new(8), Instant::now());
         let second = Duration::from_secs(1);
         schedule.postpone(now + second * 2, new(2));

@@ -84,7 +84,7 @@ mod tests {
     use crate::model::Credits;
 
     #[test]
-    fn nothing_leaves_while_the_budget_refuses_and_then_one_alone_and_then_all() {
+    fn nothing_is_sent_while_the_budget_refuses_then_one_alone_then_all() {
         let mut spending = Spending::default();
         assert_eq!(spending.room(16), 16);
         spending.refused(BudgetRefusal::Unread, RequestId(1));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_of_a_key_ends_where_its_own_request_leaves_and_the_next_one_has_it() {
+    fn a_trial_of_a_key_ends_with_its_own_request_and_the_next_request_takes_over() {
         let mut spending = Spending { key_on_trial: Some(RequestId(1)), ..Spending::default() };
         spending.wait_for_trial(Candidate::new(RequestId(2), "x".to_owned()));
         spending.leaves(RequestId(2));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_kept_for_the_next_run_once_and_the_first_of_several_counts() {
+    fn a_stop_is_recorded_once_for_the_next_run_and_the_first_of_several_counts() {
         let price = |stated| Stop::Price { check: "x".to_owned(), stated, table: Credits(1), request: None };
         let (first, second) = (price(Credits(2)), price(Credits(3)));
         let mut spending = Spending::default();

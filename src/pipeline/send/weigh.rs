@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_whose_balance_agrees_with_the_account_before_spares_a_reading() {
+    fn a_reply_whose_balance_agrees_with_the_account_before_saves_a_reading() {
         let stated = |reply| Around { reply: Some(Credits(reply)), ..around() }.weigh();
         assert_eq!(stated(995), Weighed::Within(Credits(5)));
         for reply in [1_000, 1_200, 994, 0] {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_is_compared_with_the_account_whatever_a_reply_states() {
+    fn account_readings_are_compared_with_each_other_regardless_of_replies() {
         // The stated balance may be from before the charge, frozen, or of another account.
         for reply in [Some(1_000), Some(1_200), Some(0), None] {
             let weighed = |after| Around { reply: reply.map(Credits), ..read(after, Some(after)) }.weigh();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_shows_nothing_yet_proves_nothing_and_replies_are_compared_with_replies() {
+    fn an_account_that_shows_no_charge_yet_proves_nothing_and_replies_are_compared_with_each_other() {
         assert_eq!(read(1_000, None).weigh(), Weighed::NoFall);
         assert_eq!(Around { reply: Some(Credits(1_000)), ..read(1_000, None) }.weigh(), Weighed::NoFall);
         let stale = Around { reply: Some(Credits(899)), ..read(1_000, None) };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_that_falls_by_itself_or_for_others_is_no_price() {
+    fn a_balance_that_also_falls_for_other_reasons_is_not_a_price() {
         assert_eq!(read(990, None).weigh(), Weighed::WantsLater);
         assert_eq!(read(990, Some(990)).weigh(), Weighed::Above(Credits(10)));
         assert_eq!(read(990, Some(982)).weigh(), Weighed::Unclear(Credits(2)));
