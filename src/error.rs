@@ -1,4 +1,4 @@
-//! What stops a run. A failure of an ask is data and never comes here.
+//! The errors that stop a run. A failure of an ask is data and never becomes an [`Error`].
 
 use crate::{
     catalogue::CatalogueError,
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// An error with its exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Configuration: what was expected, what came, what to do.
+    /// A configuration mistake. The text says what was expected, what was found and what to do.
     #[error("{0}")]
     Config(String),
     #[error("{}: {fault}", .path.display())]
@@ -31,20 +31,22 @@ pub enum Error {
     Sink(#[from] SinkError),
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The input cannot be read as the campaign knows it, and requests of the campaign were sent.
+    /// The input is not what the campaign recorded, and requests of the campaign were already sent.
     #[error(
-        "{source}; what was sent and answered is safe, and needs no input: `rescreen collect {}` settles and publishes it",
+        "{source}; requests that were already sent are safe: `rescreen collect {}` settles and publishes them without \
+         the input",
         .out.display()
     )]
     Input { source: Box<Error>, out: PathBuf },
-    /// A reason to stop that came before anything was begun.
+    /// A reason to stop that was found before anything was started.
     #[error("{0}")]
     Stopped(Stop),
-    #[error("internal error: {0}; this is a defect of the program, please report it")]
+    #[error("internal error: {0}; this is a bug, please report it")]
     Internal(String),
 }
 
-/// A task that did not end. Its panic has said where it was; the panic's message may quote a cell and is not repeated.
+/// A task that panicked or was cancelled. The panic message may quote a cell, so it is not repeated here; the panic
+/// hook has already printed where it happened.
 impl From<tokio::task::JoinError> for Error {
     fn from(error: tokio::task::JoinError) -> Error {
         let what =

@@ -1,5 +1,4 @@
-//! The program: parse, run, exit code. Everything else is in the library, which never talks to the terminal, and in `cli`,
-//! which does.
+//! The binary: parse, run, exit code. The library never writes to the terminal; `cli` does.
 
 mod cli;
 
@@ -8,24 +7,24 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     #[cfg(feature = "fault-points")]
     let planned = plan_faults();
-    // A defect anywhere is exit code 1, like an internal error that was noticed.
+    // A panic exits with code 1, like an internal error.
     let code = std::panic::catch_unwind(cli::main).unwrap_or(rescreen::model::ExitCode::Internal);
     #[cfg(feature = "fault-points")]
     if planned {
-        say_what_was_passed();
+        print_passed_points();
     }
     ExitCode::from(code as u8)
 }
 
-/// `RESCREEN_FAULT=commit:7:once:eio` makes the seventh commit fail; `RESCREEN_FAULT=count` only counts. Both print what
-/// was passed at the end.
+/// Reads the fault plan. `RESCREEN_FAULT=commit:7:once:eio` makes the seventh commit fail; `RESCREEN_FAULT=count` only
+/// counts. Both print the fault points that were passed at the end.
 #[cfg(feature = "fault-points")]
 fn plan_faults() -> bool {
     match std::env::var("RESCREEN_FAULT") {
         Err(_) => return false,
         Ok(plan) if plan == "count" => {}
         Ok(plan) => match plan.parse() {
-            Ok(plan) => rescreen::model::fault_point::arm(plan, say_what_was_passed),
+            Ok(plan) => rescreen::model::fault_point::arm(plan, print_passed_points),
             Err(fault) => panic!("RESCREEN_FAULT: {fault}"),
         },
     }
@@ -33,6 +32,6 @@ fn plan_faults() -> bool {
 }
 
 #[cfg(feature = "fault-points")]
-fn say_what_was_passed() {
+fn print_passed_points() {
     eprintln!("{}", rescreen::model::fault_point::passed());
 }

@@ -133,10 +133,12 @@ impl CampaignArgs {
         };
         let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
         let mut file = file.unwrap_or_default();
-        let here = |path: &PathBuf| match base.as_os_str().is_empty() || path.as_os_str() == "-" {
-            true => Ok(path.clone()),
-            // Paths on the command line are relative to the working folder, those in the file to the file.
-            false => std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display()))),
+        // Paths on the command line are relative to the working folder, those in the file to the file.
+        let here = |path: &PathBuf| {
+            if base.as_os_str().is_empty() || path.as_os_str() == "-" {
+                return Ok(path.clone());
+            }
+            std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))
         };
         if !self.inputs.is_empty() {
             file.input.paths = self.inputs.iter().map(here).collect::<Result<_, _>>()?;

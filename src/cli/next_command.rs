@@ -11,7 +11,8 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
         return quoted(&decision);
     }
-    let mut words = if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
+    let mut words =
+        if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
     // These flags apply once: from now on there is a known ledger.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.

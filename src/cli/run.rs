@@ -86,10 +86,12 @@ pub async fn run_campaign(
     let prepared = Prepared::open(campaign).await?;
     output.say(&first_line(prepared.campaign(), &prepared.key_hint()));
     if let Some(folder) = prepared.set_aside() {
-        let what = if prepared.campaign().new_ledger { "a new ledger was started; the previous contents are in" } else {
-                "this copy of the ledger does not record all results; they are published again, and the previous ones \
+        let what = if prepared.campaign().new_ledger {
+            "a new ledger was started; the previous contents are in"
+        } else {
+            "this copy of the ledger does not record all results; they are published again, and the previous ones \
                  are in"
-            };
+        };
         output.say(&format!("{what} {}", folder.display()));
     }
     print_feeds(&prepared.feeds(), output);
@@ -174,7 +176,11 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
         return;
     }
     let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
-    to_stderr(&if has_no_command { "some rows were not sent: run the campaign again, with the same command as before".to_owned() } else { format!("continue with: {}", next_command(words, report)) });
+    to_stderr(&if has_no_command {
+        "some rows were not sent: run the campaign again, with the same command as before".to_owned()
+    } else {
+        format!("continue with: {}", next_command(words, report))
+    });
 }
 
 fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {

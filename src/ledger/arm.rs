@@ -1,5 +1,6 @@
-//! Arming: price held, attempt noted, key age and API key judged, all in one transaction, before the first byte. Only this
-//! gives out receipts. `moved` is the one place that turns a move of the state machine into rows and sums.
+//! Arming: in one transaction before the first byte is sent, checks the age of the key and the API key, holds the price
+//! and records the attempt. Only arming issues receipts. `moved` is the only place where a move of the state machine
+//! becomes rows and sums.
 
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{
@@ -14,48 +15,48 @@ use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// Nothing in doubt is sent again in the last two hours of its key's life.
+/// A request in doubt is not sent again in the last two hours of its key's lifetime.
 const LIFE_MARGIN_US: i64 = 2 * 3_600 * 1_000_000;
 
-/// A request is kept back at a service's word for a day at most.
+/// The longest time that the service can ask to wait before a request is repeated.
 const NOT_BEFORE_MAX_US: i64 = 24 * 3_600 * 1_000_000;
 
-/// What arming a request needs to know.
+/// The input of arming a request.
 #[derive(Debug, Clone)]
 pub struct ArmOrder {
     pub mode: Mode,
     pub request: RequestId,
     /// The catalogue name of its check.
     pub check: String,
-    /// The price table's price.
+    /// The price in the price table.
     pub price: Credits,
     pub allowance: Allowance,
     /// Fingerprint of the API key in use.
     pub scope: String,
-    /// The route in use; a request in doubt keeps the one it was sent to, unless that route was never there.
+    /// The configured route. A request in doubt keeps the route it was sent to, unless that route never existed.
     pub path: String,
-    /// All routes of its check: nothing is sent to another one.
+    /// All routes of its check. Requests are sent to these routes only.
     pub routes: Arc<[String]>,
     pub key_life_hours: u32,
     pub now_us: i64,
 }
 
-/// What came of arming.
+/// The result of arming.
 #[derive(Debug)]
 pub enum Armed {
     /// Durably armed: send it.
     Ready(Receipt),
     /// The budget refuses it; nothing was changed.
     Refused(BudgetRefusal),
-    /// Its key's life is over: a person decides.
+    /// Its key has expired, and a person must decide.
     Quarantined,
-    /// The service asked not to repeat it before this moment; nothing was changed.
+    /// The service asked not to repeat it before this time, in microseconds since 1970; nothing was changed.
     NotBefore(i64),
-    /// It may not be sent now, for this reason; nothing was changed.
+    /// It must not be sent now, for this reason; nothing was changed.
     Withheld(IllegalMove),
 }
 
-/// A request's row as far as moves need it.
+/// The columns of a request that moves need.
 pub(super) struct RequestRow {
     pub(super) id: i64,
     pub(super) standing: Standing,
@@ -75,8 +76,8 @@ impl RequestRow {
         self.key.unwrap_or(self.first_key)
     }
 
-    /// Nothing of this request is in doubt, and its key is so old that the service has forgotten it by either clock: its life
-    /// begins anew.
+    /// Whether no attempt of this request is in doubt, and the service has forgotten its key by both clocks. Then the
+    /// lifetime of the key starts again.
     fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
         let forgotten_us = i64::from(order.key_life_hours) * 3_600 * 1_000_000 + LIFE_MARGIN_US;
         let age = |now: i64, first: i64| now.saturating_sub(first) > forgotten_us;
@@ -88,8 +89,8 @@ impl RequestRow {
         self.standing.unproven == 0 && here && there
     }
 
-    /// The age of the key of an attempted request, by this machine's clock and by the service's. Where the clocks are too
-    /// far apart to be the same clock and their ages differ in verdict, it is disputed.
+    /// The age of a request's key, by this machine's clock and by the service's clock. It is disputed if the two clocks
+    /// are too far apart and give different results.
     fn key_age(&self, now_us: i64, server_offset_us: Option<i64>, key_life_hours: u32) -> KeyAge {
         let Some(first_armed_at) = self.first_armed_at else { return KeyAge::Alive };
         let age_here = now_us.saturating_sub(first_armed_at);
@@ -98,13 +99,13 @@ impl RequestRow {
             _ => age_here,
         };
         let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
-        // A key of the future is of no known age.
+        // The age of a key from the future is not known.
         let is_future = |age: i64| age < -APART_MAX_US;
         let is_alive = |age: i64| (-APART_MAX_US..life_us).contains(&age);
         match (is_alive(age_here), is_alive(age_there)) {
             _ if planted(Bug::DisputedAlways) && server_offset_us.is_some_and(are_apart) => KeyAge::Disputed,
             (true, true) => KeyAge::Alive,
-            // Our clock was ahead when the key was made, and was set right: the service's tells its age.
+            // Our clock was ahead when the key was made and has been corrected. The service's clock gives the age.
             (false, true) if is_future(age_here) && !server_offset_us.is_some_and(are_apart) => KeyAge::Alive,
             (false, false) => KeyAge::Over,
             _ if server_offset_us.is_some_and(are_apart) => KeyAge::Disputed,
@@ -122,7 +123,7 @@ impl Ledger {
 
 fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     let mut row = request_row(store, order.request)?;
-    // In sandbox nothing is charged, and nobody asks the service for the time before a repeat.
+    // In sandbox nothing is charged, and the service's clock is not checked before a repeat.
     let offset_us = store.sums.server_offset_us.filter(|_| order.mode == Mode::Production);
     let age = row.key_age(order.now_us, offset_us, order.key_life_hours);
     let same_api_key = row.scope.as_ref().is_none_or(|scope| *scope == order.scope);
@@ -133,15 +134,15 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
             moved(store, &row, &over, None)?;
             return Ok(Armed::Quarantined);
         }
-        // It was found by an index as one that waits to be sent.
+        // An index listed the request as waiting to be sent.
         Err(IllegalMove::NoSuchMove { state, .. }) => {
             let RequestId(id) = order.request;
-            let fault = format!("request {id} is {} by its row, and waits to be sent by an index", state.as_str());
+            let fault = format!("request {id} is {} by its row, but waits to be sent by an index", state.as_str());
             return Err(LedgerError::Damaged(fault));
         }
         Err(withheld) => return Ok(Armed::Withheld(withheld)),
     };
-    // One that another clock wrote is not believed.
+    // A time too far in the future comes from a wrong clock and is ignored.
     let not_before =
         row.not_before.filter(|until| (0..NOT_BEFORE_MAX_US).contains(&until.saturating_sub(order.now_us)));
     if let Some(until_us) = not_before {
@@ -149,13 +150,13 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     }
     let first = row.standing.state == State::Planned;
     let price = store.sums.price_to_hold(&order.check, order.price);
-    // A request in doubt holds its price already; of a price that rose meanwhile the rest.
+    // A request in doubt already holds its price. If the price rose, only the difference is added.
     let price = if first { price } else { price.max(row.standing.price) };
     let path = match &row.path {
         Some(path) if !first && *path != order.path && !met_no_route(store, &row)? => path,
         _ => &order.path,
     };
-    // What the ledger says of a route is data: the declaration says where anything is sent.
+    // A route from the ledger is untrusted data. Only the declaration decides where requests are sent.
     if *path != order.path && !order.routes.contains(path) {
         return Ok(Armed::Withheld(IllegalMove::OtherRoute));
     }
@@ -217,21 +218,22 @@ fn note_attempt(
     Ok(())
 }
 
-/// Whether every attempt under this key met a 404, a 405 or a redirect: then it may go where the route is now.
+/// Whether every attempt under this key got a 404, a 405 or a redirect. Then the request may be sent to the current
+/// route.
 fn met_no_route(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
     let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND number <= ?3 AND outcome IS NOT ?4";
     let values = params![row.id, row.standing.generation, row.attempts, Outcome::Misrouted.as_str()];
     Ok(!store.conn.prepare_cached(sql)?.exists(values)?)
 }
 
-/// The exact bytes of a request, held against the digest made when they were taken.
+/// The exact bytes of a request, compared with the digest that was recorded when they were ingested.
 fn body(store: &Store, request: i64) -> Result<Vec<u8>, LedgerError> {
     let (body, kept): (Vec<u8>, Vec<u8>) = store
         .conn
         .prepare_cached("SELECT body, digest FROM request WHERE id = ?1")?
         .query_row([request], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if digest(&body) != *kept {
-        return Err(LedgerError::Damaged(format!("the body of request {request} is not the one that was taken")));
+        return Err(LedgerError::Damaged(format!("the body of request {request} is not the one that was ingested")));
     }
     Ok(body)
 }
@@ -283,7 +285,7 @@ pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRo
     found.ok_or_else(|| LedgerError::Damaged(format!("there is no request {}", request.0)))
 }
 
-/// Commits a move: the request's row and the sums together. `key` is the key of the next generation, where the move makes one.
+/// Applies a move to the request's row and to the sums. `key` is the key of the next generation, if the move needs one.
 pub(super) fn moved(
     store: &mut Store,
     row: &RequestRow,
@@ -316,7 +318,7 @@ pub(super) fn moved(
         store.conn.prepare_cached(sql)?.execute(params![row.id, so_far.0 as i64])?;
     }
     if step.next_generation {
-        let key = key.ok_or_else(|| LedgerError::Damaged("a new generation came without its key".to_owned()))?;
+        let key = key.ok_or_else(|| LedgerError::Damaged("a new generation has no key".to_owned()))?;
         store
             .conn
             .prepare_cached(

@@ -1,4 +1,4 @@
-//! The age of a key by two clocks.
+//! Tests of the age of a key by two clocks.
 
 use super::*;
 
@@ -104,5 +104,5 @@ fn a_key_of_the_future_has_the_age_that_the_service_gives_it_where_our_clock_is_
     let slightly = row(FIRST_US + APART_MAX_US, None, 1);
     assert_eq!(slightly.key_age(FIRST_US, None, LIFE_HOURS), KeyAge::Alive);
     let far = row(FIRST_US + APART_MAX_US + 1, None, 1);
-    assert_eq!(far.key_age(FIRST_US, None, LIFE_HOURS), KeyAge::Over, "no clock gives it an age");
+    assert_eq!(far.key_age(FIRST_US, None, LIFE_HOURS), KeyAge::Over, "its age is not known by either clock");
 }

@@ -1,5 +1,5 @@
-//! Setting a ledger aside that can no longer be used, so that a new one can take its place. Its files are moved, never
-//! deleted: they may hold receipts.
+//! Sets aside a ledger that can no longer be used, so that a new one can replace it. Its files are moved, never
+//! deleted, because they may contain receipts.
 
 use super::{
     LedgerError,
@@ -7,10 +7,10 @@ use super::{
 };
 use std::path::Path;
 
-/// Moves the files of a ledger into an existing folder, the lock file last; gives the names of what was moved.
+/// Moves the files of a ledger into an existing folder, the lock file last. Returns the names of the moved files.
 ///
 /// # Errors
-/// Another process has the ledger, or a file cannot be moved.
+/// Another process uses the ledger, or a file cannot be moved.
 pub fn set_aside(ledger: &Path, folder: &Path) -> Result<Vec<String>, LedgerError> {
     let lock = Lock::take(ledger)?;
     let files = [ledger.to_owned(), log_path(ledger), shared_memory_path(ledger), lock_path(ledger)];

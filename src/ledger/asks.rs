@@ -1,5 +1,5 @@
-//! The asks of a ledger as outputs show them: each with its row, and with request and answer where it has them, in input
-//! order. The rows of one split at a time are in memory.
+//! The asks of a ledger for the outputs, in input order: each with its row, and with its request and answer if it has
+//! them. Only the rows of one split are in memory at a time.
 
 use super::{
     IngestedRow, LedgerError, LedgerPart, Reading,
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use rusqlite::Row;
 
-/// An ask with all that is known of it.
+/// An ask, with its row and fate.
 pub struct AskView<'a> {
     pub id: i64,
     /// The check in the campaign; `None` for a row that could not be read.
@@ -23,37 +23,37 @@ pub struct AskView<'a> {
     pub source: &'a str,
     pub row: &'a IngestedRow,
     pub fate: AskFate,
-    /// What the row expects of the answer, JSON.
+    /// What the row expects of the answer, in JSON.
     pub expected: Option<String>,
 }
 
-/// Where an ask has come to.
+/// The fate of an ask.
 pub enum AskFate {
     Request(Box<RequestView>),
     Failure(Failure),
     Skipped(String),
 }
 
-/// A request as outputs show it.
+/// A request, for the outputs.
 pub struct RequestView {
     pub id: RequestId,
     pub state: State,
     pub key: IdempotencyKey,
     pub attempts: u32,
-    /// Charged for the request, and 0 for all but its first ask: the column sums to the charge.
+    /// The charge for its first ask, and 0 for all others, so that the sum of the column is the total charge.
     pub credits: Credits,
-    /// The first of its asks; the others are duplicates.
+    /// Whether this is its first ask; the others are duplicates.
     pub first: bool,
     pub possibly_charged: bool,
     pub first_armed_at_us: Option<i64>,
-    /// The mapped fields as sent, JSON.
+    /// The mapped fields as sent, in JSON.
     pub fields: String,
     pub failure: Option<Failure>,
     pub http_status: Option<u16>,
     pub answer: Option<StoredAnswer>,
 }
 
-/// An answer as outputs show it.
+/// An answer, for the outputs.
 pub struct StoredAnswer {
     pub latency_ms: u64,
     pub requested_at_us: i64,
@@ -125,15 +125,15 @@ impl Reading {
         let mut split = None;
         while let Some(row) = rows.next().map_err(LedgerError::from)? {
             let wanted: i64 = row.get(0).map_err(LedgerError::from)?;
-            let (source, taken) = match &split {
-                Some((id, source, taken)) if *id == wanted => (source, taken),
+            let (source, ingested) = match &split {
+                Some((id, source, ingested)) if *id == wanted => (source, ingested),
                 _ => {
-                    let (source, taken) = self.split(wanted, rows_of)?;
-                    let (_, source, taken) = split.insert((wanted, source, taken));
-                    (&*source, &*taken)
+                    let (source, ingested) = self.split(wanted, rows_of)?;
+                    let (_, source, ingested) = split.insert((wanted, source, ingested));
+                    (&*source, &*ingested)
                 }
             };
-            each(ask_view(row, source, taken)?)?;
+            each(ask_view(row, source, ingested)?)?;
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Reading {
     }
 }
 
-fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
+fn ask_view<'a>(row: &Row<'_>, source: &'a str, ingested: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
     let row_index = row.get::<_, u32>(1)? as usize;
     let missing = || LedgerError::Damaged(format!("row {row_index} of a split is missing"));
     let fate = match (row.get::<_, Option<String>>(3)?, row.get::<_, Option<String>>(4)?) {
@@ -159,7 +159,7 @@ fn ask_view<'a>(row: &Row<'_>, source: &'a str, taken: &'a [IngestedRow]) -> Res
         (None, None) => AskFate::Request(Box::new(request_view(row)?)),
     };
     let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
-    Ok(AskView { id, check_use, source, row: taken.get(row_index).ok_or_else(missing)?, fate, expected })
+    Ok(AskView { id, check_use, source, row: ingested.get(row_index).ok_or_else(missing)?, fate, expected })
 }
 
 fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {

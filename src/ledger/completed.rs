@@ -1,33 +1,33 @@
-//! A row that was taken before its line was complete. It owns one decision: asks that cost nothing yet fail, because the
-//! row they were made of is not the one in the file; asks that may have cost something keep what they get.
+//! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent
+//! fail, because the row they were made from is not the row in the file. Asks that were sent keep their results.
 
 use super::{Ledger, LedgerError, store::Store};
 use crate::model::{Failure, FailureCode, state::State};
 use rusqlite::params;
 
-/// What became of the asks of a row that was completed later.
+/// The asks of a row that was completed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CompletedRow {
-    /// Asks that failed and were not sent.
+    /// The number of asks that failed and were not sent.
     pub failed: u64,
-    /// Asks that were sent as the row was first read.
+    /// The number of asks that were sent as the row was first read.
     pub kept: u64,
 }
 
-/// An ask of the row with its request.
+/// An ask of the row, and its request.
 struct AskOfRow {
     id: i64,
     request: i64,
     state: i64,
     attempts: i64,
     first_ask: i64,
-    /// Other asks of the same request.
+    /// The number of other asks of the same request.
     others: i64,
 }
 
 impl Ledger {
-    /// Takes in that the line of a row was completed after it was taken; the row is the last one of its split. To be called
-    /// before anything is sent. Doing it again changes nothing.
+    /// Records that the line of a row was completed after it was ingested. The row is the last one of its split. Call
+    /// it before anything is sent. Calling it again changes nothing.
     pub async fn line_completed(&self, source: i64, row_number: u64) -> Result<CompletedRow, LedgerError> {
         self.write(move |store| {
             let mut completed = CompletedRow::default();
@@ -67,19 +67,19 @@ fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>,
 }
 
 fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
-    let message = "the line had no line end when it was read, and was completed later; the row was not sent, and `input` is \
-                   what was read: put the completed row into a file and a campaign of its own";
+    let message = "the line had no line end when it was read, and was completed later; the row was not sent, and \
+                   `input` is what was read: put the completed row into a separate file and check it in a new campaign";
     let failure = Failure::read(FailureCode::IncompleteLine, message);
-    let failure = serde_json::to_string(&failure).expect("a failure is words");
+    let failure = serde_json::to_string(&failure).expect("a failure is plain text");
     let sql = "UPDATE ask SET request = NULL, expected = NULL, failure = ?2 WHERE id = ?1";
     store.conn.execute(sql, params![ask.id, failure])?;
     store.sums.unmapped += 1;
     if ask.others == 0 {
         store.conn.execute("DELETE FROM request WHERE id = ?1", [ask.request])?;
         let planned = store.sums.requests.entry(State::Planned).or_default();
-        *planned = planned
-            .checked_sub(1)
-            .ok_or_else(|| LedgerError::Damaged("a request is planned, and its sums count none".to_owned()))?;
+        *planned = planned.checked_sub(1).ok_or_else(|| {
+            LedgerError::Damaged("a request is planned, but the sums count no such request".to_owned())
+        })?;
     } else if ask.first_ask == ask.id {
         let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1) WHERE id = ?1";
         store.conn.execute(sql, [ask.request])?;

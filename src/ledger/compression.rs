@@ -1,5 +1,5 @@
-//! What the ledger keeps packed: the rows of a split and the answers. A thread keeps its zstd contexts, for making one
-//! costs more than most answers do.
+//! Compression of split rows and answers in the ledger. Each thread keeps its zstd contexts, because creating one costs
+//! more than compressing most answers.
 
 use std::{cell::RefCell, io};
 use zstd::{
@@ -7,12 +7,14 @@ use zstd::{
     zstd_safe::get_frame_content_size,
 };
 
-/// Bytes of an answer, at most: a reply has 32 MiB, and each byte that is not text becomes three.
+/// The maximum size of an answer, in bytes: a reply has at most 32 MiB, and each invalid byte becomes three bytes of
+/// text.
 pub(super) const ANSWER_BYTES_MAX: usize = 96 << 20;
-/// Bytes of the rows of a split, at most: 4 MiB and one row of 16 MiB, each character of which JSON may spell with six.
+/// The maximum size of the rows of a split, in bytes: 4 MiB and one row of 16 MiB, and JSON may escape each character
+/// as six.
 pub(super) const ROWS_BYTES_MAX: usize = 256 << 20;
 
-/// How much of the time to spend on how little room.
+/// The compression level.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Level {
     Rows = 1,
@@ -32,15 +34,15 @@ pub(super) fn compress(bytes: &[u8], level: Level) -> Vec<u8> {
     compressed.expect("compressing memory to memory does not fail")
 }
 
-/// What was packed.
+/// Decompresses the output of [`compress`].
 ///
 /// # Errors
-/// These bytes are not what [`pack`] gave.
+/// The bytes are not valid, or the result would be larger than `bytes_max`.
 pub(super) fn decompress(compressed: &[u8], bytes_max: usize) -> io::Result<Vec<u8>> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let length = get_frame_content_size(compressed).map_err(|_| damaged())?.ok_or_else(damaged)?;
     let length = usize::try_from(length).map_err(|_| damaged())?;
-    // Memory is not given on the word of bytes that may be damaged.
+    // The length comes from bytes that may be damaged, so it is checked before memory is allocated.
     if length > bytes_max {
         return Err(damaged());
     }
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_back_and_damage_is_told() {
+    fn compressed_data_is_restored_and_damage_is_an_error() {
         for text in [String::new(), "one answer".to_owned(), "0".repeat(3 << 20)] {
             for level in [Level::Rows, Level::Answer] {
                 let compressed = compress(text.as_bytes(), level);
@@ -61,7 +63,7 @@ mod tests {
             }
         }
         assert!(decompress(b"", 9).is_err() && decompress(b"no frame of zstd", 9).is_err());
-        // A frame of one segment whose header states a length of 8 bytes that are all ones.
+        // A single-segment frame whose header states a content size of 8 bytes that are all 0xff.
         let endless = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &[0xff; 8], &[1, 0, 0]].concat();
         assert!(decompress(&endless, ROWS_BYTES_MAX).is_err());
     }

@@ -1,80 +1,92 @@
-//! What stops a run at the ledger. It owns one decision: which faults mean that a ledger is lost, and which end when another
-//! program is closed or the disk has room again.
+//! The errors of the ledger that stop a run. This module decides which faults mean that a ledger is lost, and which
+//! pass when another program is closed or disk space is freed.
 
 use super::SCHEMA_VERSION;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
-/// What stops a run at the ledger.
+/// An error of the ledger that stops a run.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    #[error("the ledger {} is in use by another process (one run per campaign at a time); `rescreen status` reads beside it", .path.display())]
+    #[error(
+        "the ledger {} is in use by another process (one run per campaign at a time); `rescreen status` can read it \
+         meanwhile",
+        .path.display()
+    )]
     InUse { path: PathBuf },
     #[error(
-        "{} cannot be opened: {source}; see that its folder can be written and that there is room, and run again",
+        "{} cannot be opened: {source}; check that its folder is writable and that the disk is not full, and run again",
         .path.display()
     )]
     Open { path: PathBuf, source: std::io::Error },
-    #[error("{}: expected a file of the ledger that is yours alone, found {found}", .path.display())]
+    #[error("{}: expected a ledger file that only you can access, found {found}", .path.display())]
     NotPrivate { path: PathBuf, found: String },
     #[error(
-        "{} holds the newest receipts of a ledger, and the ledger itself is missing or empty. Restore ledger.sqlite beside it, \
-         or pass --new-ledger to set it aside and begin anew, which may pay again", .path.display()
+        "{} holds the newest receipts of a ledger, but the ledger itself is missing or empty. Restore ledger.sqlite \
+         next to it, or pass --new-ledger to set it aside and start over, which may pay again", .path.display()
     )]
     LogAlone { path: PathBuf },
-    #[error("there is no ledger at {}; `rescreen run` makes one", .path.display())]
+    #[error("there is no ledger at {}; `rescreen run` creates one", .path.display())]
     Absent { path: PathBuf },
     #[error(
-        "this ledger belongs to {what} `{recorded}`, and this run brings `{brought}`; restore it, or start a new campaign with `--campaign NAME`"
+        "this ledger belongs to {what} `{recorded}`, but this run uses `{brought}`; use the recorded value, or start a \
+         new campaign with `--campaign NAME`"
     )]
     Identity { what: &'static str, recorded: String, brought: String },
     #[error(
-        "the ledger has schema version {found}, this program reads version {SCHEMA_VERSION}; use the release that made it"
+        "the ledger has schema version {found}, but this program reads version {SCHEMA_VERSION}; use the release that \
+         created it"
     )]
     Version { found: i64 },
     #[error(
-        "the columns of `{check}` are fixed by the first run and differ now (format, carried or answer columns); restore them, or start a new campaign"
+        "the first run fixed the columns of `{check}`, and they differ now (format, carried or answer columns); \
+         restore them, or start a new campaign"
     )]
     Layout { check: String },
     #[error(
-        "the campaign was begun without the check `{check}`, and its rows are taken; leave the check out, or start a new campaign with `--campaign NAME`"
+        "the campaign was started without the check `{check}`, and its rows are already ingested; remove the check, or \
+         start a new campaign with `--campaign NAME`"
     )]
     NewCheck { check: String },
     #[error(
-        "the campaign was begun with the check `{check}`, and this run leaves it out; bring it back, or start a new campaign with `--campaign NAME`"
+        "the campaign was started with the check `{check}`, but this run does not use it; add it again, or start a new \
+         campaign with `--campaign NAME`"
     )]
     MissingCheck { check: String },
-    #[error("another process began this campaign just now; run again to go on with it")]
+    #[error("another process has just started this campaign; run again to resume it")]
     BegunMeanwhile,
     #[error(
-        "the ledger cannot keep a write-ahead log (its journal mode is `{found}`); repair the disk, or put the ledger on a local one with [ledger] path, and run again"
+        "the ledger cannot use a write-ahead log (its journal mode is `{found}`); repair the disk, or put the ledger \
+         on a local disk with [ledger] path, and run again"
     )]
     JournalMode { found: String },
-    #[error("the ledger is damaged: {0}; restore it from a backup, its receipts are worth credits")]
+    #[error("the ledger is damaged: {0}; restore it from a backup, because it records what was paid for")]
     Damaged(String),
     #[error(
-        "the ledger {} is not whole, and commits of it are missing ({lost}): its log ledger.sqlite-wal was removed, or it is \
-         an older copy. The missing commits are receipts. Bring the log back, or restore the newest ledger.sqlite and \
-         ledger.sqlite-wal together. Where there is nothing newer, --accept-older-ledger goes on with the receipts that are \
-         there: what was sent later is sent again under the same keys, which is free for 72 hours after it was first sent \
-         (adverse media 48), and may be paid again after that, and --max-credits counts only what is there. --new-ledger sets the ledger aside and begins with no \
-         receipts at all: it may pay for everything again", .path.display()
+        "the ledger {} is missing commits ({lost}): its log ledger.sqlite-wal was removed, or the ledger is an older \
+         copy. The missing commits are receipts. Put the log back, or restore the newest ledger.sqlite and \
+         ledger.sqlite-wal together. If there is nothing newer, --accept-older-ledger continues with the receipts that \
+         are left. Requests in the missing commits are sent again under the same keys: this is free for 72 hours after \
+         they were first sent (adverse media 48), and may be charged again after that. --max-credits counts only the \
+         receipts that are left. --new-ledger sets the ledger aside and starts with no receipts: it may pay for \
+         everything again", .path.display()
     )]
     LogLost { path: PathBuf, lost: String },
     #[error(
-        "{} was removed, moved or replaced while the run had it open; nothing was sent after that. Put the folder back as \
-         it was and run again", .path.display()
+        "{} was removed, moved or replaced while the run had it open; nothing was sent after that. Restore the folder \
+         as it was and run again", .path.display()
     )]
     Gone { path: PathBuf },
     #[error(
-        "{} was removed or replaced while the run had it open; nothing was sent after that. If you moved it, put it back, and \
-         run again: what could be saved of it is in the ledger, and the next run says where receipts are missing",
+        "{} was removed or replaced while the run had it open; nothing was sent after that. If you moved it, put it \
+         back and run again: everything that could be saved from it is in the ledger, and the next run reports missing \
+         receipts",
         .path.display()
     )]
     LogGone { path: PathBuf },
     #[error(
-        "another run opened the ledger while this one had it, which only a removed lock file allows; nothing was sent after \
-         that. Let the other run end, and run again"
+        "another run opened the ledger while this run had it open, which is only possible if the lock file was \
+         removed; nothing was sent after that. Wait until the other run ends, and run again"
     )]
     Overtaken,
     #[error("the ledger stopped ({cause}); nothing was sent after that")]
@@ -82,29 +94,31 @@ pub enum LedgerError {
     #[error(transparent)]
     IllegalMove(#[from] crate::model::state::IllegalMove),
     #[error(
-        "the ledger {} is locked: another program has it open, a database browser or a backup; close it and run again",
+        "the ledger {} is locked: another program has it open, such as a database browser or a backup; close it and \
+         run again",
         .path.display()
     )]
     Locked { path: PathBuf },
     #[error(
-        "the ledger {} is damaged: {source}; restore ledger.sqlite and ledger.sqlite-wal from a backup, their receipts are \
-         worth credits. --new-ledger sets them aside and begins anew, which may pay again", .path.display()
+        "the ledger {} is damaged: {source}; restore ledger.sqlite and ledger.sqlite-wal from a backup, because they \
+         record what was paid for. --new-ledger sets them aside and starts over, which may pay again", .path.display()
     )]
     Unreadable { path: PathBuf, source: rusqlite::Error },
     #[error(
-        "the ledger {} cannot be read or written: {source}; make room or repair the disk, see that the folder can be written, \
-         and run again", .path.display()
+        "the ledger {} cannot be read or written: {source}; free disk space or repair the disk, check that the folder \
+         is writable, and run again", .path.display()
     )]
     Storage { path: PathBuf, source: rusqlite::Error },
-    /// What SQLite said, before its place and what to do are added.
+    /// An error of SQLite, before `LedgerError::at` adds the path and what to do.
     #[error(
-        "the ledger cannot be read or written: {0}; close other programs that have it open, make room or repair the disk, and run again"
+        "the ledger cannot be read or written: {0}; close other programs that have it open, free disk space or repair \
+         the disk, and run again"
     )]
     Sqlite(#[from] rusqlite::Error),
 }
 
 impl LedgerError {
-    /// The same with the place of the ledger, and with what a person can do about it.
+    /// Adds the path of the ledger, and what the user can do.
     pub(super) fn at(self, path: &Path) -> LedgerError {
         let path = path.to_owned();
         match self {
@@ -117,7 +131,7 @@ impl LedgerError {
         }
     }
 
-    /// Whether the ledger itself is lost or damaged. A cause that passes, such as a lock or a full disk, does not count.
+    /// Whether the ledger itself is lost or damaged. A temporary cause, such as a lock or a full disk, does not count.
     pub fn is_loss(&self) -> bool {
         match self {
             LedgerError::LogLost { .. }
@@ -145,28 +159,28 @@ impl LedgerError {
     }
 }
 
-/// What a fault of SQLite says about the ledger.
+/// What an error of SQLite says about the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// Another program has it; it is as good as before.
+    /// Another program has it open. It is intact.
     Locked,
-    /// Its content is not that of a ledger.
+    /// Its content is not a valid ledger.
     Damaged,
-    /// It cannot be reached at this moment: a full disk, missing rights, a failed read.
+    /// It cannot be read or written now: a full disk, missing permissions, a failed read.
     Storage,
 }
 
 impl Fault {
     fn of(source: &rusqlite::Error) -> Fault {
         let rusqlite::Error::SqliteFailure(failure, message) = source else {
-            // What it holds cannot be what was asked for.
+            // The stored value does not have the expected type.
             return Fault::Damaged;
         };
         let says = |part: &str| message.as_ref().is_some_and(|message| message.starts_with(part));
         match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Fault::Locked,
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TooBig => Fault::Damaged,
-            // What it holds does not fit what was asked for.
+            // The tables or values do not match the schema.
             ErrorCode::Unknown
                 if ["no such table", "no such column", "integer overflow"].iter().any(|part| says(part)) =>
             {

@@ -1,5 +1,5 @@
-//! Events other than attempts: a failure that is found, a retry, a new key, a person's decision. Each moves one request in one
-//! transaction.
+//! Events other than attempts: a detected failure, a retry, a new key, a decision of a person. Each moves one request
+//! in one transaction.
 
 use super::{
     Ledger, LedgerError,
@@ -15,8 +15,8 @@ use crate::model::{
 };
 
 impl Ledger {
-    /// Moves a request by an event other than an attempt; its new state. `failure` is what it fails with. A move the state
-    /// machine does not have changes nothing.
+    /// Moves a request by an event other than an attempt and returns its new state. `failure` is recorded if it fails.
+    /// An illegal move changes nothing.
     pub async fn event(
         &self,
         request: RequestId,
@@ -27,7 +27,7 @@ impl Ledger {
         Ok(moved?)
     }
 
-    /// The same for an event after which the request is sent under a new key.
+    /// Like [`Ledger::event`], for an event after which the request is sent under a new key.
     pub async fn next_generation(
         &self,
         request: RequestId,
@@ -39,7 +39,7 @@ impl Ledger {
     }
 }
 
-/// Moves a request by an event; an illegal one is the caller's to judge, and no reason for the ledger to stop.
+/// Moves a request by an event. An illegal move is returned to the caller and does not stop the ledger.
 pub(super) fn apply_event(
     store: &mut Store,
     request: RequestId,
@@ -63,7 +63,7 @@ pub(super) fn apply_event(
     Ok(Ok(step.state))
 }
 
-/// The key of the generation after the present one.
+/// The key of the next generation.
 fn next_key(store: &Store, request: RequestId, keys: &KeyMaker) -> Result<IdempotencyKey, LedgerError> {
     let unreadable = || LedgerError::Damaged("the fields of a request cannot be read".to_owned());
     let sql = "SELECT check_name, fields, generation FROM request WHERE id = ?1";

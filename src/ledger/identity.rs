@@ -1,18 +1,19 @@
-//! What a ledger belongs to: one campaign, mode, service and key scheme. Recorded at the first open; any difference is an
-//! error before anything is read or sent, because a key made under another identity is another charge.
+//! The identity of a ledger: campaign, mode, service and key scheme. It is recorded when the ledger is created. Any
+//! difference is an error before anything is read or sent, because a key made under another identity would be charged
+//! again.
 
 use super::LedgerError;
 use crate::model::{Mode, key::fingerprint, request::KEY_VERSION};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// The identity a run brings.
+/// The identity of a ledger or of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub campaign: String,
     pub mode: Mode,
     /// Scheme, host, port and path of the service, or `simulated`.
     pub origin: String,
-    /// The fingerprint of the key secret, where one is used.
+    /// The fingerprint of the key secret, if there is one.
     pub key_secret: Option<String>,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn read(conn: &Connection) -> Result<Option<(Identity, u32)>, LedgerE
     .transpose()
 }
 
-/// A name for a ledger that no other ledger has: a digest of what it belongs to and of the moment at which it was made.
+/// A unique name of a ledger: a digest of its identity and of the time when it was created.
 pub(super) fn ledger_id(conn: &Connection) -> Result<String, LedgerError> {
     let missing = || LedgerError::Damaged("it does not say to which campaign it belongs".to_owned());
     let (identity, key_version) = read(conn)?.ok_or_else(missing)?;
@@ -50,7 +51,7 @@ pub(super) fn ledger_id(conn: &Connection) -> Result<String, LedgerError> {
     Ok(fingerprint(b"rescreen ledger", &text))
 }
 
-/// Compares what is recorded with what the run brings.
+/// Compares the recorded identity with that of the run.
 pub(super) fn compare(recorded: &Identity, key_version: u32, brought: &Identity) -> Result<(), LedgerError> {
     let differs = |what: &'static str, recorded: &str, brought: &str| {
         (recorded != brought).then(|| LedgerError::Identity {

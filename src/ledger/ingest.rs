@@ -1,5 +1,5 @@
-//! Taking a split: its raw rows, what became of each ask, the exact bodies of new requests, and how far the source is
-//! read, in one transaction. Nothing is mapped again after this.
+//! Ingesting a split: records its raw rows, the fate of each ask, the exact bodies of new requests, and how far the
+//! source was read, in one transaction. After this, asks that were mapped are never mapped again.
 
 use super::{
     Committing, Ledger, LedgerError,
@@ -16,14 +16,14 @@ use crate::model::{
 use rusqlite::{OptionalExtension, params};
 use std::collections::BTreeMap;
 
-/// What became of an ask when its row was taken.
+/// The fate of an ask when its row was ingested.
 pub enum Fate {
     Request {
         key: IdempotencyKey,
         check: String,
         fields: String,
         body: Vec<u8>,
-        /// What the row expects of the answer, JSON; of the ask, not of the request.
+        /// What the row expects of the answer, in JSON. It belongs to the ask, not to the request.
         expected: Option<String>,
     },
     Failure(Failure),
@@ -32,14 +32,14 @@ pub enum Fate {
 
 /// One ask of a split.
 pub struct IngestedAsk {
-    /// The row's place in the split, from 0.
+    /// The index of the row in the split, from 0.
     pub row_index: u32,
     /// The check in the campaign; `None` for a row that could not be read.
     pub check_use: Option<i64>,
     pub fate: Fate,
 }
 
-/// A split, mapped.
+/// A mapped split.
 pub struct IngestedSplit {
     pub source: i64,
     pub rows: Vec<IngestedRow>,
@@ -48,8 +48,9 @@ pub struct IngestedSplit {
 }
 
 impl Ledger {
-    /// Records the checks of the campaign, or compares them with what is recorded; gives their numbers in order. Once rows
-    /// are taken the checks are what they are: an ask that is missing of one row would be missing for ever.
+    /// Records the checks of the campaign, or compares them with what is recorded. Returns their ids in order. Once
+    /// rows are ingested, checks cannot be added or removed, because an ask missing from one row could never be added
+    /// later.
     pub async fn check_uses(&self, uses: Vec<CheckUseRow>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
             let known = check_use_rows(&store.conn)?;
@@ -69,8 +70,8 @@ impl Ledger {
         .await?
     }
 
-    /// Records the sources of the campaign in their order, once; gives their numbers in order. A source is known by its
-    /// place: a file that was moved is the same file if its content is.
+    /// Records the sources of the campaign once, in their order. Returns their ids in order. A source is identified by
+    /// its position in this order, not by its name: a moved file is the same source if its content is the same.
     pub async fn sources(&self, names: Vec<String>) -> Result<Vec<i64>, LedgerError> {
         self.write(move |store| {
             let known: Vec<i64> = store
@@ -79,7 +80,7 @@ impl Ledger {
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             if !known.is_empty() {
-                // A source of which nothing was read may still be another one.
+                // A source from which nothing was read may still be replaced.
                 for (id, name) in known.iter().zip(&names) {
                     let sql = "UPDATE source SET name = ?2 WHERE id = ?1
                                AND NOT EXISTS (SELECT 1 FROM split WHERE split.source = source.id)";
@@ -96,7 +97,7 @@ impl Ledger {
         .await
     }
 
-    /// Remembers how a source is laid out (format, delimiter, header), for good from its first split on.
+    /// Records the layout of a source (format, delimiter, header). It is fixed once the first split is ingested.
     pub fn source_layout(&self, source: i64, layout: String) -> Result<(), LedgerError> {
         self.write_blocking(move |store| {
             let sql = "UPDATE source SET layout = ?2 WHERE id = ?1
@@ -106,14 +107,14 @@ impl Ledger {
         })
     }
 
-    /// Takes a split, durably.
+    /// Ingests a split durably.
     pub fn ingest(&self, split: IngestedSplit, now_us: i64) -> Result<(), LedgerError> {
         let (committing, _) = self.ingest_later(split, now_us)?;
         self.await_commit(committing)
     }
 
-    /// Hands a split to the writer, which takes splits in the order in which they were handed over. Its rows are packed here,
-    /// in the caller's thread; with it, what the split takes of memory until it is committed, in bytes.
+    /// Gives a split to the writer, which ingests splits in the order of these calls. Its rows are compressed on the
+    /// caller's thread. Also returns how much memory the split takes until it is committed, in bytes.
     pub fn ingest_later(&self, mut split: IngestedSplit, now_us: i64) -> Result<(Committing<()>, usize), LedgerError> {
         let records = compress_rows(&split.rows);
         let rows = std::mem::take(&mut split.rows).len();
@@ -140,12 +141,12 @@ impl Ledger {
         })
     }
 
-    /// Gives asks that could not be mapped the fate they have under the present mapping.
+    /// Updates the fates of asks that could not be mapped before.
     pub fn remap(&self, fates: Vec<(i64, Fate)>) -> Result<(), LedgerError> {
         self.write_blocking(move |store| fates.iter().try_for_each(|(ask, fate)| remap(store, *ask, fate)))
     }
 
-    /// Notes that a source was read to its end, or that it goes on again.
+    /// Records whether a source was read to its end.
     pub fn source_complete(&self, source: i64, complete: bool) -> Result<(), LedgerError> {
         self.write_blocking(move |store| {
             store.conn.execute("UPDATE source SET complete = ?2 WHERE id = ?1", params![source, complete])?;
@@ -154,7 +155,7 @@ impl Ledger {
     }
 }
 
-/// What an ask takes of memory while it waits, about, in bytes.
+/// The approximate memory use of a waiting ask, in bytes.
 fn weight(ask: &IngestedAsk) -> usize {
     let of_fate = match &ask.fate {
         Fate::Request { fields, body, expected, .. } => {
@@ -185,7 +186,7 @@ fn compare_check_uses(
     }
 }
 
-/// Records the packed rows of a split and how far its source is read; the split's number.
+/// Records the compressed rows of a split and how far its source was read. Returns the id of the split.
 fn insert_split(
     store: &mut Store,
     split: &IngestedSplit,
@@ -252,7 +253,7 @@ fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<(), Le
     Ok(())
 }
 
-/// Where an ask ends: exactly one of the three.
+/// The columns for the fate of an ask. Exactly one of `request`, `failure` and `skipped` is set.
 struct FateColumns<'a> {
     request: Option<i64>,
     failure: Option<String>,
@@ -268,17 +269,18 @@ fn columns_of<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<FateCol
             FateColumns { request, expected: expected.as_deref(), ..nowhere }
         }
         Fate::Failure(failure) => {
-            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is words")), ..nowhere }
+            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is plain text")), ..nowhere }
         }
         Fate::Skipped(reason) => FateColumns { skipped: Some(reason), ..nowhere },
     })
 }
 
-/// Gives an ask that could not be mapped another fate.
+/// Updates the fate of an ask that could not be mapped before.
 fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
     let columns = columns_of(store, ask, fate)?;
     if columns.failure.is_none() {
-        let uncounted = || LedgerError::Damaged("an ask could not be mapped, and its sums count none".to_owned());
+        let uncounted =
+            || LedgerError::Damaged("an ask could not be mapped, but the sums count no such ask".to_owned());
         store.sums.unmapped = store.sums.unmapped.checked_sub(1).ok_or_else(uncounted)?;
         store.sums.skipped += u64::from(columns.skipped.is_some());
         store.sums.completed_at_us = None;
@@ -289,7 +291,7 @@ fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// The request of this content: the one there is, so that equal asks are sent and paid once, or a new one.
+/// Finds the request with this content, so that equal asks are sent and paid once, or inserts a new one.
 fn find_or_insert_request(
     store: &mut Store,
     ask: i64,
@@ -302,7 +304,7 @@ fn find_or_insert_request(
     let key = if planted(Bug::RequestPerRow) { of_row() } else { *key.as_bytes() };
     let digest = digest(body);
     let sought: &[u8] = if planted(Bug::EqualByKeyAlone) { &[] } else { &digest };
-    // By key, and by body: content that is mapped and content that is a default may make one and the same request.
+    // Searched by key and by body: mapped values and default values may make the same request.
     let known = store
         .conn
         .prepare_cached(
@@ -314,7 +316,7 @@ fn find_or_insert_request(
         .filter(|_| !planted(Bug::RequestPerRow));
     if let Some((id, state)) = known {
         if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
-            // The answer is there already: this ask only waits for a part.
+            // The request is already answered, so this ask only waits for a part.
             store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
         }
         return Ok(id);

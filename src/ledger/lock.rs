@@ -1,9 +1,9 @@
-//! The lock file beside a ledger. It owns two decisions: whether this process is the one that writes, and whether the
-//! ledger still has every commit that was made.
+//! The lock file next to a ledger. It makes two decisions: whether this process may write, and whether the ledger still
+//! has all its commits.
 //!
-//! After each commit the number of commits is written into the lock file, without fsync: the commit itself is on the disk
-//! before, so after a power loss the lock file may be behind, never ahead. A ledger with fewer commits than its lock file
-//! notes has lost its write-ahead log, and with it receipts.
+//! After each commit, the number of commits is written to the lock file without fsync. The commit itself is already on
+//! disk, so after a power loss the lock file may be behind, but never ahead. A ledger with fewer commits than its lock
+//! file records has lost its write-ahead log, and receipts with it.
 
 use super::LedgerError;
 use crate::files::{self, Links};
@@ -13,14 +13,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the lock file said when it was locked.
+/// The content of the lock file when it was locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noted {
-    /// It is new beside a new ledger, or a write of it was cut short.
+    /// Nothing: the ledger and its lock file are new, or a write of the lock file was cut short.
     Nothing,
-    /// There is a ledger, and its lock file was gone.
+    /// There was a ledger, but no lock file.
     LockMissing,
-    /// The ledger had this many commits.
+    /// The number of commits of the ledger.
     Commits(u64),
 }
 
@@ -45,19 +45,20 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: ledger.to_owned() }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        // Between opening and locking another process may have put another file in its files.
+        // Another process may have replaced the file between opening and locking.
         if FileId::at(&path).ok() != Some(FileId::of(&file.metadata().map_err(failed)?)) {
             return Err(LedgerError::InUse { path: ledger.to_owned() });
         }
         let mut lock = Lock { file, path: path.clone(), noted: Noted::Nothing };
         let text = lock.read().map_err(failed)?;
         if !is_ours(text.trim()) || lock.file.metadata().map_err(failed)?.len() > LINE_BYTES as u64 {
-            let found = "another file, which is not overwritten; move it away".to_owned();
+            let found =
+                "a file that is not a lock file of rescreen, and will not be overwritten; move it away".to_owned();
             return Err(LedgerError::NotPrivate { path, found });
         }
         lock.noted = match text.trim() {
             "" if std::fs::metadata(ledger).is_ok_and(|metadata| metadata.len() > 0) => {
-                // Noted at once: the next run would find an empty lock file and take it for a new one.
+                // Recorded at once. Otherwise the next run would find an empty lock file and treat the ledger as new.
                 lock.write(LOCK_MISSING)?;
                 Noted::LockMissing
             }
@@ -75,12 +76,12 @@ impl Lock {
         &self.path
     }
 
-    /// Writes down how many commits the ledger has.
+    /// Records how many commits the ledger has.
     pub(super) fn note(&mut self, commits: u64) -> Result<(), LedgerError> {
         self.write(&format!("{COMMITS} {commits}"))
     }
 
-    /// Puts what is noted on the disk.
+    /// Syncs the lock file to disk.
     pub(super) fn sync(&self) -> Result<(), LedgerError> {
         self.file.sync_all().map_err(|source| LedgerError::Open { path: self.path.clone(), source })
     }
@@ -91,7 +92,7 @@ impl Lock {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// One line of a fixed length, in one write over the old one: nothing is ever cut off.
+    /// Overwrites the line in one write. The length is fixed, so the file is never truncated.
     fn write(&mut self, text: &str) -> Result<(), LedgerError> {
         let line = format!("{text:<width$}\n", width = LINE_BYTES - 1);
         let written = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(line.as_bytes()));
@@ -99,10 +100,10 @@ impl Lock {
     }
 }
 
-/// Length of the note.
+/// The length of the line.
 const LINE_BYTES: usize = 64;
 
-/// Whether a lock file has a note of ours, or the beginning of one that was cut short.
+/// Whether the text is a line that rescreen writes, or the start of one that was cut short.
 fn is_ours(text: &str) -> bool {
     let is_number = |rest: &str| rest.trim().bytes().all(|byte| byte.is_ascii_digit());
     COMMITS.starts_with(text) || LOCK_MISSING.starts_with(text) || text.strip_prefix(COMMITS).is_some_and(is_number)
@@ -113,7 +114,7 @@ fn noted(text: &str) -> Noted {
     commits.map_or(Noted::Nothing, Noted::Commits)
 }
 
-/// How many commits the lock file beside a ledger notes, where it notes any.
+/// The number of commits that the lock file of a ledger records, if it records any.
 pub fn commits_noted(ledger: &Path) -> Option<u64> {
     match noted(files::read_text(&lock_path(ledger), Links::Refused, LINE_BYTES as u64).ok()?.trim()) {
         Noted::Commits(commits) => Some(commits),
@@ -121,12 +122,12 @@ pub fn commits_noted(ledger: &Path) -> Option<u64> {
     }
 }
 
-/// Whether commits of a ledger are gone. `found` is the number of commits it has; `was_open` says that its last run did not
-/// close it, and `log_bytes` is the size of its write-ahead log before it was opened.
+/// Whether commits of a ledger are lost. `found` is the number of commits it has, `was_open` says that its last run did
+/// not close it, and `log_bytes` is the size of its write-ahead log before it was opened.
 pub(super) fn log_is_lost(noted: Noted, found: u64, was_open: bool, log_bytes: u64) -> bool {
     match noted {
         Noted::Commits(noted) => found < noted,
-        // While a ledger is open its log is never empty; without its lock file there is nothing better to go by.
+        // While a ledger is open, its log is never empty. Without the lock file, this is the only evidence.
         Noted::LockMissing => was_open && log_bytes == 0,
         Noted::Nothing => false,
     }
@@ -141,31 +142,31 @@ pub(super) fn log_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-wal")
 }
 
-/// Whether there is a write-ahead log, and the ledger itself is missing or empty. Such a log holds receipts, and SQLite would
-/// remove it. A ledger that was not made to its first commit has its first page beside its log.
+/// Whether there is a write-ahead log, but the ledger itself is missing or empty. Such a log contains receipts, and
+/// SQLite would remove it. A ledger whose first commit was interrupted already has its first page.
 pub fn log_is_alone(ledger: &Path) -> bool {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     bytes(&log_path(ledger)) > 0 && bytes(ledger) == 0
 }
 
-/// The index of a ledger's log, shared by the processes that have it open.
+/// The shared-memory index of a ledger's log.
 pub(super) fn shared_memory_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-shm")
 }
 
-/// The rollback journal that SQLite would play back where there is one.
+/// The rollback journal, which SQLite would apply if it existed.
 pub(super) fn rollback_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-journal")
 }
 
-/// A file beside a database, as SQLite names it.
+/// A companion file of a database, as SQLite names it.
 fn beside(ledger: &Path, suffix: &str) -> PathBuf {
     let mut name = ledger.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Which file a path leads to.
+/// The identity of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId(u64, u64);
 
@@ -180,19 +181,19 @@ impl FileId {
         FileId(metadata.dev(), metadata.ino())
     }
 
-    /// Elsewhere an open file cannot be removed or replaced.
+    /// On other systems, an open file cannot be removed or replaced.
     #[cfg(not(unix))]
     fn of(_metadata: &Metadata) -> FileId {
         FileId(0, 0)
     }
 }
 
-/// The files of an open ledger by path and identity. A run whose files were removed, moved or replaced must not send: what it
-/// would write down, no later run would find.
+/// The files of an open ledger, by path and identity. A run whose files were removed, moved or replaced must not send,
+/// because no later run would find its records.
 pub(super) struct LedgerFiles {
     /// The ledger and its lock file.
     files: [(PathBuf, FileId); 2],
-    /// The write-ahead log, once there is one: SQLite makes it when it is first needed, and removes it when the last
+    /// The write-ahead log, once there is one. SQLite creates it when it is first needed, and removes it when the last
     /// connection closes.
     log: Option<(PathBuf, FileId)>,
 }
@@ -202,18 +203,18 @@ impl LedgerFiles {
         Ok(LedgerFiles { files: [known(ledger)?, known(lock.path())?], log: None })
     }
 
-    /// The same with the write-ahead log, after the first commit of this opening.
+    /// Adds the write-ahead log, after the first commit of this process.
     pub(super) fn and_log(&self) -> Result<LedgerFiles, LedgerError> {
         let log = known(&log_path(&self.files[0].0))?;
         Ok(LedgerFiles { files: self.files.clone(), log: Some(log) })
     }
 
-    /// The ledger's own file.
+    /// The database file.
     pub(super) fn ledger(&self) -> &Path {
         &self.files[0].0
     }
 
-    /// Whether all files still are where they were.
+    /// Checks that all files are still in place.
     pub(super) fn check(&self) -> Result<(), LedgerError> {
         if let Some((path, _)) = self.files.iter().find(|file| !is_there(file)) {
             return Err(LedgerError::Gone { path: path.clone() });
@@ -224,7 +225,7 @@ impl LedgerFiles {
         }
     }
 
-    /// Whether the log was removed and nothing stands in its files but what a reader makes, which is empty.
+    /// Whether the log was removed, and at most an empty log of a reader is in its place.
     pub(super) fn log_is_removed(&self) -> bool {
         self.files.iter().all(is_there)
             && self.log.as_ref().is_some_and(|(path, _)| std::fs::metadata(path).map_or(0, |log| log.len()) == 0)

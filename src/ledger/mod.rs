@@ -1,8 +1,8 @@
-//! The ledger: the only truth of a campaign. What was asked, sent, answered and charged is a durable commit here before
-//! anything else happens; resume, status, budget and outputs are readings of it.
+//! The ledger: the single source of truth of a campaign. Asks, requests, answers and charges are committed durably here
+//! before anything else happens. Resume, status, budget and outputs are derived from it.
 //!
-//! SQLite in WAL mode with `synchronous=FULL` (with NORMAL a power loss takes commits back). One process per ledger; one
-//! writer thread commits whatever is waiting as one transaction.
+//! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits.
+//! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
 mod arm;
 mod aside;
@@ -49,5 +49,5 @@ pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::{KeptStop, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
-/// The version of the schema. A ledger of another version is refused, never converted in passing.
+/// The version of the schema. A ledger of another version is refused, never converted.
 pub const SCHEMA_VERSION: i64 = 6;

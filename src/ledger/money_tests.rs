@@ -1,4 +1,5 @@
-//! Attempts of two requests in a small ledger: what each attempt counts, books and leaves for the next one.
+//! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for
+//! the next one.
 
 use super::*;
 use crate::model::{
@@ -15,7 +16,7 @@ const HOUR_US: i64 = 3_600 * 1_000_000;
 const FIRST: RequestId = RequestId(1);
 const SECOND: RequestId = RequestId(2);
 
-/// A request under way.
+/// A request in flight.
 struct Sent {
     request: RequestId,
     attempt: u32,
@@ -87,7 +88,7 @@ impl Book {
         }
     }
 
-    /// Settles what is under way; `change` says what is special about the reply.
+    /// Settles the request in flight; `change` modifies the reply.
     async fn settled(&self, sent: Sent, outcome: Outcome, change: impl FnOnce(&mut Settlement)) -> Settled {
         let answer = AnswerRecord {
             requested_at_us: self.now_us,
@@ -119,7 +120,7 @@ impl Book {
         self.ledger.settle(settlement).await.unwrap()
     }
 
-    /// Sends a request that comes to this.
+    /// Sends a request with this outcome.
     async fn comes_to(&self, request: RequestId, outcome: Outcome) -> Settled {
         let sent = self.sent(request).await;
         self.settled(sent, outcome, |_| ()).await
@@ -269,7 +270,7 @@ async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_
     let counted = recount::recounted(&conn, None).unwrap();
     assert_eq!((counted.rows, counted.unreadable, counted.asks, counted.unmapped, counted.skipped), (6, 1, 5, 2, 1));
     assert_eq!((counted.attempts, counted.answers_unrecognised, counted.open()), (3, 1, 1));
-    // The second was sent after a reply that charged 7: so much was held for it.
+    // The second was sent after a reply that charged 7: that amount was held for it.
     assert_eq!((counted.account.charged, counted.account.held), (Credits(7), Credits(7)));
     assert_eq!(counted.highest_prices[CHECK].price, Credits(7));
     let wrong = Sums { rows: 1, asks: 1, attempts: 1, unreadable: 9, unmapped: 9, skipped: 9, ..Sums::default() };

@@ -1,6 +1,6 @@
-//! Opening the database file of a ledger. Others may have changed it, and it is data all the same: it decides what is
-//! accepted as a ledger. Its files are regular ones that only their owner can change, and its tables, indexes and views are
-//! exactly those of `schema.sql`: no trigger and no view of someone else's ever runs.
+//! Opening the database file of a ledger. The file is untrusted data, because others may have changed it. This module
+//! decides what is accepted as a ledger: its files must be regular files that only their owner can change, and its
+//! schema must be exactly that of `schema.sql`, so that no foreign trigger or view ever runs.
 
 use super::{
     LedgerError, SCHEMA_VERSION,
@@ -21,16 +21,17 @@ use std::{
     sync::OnceLock,
 };
 
-/// Bytes of one value of a ledger, at most: an answer of 32 MiB that does not compress, or a split of 4 MiB and a row of 16.
+/// The maximum size of one value of a ledger, in bytes: an answer of 32 MiB that does not compress, or a split of 4 MiB
+/// with a row of 16 MiB.
 const VALUE_BYTES_MAX: i32 = 40 << 20;
 
-/// Objects of a schema that are compared, at most: ours has far fewer.
+/// The maximum number of schema objects that are compared. Our schema has far fewer.
 const OBJECTS_MAX: usize = 200;
 
-/// Type, name, table and definition of a part of a schema.
+/// Type, name, table and definition of a schema object.
 type Object = (String, String, String, String);
 
-/// Connects to the file of a ledger, which exists.
+/// Connects to an existing ledger file.
 pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
     check_files(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -43,9 +44,9 @@ pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
     Ok(conn)
 }
 
-/// What a database file is, by its version and its schema.
+/// What a database file contains, by its version and its schema.
 pub(super) enum Found {
-    /// An empty file: its first commit was never made.
+    /// Nothing: the first commit was never made.
     Nothing,
     Ledger,
 }
@@ -59,7 +60,7 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     let found = schema_of(conn)?;
     match version {
         0 if found.is_empty() => return Ok(Found::Nothing),
-        0 => return Err(LedgerError::Damaged("it is a database of another program".to_owned())),
+        0 => return Err(LedgerError::Damaged("it is the database of another program".to_owned())),
         SCHEMA_VERSION => {}
         found => return Err(LedgerError::Version { found }),
     }
@@ -72,15 +73,16 @@ pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
     Err(LedgerError::Damaged(match (added, gone) {
         (Some((kind, name, ..)), _) => {
             let article = if kind == "index" { "an" } else { "a" };
-            format!("it has {article} {kind} `{name}` that no release of rescreen made")
+            format!("it has {article} {kind} `{name}` that no release of rescreen creates")
         }
         (None, Some((kind, name, ..))) => format!("its {kind} `{name}` is missing"),
         (None, None) => "its schema differs".to_owned(),
     }))
 }
 
-/// Refuses more than a campaign can have in what is read whole: a row for each check, input file, 4 MiB of input and 50,000
-/// results, and a few short texts about the campaign itself.
+/// Refuses tables that are larger than a campaign can make them, because these tables are read whole. They have one row
+/// for each check, each input file, each 4 MiB of input and each 50,000 results, and a few short texts about the
+/// campaign.
 fn bounded(conn: &Connection) -> Result<(), LedgerError> {
     const ROWS_MAX: i64 = 1_000_000;
     const TOTAL_BYTES_MAX: i64 = 64 << 20;
@@ -101,7 +103,7 @@ fn bounded(conn: &Connection) -> Result<(), LedgerError> {
         let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
         let (rows, total_bytes, most_bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
         if rows > ROWS_MAX || total_bytes > TOTAL_BYTES_MAX || most_bytes > row_bytes_max {
-            let fault = format!("its table `{table}` has more than a campaign can fill");
+            let fault = format!("its table `{table}` has more data than a campaign can produce");
             return Err(LedgerError::Damaged(fault));
         }
     }
@@ -128,27 +130,27 @@ fn schema_of(conn: &Connection) -> Result<Vec<Object>, LedgerError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The path with the links of its folders resolved: SQLite refuses a link in any part of it, and only the last one would be
-/// another file.
+/// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a
+/// link in the last part could lead to another file.
 fn without_links(path: &Path) -> Result<PathBuf, LedgerError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
     Ok(folder.join(path.file_name().unwrap_or_default()))
 }
 
-/// Refuses files of a ledger that are not regular files, or that another user can change.
+/// Refuses ledger files that are not regular files, or that another user can change.
 fn check_files(ledger: &Path) -> Result<(), LedgerError> {
-    // A ledger uses a write-ahead log. SQLite would still apply a rollback journal that another program put beside it.
+    // A ledger uses a write-ahead log. SQLite would still apply a rollback journal that another program put next to it.
     let journal = rollback_path(ledger);
     if fs::symlink_metadata(&journal).is_ok() {
-        let found = "a rollback journal, which no ledger has; move it away".to_owned();
+        let found = "a rollback journal, which a ledger never has; move it away".to_owned();
         return Err(LedgerError::NotPrivate { path: journal, found });
     }
     if let Some(other_writers) = other_writers_in(ledger.parent().unwrap_or(Path::new(""))) {
-        let found = format!("that {other_writers}; make it yours alone (`chmod 700`)");
+        let found = format!("that {other_writers}; restrict the folder to your user (`chmod 700`)");
         return Err(LedgerError::NotPrivate { path: ledger.to_owned(), found });
     }
-    // SQLite removes the log of an empty database.
+    // Checked before opening, because SQLite removes the log of an empty database.
     if log_is_alone(ledger) {
         return Err(LedgerError::LogAlone { path: log_path(ledger) });
     }
@@ -164,11 +166,14 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         let refused = |found: String| Err(LedgerError::NotPrivate { path: path.clone(), found });
         match other_owner {
             Some(owner) => {
-                return refused(format!("one of the user with the id {owner}; run as that user, or copy it"));
+                return refused(format!("a file of user id {owner}; run as that user, or copy it"));
             }
-            None if others_write => return refused("one that others can change too; `chmod 600` it".to_owned()),
+            None if others_write => {
+                return refused("a file that others can change; restrict it to your user (`chmod 600`)".to_owned());
+            }
             None if others_read => {
-                tracing::warn!("{} can be read by others, and it holds personal data: `chmod 600` it", path.display());
+                let path = path.display();
+                tracing::warn!("{path} contains personal data and can be read by others: restrict it (`chmod 600`)");
             }
             None => {}
         }
@@ -176,7 +181,8 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Whether a log begins as SQLite begins one. SQLite would empty any other file of that name. A power loss leaves zeros.
+/// Whether a log starts with the magic number of SQLite, or with zeros, which a power loss leaves. SQLite would empty
+/// any other file with that name.
 fn is_log_or_empty(log: &Path) -> bool {
     const BEGINS: [[u8; 4]; 3] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83], [0; 4]];
     let begins = files::open(log, Links::Refused).and_then(|mut file| {
@@ -185,7 +191,7 @@ fn is_log_or_empty(log: &Path) -> bool {
     });
     match begins {
         Ok(bytes) => BEGINS.contains(&bytes),
-        // Missing, or too short to hold anything; what cannot be opened is refused with the others.
+        // Missing, or too short to contain anything. A file that cannot be opened is refused with the other files.
         Err(_) => true,
     }
 }
@@ -215,7 +221,7 @@ mod tests {
             ("CREATE INDEX more ON ask (row_index)", "an index `more`"),
             ("DROP INDEX ask_failed", "its index `ask_failed` is missing"),
             ("ALTER TABLE part ADD COLUMN more TEXT", "a table `part`"),
-            ("PRAGMA user_version = 0", "a database of another program"),
+            ("PRAGMA user_version = 0", "the database of another program"),
             ("PRAGMA user_version = 1", "schema version 1"),
         ] {
             let error = changed(change).unwrap_err();
@@ -248,6 +254,6 @@ mod tests {
                      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= 1000000)
                      SELECT 1, 1, 1, 1, '' FROM n";
         let error = changed(parts).unwrap_err();
-        assert!(error.contains("`part` has more than a campaign can fill"), "{error}");
+        assert!(error.contains("`part` has more data than a campaign can produce"), "{error}");
     }
 }

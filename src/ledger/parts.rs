@@ -1,5 +1,5 @@
-//! Parts: which asks a result file holds is durable before the file is written, so it can be written again byte for byte;
-//! that it is whole is durable before the manifest names it.
+//! Parts: the asks of a result file are recorded before the file is written, so that it can be written again byte for
+//! byte. That the file is complete is recorded before the manifest names it.
 
 use super::{CheckUseRow, Ledger, LedgerError, store::Store};
 use crate::model::{
@@ -18,21 +18,21 @@ pub struct LedgerPart {
     pub first_ask: i64,
     pub last_ask: i64,
     pub rows: u64,
-    /// Relative to the output folder.
+    /// The path, relative to the output folder.
     pub path: String,
-    /// Bytes and SHA-256 (hexadecimal), once the file is whole.
+    /// Size in bytes and SHA-256 (hexadecimal), once the file is complete.
     pub written: Option<(u64, String)>,
 }
 
 impl LedgerPart {
-    /// Whether this can be a part of that check, as [`record`] makes them: the ledger is data, and its text never says
-    /// where to write.
+    /// Checks that [`record`] could have made this part for that check. The ledger is untrusted data, so its text must
+    /// not decide where files are written.
     pub(super) fn check(&self, check: Option<&CheckUseRow>) -> Result<(), LedgerError> {
         let damaged = |what: &str| Err(LedgerError::Damaged(format!("part {} {what}", self.id)));
-        let Some(check) = check else { return damaged("belongs to a check that the campaign lacks") };
+        let Some(check) = check else { return damaged("belongs to a check that the campaign does not have") };
         let is_its_path = |extension: &&str| self.path == part_path(&check.name, self.id, extension);
         if !EXTENSIONS.iter().any(is_its_path) {
-            return damaged("has a path that is not its own");
+            return damaged("has a path that does not match its number and check");
         }
         let asks = self.last_ask.checked_sub(self.first_ask).and_then(|asks| u64::try_from(asks).ok());
         match asks {
@@ -42,7 +42,7 @@ impl LedgerPart {
     }
 }
 
-/// Extensions of the formats in which results are written.
+/// The file extensions of the result formats.
 const EXTENSIONS: [&str; 2] = ["parquet", "jsonl"];
 
 /// The path of a part in its output folder.
@@ -50,24 +50,24 @@ fn part_path(check: &str, id: i64, extension: &str) -> String {
     format!("results/{check}/part-{id:06}.{extension}")
 }
 
-/// How the next parts are cut.
+/// How to make the next parts.
 #[derive(Debug, Clone)]
 pub struct PartPlan {
-    /// Rows a part holds at most.
+    /// The maximum number of rows in a part.
     pub rows_max: u64,
-    /// File name extension.
+    /// The file extension.
     pub extension: String,
-    /// Names of the checks in the campaign by number: each has a folder of its own.
+    /// The folder names of the checks, by their id in the campaign.
     pub folders: BTreeMap<i64, String>,
 }
 
 impl Ledger {
-    /// Puts answered asks into new parts, up to `rows_max` of them; empty where nothing waits.
+    /// Assigns up to `rows_max` answered asks to new parts. Returns no parts if no ask waits.
     pub fn cut_parts(&self, plan: PartPlan) -> Result<Vec<LedgerPart>, LedgerError> {
         self.write_blocking(move |store| cut(store, &plan))
     }
 
-    /// Notes that a part's file is whole, and its rows by verdict.
+    /// Records that the file of a part is complete, and its rows by verdict.
     pub fn part_written(
         &self,
         part: i64,
@@ -75,8 +75,8 @@ impl Ledger {
         sha256: String,
         verdicts: &BTreeMap<Verdict, u64>,
     ) -> Result<(), LedgerError> {
-        let words: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
-        let verdicts = serde_json::to_string(&words).expect("words and numbers");
+        let counts: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
+        let verdicts = serde_json::to_string(&counts).expect("verdict names and counts");
         self.write_blocking(move |store| {
             let sql = "UPDATE part SET bytes = ?2, sha256 = ?3, verdicts = ?4 WHERE id = ?1";
             store.conn.execute(sql, params![part, bytes as i64, sha256, verdicts])?;
@@ -114,7 +114,8 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerErro
 }
 
 fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Result<LedgerPart, LedgerError> {
-    let unknown = || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign lacks"));
+    let unknown =
+        || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign does not have"));
     let folder = plan.folders.get(&check_use).ok_or_else(unknown)?;
     let (first_ask, last_ask) = (asks[0], asks[asks.len() - 1]);
     if planted(Bug::PartFilledUp)
@@ -147,7 +148,7 @@ const CUT_ANEW: &str = "
     UPDATE ask SET part = NULL WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
     DELETE FROM part WHERE bytes IS NULL;";
 
-/// For [`Bug::PartFilledUp`]: the last part of the check, with these asks in it.
+/// For [`Bug::PartFilledUp`]: adds these asks to the last part of the check.
 fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerPart>, LedgerError> {
     let sql =
         "UPDATE part SET first_ask = min(first_ask, ?2), last_ask = max(last_ask, ?3), rows = rows + ?4, bytes = NULL

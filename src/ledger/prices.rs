@@ -1,6 +1,7 @@
-//! Prices that checks were seen to cost above the price table. One that a reply stated is held from then on. One that only the
-//! balance showed may be another client's spending: it is held once two lone requests in a row showed the same fall. A person
-//! corrects both: by another price in the table, and by the charge of the request that stated it.
+//! Prices that were seen above the price table. A price that a reply stated is held from then on. A price that only the
+//! balance showed may be another client's spending, so it is held only after two consecutive lone requests showed the
+//! same fall. The user can correct both: with another price in the table, or by correcting the charge of the request
+//! that stated it.
 
 use super::{
     Ledger, LedgerError, Sums,
@@ -12,14 +13,15 @@ use crate::model::{
 };
 
 impl Sums {
-    /// What to hold for a request of a check: the price table's price, or more where more was seen since the table said so.
+    /// The price to hold for a request of a check: the table price, or a higher price that was seen with this table
+    /// price.
     pub fn price_to_hold(&self, check: &str, table: Credits) -> Credits {
         let seen = self.highest_prices.get(check).filter(|_| !planted(Bug::HighestPriceForgotten));
         let counts = |seen: &&SeenPrice| seen.is_held() && seen.table.is_none_or(|then| then == table);
         seen.filter(counts).map_or(table, |seen| table.max(seen.price))
     }
 
-    /// Notes a price that a check was seen to cost. The higher one stays, unless the table has changed since.
+    /// Records a price that was seen for a check. The higher price is kept, unless the table price has changed since.
     pub(super) fn note_price(&mut self, check: &str, found: SeenPrice) {
         let before = self.highest_prices.get(check).filter(|before| before.table == found.table).copied();
         let found = match (before, found.by) {
@@ -33,13 +35,13 @@ impl Sums {
         self.highest_prices.insert(check.to_owned(), found);
     }
 
-    /// Forgets a price that only the balance showed, of one check or of all.
+    /// Deletes prices that only the balance showed, for one check or for all.
     pub(super) fn forget_falls(&mut self, check: Option<&str>) {
         self.highest_prices
             .retain(|name, seen| matches!(seen.by, SeenBy::Reply(_)) || check.is_some_and(|check| check != name));
     }
 
-    /// A person says what a request was charged: a price that its reply stated is no more than that.
+    /// Lowers a price that the reply to a request stated, after a person corrected the charge of that request.
     pub(super) fn correct_price(&mut self, request: RequestId, charge: Credits) {
         for seen in self.highest_prices.values_mut().filter(|seen| seen.by == SeenBy::Reply(request)) {
             seen.price = seen.price.min(charge);
@@ -48,7 +50,7 @@ impl Sums {
 }
 
 impl Ledger {
-    /// Notes that the balance fell by so much around a lone request, which is more than the price table says.
+    /// Records that the balance fell by `fell` around a lone request, which is more than the table price.
     pub async fn note_fall(&self, check: String, fell: Credits, table: Credits) -> Result<(), LedgerError> {
         let found = SeenPrice { price: fell, table: Some(table), by: SeenBy::Balance(1) };
         self.write(move |store| {
@@ -58,8 +60,8 @@ impl Ledger {
         .await
     }
 
-    /// Forgets a price that only the balance showed: a lone request was shown to cost no more than the table says, or a person
-    /// has the run go on. `None` is all checks.
+    /// Deletes prices that only the balance showed, because a lone request is proven to cost no more than the table
+    /// price, or because the user decided to continue. `None` means all checks.
     pub async fn forget_falls(&self, check: Option<String>) -> Result<(), LedgerError> {
         self.write(move |store| {
             store.sums.forget_falls(check.as_deref());
@@ -90,8 +92,8 @@ mod tests {
         sums.note_price("x", seen(7, SeenBy::Reply(RequestId(2))));
         sums.forget_falls(None);
         assert_eq!(held(&sums), 9);
-        for told in [4, 6, 20] {
-            assert_eq!(sums.price_to_hold("x", Credits(told)), Credits(told), "the table says {told} now");
+        for table in [4, 6, 20] {
+            assert_eq!(sums.price_to_hold("x", Credits(table)), Credits(table), "the table price is {table} now");
         }
         sums.correct_price(RequestId(2), Credits(1));
         assert_eq!(held(&sums), 9, "it was another request");

@@ -1,5 +1,5 @@
-//! Reading a ledger beside its writer: what outputs, status and the next run are made from. One connection, and where it
-//! matters one transaction, so that all datasets of a publish show the same moment.
+//! Reading a ledger while it may be written, for outputs, status and the next run. A reader has one connection, and can
+//! use one transaction so that all datasets of a publication show the same state.
 
 use super::{
     Identity, LedgerError, LedgerPart, Sums,
@@ -20,7 +20,7 @@ pub struct Reading {
     path: PathBuf,
 }
 
-/// What is known of a source.
+/// A source as the ledger records it.
 #[derive(Debug, Clone)]
 pub struct SourceView {
     pub id: i64,
@@ -31,18 +31,18 @@ pub struct SourceView {
     pub ends: Vec<Checkpoint>,
 }
 
-/// A failed request that is proven uncharged, as far as its replies tell.
+/// A failed request that is uncharged according to its replies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retryable {
     pub request: RequestId,
     /// The catalogue name of its check.
     pub check: String,
     pub failure: Failure,
-    /// When its last attempt ended, in microseconds since 1970, where one was made.
+    /// When its last attempt ended, in microseconds since 1970, if there was one.
     pub refused_at_us: Option<i64>,
 }
 
-/// How many asks of a check stand where, and what they cost.
+/// The number of asks of a check in each dataset, and their cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     pub results: u64,
@@ -56,9 +56,9 @@ pub struct Counts {
 /// Requests that were sent before and wait to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SentBefore {
-    /// In doubt, pending or, where it is proven uncharged, planned.
+    /// In doubt, pending, or planned if it is proven uncharged.
     pub state: State,
-    /// Its last replies refused it for credits or rate, or asked for a pause.
+    /// Whether its last replies refused it for credits or rate, or asked for a pause.
     pub is_refused: bool,
 }
 
@@ -66,17 +66,17 @@ impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
-    /// There is none, or none that got to its first commit; or it has another version.
+    /// There is no ledger, it has no commit yet, or it has another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
         Ok(Reading { conn: open_for_reading(path)?, path: path.to_owned() })
     }
 
-    /// The ledger's file.
+    /// The path of the ledger file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a ledger for reading, or `None` where there is none yet.
+    /// Opens a ledger for reading; `None` if there is none yet.
     ///
     /// # Errors
     /// It has another version, or cannot be read.
@@ -87,19 +87,19 @@ impl Reading {
         }
     }
 
-    /// From here until the reader is dropped, every reading shows this moment.
+    /// From now until the reader is dropped, all queries show the current state.
     pub fn hold_still(&self) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN DEFERRED")?;
         self.sums().map(drop)
     }
 
-    /// What the ledger belongs to.
+    /// The identity of the ledger.
     pub fn identity(&self) -> Result<Identity, LedgerError> {
         let recorded = identity::read(&self.conn)?;
         recorded.map(|(identity, _)| identity).ok_or_else(|| LedgerError::Damaged("it has no identity".to_owned()))
     }
 
-    /// A name for this ledger that no other ledger has.
+    /// A unique name of this ledger.
     pub fn ledger_id(&self) -> Result<String, LedgerError> {
         identity::ledger_id(&self.conn)
     }
@@ -108,12 +108,12 @@ impl Reading {
         read_sums(&self.conn)
     }
 
-    /// The checks of the campaign by number: name, catalogue name, layout (JSON).
+    /// The checks of the campaign, by id.
     pub fn check_uses(&self) -> Result<BTreeMap<i64, CheckUseRow>, LedgerError> {
         check_use_rows(&self.conn)
     }
 
-    /// The sources in their order, each with the ends of its splits.
+    /// The sources in order, each with the checkpoints of its splits.
     pub fn sources(&self) -> Result<Vec<SourceView>, LedgerError> {
         let mut select = self.conn.prepare("SELECT id, name, layout, complete FROM source ORDER BY id")?;
         let found = select.query_map([], |row| {
@@ -148,7 +148,7 @@ impl Reading {
         Ok(sources)
     }
 
-    /// All parts in their order.
+    /// All parts in order.
     pub fn parts(&self) -> Result<Vec<LedgerPart>, LedgerError> {
         let checks = self.check_uses()?;
         let sql = "SELECT id, check_use, first_ask, last_ask, rows, path, bytes, sha256 FROM part ORDER BY id";
@@ -183,13 +183,15 @@ impl Reading {
         self.requests("true", state, after, count)
     }
 
-    /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their check.
+    /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their
+    /// check.
     pub fn new_requests(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
         self.requests("attempts = 0", State::Planned, after, count)
     }
 
-    /// Requests that were sent before, with the number of their last attempt among all of the ledger, those beyond `after`
-    /// and those that were not tried for longest first: one that ends every run comes behind all others of its kind.
+    /// Requests that were sent before and whose last attempt has a number above `after`, with that number. Attempts are
+    /// numbered across the whole ledger. The requests not tried for the longest time come first, so a request that ends
+    /// every run comes after all others of its kind.
     pub fn sent_before(
         &self,
         sent: SentBefore,
@@ -217,8 +219,8 @@ impl Reading {
         after: RequestId,
         count: usize,
     ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        // The state is part of the text: bound, SQLite would plan the statement anew for each state, to learn whether its
-        // partial index serves.
+        // The state is part of the SQL text. With a bound value, SQLite would plan the statement again for each state,
+        // to see whether the partial index applies.
         let state = state.code();
         let sql = format!(
             "SELECT id, check_name FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
@@ -230,13 +232,13 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// The first moment anything now in doubt was armed: it is the first to outlive its key.
+    /// When the oldest request in doubt was armed. Its key is the first to expire.
     pub fn oldest_doubt_us(&self) -> Result<Option<i64>, LedgerError> {
         let sql = "SELECT min(first_armed_at) FROM request WHERE state IN (1, 2, 3)";
         Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Whether the request of this key or body is answered or failed.
+    /// Whether the request with this key or body is answered or failed.
     pub fn is_settled(&self, key: &IdempotencyKey, check: &str, body: &[u8]) -> Result<bool, LedgerError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1 AND state IN (10, 11)
                    UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND check_name = ?3 AND state IN (10, 11))";
@@ -260,7 +262,7 @@ impl Reading {
         found.map(read).collect()
     }
 
-    /// How the asks of each check stand; under `None` the rows that could not be read.
+    /// The counts of asks by check. Rows that could not be read are under `None`.
     pub fn counts(&self) -> Result<BTreeMap<Option<i64>, Counts>, LedgerError> {
         let mut counts: BTreeMap<Option<i64>, Counts> = BTreeMap::new();
         let mut select = self.conn.prepare(
@@ -298,7 +300,7 @@ impl Reading {
 }
 
 impl Reading {
-    /// Verdicts are those of the rows as they were written: what a row expected of its answer is part of them.
+    /// Counts verdicts from the written parts, because the verdict of a row also depends on what the row expected.
     fn count_verdicts(&self, counts: &mut BTreeMap<Option<i64>, Counts>) -> Result<(), LedgerError> {
         let mut select = self.conn.prepare("SELECT check_use, verdicts FROM part WHERE verdicts IS NOT NULL")?;
         let mut rows = select.query([])?;
@@ -315,7 +317,7 @@ impl Reading {
     }
 }
 
-/// A failure as the ledger keeps it.
+/// Parses a failure from the ledger.
 pub(super) fn failure_of(failure: &str) -> Result<Failure, LedgerError> {
     serde_json::from_str(failure).map_err(|error| LedgerError::Damaged(format!("a failure: {error}")))
 }

@@ -1,17 +1,17 @@
-//! Counting the sums of a ledger again from its rows. Sums are kept beside the rows so that nothing has to be counted; when
-//! they do not match the rows, the rows are right, and the ledger is not refused for it.
+//! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
+//! counted. If they do not match, the rows are right, and the ledger is not refused.
 
 use super::{LedgerError, SeenBy, SeenPrice, Sums, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// States whose requests an index finds: all but the answered ones.
+/// The states covered by an index: all except `Answered`.
 const UNANSWERED: [State; 6] =
     [State::Planned, State::Armed, State::InDoubt, State::Repeating, State::Failed, State::Quarantined];
 
-/// The sums of the rows. What no row shows (pauses, clocks, times) is taken from `stored`; a balance is not: it must be read
-/// again, because what was armed since cannot be counted.
+/// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`,
+/// except the balance: it must be read again, because what was armed since then cannot be counted.
 pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums, LedgerError> {
     let one = |sql: &str| -> Result<u64, LedgerError> {
         Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
@@ -32,13 +32,13 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         .unsigned_abs();
     let (answers, charges) = by_check(conn)?;
     sums.answers = answers;
-    // A price that only the balance showed is not in the rows.
+    // Stored prices are kept, because a price that only the balance showed is not in the rows.
     if !is_known {
         sums.highest_prices = charges;
     }
     for column in ["held", "charged", "price"] {
         if total_of(conn, column, &format!("{column} <> 0"))?.is_none() {
-            return Err(LedgerError::Damaged(format!("a request has an impossible amount `{column}`")));
+            return Err(LedgerError::Damaged(format!("a request has an invalid amount `{column}`")));
         }
     }
     (sums.requests, sums.account.held, sums.account.charged) = by_state(conn)?;
@@ -49,10 +49,10 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
 
 type ByCheck = (BTreeMap<String, u64>, BTreeMap<String, SeenPrice>);
 
-/// Answers by check, and the most that a request of each was charged, where that was above its price.
+/// The number of answers by check, and the highest charge of a request of each check, if it was above its price.
 fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
     let mut select = conn
-        // Beside the one `max` of a query stands the row that has it.
+        // With a single `max` in a query, SQLite takes the other columns from the row that has the maximum.
         .prepare(
             "SELECT check_name, total(state = 10), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
         )?;
@@ -89,8 +89,8 @@ fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
     Ok((requests, held, charged))
 }
 
-/// Whether the sums match the rows. `thoroughly` reads every request; else only what an index finds is counted: what was
-/// charged, the requests that are not answered, and what they hold.
+/// Whether the sums match the rows. With `thoroughly`, every request is read. Otherwise only indexed rows are counted:
+/// charges, unanswered requests and their holds.
 pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Result<bool, LedgerError> {
     if thoroughly {
         let (requests, held, charged) = by_state(conn)?;
@@ -104,7 +104,7 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
     let mut held = Credits::ZERO;
     for state in UNANSWERED {
         let code = state.code();
-        // The state is in the text: a partial index does not serve a bound one.
+        // The state is part of the SQL text, because the partial index is not used with a bound value.
         let is_state = format!("state = {code}");
         let sql = format!("SELECT count(*) FROM request WHERE {is_state}");
         if conn.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs() != sums.in_state(state) {
@@ -118,10 +118,10 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
     Ok(held == sums.account.held)
 }
 
-/// The sum of a column of requests; `None` where one of them is negative, or they are more than there can be.
+/// The sum of a column of requests; `None` if a value is negative or the sum is larger than is possible.
 fn total_of(conn: &Connection, column: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
     let sql = format!("SELECT coalesce(min({column}), 0), total({column}) FROM request WHERE {is_meant}");
     let (least, sum) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))?;
-    // Above this a float is not exact, and no campaign comes near it.
+    // Above this limit, a float is not exact. No campaign comes near it.
     Ok((least >= 0 && sum < COUNT_MAX as f64).then_some(Credits(sum as u64)))
 }

@@ -1,5 +1,5 @@
-//! What a person decides about requests: those that may have been charged and have no answer, and charges that were booked
-//! wrongly. Who, when and why are recorded with the change, in one transaction.
+//! Decisions of a person about requests that may have been charged and have no answer, and about charges that were
+//! recorded wrongly. Who, when and why are recorded together with the change, in one transaction.
 
 use super::{Ledger, LedgerError, Reading, arm::request_row, events::apply_event, store::Store};
 use crate::model::{
@@ -8,12 +8,12 @@ use crate::model::{
 };
 use rusqlite::{OptionalExtension, params};
 
-/// What a person decides about a request that may have been charged.
+/// A decision about a request that may have been charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Take the charge as made and the ask as failed.
+    /// Accept the charge, and fail the asks.
     WriteOff,
-    /// Take the charge as made and ask again under a new key, for a new charge.
+    /// Accept the charge, and send the request again under a new key for a new charge.
     SendAgain,
 }
 
@@ -38,13 +38,13 @@ pub struct Quarantined {
     pub attempts: u32,
     pub generation: u32,
     pub first_armed_at_us: Option<i64>,
-    /// The mapped fields, JSON: the next key is made of them.
+    /// The mapped fields in JSON, from which the next key is made.
     pub fields: String,
     /// Source and row number of each row that waits for it.
     pub rows: Vec<(String, u64)>,
 }
 
-/// A decision as it is recorded.
+/// What is recorded about a decision.
 #[derive(Debug, Clone)]
 pub struct Decided {
     pub reason: String,
@@ -52,10 +52,10 @@ pub struct Decided {
     pub now_us: i64,
 }
 
-/// What came of correcting a charge.
+/// The result of correcting a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
-    /// The charge that was booked before.
+    /// Corrected, with the charge that was recorded before.
     Corrected { before: Credits },
     /// The ledger has no such request.
     Unknown,
@@ -64,8 +64,8 @@ pub enum Correction {
 }
 
 impl Ledger {
-    /// Records a decision and moves the request; one in doubt is quarantined by it first. `keys` makes
-    /// the key of one that is to be sent again.
+    /// Records a decision and moves the request. A request in doubt is quarantined first. `keys` makes the key of a
+    /// request that is to be sent again.
     pub async fn decide(
         &self,
         request: RequestId,
@@ -98,7 +98,7 @@ impl Ledger {
         Ok(moved?)
     }
 
-    /// Books another charge for a settled request: its row, the sums and the decision change together.
+    /// Corrects the charge of a settled request. Its row, the sums and the decision are changed together.
     pub async fn correct_charge(
         &self,
         request: RequestId,
@@ -117,7 +117,7 @@ impl Ledger {
             if !state.is_settled() {
                 return Ok(Correction::NotSettled(state));
             }
-            // A person's word that nothing was taken is the proof that was missing: a failure may be asked for again then.
+            // If a person confirms that nothing was charged, a failure is proven uncharged and may be retried.
             let sql = "UPDATE request SET charged = ?2,
                           possibly_charged = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE possibly_charged END,
                           unproven = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE unproven END
@@ -155,7 +155,7 @@ impl Reading {
         self.undecided(&[State::Quarantined])
     }
 
-    /// The same, with the requests in doubt whose keys are still alive.
+    /// The quarantined requests and the requests in doubt.
     pub fn quarantined_or_in_doubt(&self) -> Result<Vec<Quarantined>, LedgerError> {
         self.undecided(&[State::Armed, State::InDoubt, State::Repeating, State::Quarantined])
     }
@@ -187,7 +187,7 @@ impl Reading {
         Ok(undecided)
     }
 
-    /// Source and row number of each row that asks for a request.
+    /// Source and row number of each row that uses a request.
     fn rows_of(&self, request: RequestId) -> Result<Vec<(String, u64)>, LedgerError> {
         let mut select = self.conn.prepare_cached(
             "SELECT source.name, split.next_row_number - split.rows + ask.row_index

@@ -1,5 +1,5 @@
-//! The rows of a split as the ledger keeps them: one compressed block of JSON lines, a line each. It owns the decision that
-//! whoever wants to know of rows alone where they stand passes over their values.
+//! The rows of a split as the ledger stores them: one compressed block of JSON lines, one line per row. Readers that
+//! need only the positions of rows skip their values.
 
 use super::{
     LedgerError,
@@ -9,7 +9,7 @@ use crate::model::json_values;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A row as the ledger keeps it: one JSON line of its split's records.
+/// A row as the ledger stores it: one JSON line of its split's records.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct IngestedRow {
     #[serde(rename = "n")]
@@ -21,7 +21,7 @@ pub struct IngestedRow {
     /// The value of the id column.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The row as a JSON object, or what could be read of a damaged one.
+    /// The row as a JSON object, or the readable part of a damaged row.
     #[serde(rename = "r")]
     pub input: Value,
 }
@@ -36,12 +36,12 @@ pub(super) fn compress_rows(rows: &[IngestedRow]) -> Vec<u8> {
     compress(&lines, Level::Rows)
 }
 
-/// The rows of a packed block.
+/// The rows of a compressed block.
 pub(super) fn decompress_rows(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
     decompress_as(block, |row: IngestedRow| row)
 }
 
-/// The rows of a packed block by position and subject; their values are passed over.
+/// The rows of a compressed block, with position and subject but without values.
 pub(super) fn decompress_heads(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
     decompress_as(block, |head: RowHead| {
         let RowHead { row_number, line, byte_offset, subject } = head;
@@ -49,7 +49,7 @@ pub(super) fn decompress_heads(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerE
     })
 }
 
-/// A [`IngestedRow`] as far as most outputs need it.
+/// The part of an [`IngestedRow`] that most outputs need.
 #[derive(Deserialize)]
 struct RowHead {
     #[serde(rename = "n")]
@@ -62,7 +62,7 @@ struct RowHead {
     subject: Option<String>,
 }
 
-/// Values of a row as the ledger keeps it, at most: more than any row that was read has.
+/// The maximum number of values in a stored row. Rows from an input always have fewer.
 pub(super) const ROW_VALUES_MAX: usize = 200_000;
 
 fn decompress_as<T: DeserializeOwned>(
@@ -76,7 +76,7 @@ fn decompress_as<T: DeserializeOwned>(
         .filter(|line| !line.is_empty())
         .map(|line| match std::str::from_utf8(line) {
             Ok(text) if json_values::count(text, ROW_VALUES_MAX) > ROW_VALUES_MAX => {
-                Err(damaged(&"a row has more values than a row can have"))
+                Err(damaged(&"a row has too many values"))
             }
             _ => serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)),
         })
@@ -93,13 +93,13 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_split_weighs_what_its_rows_do_whatever_is_asked_of_them() {
+    async fn the_size_of_a_split_includes_its_rows() {
         let folder = tempfile::tempdir().unwrap();
         let (campaign, origin) = ("wide".to_owned(), "simulated".to_owned());
         let identity = Identity { campaign, mode: Mode::Sandbox, origin, key_secret: None };
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 0).unwrap();
         let source = ledger.sources(vec!["scans.jsonl".to_owned()]).await.unwrap()[0];
-        // Not to be compressed: no two words alike.
+        // Text that does not compress well.
         let wide: String = (0..20_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
         let row = IngestedRow { row_number: 1, line: 1, byte_offset: 0, subject: None, input: json!({ "scan": wide }) };
         let end = Checkpoint { end_offset: 1, end_line: 2, next_row_number: 2, sha256: [0; 32] };

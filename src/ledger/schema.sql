@@ -7,25 +7,25 @@ CREATE TABLE campaign (
     key_version INTEGER NOT NULL,
     key_secret  TEXT,              -- fingerprint
     created_at  INTEGER NOT NULL,
-    sums        TEXT NOT NULL,     -- JSON: money and counts, kept in the same transactions as what they sum
-    run         INTEGER NOT NULL DEFAULT 1, -- each opening counts one up; a writer of an earlier run is refused
-    commits     INTEGER NOT NULL DEFAULT 1, -- so that commits that are lost with the log are missed
-    is_open     INTEGER NOT NULL DEFAULT 1, -- no run has closed it since it was opened
-    settings    TEXT               -- JSON: what `rescreen collect` needs to go by, as of the last run
+    sums        TEXT NOT NULL,     -- JSON: amounts and counts, updated in the same transactions as the rows
+    run         INTEGER NOT NULL DEFAULT 1, -- incremented by each opening; a writer of an earlier run is refused
+    commits     INTEGER NOT NULL DEFAULT 1, -- shows whether commits were lost with the log
+    is_open     INTEGER NOT NULL DEFAULT 1, -- not closed since it was last opened
+    settings    TEXT               -- JSON: the settings of the last run, for `rescreen collect`
 ) STRICT;
 
--- Each check's name in the campaign, with the shape of its results, fixed when it is first used.
+-- The checks of the campaign, with the layout of their results, which is fixed at first use.
 CREATE TABLE check_use (
     id     INTEGER PRIMARY KEY,
     name   TEXT NOT NULL UNIQUE,
-    check_name TEXT NOT NULL,      -- in the catalogue
+    check_name TEXT NOT NULL,      -- catalogue name
     layout TEXT NOT NULL           -- JSON
 ) STRICT;
 
 CREATE TABLE source (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL UNIQUE,
-    layout   TEXT,                 -- JSON: format, delimiter, header; NULL until it was opened
+    layout   TEXT,                 -- JSON: format, delimiter, header; NULL until the source was opened
     complete INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
@@ -42,17 +42,17 @@ CREATE TABLE split (
     UNIQUE (source, next_row_number)
 ) STRICT;
 
--- A row and a check: ends in exactly one of a request, a failure, a skip. Ids grow in input order.
+-- One row and one check. Exactly one of request, failure and skipped is set. Ids grow in input order.
 CREATE TABLE ask (
     id        INTEGER PRIMARY KEY,
     split     INTEGER NOT NULL REFERENCES split (id),
-    row_index INTEGER NOT NULL,    -- of the row in its split, from 0
-    check_use INTEGER,             -- NULL: the row could not be read, one failure for all checks
+    row_index INTEGER NOT NULL,    -- index of the row in its split, from 0
+    check_use INTEGER,             -- NULL if the row could not be read: one failure for all checks
     request   INTEGER REFERENCES request (id),
     failure   TEXT,                -- JSON
     skipped   TEXT,
-    part      INTEGER,             -- the result part that holds it
-    expected  TEXT                 -- what the row expects of the answer, JSON
+    part      INTEGER,             -- the result part that contains it
+    expected  TEXT                 -- JSON: what the row expects of the answer
 ) STRICT;
 CREATE INDEX ask_of_request ON ask (request) WHERE request IS NOT NULL;
 CREATE INDEX ask_failed ON ask (id) WHERE failure IS NOT NULL;
@@ -61,28 +61,28 @@ CREATE INDEX ask_skipped ON ask (id) WHERE skipped IS NOT NULL;
 CREATE TABLE request (
     id               INTEGER PRIMARY KEY,
     first_key        BLOB NOT NULL UNIQUE, -- the key of generation 0, 16 bytes
-    check_name       TEXT NOT NULL,        -- in the catalogue
-    first_ask        INTEGER NOT NULL,     -- the ask it was made for: its row carries the credits, for good
-    key              BLOB,                 -- the key of the present generation, where that is not 0
+    check_name       TEXT NOT NULL,        -- catalogue name
+    first_ask        INTEGER NOT NULL,     -- the ask it was made for, whose row carries the credits
+    key              BLOB,                 -- the key of the current generation, if that is not 0
     generation       INTEGER NOT NULL DEFAULT 0,
     cached_refusals  INTEGER NOT NULL DEFAULT 0,
-    refusals_in_row  INTEGER NOT NULL DEFAULT 0, -- for credits or rate, one after the other under the present key
-    unclear          INTEGER NOT NULL DEFAULT 0, -- complete 2xx replies under the present key that were not answers
+    refusals_in_row  INTEGER NOT NULL DEFAULT 0, -- consecutive, for credits or rate, under the current key
+    unclear          INTEGER NOT NULL DEFAULT 0, -- complete 2xx replies under the current key that were not answers
     state            INTEGER NOT NULL DEFAULT 0,
     unproven         INTEGER NOT NULL DEFAULT 0,
     attempts         INTEGER NOT NULL DEFAULT 0,
-    last_attempt     INTEGER NOT NULL DEFAULT 0, -- its number among all attempts of the ledger
+    last_attempt     INTEGER NOT NULL DEFAULT 0, -- its number among all attempts in the ledger
     price            INTEGER NOT NULL DEFAULT 0,
     held             INTEGER NOT NULL DEFAULT 0,
     charged          INTEGER NOT NULL DEFAULT 0,
     possibly_charged INTEGER NOT NULL DEFAULT 0,
-    first_armed_at        INTEGER,         -- of the present generation, by this machine's clock
-    first_armed_at_server INTEGER,         -- the same by the service's clock, where it was known
-    not_before            INTEGER,         -- the service asked not to repeat it before this moment
-    scope            TEXT,                 -- fingerprint of the API key it was first armed under
-    fields           TEXT NOT NULL,        -- the mapped fields, JSON
+    first_armed_at        INTEGER,         -- under the current generation, by this machine's clock
+    first_armed_at_server INTEGER,         -- the same by the service's clock, if it was known
+    not_before            INTEGER,         -- the service asked not to repeat it before this time
+    scope            TEXT,                 -- fingerprint of the API key under which it was first armed
+    fields           TEXT NOT NULL,        -- JSON: the mapped fields
     body             BLOB NOT NULL,        -- the exact bytes to send
-    digest           BLOB NOT NULL,        -- SHA-256 of the body, 16 bytes
+    digest           BLOB NOT NULL,        -- first 16 bytes of the SHA-256 of the body
     path             TEXT,                 -- the route of the last attempt; fixed while anything is in doubt
     failure          TEXT,                 -- JSON
     verdict          TEXT,
@@ -99,7 +99,7 @@ CREATE TABLE attempt (
     number      INTEGER NOT NULL,
     generation  INTEGER NOT NULL,
     armed_at    INTEGER NOT NULL,
-    outcome     TEXT,                      -- NULL while it is under way
+    outcome     TEXT,                      -- NULL while it is in flight
     http_status INTEGER,
     latency_ms  INTEGER,
     PRIMARY KEY (request, number)
@@ -115,7 +115,7 @@ CREATE TABLE answer (
     body         BLOB NOT NULL             -- zstd of the raw answer
 ) STRICT;
 
--- The last reply to a request that was complete and could not be read: it may have been paid for.
+-- The last complete reply to a request that could not be read. It may have been paid for.
 CREATE TABLE unreadable (
     request     INTEGER PRIMARY KEY,
     http_status INTEGER NOT NULL,
@@ -123,7 +123,7 @@ CREATE TABLE unreadable (
     body        BLOB NOT NULL              -- zstd of the raw reply
 ) STRICT;
 
--- Requests with an answer and at least one ask that is in no part yet.
+-- Answered requests with at least one ask that is not in a part yet.
 CREATE TABLE unpublished (request INTEGER PRIMARY KEY) STRICT;
 
 CREATE TABLE part (
@@ -133,12 +133,12 @@ CREATE TABLE part (
     last_ask  INTEGER NOT NULL,
     rows      INTEGER NOT NULL,
     path      TEXT NOT NULL,
-    bytes     INTEGER,                     -- NULL until the file is whole
+    bytes     INTEGER,                     -- NULL until the file is complete
     sha256    TEXT,
-    verdicts  TEXT                 -- JSON: rows by verdict, once the file is whole
+    verdicts  TEXT                 -- JSON: rows by verdict, once the file is complete
 ) STRICT;
 
--- Decisions of a person: who, when, why.
+-- Decisions of a person: what, why, who and when.
 CREATE TABLE decision (
     id       INTEGER PRIMARY KEY,
     request  INTEGER NOT NULL,
@@ -146,6 +146,6 @@ CREATE TABLE decision (
     reason   TEXT NOT NULL,
     decided_by TEXT NOT NULL,
     decided_at INTEGER NOT NULL,
-    charged_before INTEGER,        -- of a corrected charge
+    charged_before INTEGER,        -- for a corrected charge
     charged_after  INTEGER
 ) STRICT;

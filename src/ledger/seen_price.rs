@@ -1,17 +1,18 @@
-//! A price above the price table that a check was seen to cost, and when it counts.
+//! Prices seen above the price table, and when they count.
 
 use crate::model::{Credits, RequestId};
 use serde::{Deserialize, Serialize};
 
-/// Falls of the balance in a row, each around a lone request and all alike, after which the price is held.
+/// After this many consecutive equal falls of the balance, each around a lone request, the price is held.
 const FALLS_MIN: u32 = 2;
 
-/// A price above the table that a check was seen to cost.
+/// A price above the price table that was seen for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenPrice {
-    /// What it was seen to cost.
+    /// The price that was seen.
     pub price: Credits,
-    /// What the price table said then; `None` where that is not known. Another price in the table is a person's word.
+    /// The price in the price table at that time; `None` if it is not known. If the user changes the table, the new
+    /// table price counts.
     pub table: Option<Credits>,
     /// How it was seen.
     pub by: SeenBy,
@@ -23,12 +24,12 @@ pub struct SeenPrice {
 pub enum SeenBy {
     /// A reply to this request stated it.
     Reply(RequestId),
-    /// The balance fell by this price, for this many requests in a row that were sent alone.
+    /// The balance fell by this price for this many consecutive requests that were sent alone.
     Balance(u32),
 }
 
 impl SeenPrice {
-    /// Whether it is held from now on.
+    /// Whether this price is held from now on.
     pub(super) fn is_held(&self) -> bool {
         !matches!(self.by, SeenBy::Balance(falls) if falls < FALLS_MIN)
     }

@@ -1,12 +1,12 @@
-//! What a later run needs when neither campaign file nor input is at hand: recorded by each run as JSON, read by
-//! `rescreen collect`. The ledger does not look into it. It holds no secret and no command.
+//! The settings that `rescreen collect` needs when neither campaign file nor input is available. Each run records them
+//! as JSON, which the ledger does not interpret. They contain no secret, and no command that prints one.
 
 use super::{Ledger, LedgerError, Reading};
 use crate::model::state::State;
 use rusqlite::params;
 
 impl Ledger {
-    /// Records the settings of this run, in place of those of the last one.
+    /// Records the settings of this run. They replace those of the last run.
     pub async fn record_settings(&self, settings: String) -> Result<(), LedgerError> {
         self.write(move |store| {
             let sql = "UPDATE campaign SET settings = ?1 WHERE settings IS NOT ?1";
@@ -18,7 +18,7 @@ impl Ledger {
 }
 
 impl Reading {
-    /// The settings of the last run; `None` where no run came as far as sending.
+    /// The settings of the last run; `None` if no run has started to send.
     pub fn settings(&self) -> Result<Option<String>, LedgerError> {
         Ok(self.conn.query_row("SELECT settings FROM campaign", [], |row| row.get(0))?)
     }

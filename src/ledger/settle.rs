@@ -1,5 +1,5 @@
-//! Settling: what an attempt came to, with answer, charge, hold and pause, in one transaction. What was under way when a
-//! process died is found here at the next start, and is in doubt.
+//! Settling: records the result of an attempt (answer, charge, hold and pause) in one transaction. Requests that were
+//! in flight when a process died are found here at the next start and become in doubt.
 
 use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
@@ -18,7 +18,7 @@ use rusqlite::params;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What an attempt came to.
+/// The result of an attempt.
 #[derive(Clone)]
 pub struct Settlement {
     pub request: RequestId,
@@ -26,58 +26,58 @@ pub struct Settlement {
     pub check: String,
     pub attempt: u32,
     pub outcome: Outcome,
-    /// What the price table says.
+    /// The price in the price table.
     pub table: Credits,
-    /// What a lone request of the check was shown to cost, where that is less than its price.
+    /// The proven cost of the check, if it is less than its price.
     pub shown: Option<Credits>,
     pub http_status: Option<u16>,
     pub latency_ms: u64,
     pub now_us: i64,
-    /// Where the outcome is an answer, or may be one when it repeats.
+    /// The answer, if the outcome is one, or may become one when it repeats.
     pub answer: Option<AnswerRecord>,
     /// The raw body of a complete reply that could not be read.
     pub unreadable: Option<Vec<u8>>,
-    /// What the failure will say if the request fails by this.
+    /// The failure, if this attempt makes the request fail.
     pub failure: Option<Failure>,
-    /// The balance the reply states.
+    /// The balance that the reply states.
     pub remaining: Option<Credits>,
     /// The account when this attempt was armed.
     pub before: Account,
-    /// No request is sent before this moment.
+    /// No request is sent before this time.
     pub pause_until_us: Option<i64>,
-    /// This request is not repeated before this moment.
+    /// This request is not repeated before this time.
     pub not_before_us: Option<i64>,
-    /// The service's clock less ours, where its reply told the time.
+    /// The service's clock minus ours, if the reply states the time.
     pub server_offset_us: Option<i64>,
 }
 
-/// A final answer as it is kept.
+/// A final answer as it is recorded.
 #[derive(Clone)]
 pub struct AnswerRecord {
     pub requested_at_us: i64,
-    /// The service's own id of the exchange.
+    /// The service's id of the exchange.
     pub request_id: Option<String>,
     pub judgement: Judgement,
     /// The raw answer.
     pub body: Vec<u8>,
 }
 
-/// Where a request stands after an attempt.
+/// The state of a request after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
     pub state: State,
-    /// Attempts so far, under all keys.
+    /// The number of attempts so far, under all keys.
     pub attempts: u32,
-    /// Refusals for credits or rate, one after the other under the present key.
+    /// The number of consecutive refusals for credits or rate under the current key.
     pub refusals_in_row: u32,
-    /// Keys given up before for a cached refusal.
+    /// The number of keys that were replaced because of a cached refusal.
     pub cached_refusals: u32,
-    /// Complete 2xx replies under the present key that were not answers.
+    /// The number of complete 2xx replies under the current key that were not answers.
     pub unclear: u32,
     /// The price that was held.
     pub price: Credits,
     pub charged: Credits,
-    /// What is charged so far of a request that is still worked on, where that is above its price.
+    /// The charge so far of a request that is still being processed, if it is above its price.
     pub so_far: Credits,
     /// How far the stated balance is below what our own requests explain.
     pub unexplained_fall: Credits,
@@ -87,7 +87,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// The charge, where it was above the price that was held.
+    /// The charge, if it is above the price that was held.
     pub fn above_price(&self) -> Option<Credits> {
         Some(self.charged.max(self.so_far)).filter(|charge| *charge > self.price)
     }
@@ -99,12 +99,12 @@ impl Ledger {
         self.write(move |store| settle(store, &settlement)).await
     }
 
-    /// Puts requests that were under way when a process died in doubt. Call it once, before anything is sent.
+    /// Marks requests that were in flight when a process died as in doubt. Call it once, before anything is sent.
     pub async fn recover(&self) -> Result<u64, LedgerError> {
         self.write(recover).await
     }
 
-    /// Nothing is sent before this moment, in this run or a later one.
+    /// Records that nothing may be sent before this time, in this run or a later one.
     pub async fn pause_until(&self, until_us: i64, now_us: i64) -> Result<(), LedgerError> {
         self.write(move |store| {
             store.sums.pause(Some(until_us), now_us);
@@ -113,7 +113,7 @@ impl Ledger {
         .await
     }
 
-    /// Drops the pause that the service asked for.
+    /// Deletes the pause that the service asked for.
     pub async fn lift_pause(&self) -> Result<(), LedgerError> {
         self.write(|store| {
             (store.sums.paused_until_us, store.sums.paused_at_us) = (None, None);
@@ -122,7 +122,7 @@ impl Ledger {
         .await
     }
 
-    /// Keeps why this run stopped for the next one; `None` forgets it.
+    /// Records why this run stopped, for the next one; `None` deletes the record.
     pub async fn keep_stop(&self, stop: Option<KeptStop>) -> Result<(), LedgerError> {
         self.write(move |store| {
             store.sums.stop = stop;
@@ -131,8 +131,8 @@ impl Ledger {
         .await
     }
 
-    /// Records a balance; how far it is below what our own requests explain. `before` are the sums as they stood when the
-    /// balance was asked for.
+    /// Records a balance. Returns how far it is below what our own requests explain. `before` are the sums from when
+    /// the balance was requested.
     pub async fn balance(
         &self,
         balance: Credits,
@@ -150,12 +150,13 @@ impl Ledger {
         .await
     }
 
-    /// Notes whether the answers come from the simulator; `false` where that contradicts what was met before.
+    /// Records whether the answers come from the simulator. Returns `false` if that contradicts what was recorded
+    /// before.
     pub async fn note_peer(&self, simulated: bool) -> Result<bool, LedgerError> {
         self.write(move |store| Ok(*store.sums.simulated.get_or_insert(simulated) == simulated)).await
     }
 
-    /// Notes when all asks were accounted for.
+    /// Records when all asks were accounted for.
     pub async fn complete(&self, now_us: i64) -> Result<(), LedgerError> {
         self.write(move |store| {
             store.sums.completed_at_us.get_or_insert(now_us);
@@ -167,22 +168,22 @@ impl Ledger {
 
 fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
     let mut row = request_row(store, settlement.request)?;
-    // A price that was seen by mistake may be held, and is not booked for a reply that states what the table says.
+    // The held price may be too high by mistake. It is not charged if the reply states the table price.
     row.standing.least = settlement.shown.unwrap_or(settlement.table).min(row.standing.price);
     let outcome = match settlement.outcome {
         Outcome::Refused if fell_by_it(store, &row, settlement) => Outcome::ChargedRefusal { stated: None },
         outcome => outcome,
     };
     let step = next(&row.standing, Event::Attempted(outcome))?;
-    // An answer that is given again may state the balance of its first time.
+    // A replayed answer may state the balance of its first time.
     let remaining = settlement.remaining.filter(|_| row.standing.unproven == 0);
     let unexplained = |account: &Account| remaining.map(|balance| account.unexplained_fall(balance));
     let is_low = |balance| store.sums.account.unexplained_fall(balance) > Credits::ZERO;
     let doubtful_balance = remaining.is_none() && settlement.remaining.is_some_and(is_low);
-    // Judged before the charge is booked: until then the hold explains it.
+    // Computed before the charge is recorded: until then, the hold explains it.
     let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
     moved(store, &row, &step, None)?;
-    // A charge that the reply states explains what its hold did not.
+    // The stated charge may explain more of the fall than the hold did.
     let booked = unexplained(&store.sums.account).unwrap_or_default();
     store.sums.fell(booked.min(unexplained_fall));
     note_outcome(store, settlement)?;
@@ -227,8 +228,8 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     }
     let is_reading = unexplained_fall > Credits::ZERO && !planted(Bug::StatedBalanceUnread);
     if let Some(balance) = remaining.filter(|_| is_reading) {
-        // A stated balance is a reading, where it leaves less to spend than the last one. It was taken after this request
-        // was armed, and perhaps before others were charged that are settled already.
+        // A stated balance counts as a reading if it leaves less to spend than the last one. It is from after this
+        // request was armed, but perhaps from before charges of other requests that are already settled.
         store.sums.account.reading = Some(settlement.before.reading(balance, settlement.now_us));
     }
     if let Some(balance) = remaining {
@@ -237,7 +238,7 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     Ok(settled)
 }
 
-/// Whether a refusal that states no charge was charged all the same: the balance it states shows it.
+/// Whether the balance that a refusal states shows that it was charged, although it states no charge.
 fn fell_by_it(store: &Store, row: &RequestRow, settlement: &Settlement) -> bool {
     let account = &store.sums.account;
     settlement.remaining.is_some_and(|balance| account.fell_by_one(balance, row.standing.held))
@@ -255,7 +256,8 @@ fn note_outcome(store: &Store, settlement: &Settlement) -> Result<(), LedgerErro
     Ok(())
 }
 
-/// Counts a complete 2xx that is not an answer, and keeps what could not be read of it: it may have been paid for.
+/// Counts a complete 2xx that is not an answer, and keeps its body if it could not be read, because it may have been
+/// paid for.
 fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
     if !settlement.outcome.is_unclear() {
         return Ok(row.standing.unclear);
@@ -272,8 +274,8 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
     Ok(unclear)
 }
 
-/// An attempt of which no byte left showed the service no key: the key's life has not begun by it. After a refusal it may
-/// have, for which refusals the service keeps under a key is open.
+/// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has
+/// not started. After a refusal it may have: we do not know which refusals the service caches.
 fn forget_arming(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
     store
         .conn
@@ -289,7 +291,7 @@ fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> R
     let asks_for_a_pause = settlement.pause_until_us.is_some();
     let refusals_in_row = match settlement.outcome {
         Outcome::NoCredits | Outcome::RateLimited => row.refusals_in_row.saturating_add(1),
-        // The service was not reached: the row of refusals is neither longer nor broken.
+        // The service was not reached, so the count neither grows nor restarts.
         Outcome::NotWritten => row.refusals_in_row,
         _ if asks_for_a_pause => row.refusals_in_row.saturating_add(1),
         _ => 0,
@@ -301,7 +303,7 @@ fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> R
     Ok(refusals_in_row)
 }
 
-/// Whether an answer says that it was made for another request of this ledger: services repeat the key as `requestId`.
+/// Whether an answer belongs to another request of this ledger. Services may echo the key as `requestId`.
 fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Result<bool, LedgerError> {
     let id = answer.request_id.as_deref().and_then(|id| Uuid::try_parse(id).ok());
     let Some(id) = id else { return Ok(false) };
@@ -310,7 +312,7 @@ fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Re
 }
 
 fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerError> {
-    let missing = || LedgerError::Damaged("an answered request came without its answer".to_owned());
+    let missing = || LedgerError::Damaged("an answered request has no answer".to_owned());
     let answer = settlement.answer.as_ref().ok_or_else(missing)?;
     if answer.judgement.verdict == Verdict::Unrecognised {
         store.sums.answers_unrecognised += 1;
@@ -348,9 +350,8 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
 }
 
 pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
-    let failure =
-        failure.ok_or_else(|| LedgerError::Damaged("a failed request came without its failure".to_owned()))?;
-    let text = serde_json::to_string(failure).expect("a failure is words");
+    let failure = failure.ok_or_else(|| LedgerError::Damaged("a failed request has no failure".to_owned()))?;
+    let text = serde_json::to_string(failure).expect("a failure is plain text");
     store.conn.prepare_cached("UPDATE request SET failure = ?2 WHERE id = ?1")?.execute(params![request.0, text])?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The store: the writer's connection with the sums it keeps. Every change of the ledger goes through here, inside a
-//! transaction the writer opens and commits.
+//! The store: the writer's connection and the sums in memory. Every change of the ledger goes through it, in a
+//! transaction that the writer begins and commits.
 
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
@@ -22,34 +22,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Pages of the log after which it goes into the database; few where storage is made to fail, so that a short run does it.
+/// After this many pages, the log is moved into the database. Builds with fault points use fewer, so that short runs do
+/// it too.
 const CHECKPOINT_PAGES: u32 = unless_failing(4_000, 40);
-/// The log goes into the database at least this often.
+/// How often the log is moved into the database at least.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Store {
     pub(super) conn: Connection,
     pub(super) sums: Sums,
-    /// The sums as last committed, for others to see.
+    /// The sums as of the last commit, for readers.
     pub(super) saved: Arc<Sums>,
-    /// It was made by this opening.
+    /// This process created the ledger.
     pub(super) created: bool,
     /// The id of the next ask.
     pub(super) next_ask: i64,
-    /// Where its files are.
+    /// Its files.
     pub(super) files: Arc<LedgerFiles>,
-    /// The log is to go into the database after the next commit.
+    /// Move the log into the database after the next commit.
     pub(super) checkpoint_wanted: bool,
-    /// When it last did; later commits are in the log alone.
+    /// When the log was last moved into the database. Later commits are only in the log.
     checkpointed: Instant,
-    /// The number of this opening: a later one makes it the past.
+    /// The number of times the ledger was opened. If it grows, another process has opened the ledger.
     run: i64,
     commits: u64,
     lock: Lock,
 }
 
 impl Store {
-    /// Opens the ledger for writing, making it where there is none. `older` accepts a ledger that lost commits.
+    /// Opens the ledger for writing. Creates it if there is none. `older` accepts a ledger that lost commits.
     pub(super) fn open(path: &Path, brought: &Identity, now_us: i64, older: bool) -> Result<Store, LedgerError> {
         Store::opened(path, brought, now_us, older).map_err(|error| error.at(path))
     }
@@ -61,13 +62,13 @@ impl Store {
             return Err(LedgerError::LogAlone { path: log_path(path) });
         }
         if fresh {
-            // Before there is a ledger: one beside an empty lock file has lost its lock file.
+            // Written before the ledger exists: a ledger next to an empty lock file means that its lock file was lost.
             lock.note(0)?;
             files::open_private(path).map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
         }
         let log_bytes = log_bytes(path);
         let conn = connect(path)?;
-        // A run that ends before its time leaves the log as it is, as if it was killed.
+        // A run that fails leaves the log as it is, as if it was killed.
         conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let files = Arc::new(LedgerFiles::of(path, &lock)?);
         conn.busy_timeout(Duration::from_secs(10))?;
@@ -95,7 +96,7 @@ impl Store {
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
-        // From here on the database itself says what it is and that it is open, whatever becomes of the log.
+        // From here on, the database file itself contains its identity and that it is open, even if the log is lost.
         store.checkpoint()?;
         store.files = Arc::new(store.files.and_log()?);
         Ok(store)
@@ -122,7 +123,7 @@ impl Store {
             self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         if !older && log_is_lost(self.lock.noted(), commits.unsigned_abs(), was_open, log_bytes) {
             let lost = match self.lock.noted() {
-                Noted::Commits(noted) => format!("{noted} were made, {commits} are there"),
+                Noted::Commits(noted) => format!("{noted} were made, {commits} are left"),
                 _ => "its last run did not close it, and its log is empty".to_owned(),
             };
             return Err(LedgerError::LogLost { path: path.to_owned(), lost });
@@ -150,7 +151,7 @@ impl Store {
         }
         self.files.check()?;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        // Two processes can only be here after the lock file was removed: the sums in memory are the past then.
+        // Another process can only be here if the lock file was removed. Then the sums in memory are outdated.
         let run: i64 = self.conn.prepare_cached("SELECT run FROM campaign")?.query_row([], |row| row.get(0))?;
         if run != self.run {
             return Err(LedgerError::Overtaken);
@@ -158,7 +159,7 @@ impl Store {
         Ok(())
     }
 
-    /// Commits durably, with the sums as they stand.
+    /// Commits durably, together with the current sums.
     pub(super) fn commit(&mut self) -> Result<(), LedgerError> {
         let changed = self.sums != *self.saved;
         self.commits = self.commits.saturating_add(1);
@@ -177,13 +178,13 @@ impl Store {
         self.lock.note(self.commits)
     }
 
-    /// Moves the log into the database where that is wanted or due. To be called after each commit, and from time to time.
+    /// Moves the log into the database if that is requested or due. Call it after each commit and from time to time.
     pub(super) fn checkpoint_if_due(&mut self) -> Result<(), LedgerError> {
         let is_due = self.checkpointed.elapsed() >= CHECKPOINT_EVERY;
         if self.checkpoint_wanted || is_due { self.checkpoint() } else { Ok(()) }
     }
 
-    /// Moves the log into the database, as far as readers beside it allow; it waits for none of them.
+    /// Moves the log into the database as far as concurrent readers allow, without waiting for them.
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         (self.checkpoint_wanted, self.checkpointed) = (false, Instant::now());
         // A planted bug may have left a transaction open.
@@ -194,7 +195,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that nothing more will be written. Only for a ledger whose commits all succeeded.
+    /// Records that the ledger is closed. Only for a ledger whose commits all succeeded.
     pub(super) fn close(mut self) {
         let closed = self.begin().and_then(|()| {
             self.commits = self.commits.saturating_add(1);
@@ -204,14 +205,15 @@ impl Store {
             self.checkpoint()?;
             Ok(self.conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop)?)
         });
-        // The next run finds it open and counts what it can; nothing that was promised is lost.
+        // If this fails, the next run finds the ledger open and counts its rows. No committed data is lost.
         if let Err(error) = closed {
             tracing::info!("the ledger was not closed: {error}");
             self.give_up();
         }
     }
 
-    /// A log that was removed under this run is still open here: what is in it goes into the ledger, while there is time.
+    /// Saves the commits of a log that was removed during this run. The log is still open here, so it is moved into the
+    /// database.
     pub(super) fn give_up(&self) {
         if self.conn.is_autocommit() && self.files.log_is_removed() {
             let saved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
@@ -219,12 +221,12 @@ impl Store {
         }
     }
 
-    /// The ledger's own file.
+    /// The database file.
     pub(super) fn path(&self) -> &Path {
         self.files.ledger()
     }
 
-    /// The one files where a transaction becomes durable.
+    /// Commits a transaction. This is the only place where transactions become durable.
     fn commit_durably(&self) -> Result<(), LedgerError> {
         fault_point::pass(Point::Commit).map_err(as_sqlite)?;
         self.conn.execute_batch("COMMIT")?;
@@ -239,8 +241,8 @@ impl Store {
     }
 }
 
-/// The stored sums where they match the rows, else those of the rows. After a run that did not close the ledger, every
-/// request is counted.
+/// The stored sums if they match the rows, otherwise sums counted from the rows. After a run that did not close the
+/// ledger, every request is counted.
 fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> {
     let stored = read_sums(conn).ok();
     if let Some(sums) = &stored
@@ -253,19 +255,19 @@ fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> 
     if sums.are_possible() {
         Ok(sums)
     } else {
-        Err(LedgerError::Damaged("its rows count more than there can be".to_owned()))
+        Err(LedgerError::Damaged("its rows add up to more than possible".to_owned()))
     }
 }
 
-/// Size of the write-ahead log of a ledger; 0 where there is none.
+/// The size of the write-ahead log of a ledger; 0 if there is none.
 fn log_bytes(ledger: &Path) -> u64 {
     std::fs::metadata(log_path(ledger)).map_or(0, |log| log.len())
 }
 
 fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
     if journal_mode(conn, "PRAGMA journal_mode")? != "wal" {
-        // The change to a write-ahead log writes one page, the first. A rollback journal for it on the disk would stay
-        // behind where the change fails, and a ledger with one beside it is refused.
+        // The change to a write-ahead log writes the first page. If it failed, a rollback journal on disk would be left
+        // behind, and a ledger with such a file next to it is refused.
         journal_mode(conn, "PRAGMA journal_mode = MEMORY")?;
     }
     match journal_mode(conn, "PRAGMA journal_mode = WAL")? {
@@ -274,8 +276,8 @@ fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
     }
 }
 
-/// Asks for the journal mode, or changes it. SQLite answers with the mode the ledger will have, commits the change after
-/// that, and says whether it could only at the end.
+/// Queries or changes the journal mode. SQLite returns the new mode first and commits the change after that, so all
+/// rows must be read to see whether it failed.
 fn journal_mode(conn: &Connection, sql: &str) -> Result<String, LedgerError> {
     let mut pragma = conn.prepare(sql)?;
     let mut rows = pragma.query([])?;
@@ -286,7 +288,7 @@ fn journal_mode(conn: &Connection, sql: &str) -> Result<String, LedgerError> {
     Ok(found)
 }
 
-/// A planned fault as SQLite would say it.
+/// A planned fault as an SQLite error.
 fn as_sqlite(fault: std::io::Error) -> LedgerError {
     let code = match fault.kind() {
         std::io::ErrorKind::StorageFull => rusqlite::ffi::SQLITE_FULL,
@@ -295,7 +297,7 @@ fn as_sqlite(fault: std::io::Error) -> LedgerError {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(fault.to_string())).into()
 }
 
-/// Opens a ledger for reading beside a writer.
+/// Opens a ledger for reading, while a run may be writing it.
 pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     opened_for_reading(path).map_err(|error| error.at(path))
 }
@@ -306,14 +308,14 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     }
     let log_bytes = log_bytes(path);
     let conn = connect(path)?;
-    // A reader does not tidy up after a run that was killed: the log is a receipt until a run has read it.
+    // A reader does not clean up after a killed run: the log contains receipts until a run has read it.
     conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
     conn.pragma_update(None, "query_only", true)?;
     conn.pragma_update(None, "cache_size", -2_048)?;
     match examine(&conn)? {
         Found::Ledger => Ok(conn),
-        // Whoever began it died before its first commit: nothing was ever sent by it.
+        // The run that created the file died before its first commit, so nothing was ever sent.
         Found::Nothing => Err(LedgerError::Absent { path: path.to_owned() }),
     }
 }
@@ -324,7 +326,7 @@ pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
     if sums.are_possible() {
         Ok(sums)
     } else {
-        Err(LedgerError::Damaged("its sums count more than there can be".to_owned()))
+        Err(LedgerError::Damaged("its sums are larger than possible".to_owned()))
     }
 }
 
@@ -333,7 +335,7 @@ mod tests {
     use super::*;
     use crate::model::Mode;
 
-    /// How many commits the ledger's own file has, without its log.
+    /// How many commits the database file has without its log.
     fn commits_alone(ledger: &Path) -> i64 {
         let folder = tempfile::tempdir().unwrap();
         let alone = folder.path().join("alone.sqlite");
@@ -360,10 +362,10 @@ mod tests {
             store.commits as i64
         };
         let first = commit(&mut store);
-        assert!(commits_alone(&path) < first, "a moment after the last time it stays in the log");
+        assert!(commits_alone(&path) < first, "a moment later, the commit is still in the log");
         store.checkpoint_wanted = true;
         let second = commit(&mut store);
-        assert_eq!(commits_alone(&path), second, "a publication wants it");
+        assert_eq!(commits_alone(&path), second, "a checkpoint was requested");
         let Some(a_minute_ago) = Instant::now().checked_sub(CHECKPOINT_EVERY) else { return };
         store.checkpointed = a_minute_ago;
         let third = commit(&mut store);

@@ -1,5 +1,5 @@
-//! The sums of a ledger: money and counts, kept in the same transactions as what they sum, so that status, budget and
-//! progress cost nothing however many rows there are.
+//! The sums of a ledger: amounts and counts, updated in the same transactions as the rows they sum. Status, budget and
+//! progress therefore never count rows.
 
 use super::{LedgerError, SeenPrice};
 use crate::model::{
@@ -12,18 +12,18 @@ use crate::model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// More than any ledger counts, and far from where a number ends.
+/// The maximum of a count. No ledger comes near it, and it is far from an overflow.
 pub(super) const COUNT_MAX: u64 = 1 << 53;
 
-/// Money, counts and pauses of one ledger.
+/// The amounts, counts and pauses of one ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     pub account: Account,
-    /// Whether answers come from the simulator; unknown until the service was met. A ledger never changes sides.
+    /// Whether answers come from the simulator; `None` until the first reply. This never changes afterwards.
     pub simulated: Option<bool>,
-    /// Rows taken, unreadable ones too.
+    /// Ingested rows, including unreadable ones.
     pub rows: u64,
-    /// Rows that could not be read: one failure each, for all checks.
+    /// Rows that could not be read. Each is one failure for all checks.
     pub unreadable: u64,
     /// Asks of readable rows.
     pub asks: u64,
@@ -35,40 +35,41 @@ pub struct Sums {
     /// HTTP exchanges for requests.
     pub attempts: u64,
     pub answers_unrecognised: u64,
-    /// Answers by check, by its catalogue name: a check that was answered has the right route.
+    /// The number of answers by catalogue name of the check. A check that was answered has the right route.
     #[serde(default)]
     pub answers: BTreeMap<String, u64>,
-    /// The highest price that a check was seen to cost, where it was above the price table.
+    /// The highest price seen for each check, if it was above the price table.
     #[serde(default)]
     pub highest_prices: BTreeMap<String, SeenPrice>,
-    /// The balance fell by more than our own requests explain at some moment after this one, in microseconds since 1970: a
-    /// refusal since then may have been charged.
+    /// A time in microseconds since 1970, after which the balance fell by more than our own requests explain. A refusal
+    /// since then may have been charged.
     #[serde(default)]
     pub unexplained_since_us: Option<i64>,
-    /// Why the last run stopped, where running again would repeat the fault.
+    /// Why the last run stopped, if running again would repeat the fault.
     #[serde(default)]
     pub stop: Option<KeptStop>,
-    /// No request is sent before this moment.
+    /// No request is sent before this time.
     pub paused_until_us: Option<i64>,
     /// When that pause was set, by this machine's clock.
     #[serde(default)]
     pub paused_at_us: Option<i64>,
-    /// Server clock less this machine's, in microseconds, as last seen.
+    /// The service's clock minus this machine's, in microseconds, as last seen.
     pub server_offset_us: Option<i64>,
     /// When the last ask was accounted for.
     pub completed_at_us: Option<i64>,
 }
 
-/// A stop that the next run heeds: it sends nothing until what was wrong has changed.
+/// A stop that is recorded for the next run, which sends nothing until the cause has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptStop {
-    /// The exit code it gave.
+    /// The exit code of the stop.
     pub exit_code: u8,
-    /// What happened and what to do about it.
+    /// What happened, and what to do about it.
     pub message: String,
-    /// Digest of what decides whether it would happen again: prices, limits, mapping, declarations, guards and API key.
+    /// Digest of the settings that decide whether it would happen again: prices, limits, mapping, declarations, guards
+    /// and API key.
     pub settings: String,
-    /// When, in microseconds since 1970.
+    /// When it happened, in microseconds since 1970.
     pub at_us: i64,
 }
 
@@ -78,14 +79,15 @@ impl Sums {
         self.answers.get(check).is_some_and(|answers| *answers > 0)
     }
 
-    /// Notes that a balance is so far below what our own requests explain. Call it before the balance is the last reading.
+    /// Records that a balance is this far below what our own requests explain. Call it before the balance becomes the
+    /// last reading.
     pub(super) fn fell(&mut self, by: Credits) {
         if let Some(reading) = self.account.reading.filter(|_| by > Credits::ZERO) {
             self.unexplained_since_us.get_or_insert(reading.at_us);
         }
     }
 
-    /// Keeps the longer of two pauses; one that was set in the future gives way.
+    /// Keeps the longer of two pauses. A pause that was set in the future is replaced.
     pub(super) fn pause(&mut self, until_us: Option<i64>, now_us: i64) {
         let future = self.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
         if until_us > self.paused_until_us || until_us.is_some() && future {
@@ -93,38 +95,39 @@ impl Sums {
         }
     }
 
-    /// How many requests stand in this state.
+    /// The number of requests in this state.
     pub fn in_state(&self, state: State) -> u64 {
         self.requests.get(&state).copied().unwrap_or(0)
     }
 
-    /// All requests.
+    /// The number of all requests.
     pub fn requests(&self) -> u64 {
         self.requests.values().sum()
     }
 
-    /// Requests that are neither answered nor failed.
+    /// The number of requests that are neither answered nor failed.
     pub fn open(&self) -> u64 {
         self.requests.iter().filter(|(state, _)| !state.is_settled()).map(|(_, count)| count).sum()
     }
 
-    /// Whether these can be the counts of a ledger: one more of anything can still be counted.
+    /// Whether all counts are possible, so that each can still be incremented.
     pub(super) fn are_possible(&self) -> bool {
         let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = self;
         let counts = [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised];
         counts.into_iter().chain(self.requests.values()).all(|count| *count <= COUNT_MAX)
     }
 
-    /// Counts a request in another state; an error where it was not counted in the one it leaves.
+    /// Moves a request from one state to another. It is an error if it was not counted in the first one.
     pub(super) fn moved(&mut self, from: State, to: State) -> Result<(), LedgerError> {
-        let uncounted = || LedgerError::Damaged(format!("a request is {}, and its sums count none", from.as_str()));
+        let uncounted =
+            || LedgerError::Damaged(format!("a request is {}, but the sums count no such request", from.as_str()));
         let left = self.requests.entry(from).or_default();
         *left = left.checked_sub(1).ok_or_else(uncounted)?;
         *self.requests.entry(to).or_default() += 1;
         Ok(())
     }
 
-    /// Books what a move changes in the money.
+    /// Applies a change of holds and charges to the account.
     pub(super) fn book(&mut self, change: &HoldChange) {
         let account = &mut self.account;
         let freed =
@@ -149,7 +152,7 @@ mod tests {
         sums.pause(Some(60), 20);
         assert_eq!((sums.paused_until_us, sums.paused_at_us), (Some(60), Some(20)));
         sums.pause(Some(5), 20 - APART_MAX_US);
-        assert_eq!(sums.paused_until_us, Some(60), "two clocks may differ by so much");
+        assert_eq!(sums.paused_until_us, Some(60), "two clocks may differ by this much");
         sums.pause(None, 19 - APART_MAX_US);
         assert_eq!(sums.paused_until_us, Some(60), "the pause stays as it was");
         sums.pause(Some(5), 19 - APART_MAX_US);

@@ -1,6 +1,6 @@
-//! The writer thread and the handle to it. Whatever is waiting is committed as one transaction (group commit): no delay at
-//! one request a second, thousands a second when the limit allows. An answer is given only after the commit; after a
-//! failed one nothing more is accepted.
+//! The writer thread and the handle to it. All waiting work is committed as one transaction (group commit): there is no
+//! delay at one request per second, and thousands per second are possible. The caller gets the result only after the
+//! commit. After a failed commit, no more work is accepted.
 
 use super::{
     Identity, LedgerError, Sums,
@@ -17,20 +17,21 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Works committed together, at most.
+/// The maximum number of works in one commit.
 const GROUP_MAX: usize = 64;
 
-/// Gives the result to whoever waits, after the commit.
+/// Delivers the result to the caller after the commit.
 type Deliver = Box<dyn FnOnce() + Send>;
 type Work = Box<dyn FnOnce(&mut Store) -> Result<Deliver, LedgerError> + Send>;
 
 /// Where commits are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CommitMode {
-    /// On a thread of its own, many works in one commit.
+    /// On a separate thread, with many works in one commit.
     #[default]
     Background,
-    /// In the caller's files, each work a commit: for simulation under paused time, which no other thread may outrun.
+    /// On the caller's thread, with one work per commit. For simulations with paused time, in which no other thread may
+    /// run.
     Inline,
 }
 
@@ -43,14 +44,14 @@ pub struct Ledger {
     created: bool,
 }
 
-/// What was handed to the writer and may not be durable yet.
-#[must_use = "nothing is durable before it was waited for"]
+/// Work that was given to the writer and may not be durable yet.
+#[must_use = "the work is durable only after waiting for it"]
 pub enum Committing<T> {
     Durable(T),
     Waiting(oneshot::Receiver<T>),
 }
 
-/// A commit_mode that is taken.
+/// The writer of an open ledger.
 enum Writer {
     /// Both are `Some` until the handle is dropped.
     Background { works: Option<Sender<Work>>, writer: Option<JoinHandle<()>> },
@@ -58,7 +59,7 @@ enum Writer {
     Inline(Mutex<Option<Box<Store>>>),
 }
 
-/// What the writer leaves for others to see.
+/// What the writer publishes for the handle.
 #[derive(Default)]
 struct Published {
     sums: Mutex<Arc<Sums>>,
@@ -66,18 +67,19 @@ struct Published {
 }
 
 impl Ledger {
-    /// Opens the ledger at `path`, making it where there is none, and takes its lock.
+    /// Opens the ledger at `path` and locks it. Creates it if there is none.
     ///
     /// # Errors
-    /// Another process holds it, it belongs to another campaign, it has another version, or it cannot be opened.
+    /// Another process has locked it, it belongs to another campaign, it has another version, or it cannot be opened.
     pub fn open(path: &Path, identity: &Identity, commit_mode: CommitMode, now_us: i64) -> Result<Ledger, LedgerError> {
         Ledger::of(Store::open(path, identity, now_us, false)?, path, commit_mode)
     }
 
-    /// The same, and a ledger that lost its newest commits is taken as it is: what they noted may be paid for again.
+    /// Like [`Ledger::open`], but accepts a ledger that lost its newest commits. The requests they recorded may be paid
+    /// for again.
     ///
     /// # Errors
-    /// As [`Ledger::open`].
+    /// See [`Ledger::open`].
     pub fn open_older(
         path: &Path,
         identity: &Identity,
@@ -105,12 +107,12 @@ impl Ledger {
         Ok(Ledger { commit_mode, published, path: path.to_owned(), files, created })
     }
 
-    /// The file.
+    /// The path of the ledger file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the files of the ledger still are where they were opened.
+    /// Checks that the files of the ledger are still in place.
     ///
     /// # Errors
     /// The ledger, its lock file or its folder was removed, moved or replaced.
@@ -118,7 +120,7 @@ impl Ledger {
         self.files.check()
     }
 
-    /// Moves the write-ahead log into the ledger's own file, as far as readers beside it allow.
+    /// Moves the write-ahead log into the database file, as far as concurrent readers allow.
     pub fn checkpoint(&self) -> Result<(), LedgerError> {
         self.write_blocking(|store| {
             store.checkpoint_wanted = true;
@@ -126,7 +128,7 @@ impl Ledger {
         })
     }
 
-    /// Whether this opening made it: nobody took or sent anything before.
+    /// Whether this call created the ledger, so that nothing was ingested or sent before.
     pub fn was_created(&self) -> bool {
         self.created
     }
@@ -148,7 +150,7 @@ impl Ledger {
         }
     }
 
-    /// The same for a thread of its own.
+    /// Like [`Ledger::write`], but blocks the calling thread.
     pub(super) fn write_blocking<T, F>(&self, work: F) -> Result<T, LedgerError>
     where
         T: Send + 'static,
@@ -162,7 +164,7 @@ impl Ledger {
         }
     }
 
-    /// Runs `work` in the writer's next transaction and does not wait for it: [`Ledger::await_commit`] does.
+    /// Runs `work` in the writer's next transaction without waiting. Use [`Ledger::await_commit`] to wait.
     pub(super) fn write_later<T, F>(&self, work: F) -> Result<Committing<T>, LedgerError>
     where
         T: Send + 'static,
@@ -174,7 +176,7 @@ impl Ledger {
         }
     }
 
-    /// Waits until what was handed over is durable. Blocks.
+    /// Waits until the work is durable. Blocks.
     pub fn await_commit<T>(&self, committing: Committing<T>) -> Result<T, LedgerError> {
         match committing {
             Committing::Durable(result) => Ok(result),
@@ -216,21 +218,21 @@ impl Ledger {
         let work: Work = Box::new(move |store| {
             let result = work(store).map_err(|error| {
                 let error = error.at(store.path());
-                // Noted before the caller is released.
+                // Recorded before the caller is released.
                 published.fail(&error);
                 error
             })?;
-            // A caller that no longer waits has its commit all the same.
+            // The commit is made even if the caller no longer waits.
             Ok(Box::new(move || drop(deliver.send(result))))
         });
-        let works = works.as_ref().expect("the handle gives up its sender only when it is dropped");
+        let works = works.as_ref().expect("the sender is only dropped with the handle");
         works.send(work).map_err(|_| self.stopped())?;
         Ok(waiting)
     }
 
     fn stopped(&self) -> LedgerError {
         let fault = self.published.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        LedgerError::Stopped { cause: fault.unwrap_or_else(|| "its writer ended".to_owned()) }
+        LedgerError::Stopped { cause: fault.unwrap_or_else(|| "its writer thread ended".to_owned()) }
     }
 }
 
@@ -239,21 +241,21 @@ impl Published {
         *self.sums.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(sums);
     }
 
-    /// The transaction is rolled back with the connection; nobody is told that anything was committed.
+    /// Records the reason of a failure. The transaction is rolled back with the connection, and no caller gets a
+    /// result.
     fn fail(&self, error: &LedgerError) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
     }
 }
 
 impl Drop for Ledger {
-    /// Waits for the last commit and closes the ledger, so that the next process to open it finds all of it, and its lock
-    /// free.
+    /// Waits for the last commit, closes the ledger and releases its lock.
     fn drop(&mut self) {
         match &mut self.commit_mode {
             Writer::Background { works, writer } => {
                 *works = None;
                 if let Some(writer) = writer.take() {
-                    // A panic of the writer was printed by itself; what it had not committed was never acknowledged.
+                    // A panic of the writer was already printed, and what it had not committed was never acknowledged.
                     drop(writer.join());
                 }
             }
@@ -268,7 +270,7 @@ impl Drop for Ledger {
 
 fn write_all(mut store: Store, works: &Receiver<Work>, published: &Published) {
     loop {
-        // Declared before the work: when it fails, the callers are released after the reason is noted.
+        // Declared before the work, so that the callers are released only after the reason of a failure is recorded.
         let mut delivers = Vec::new();
         let written = match works.recv_timeout(CHECKPOINT_EVERY) {
             Err(RecvTimeoutError::Disconnected) => return store.close(),
@@ -287,7 +289,7 @@ fn write_all(mut store: Store, works: &Receiver<Work>, published: &Published) {
     }
 }
 
-/// Commits the works that wait; `delivers` are to be called after it, or dropped.
+/// Commits the waiting works. The caller must run `delivers` after a successful commit, or drop them.
 fn write_group(
     store: &mut Store,
     first: Work,
@@ -295,7 +297,7 @@ fn write_group(
     delivers: &mut Vec<Deliver>,
 ) -> Result<(), LedgerError> {
     if let Err(error) = store.begin() {
-        // Its caller is released with the others, after the reason is noted.
+        // The caller of `first` is released with the others, after the reason is recorded.
         delivers.push(Box::new(move || drop(first)));
         return Err(error);
     }

@@ -1,8 +1,8 @@
-//! Blocking work beside the run.
+//! Blocking work that runs in the background.
 
 use crate::{error::Error, ledger::CommitMode};
 
-/// Runs blocking work on a thread of its own, or here where everything is inline.
+/// Runs blocking work on a separate thread, or on the caller's if commits are inline.
 pub async fn blocking<T: Send + 'static>(
     commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,

@@ -1,9 +1,9 @@
-//! Collecting: what was sent is settled and what was answered is published, from the ledger alone. Nothing planned is sent,
-//! so an input or a campaign file that was edited or lost stands in no one's way.
+//! Collect: settles requests that were sent and publishes the answers, from the ledger alone. It sends no new requests,
+//! so it works even if the inputs or the campaign file were edited or lost.
 //!
-//! It owns one decision: whether anything may be sent at all. The ledger says where its requests were sent, and the API key
-//! would go along. So a key is used only if requests of this ledger were sent under it, and only if a run on this machine
-//! sent it to the same service in the same way, or the user names the service.
+//! This module decides whether anything may be sent at all. The ledger says where its requests were sent, and the API
+//! key would be sent there too. So a key is used only if requests of this ledger were sent under it, and only if a run
+//! on this machine sent it to the same service in the same way, or the user names the service.
 
 use super::{
     campaign::{
@@ -13,7 +13,7 @@ use super::{
     prepare::{context, known_service},
     publish::{Publisher, background::Publishing},
     report::RunReport,
-    run::{Said, beside_ledger, publish_and_report},
+    run::{Remarks, beside_ledger, publish_and_report},
     send::{
         Progress, RunChannels, SendEnd, SendLoop, Signal, bucket::bucket, earlier_stop::EarlierStop,
         queue::RequestQueue,
@@ -38,20 +38,20 @@ use tokio::{
     time::Instant,
 };
 
-/// A ledger that is open to be settled and published.
+/// A ledger to settle and publish.
 pub struct Collection {
     campaign: Arc<Campaign>,
     identity: Identity,
-    /// The user said where to send, and how.
+    /// The user named the service that the ledger records.
     is_confirmed: bool,
 }
 
 impl Collection {
-    /// Reads what there is to collect at `place`, an output folder or a ledger file; a ledger file needs `out`. `config` is a
+    /// Reads the ledger at `place`, an output folder or a ledger file; a ledger file needs `out`. `config` is a
     /// campaign file that says where the API key is.
     ///
     /// # Errors
-    /// There is no ledger, no run of it came as far as sending, or the campaign file cannot be read.
+    /// There is no ledger, no run of it has sent anything, or the campaign file cannot be read.
     pub fn find(
         place: &Path,
         out: Option<PathBuf>,
@@ -59,19 +59,26 @@ impl Collection {
         service: Option<&str>,
     ) -> Result<Collection, Error> {
         let ledger = ledger_in(place);
-        let apart =
-            || Error::Config(format!("{} is a ledger file: --out DIR says where its results are", place.display()));
+        let apart = || {
+            Error::Config(format!(
+                "{} is a ledger file: pass the folder of its results with --out DIR",
+                place.display()
+            ))
+        };
         let out = out.or_else(|| place.is_dir().then(|| place.to_owned())).ok_or_else(apart)?;
         let file = config.map(read_file).transpose()?;
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
         let reading = Reading::open(&ledger)?;
         let mut campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
-        let said = service.or_else(|| file.as_ref()?.service.url.as_deref());
-        let is_confirmed = said.is_some_and(|said| Some(said.trim_end_matches('/')) == campaign.service.url.as_deref());
+        let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
+        let is_confirmed =
+            named.is_some_and(|named| Some(named.trim_end_matches('/')) == campaign.service.url.as_deref());
         if is_confirmed {
-            only_what_the_user_says(&mut campaign, file.as_ref(), base)?;
-        } else if let (Some(said), Some(url)) = (service, &campaign.service.url) {
-            return Err(Error::Config(format!("--service {said}: the requests of this ledger were sent to {url}")));
+            use_only_user_settings(&mut campaign, file.as_ref(), base)?;
+        } else if let (Some(named), Some(url)) = (service, &campaign.service.url) {
+            return Err(Error::Config(format!(
+                "--service {named}: the requests of this ledger were sent to {url}; name that service"
+            )));
         }
         Ok(Collection { campaign: Arc::new(campaign), identity: reading.identity()?, is_confirmed })
     }
@@ -80,7 +87,7 @@ impl Collection {
         &self.campaign
     }
 
-    /// For a service in another place than recorded: the built-in simulator of this process.
+    /// The campaign, to replace the recorded service by the built-in simulator of this process.
     pub fn campaign_mut(&mut self) -> &mut Campaign {
         Arc::make_mut(&mut self.campaign)
     }
@@ -88,7 +95,7 @@ impl Collection {
     /// Settles what is in doubt and publishes.
     ///
     /// # Errors
-    /// What stops a run: see [`Error`].
+    /// See [`Error`].
     pub async fn collect(
         self,
         at_most: Option<Duration>,
@@ -108,12 +115,13 @@ impl Collection {
         let unexplained = Credits::ZERO;
         let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
-        // A program may have to find it: it is asked for once, and only where something is left.
+        // The API key may come from a program that asks the user. It is read once, and only if something is left to
+        // settle.
         let is_left = open > 0 || ledger.sums().in_state(State::Planned) > 0;
         let api_key = is_left.then(|| campaign.service.api_key());
         let is_known = matches!(&api_key, Some(Ok(api_key)) if known_service::is_known(&campaign, api_key));
         if !is_known {
-            // A ledger never says which command a person is to type.
+            // A ledger that others may have changed must not suggest a command to the user.
             Arc::make_mut(&mut campaign).command.clear();
         }
         if let Some(api_key) = api_key.filter(|_| open > 0) {
@@ -150,13 +158,14 @@ impl Collection {
                 publishing.finish().await?;
             }
         }
-        let said = Said { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
-        publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), said).await
+        let remarks = Remarks { was_complete, notes: Notes::default(), completed: Vec::new(), collected: true };
+        publish_and_report(&campaign, &ledger, publisher, sent, Ok(()), remarks).await
     }
 }
 
-/// Nothing of the ledger decides how the service is reached: not a proxy, not a certificate authority, and not a route.
-fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
+/// Takes proxy, certificate authority and routes from the campaign file or the built-in catalogue, never from the
+/// ledger.
+fn use_only_user_settings(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
     let table = file.map(|file| &file.service);
     campaign.service.proxy = table.and_then(|table| table.proxy.clone());
     campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
@@ -167,7 +176,8 @@ fn only_what_the_user_says(campaign: &mut Campaign, file: Option<&CampaignFile>,
             continue;
         }
         return Err(Error::Config(format!(
-            "only the ledger declares the routes of `{}`; name the campaign file that declares them with -c FILE",
+            "only the ledger declares the routes of `{}`, and it could have been changed; pass the campaign file that \
+             declares them with -c FILE",
             one.name
         )));
     }

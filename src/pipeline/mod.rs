@@ -1,5 +1,5 @@
-//! The pipeline: the only floor that knows two rooms. The way of a row is in [`Prepared::go`]: intake takes it into the ledger, the
-//! send loop sends its requests, publishing writes what was answered.
+//! The pipeline: the layer that connects source, mapping, ledger, client and sink. [`Prepared::go`] shows how a row is
+//! processed: intake writes it to the ledger, the send loop sends its requests, and publishing writes the results.
 
 mod blocking;
 pub mod campaign;

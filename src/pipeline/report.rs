@@ -1,5 +1,4 @@
-//! What a run or a plan came to, as data and as the lines a person reads. The library only makes the text; the command line
-//! prints it.
+//! The report of a run, as data and as text lines. The library only builds the text; the command line prints it.
 
 use super::{
     campaign::Campaign,
@@ -14,42 +13,42 @@ use crate::{
 };
 use std::{path::PathBuf, sync::Arc};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct RunReport {
     pub exit_code: ExitCode,
-    /// Why it stopped, each reason once; empty where nothing was left to do.
+    /// Why the run stopped, each reason once; empty if nothing was left to do.
     pub stops: Vec<Stop>,
     pub sums: Arc<Sums>,
-    /// Answers of this run.
+    /// The number of answers in this run.
     pub answered: u64,
-    /// Requests in doubt that were sent under another API key and stay as they are.
+    /// Requests in doubt that were sent under another API key. They remain in doubt.
     pub withheld: u64,
-    /// The balance fell by this much more than the run's own requests explain.
+    /// How much more the balance fell than the run's own requests explain.
     pub unexplained: Credits,
-    /// Only so many rows of each input were read.
+    /// The maximum number of rows read from each input, if limited.
     pub limit_rows: Option<u64>,
-    /// What was published; nothing after a second interrupt.
+    /// The published manifest; `None` after a second interrupt.
     pub manifest: Option<Manifest>,
     pub out: PathBuf,
     pub mode: Mode,
-    /// When the first request in doubt was armed, microseconds since 1970.
+    /// When the oldest request in doubt was armed, in microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
-    /// The shortest life among the keys of the campaign's checks.
+    /// The shortest key lifetime of the campaign's checks.
     pub key_life_hours: u32,
-    /// What is to be said about the values this run took in.
+    /// Notes about the values that this run ingested.
     pub notes: Notes,
     /// Nothing was left to do when the run began.
     pub was_complete: bool,
-    /// What became of rows whose line was completed after they were read.
+    /// Messages about rows whose line was completed after they were read.
     pub completed: Vec<String>,
-    /// Only what had been sent was settled: `rescreen collect`.
+    /// This was `rescreen collect`: only requests that had been sent were settled.
     pub collected: bool,
-    /// The words of the command that began the run; where only what was sent was collected, those of the run before it.
+    /// The command line that started the run. After `rescreen collect`, the command line of the run before it.
     pub command: Vec<String>,
 }
 
-/// How a run ended, besides what the ledger says.
+/// How a run ended, in addition to what the ledger records.
 pub struct Ending {
     pub stops: Vec<Stop>,
     pub answered: u64,
@@ -122,7 +121,7 @@ impl RunReport {
         }
     }
 
-    /// The exit code: of everything that applies, what ranks first.
+    /// The exit code: of all that apply, the one with the highest rank.
     fn judge(&self, campaign: &Campaign) -> ExitCode {
         let in_doubt = self.in_doubt() + self.sums.in_state(State::Quarantined);
         let failures = self.failures();
@@ -134,7 +133,7 @@ impl RunReport {
         let applies = [
             (in_doubt > 0 || self.is_unfinished(), ExitCode::Doubt),
             (self.is_limited(), ExitCode::TimeIsUp),
-            // Refused for want of a working service, and proven uncharged.
+            // The service was not working: these requests were refused and are proven uncharged.
             (self.stops.is_empty() && unsent && !self.collected, ExitCode::Service),
             (!accepted, ExitCode::Failures),
         ];
@@ -142,19 +141,19 @@ impl RunReport {
         codes.chain(self.stops.iter().map(Stop::exit_code)).fold(ExitCode::Complete, ExitCode::or)
     }
 
-    /// Only the first rows of an input were read, as `--limit` asked, and there are more.
+    /// Whether `--limit` left rows of an input unread.
     fn is_limited(&self) -> bool {
         let is_complete = self.manifest.as_ref().is_some_and(|manifest| manifest.complete);
         self.limit_rows.is_some() && !is_complete && self.stops.is_empty()
     }
 
-    /// Rows wait to be sent, and only another run sends them.
+    /// Whether unsent rows remain after `rescreen collect`. Only a run sends them.
     pub fn leaves_rows(&self) -> bool {
         self.collected && self.stops.is_empty() && self.in_doubt() == self.withheld && self.is_unfinished()
     }
 
-    /// Not everything is accounted for, although nothing stopped the run: another one is needed. With `--limit` the rows that
-    /// were wanted are.
+    /// Whether another run is needed although nothing stopped this one. With `--limit`, only pending rows count: unread
+    /// rows are expected.
     fn is_unfinished(&self) -> bool {
         let Some(manifest) = &self.manifest else { return true };
         let pending = manifest.totals.iter().any(|totals| totals.pending > 0);
@@ -165,13 +164,13 @@ impl RunReport {
         [State::Armed, State::InDoubt, State::Repeating].into_iter().map(|state| self.sums.in_state(state)).sum()
     }
 
-    /// Asks that failed; a row that could not be read counts once.
+    /// The number of failed asks; a row that could not be read counts once.
     pub fn failures(&self) -> u64 {
         let totals = self.manifest.iter().flat_map(|manifest| &manifest.totals);
         totals.map(|totals| totals.failures).sum::<u64>() + self.sums.unreadable
     }
 
-    /// The lines a person reads at the end of a run.
+    /// The lines to show at the end of a run.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(manifest) = &self.manifest {
@@ -180,8 +179,8 @@ impl RunReport {
         lines.extend(self.notes.lines());
         if self.unexplained > Credits::ZERO && !self.stops.iter().any(|stop| matches!(stop, Stop::Price { .. })) {
             lines.push(format!(
-                "the balance fell by {} more than this run's requests explain: another client used the account, or a price \
-                 is higher than the price table says; compare the service's own statement",
+                "the balance fell by {} more than this run's requests explain: another client used the account, or a \
+                 price is higher than in the price table; compare with the statement of the service",
                 counted(self.unexplained.0, "credit", "credits")
             ));
         }
@@ -191,21 +190,21 @@ impl RunReport {
         lines.extend(self.doubts());
         if self.collected && self.is_unfinished() {
             lines.push(
-                "what was sent is settled as far as it can be; nothing new was sent, and rows may be left: run the campaign \
-                 again to send them"
+                "requests that were already sent are settled as far as possible; nothing new was sent, and rows may be \
+                 left: run the campaign again to send them"
                     .to_owned(),
             );
         }
         lines
     }
 
-    /// Why the campaign is not finished, for whoever wants to know nothing else.
+    /// Only the lines that say why the campaign is not finished.
     pub fn reasons(&self) -> Vec<String> {
         let stopped = self.stops.iter().map(|stop| format!("stopped: {stop}"));
         stopped.chain(self.limited()).chain(self.doubts()).collect()
     }
 
-    /// The words of the command that shows what a person has to decide, where running again cannot help.
+    /// The command line that lists what a person has to decide; `None` if running again can help.
     pub fn decision_command(&self) -> Option<Vec<String>> {
         let quarantined = self.sums.in_state(State::Quarantined);
         let waits = quarantined > 0 || self.withheld > 0;
@@ -252,39 +251,42 @@ impl RunReport {
 
     fn limited(&self) -> Option<String> {
         let limit = self.limit_rows.filter(|_| self.is_limited())?;
-        Some(format!("only the first {limit} rows of each input were read (--limit); run without it to go on"))
+        Some(format!(
+            "only the first {limit} rows of each input were read (--limit); run without --limit to read the rest"
+        ))
     }
 
     fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.withheld > 0 {
             lines.push(format!(
-                "{} were sent under another API key, and only that key's account knows what became of them: run again with that \
-                 API key; if it is lost, decide with `rescreen resolve {} --list --include-in-doubt`",
-                counted(self.withheld, "request in doubt", "requests in doubt"),
+                "{} sent under another API key, and only that key's account knows whether they were answered or \
+                 charged: run again with that API key; if it is lost, decide with `rescreen resolve {} --list \
+                 --include-in-doubt`",
+                counted(self.withheld, "request in doubt was", "requests in doubt were"),
                 self.out.display()
             ));
         } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
-            // The service says that these keys have another body: whether it gives an answer for them is not known.
+            // The service says that these keys belong to another body, so sending them again may give no answer.
             lines.push(format!(
                 "{} may have been charged under their keys and have no answer yet",
                 counted(self.in_doubt(), "request", "requests"),
             ));
         } else if self.in_doubt() > 0 {
-            // Nothing is sent again in the last two hours of a key.
+            // A key is not used for sending again in the last two hours of its lifetime.
             let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
             let until = self.oldest_doubt_us.map(|at| local_time(at + safe_us));
             lines.push(format!(
                 "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
                 counted(self.in_doubt(), "request", "requests"),
-                until.unwrap_or_else(|| "their keys expire".to_owned()),
+                until.unwrap_or_else(|| "the keys expire".to_owned()),
             ));
         }
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
             lines.push(format!(
-                "{} in quarantine: possibly charged, and not to be settled by asking again; decide with `rescreen resolve {} \
-                 --list`",
+                "{} in quarantine: possibly charged, and sending again may charge again; decide with `rescreen resolve \
+                 {} --list`",
                 counted(quarantined, "request is", "requests are"),
                 self.out.display()
             ));
@@ -293,7 +295,7 @@ impl RunReport {
     }
 }
 
-/// Each reason once, in the order they came.
+/// The stops without repeated reasons, in their original order.
 fn once(stops: Vec<Stop>) -> Vec<Stop> {
     let mut unique: Vec<Stop> = Vec::new();
     for stop in stops {

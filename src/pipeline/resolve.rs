@@ -1,5 +1,5 @@
-//! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that was
-//! booked wrongly. Nothing here sends; what is to be sent again goes with the next run.
+//! Resolve: a person's decision about requests that may have been charged and have no answer, or about a charge that
+//! was recorded wrongly. Nothing is sent here; the next run sends what was decided to be sent again.
 
 use super::status::ledger_in;
 use crate::{
@@ -17,12 +17,12 @@ pub fn quarantined(place: &Path) -> Result<Vec<Quarantined>, Error> {
     Ok(Reading::open(&ledger_in(place))?.quarantined()?)
 }
 
-/// The same, with the requests in doubt whose keys are still alive.
+/// The quarantined requests, and the requests in doubt whose keys have not expired.
 pub fn quarantined_or_in_doubt(place: &Path) -> Result<Vec<Quarantined>, Error> {
     Ok(Reading::open(&ledger_in(place))?.quarantined_or_in_doubt()?)
 }
 
-/// A decision with what is recorded of it.
+/// A decision, and what the ledger records about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Resolution<'a> {
     pub decision: Decision,
@@ -30,7 +30,7 @@ pub struct Resolution<'a> {
     pub decided_by: &'a str,
     /// Also requests in doubt that another run could still settle at no cost.
     pub include_in_doubt: bool,
-    /// The campaign's, where it has one; only a new key needs it.
+    /// The key secret of the campaign, if it has one. Only a new key needs it.
     pub secret: Option<&'a KeySecret>,
     pub clock: Clock,
     pub commit_mode: CommitMode,
@@ -41,16 +41,16 @@ impl Resolution<'_> {
         decided(self.reason, self.decided_by, &self.clock)
     }
 
-    /// What makes the key of a request that is to be sent again.
+    /// The key maker for requests that are to be sent again.
     fn keys(&self, recorded: &Identity) -> KeyMaker {
         KeyMaker { campaign: recorded.campaign.clone(), mode: recorded.mode, secret: self.secret.cloned() }
     }
 }
 
-/// Decides about requests: all that wait for it, or those named. Gives how many moved.
+/// Applies a decision to all requests that wait for one, or only to the requests in `only`. Returns how many changed.
 ///
 /// # Errors
-/// No reason, a request that does not wait for a decision, or a key secret that is not the campaign's.
+/// The reason is empty, a request does not wait for a decision, or the key secret is not the campaign's.
 pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_>) -> Result<u64, Error> {
     let decided = resolution.decided()?;
     let path = ledger_in(place);
@@ -58,8 +58,8 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
     let recorded = reading.identity()?;
     if resolution.decision == Decision::SendAgain && recorded.key_secret.is_some() && resolution.secret.is_none() {
         return Err(Error::Config(
-            "the keys of this campaign are made with a key secret, and --send-again makes new keys: name the campaign file that \
-             says where the secret is, with -c FILE"
+            "the keys of this campaign are made with a key secret, and --send-again makes new keys: pass the campaign \
+             file that says where the secret is, with -c FILE"
                 .to_owned(),
         ));
     }
@@ -90,15 +90,15 @@ fn not_waiting(request: RequestId, in_doubt: bool) -> Error {
     let RequestId(number) = request;
     Error::Config(if in_doubt {
         format!(
-            "request {number} is not quarantined but in doubt: running the campaign again may settle it at no cost; if that \
-             is impossible, decide about it with --include-in-doubt"
+            "request {number} is in doubt, not quarantined: running the campaign again may settle it at no cost; if \
+             you cannot run it again, add --include-in-doubt to decide now"
         )
     } else {
         format!("request {number} is not quarantined; `rescreen resolve --list` shows the requests that are")
     })
 }
 
-/// A charge that is booked in place of another.
+/// A correction of a recorded charge.
 #[derive(Debug, Clone, Copy)]
 pub struct ChargeCorrection<'a> {
     pub request: RequestId,
@@ -109,10 +109,10 @@ pub struct ChargeCorrection<'a> {
     pub commit_mode: CommitMode,
 }
 
-/// Books another charge for a settled request; gives the one that was booked before.
+/// Corrects the charge of a settled request and returns the charge that was recorded before.
 ///
 /// # Errors
-/// No reason, no such request, or one that has no final charge yet.
+/// The reason is empty, the request does not exist, or it has no final charge yet.
 pub async fn correct_charge(place: &Path, correction: &ChargeCorrection<'_>) -> Result<Credits, Error> {
     let ChargeCorrection { request, charge, reason, decided_by, clock, commit_mode } = *correction;
     let decided = decided(reason, decided_by, &clock)?;
@@ -124,22 +124,26 @@ pub async fn correct_charge(place: &Path, correction: &ChargeCorrection<'_>) -> 
     let ledger = Ledger::open(&path, &identity, commit_mode, clock.now_us())?;
     match ledger.correct_charge(request, charge, decided).await? {
         Correction::Corrected { before } => Ok(before),
-        Correction::Unknown => Err(Error::Config(format!("there is no request {} in {}", request.0, path.display()))),
+        Correction::Unknown => Err(Error::Config(format!(
+            "there is no request {} in {}; check the request number",
+            request.0,
+            path.display()
+        ))),
         Correction::NotSettled(state) => Err(Error::Config(format!(
-            "request {} is {}: only a request that is answered or failed has a charge to correct; decide about one in doubt \
-             with --write-off or --send-again",
+            "request {} is {}: expected an answered or failed request, because no other has a final charge; decide \
+             about a request in doubt with --write-off or --send-again",
             request.0,
             state.as_str()
         ))),
     }
 }
 
-/// More than any single request costs.
+/// The largest accepted charge. No single request costs more.
 const CHARGE_MAX: u64 = 1_000_000_000;
 
 fn decided(reason: &str, decided_by: &str, clock: &Clock) -> Result<Decided, Error> {
     match reason.trim() {
-        "" => Err(Error::Config("a decision needs its reason: --reason TEXT".to_owned())),
+        "" => Err(Error::Config("a decision needs a reason: --reason TEXT".to_owned())),
         reason => Ok(Decided { reason: reason.to_owned(), decided_by: decided_by.to_owned(), now_us: clock.now_us() }),
     }
 }

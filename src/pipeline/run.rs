@@ -1,5 +1,5 @@
-//! The run: the way of a row on one screen. Rows are taken, requests are sent, what is answered is published; and every end
-//! publishes.
+//! The run: rows are ingested, requests are sent, answers are published. A run publishes however it ends, except after
+//! a second interrupt.
 
 use super::{
     blocking::blocking,
@@ -31,23 +31,23 @@ use tokio::{
     time::Instant,
 };
 
-/// What a run is told from outside.
+/// The options of a run.
 #[derive(Default)]
 pub struct RunOptions {
-    /// Drain, publish and end after this long.
+    /// Drain, publish and end after this time.
     pub at_most: Option<Duration>,
-    /// Send failures again.
+    /// Retry failures.
     pub retry: Option<RetryOrder>,
     /// Where result rows go beside their parts, as JSON lines.
     pub tap: Option<Tap>,
-    /// Send although an earlier run stopped and nothing has changed since.
+    /// Send even if an earlier run stopped and nothing has changed since.
     pub continue_anyway: bool,
-    /// Send although the service asked an earlier run to wait.
+    /// Send even if the service asked an earlier run to wait.
     pub lift_pause: bool,
 }
 
 impl Campaign {
-    /// Runs the campaign to its end, without a terminal: prepare and go.
+    /// Runs the campaign to its end without signals or progress: [`Prepared::open`], then [`Prepared::go`].
     pub async fn run(self) -> Result<RunReport, Error> {
         let (_alive, signals) = mpsc::channel(1);
         let prepared = Prepared::open(self).await?;
@@ -56,10 +56,10 @@ impl Campaign {
 }
 
 impl Prepared {
-    /// Does it: takes rows, sends requests, settles replies, publishes results.
+    /// Runs the campaign: ingests rows, sends requests, settles replies, publishes results.
     ///
     /// # Errors
-    /// What stops a run and is no reason to go on later: see [`Error`]. What is a reason is in the report.
+    /// See [`Error`]. A stop after which the campaign can be resumed is not an error; it is in the report.
     pub async fn go(
         mut self,
         options: RunOptions,
@@ -74,7 +74,8 @@ impl Prepared {
         let context = self.context()?;
         self.remap(&check_uses).await?;
         if options.continue_anyway {
-            // A price that only the balance showed may be somebody else's spending: the person says to go on.
+            // A higher price that only the balance showed may be another client's spending. The user decided to
+            // continue.
             ledger.forget_falls(None).await?;
         }
 
@@ -90,7 +91,7 @@ impl Prepared {
             intake,
             deadline: options.at_most.map(|at_most| Instant::now() + at_most),
         };
-        // To ask for failures again is a decision, too.
+        // Retrying failures is also a decision to continue.
         let continue_anyway = options.continue_anyway || options.retry.is_some();
         let earlier_stop = EarlierStop { continue_anyway, lift_pause: options.lift_pause };
         let retry = options.retry;
@@ -116,11 +117,11 @@ impl Prepared {
         let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
-        let said = Said { was_complete, notes, completed, collected: false };
-        publish_and_report(&campaign, &ledger, publisher, sent, ingested, said).await
+        let remarks = Remarks { was_complete, notes, completed, collected: false };
+        publish_and_report(&campaign, &ledger, publisher, sent, ingested, remarks).await
     }
 
-    /// Rows whose line was completed after they were read: what was not sent of them fails. Gives what is to be said of it.
+    /// Fails the unsent requests of rows whose line was completed after they were read. Returns a message for each row.
     async fn fail_incomplete_lines(&self) -> Result<Vec<String>, Error> {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
@@ -129,18 +130,18 @@ impl Prepared {
             let Some(at) = names.iter().position(|known| *known == name) else { continue };
             let completed = self.ledger.line_completed(sources[at], row).await?;
             let became = match completed.kept {
-                0 => "it is a failure and was not sent",
-                _ => "it was screened as first read, see `sent` of its result",
+                0 => "it failed and was not sent",
+                _ => "it was sent as first read, see the column `sent` of its result",
             };
             lines.push(format!(
-                "row {row} of {name} was read before its line was complete: {became}; put the completed row into a file and \
-                 a campaign of its own"
+                "row {row} of {name} was read before its line was complete: {became}; put the completed row into a \
+                 separate file and check it in a new campaign"
             ));
         }
         Ok(lines)
     }
 
-    /// Begins to take rows, beside everything else.
+    /// Starts ingesting rows in the background.
     async fn begin_intake(self, check_uses: Vec<i64>) -> Result<(IngestTask, watch::Receiver<IntakeProgress>), Error> {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
@@ -165,7 +166,7 @@ impl Prepared {
     }
 }
 
-/// The taking of rows, under way.
+/// The running ingest task.
 struct IngestTask {
     task: JoinHandle<Result<(), Error>>,
     stop: Arc<AtomicBool>,
@@ -178,8 +179,9 @@ impl IngestTask {
         self.task.abort();
     }
 
-    /// Files are read to their end, so that every row is accounted for, unless somebody wants the process to end; a pipe
-    /// that may never end is left after a moment for the split it is at.
+    /// Waits for the task to end. Files are read to the end, so that every row is accounted for, unless the process is
+    /// asked to stop. A pipe may never end, so it is abandoned after three seconds, in which it may finish its current
+    /// split.
     async fn end(mut self, of_files: bool, sent: &mut SendEnd) -> Result<(), Error> {
         let mut patience = if of_files && !sent.stops.iter().any(Stop::is_urgent) {
             None
@@ -192,7 +194,7 @@ impl IngestTask {
                 biased;
                 ingested = &mut self.task => return ingested.map_err(Error::from)?,
                 Some(signal) = sent.signals.recv() => {
-                    sent.heed(signal);
+                    sent.record_signal(signal);
                     self.stop.store(true, Ordering::Relaxed);
                     patience = Some(Duration::from_secs(3));
                 }
@@ -206,28 +208,29 @@ impl IngestTask {
 }
 
 impl Drop for IngestTask {
-    /// A run that is given up takes no more rows, and lets go of the ledger.
+    /// Stops ingesting and releases the ledger when the run is abandoned.
     fn drop(&mut self) {
         self.abandon();
     }
 }
 
-/// What is said at the end of a run beside what the send loop and the ledger say.
-pub struct Said {
+/// What a report contains in addition to the results of the send loop and the ledger.
+pub struct Remarks {
     pub was_complete: bool,
     pub notes: Notes,
     pub completed: Vec<String>,
     pub collected: bool,
 }
 
-/// Every end publishes, unless the process is told to end at once. `taken` is how the taking of rows ended.
+/// Publishes and makes the report, unless a second interrupt asked the process to end at once. `ingested` is the result
+/// of the ingest task.
 pub async fn publish_and_report(
     campaign: &Campaign,
     ledger: &Ledger,
     publisher: Arc<Publisher>,
     mut sent: SendEnd,
     ingested: Result<(), Error>,
-    said: Said,
+    remarks: Remarks,
 ) -> Result<RunReport, Error> {
     let published = if sent.cut_short {
         None
@@ -240,7 +243,7 @@ pub async fn publish_and_report(
     ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
-        // Nothing is left that a stop could keep from being sent.
+        // Everything was sent, so stops that only prevent sending no longer apply.
         sent.stops.retain(|stop| !stop.keeps_from_sending());
         if ledger.sums().stop.is_some() {
             ledger.keep_stop(None).await?;
@@ -248,16 +251,16 @@ pub async fn publish_and_report(
     }
     let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
     let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
-    let Said { was_complete, notes, completed, collected } = said;
+    let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending =
         Ending { stops, answered, withheld, unexplained, was_complete, oldest_doubt_us, notes, completed, collected };
     Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
 }
 
-/// How often a run checks that its ledger still is where it was.
+/// How often a run checks that its ledger files are still in place.
 const PLACE_EVERY: Duration = Duration::from_millis(500);
 
-/// Sends as long as the ledger is in its place: what is sent without it would be forgotten.
+/// Sends while the ledger files are in place. Requests sent without a ledger would not be recorded.
 pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let gone = async {
         loop {
@@ -274,7 +277,7 @@ pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Res
     }
 }
 
-/// Runs blocking work; `None` where a second interrupt came first, and the process is about to end.
+/// Runs blocking work; returns `None` if a second interrupt came first and the process is about to end.
 async fn unless_interrupted<T: Send + 'static>(
     commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -286,7 +289,7 @@ async fn unless_interrupted<T: Send + 'static>(
             biased;
             done = &mut working => return done.map(Some),
             Some(signal) = sent.signals.recv() => {
-                sent.heed(signal);
+                sent.record_signal(signal);
                 if sent.cut_short {
                     return Ok(None);
                 }

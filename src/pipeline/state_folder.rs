@@ -1,8 +1,8 @@
-//! The folder in which a user's programs keep what they remember.
+//! The user's state folder of rescreen.
 
 use std::{ffi::OsString, path::PathBuf};
 
-/// The folder: `$XDG_STATE_HOME/rescreen`, or `~/.local/state/rescreen`.
+/// The state folder: `$XDG_STATE_HOME/rescreen`, or `~/.local/state/rescreen`.
 pub fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));

@@ -1,4 +1,4 @@
-//! Status: a reading of the ledger beside the run that writes it.
+//! Status: reads the ledger while a run may be writing it.
 
 use super::send::earlier_stop::paused_until;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// Where a campaign stands.
+/// The status of a campaign.
 #[derive(Debug, Clone)]
 pub struct Status {
     pub ledger: PathBuf,
@@ -36,18 +36,18 @@ pub fn status(place: &Path) -> Result<Status, Error> {
     })
 }
 
-/// The ledger of an output folder; a file is taken as it is.
+/// The path of the ledger in an output folder. A path that is not a folder is returned unchanged.
 pub fn ledger_in(place: &Path) -> PathBuf {
     if place.is_dir() { place.join("ledger.sqlite") } else { place.to_owned() }
 }
 
 impl Status {
-    /// Until when the next run sends nothing, in microseconds since 1970, because the service asked for it.
+    /// When the pause that the service asked for ends, in microseconds since 1970. Runs send nothing before that.
     pub fn paused_until_us(&self, now_us: i64) -> Option<i64> {
         paused_until(&self.sums, now_us)
     }
 
-    /// The same as JSON, for machines.
+    /// The status as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         let states = State::ALL.map(|state| (state.as_str().to_owned(), self.sums.in_state(state).into()));
         serde_json::json!({

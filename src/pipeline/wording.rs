@@ -1,11 +1,11 @@
-//! Numbers in words, the same in reports, notes and messages.
+//! Formatting of counts for reports, notes and messages.
 
-/// A number with its noun.
+/// A number and its noun, in the singular or plural.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// A number with its thousands separated by commas.
+/// A number with commas between the thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

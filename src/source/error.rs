@@ -8,9 +8,18 @@ use std::{io, ops::RangeInclusive, sync::Arc};
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     #[error("{source_name}: cannot be opened: {fault}")]
-    Open { source_name: Arc<str>, #[source] fault: io::Error },
+    Open {
+        source_name: Arc<str>,
+        #[source]
+        fault: io::Error,
+    },
     #[error("{source_name}: reading failed after byte {offset}: {fault}; the rows read before are kept, run again")]
-    Read { source_name: Arc<str>, offset: u64, #[source] fault: io::Error },
+    Read {
+        source_name: Arc<str>,
+        offset: u64,
+        #[source]
+        fault: io::Error,
+    },
     #[error("{source_name}: expected a file, found a folder; name the files in it")]
     Folder { source_name: Arc<str> },
     #[error("{source_name}: {what} is not supported; {advice}")]

@@ -133,7 +133,7 @@ fn a_lost_api_key_leaves_the_decision_to_a_person() {
     let decide = [&["resolve", "out/2026-11", "--write-off"], &reason[..]].concat();
     let first = said.stdout.split_whitespace().nth(1).unwrap();
     let named = [&decide[..], &["--request", first]].concat();
-    desk.say(&named).exits(2).says("decide about it with --include-in-doubt");
+    desk.say(&named).exits(2).says("add --include-in-doubt to decide now");
     desk.say(&[&decide[..], &["--include-in-doubt"]].concat()).exits(0).says(&format!("{waiting} requests decided"));
     assert_eq!(in_doubt(&desk), 0);
     let status = status(&desk);

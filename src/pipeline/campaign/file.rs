@@ -1,5 +1,5 @@
-//! The campaign file: TOML as the user writes it, and nothing decided yet. Command-line flags are folded into the same
-//! structure, so that there is one way from words to a campaign. No secret is ever in it, only where one is found.
+//! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same
+//! structure, so that both are validated the same way. It never contains a secret, only where to find one.
 
 use super::secret::SECRET_EXPECTED;
 pub use super::secret::SecretSource;
@@ -15,7 +15,7 @@ use crate::{
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Characters of the TOML reader's message, and of a key, that are repeated.
+// How many characters of the TOML parser's message, and of a key, an error quotes.
 const MESSAGE_CHARACTERS_MAX: usize = 500;
 const KEY_CHARACTERS_MAX: usize = 80;
 
@@ -34,21 +34,21 @@ pub struct CampaignFile {
     pub keys: KeysTable,
     pub ledger: LedgerTable,
     pub guards: GuardsTable,
-    /// For the filter `table("name")`: entries, or the path of a file with them.
+    /// The tables for the filter `table("name")`: entries, or the path of a file that holds them.
     pub tables: BTreeMap<String, TableSource>,
-    /// Whole declarations of checks: new ones, or instead of those of the same name.
+    /// Declarations of checks. A declaration adds a check, or replaces the built-in one of the same name.
     #[serde(rename = "declaration")]
     pub declarations: Vec<Declaration>,
     /// The service is the built-in simulator. Set by `--simulate`, never by the file.
     #[serde(skip)]
     pub simulate: bool,
-    /// No program that the file names is started. Set by `plan` and `--simulate`, never by the file.
+    /// Do not start any program that the file names. Set by `plan` and `--simulate`, never by the file.
     #[serde(skip)]
     pub starts_nothing: bool,
-    /// Rows read of each source at most. Set by `--limit`, never by the file.
+    /// The maximum number of rows read from each source. Set by `--limit`, never by the file.
     #[serde(skip)]
     pub limit_rows: Option<u64>,
-    /// Set by `--expect-rows`.
+    /// The smallest and largest expected number of rows. Set by `--expect-rows`.
     #[serde(skip)]
     pub expect_rows: Option<(u64, u64)>,
 }
@@ -62,17 +62,19 @@ pub struct ServiceTable {
     pub routes: Spelling,
     pub per_minute: u32,
     pub per_minute_max: u32,
-    /// Requests under way at once.
+    /// The maximum number of concurrent requests.
     pub in_flight: usize,
     pub proxy: Option<String>,
-    /// Where `USER:PASSWORD` of the proxy is found.
+    /// Where to find `USER:PASSWORD` for the proxy.
     pub proxy_auth: Option<SecretSource>,
     pub ca_file: Option<PathBuf>,
-    /// JSON pointer to the balance in the answer of `GET /my_credits`.
+    /// JSON pointer to the balance in the response of `GET /my_credits`.
     pub balance_pointer: Option<String>,
-    /// JSON pointer to the charge that a reply states, in place of the known ones; empty reads none, and the balance proves.
+    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, no charge is read from
+    /// replies, and only the balance proves prices.
     pub charge_pointer: Option<String>,
-    /// JSON pointer to the balance that a reply states, in place of the known ones; empty reads none.
+    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, no balance is read from
+    /// replies.
     pub remaining_pointer: Option<String>,
 }
 
@@ -103,17 +105,17 @@ pub struct InputTable {
     pub paths: Vec<PathBuf>,
     /// The column that fills `subject`.
     pub id: Option<String>,
-    /// The texts that stand for null. Blanks around them, or around a value, do not count.
+    /// The texts that mean null. Leading and trailing spaces are ignored, in these texts and in values.
     pub null: Option<Vec<String>>,
-    /// The same for single columns, in place of `null`.
+    /// The texts that mean null in single columns; they replace `null` there.
     pub null_in: BTreeMap<String, Vec<String>>,
     pub format: Option<Format>,
     pub delimiter: Option<char>,
-    /// How text is written, where it is neither UTF-8 nor UTF-16 with its mark.
+    /// The text encoding, if it is neither UTF-8 nor UTF-16 with a byte order mark.
     pub encoding: Option<Encoding>,
-    /// `false`: the first line is a row.
+    /// `false` if the input has no header line.
     pub header: Option<bool>,
-    /// The names of the columns where there is no header.
+    /// The column names for an input without a header line.
     pub columns: Option<Vec<String>>,
     /// The sheet of a spreadsheet.
     pub sheet: Option<String>,
@@ -138,13 +140,14 @@ pub struct CheckTable {
     pub when: Option<String>,
     #[serde(default)]
     pub fields: BTreeMap<String, FieldSource>,
-    /// What rows expect of the answer: compared here, free, and not in the key.
+    /// Values that the answer is expected to contain. They are compared locally, cost nothing and are not part of the
+    /// key.
     #[serde(default)]
     pub expect: BTreeMap<String, FieldSource>,
 }
 
 impl CheckTable {
-    /// A check under its own name, on every row, its fields matched with columns by name.
+    /// A check under its catalogue name, used on every row, with its fields matched to columns by name.
     pub fn of(check: &str) -> CheckTable {
         let (fields, expect) = Default::default();
         CheckTable { check: check.to_owned(), name: None, when: None, fields, expect }
@@ -179,7 +182,7 @@ pub struct GuardsTable {
     pub accept_failures: Option<Share>,
 }
 
-/// A number, or a share of a whole: `20` or `"2.5%"`.
+/// A count or a percentage: `20` or `"2.5%"`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Value")]
 pub enum Share {
@@ -201,7 +204,7 @@ impl std::str::FromStr for Share {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Share, String> {
-        let expected = || format!("expected a number like `20` or a share like `2.5%`, found `{text}`");
+        let expected = || format!("expected a count such as `20` or a percentage such as `2.5%`, found `{text}`");
         match text.strip_suffix('%') {
             Some(percent) => match percent.trim().parse() {
                 Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Share::Percent(percent)),
@@ -223,11 +226,11 @@ impl TryFrom<toml::Value> for Share {
     }
 }
 
-/// Reads a campaign file's text. An error names the line and, for an unknown key, the nearest right one. Of the line it
-/// repeats the key and never the value: what stands there may be a secret, under whatever name.
+/// Parses the text of a campaign file. An error names the line and, for an unknown key, the most similar known key. It
+/// quotes the key of the line and never the value: the value may be a secret under a mistyped key.
 ///
 /// # Errors
-/// What is wrong with it, in the TOML reader's words.
+/// The message of the TOML parser.
 pub fn parse(text: &str) -> Result<CampaignFile, String> {
     toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
@@ -238,13 +241,14 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
             return format!("line {number}: {SECRET_EXPECTED}");
         }
         let hint = unknown_key(message).map(|(key, known)| hint(key, known)).unwrap_or_default();
-        let begun = text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
-        let shown = if begun { String::new() } else { key_of(line) };
+        let is_in_multiline =
+            text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
+        let shown = if is_in_multiline { String::new() } else { key_of(line) };
         format!("line {number}: {}{hint}{shown}", cut(&without_value(message), MESSAGE_CHARACTERS_MAX))
     })
 }
 
-/// A message of the TOML reader without the value it repeats.
+/// A message of the TOML parser without the value that it quotes.
 fn without_value(message: &str) -> String {
     const VALUES: [(&str, &str); 3] =
         [("unknown variant `", "`, expected"), ("string \"", "\", expected"), ("found `", "`")];
@@ -256,11 +260,11 @@ fn without_value(message: &str) -> String {
     place.map_or_else(|| message.to_owned(), |(from, until)| format!("{}…{}", &message[..from], &message[until..]))
 }
 
-/// The key of a line on a line of its own, or nothing where there is none.
+/// The key of a line, on a new line; empty if the line has no key.
 fn key_of(line: &str) -> String {
     let line = line.trim();
     if !line.contains('=') && !line.starts_with('[') {
-        // A line of a longer value.
+        // The line continues a multi-line value.
         return String::new();
     }
     let key = line.split(['=', '"', '\'']).next().unwrap_or_default();
@@ -268,14 +272,14 @@ fn key_of(line: &str) -> String {
     if key.is_empty() { String::new() } else { format!("\n  {}{rest}", cut(key, KEY_CHARACTERS_MAX)) }
 }
 
-/// A text that is safe to print, and not endless.
+/// A text made safe to print and cut to a maximum length.
 fn cut(text: &str, characters_max: usize) -> String {
     let text = printable(text);
     let is_longer = text.chars().count() > characters_max;
     text.chars().take(characters_max).chain(is_longer.then_some('…')).collect()
 }
 
-/// The key and the known ones in serde's "unknown field" message.
+/// The unknown key and the known keys in serde's "unknown field" message.
 fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
     let rest = &message[message.find("unknown field `")?..];
     let mut quoted = rest.split('`').skip(1).step_by(2);
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_not_endless_and_harmless_to_a_terminal() {
+    fn a_message_has_a_maximum_length_and_is_safe_for_a_terminal() {
         for text in [format!("mode = \"{}\\u001b[2J\"", "x".repeat(10_000)), format!("{} \u{1b}", "x".repeat(10_000))] {
             let message = parse(&text).unwrap_err();
             assert!(message.chars().count() < 700 && !message.contains('\u{1b}'), "{message}");

@@ -1,5 +1,5 @@
-//! What a campaign reads: its inputs, and how they are laid out. It decides which words about an input do not go together,
-//! before any of them is opened.
+//! The inputs of a campaign and their layout. This module rejects contradictory input settings before any input is
+//! opened.
 
 use super::file::CampaignFile;
 use crate::{
@@ -17,7 +17,7 @@ pub struct Input {
     pub path: Option<PathBuf>,
 }
 
-/// What the file says of all inputs.
+/// The options that apply to all inputs, from the campaign file.
 pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
     Ok(SourceOptions {
         format: file.input.format,
@@ -35,7 +35,8 @@ fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
     let input = &file.input;
     if input.format == Some(Format::Jsonl) && (input.columns.is_some() || input.header == Some(false)) {
         return refused(
-            "header and columns are for CSV and spreadsheets; JSON lines name their columns themselves".to_owned(),
+            "header and columns apply to CSV and spreadsheets only; in JSON lines every object names its columns"
+                .to_owned(),
         );
     }
     match (&input.columns, input.header) {
@@ -46,20 +47,20 @@ fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
             Err(fault) => refused(format!("columns: {fault}")),
         },
         (Some(_), None | Some(true)) => refused(
-            "columns: expected header = false (--no-header) beside it: with a header line the names stand in the input, and \
-             its first line would be taken for a row"
+            "columns: expected header = false (--no-header) as well: an input with a header line names its own \
+             columns, and the header line would be read as a row"
                 .to_owned(),
         ),
     }
 }
 
-/// The inputs, none of them twice.
+/// The inputs; refuses one that is named twice.
 pub fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
     let paths = &file.input.paths;
     let whole = |path: &PathBuf| base.join(path).canonicalize().unwrap_or_else(|_| path.clone());
     let known: Vec<PathBuf> = paths.iter().map(whole).collect();
     if let Some((_, twice)) = paths.iter().enumerate().find(|(at, _)| known[..*at].contains(&known[*at])) {
-        return Err(Error::Config(format!("input {} is named twice", twice.display())));
+        return Err(Error::Config(format!("input {} is named twice; name it once", twice.display())));
     }
     let input = |path: &PathBuf| Input {
         name: path.display().to_string(),
@@ -72,7 +73,7 @@ fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {
     delimiter
         .map(|c| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(c, '"' | '\n' | '\r') => Ok(byte),
-            _ => Err(Error::Config(format!("[input] delimiter: expected one sign like `;`, found `{c}`"))),
+            _ => Err(Error::Config(format!("[input] delimiter: expected one character such as `;`, found `{c}`"))),
         })
         .transpose()
 }

@@ -1,5 +1,5 @@
-//! A campaign: everything a run needs, decided and checked before anything is opened. Made from a campaign file with the
-//! command line folded in.
+//! A campaign: everything a run needs, validated before anything is opened. It is made from a campaign file merged with
+//! the command-line flags.
 
 pub mod file;
 pub mod input;
@@ -31,7 +31,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The service's name in a ledger whose answers come from the built-in simulator.
+/// The origin that a ledger records when its answers come from the built-in simulator.
 pub const SIMULATED_ORIGIN: &str = "simulated";
 
 /// A campaign, ready to be planned or run.
@@ -40,7 +40,7 @@ pub struct Campaign {
     pub name: String,
     pub mode: Mode,
     pub catalogue: Catalogue,
-    /// The checks used, in their order.
+    /// The checks used, in the order of the file.
     pub uses: Vec<CheckUse>,
     pub inputs: Vec<Input>,
     pub source_options: SourceOptions,
@@ -50,37 +50,38 @@ pub struct Campaign {
     pub carry: Vec<String>,
     pub service: Service,
     pub allowance: Allowance,
-    /// Prices by catalogue name, where one is known.
+    /// The known prices, by catalogue name.
     pub prices: BTreeMap<String, Credits>,
     pub guards: Guards,
     pub out: PathBuf,
     pub format: OutputFormat,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
-    /// The key secret comes from a program. A rehearsal starts no program and uses a placeholder, so its keys differ.
+    /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
+    /// keys therefore differ from those of a real run.
     pub key_secret_stands_in: bool,
     pub clock: Clock,
-    /// Where commits are made; inline means that everything else is done in the caller's place too.
+    /// Where commits are made. `Inline` also runs everything else on the caller's task.
     pub commit_mode: CommitMode,
-    /// Set what an earlier campaign left in the output folder aside, where its ledger is lost.
+    /// Set aside what an earlier campaign left in the output folder, if its ledger is lost.
     pub new_ledger: bool,
-    /// Take a ledger that lost its newest commits as it is: what they noted may be paid for again.
+    /// Accept a ledger that lost its newest commits. The requests they recorded may be paid for again.
     pub accept_older_ledger: bool,
-    /// The words of the command that began this run, for `rescreen collect` to name where rows are left.
+    /// The command line that started this run. `rescreen collect` shows it when rows are left.
     pub command: Vec<String>,
     pub null: Vec<String>,
     pub null_in: BTreeMap<String, Vec<String>>,
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// When a run stops by itself.
+/// The limits at which a run stops without being asked to.
 #[derive(Debug, Clone, Copy)]
 pub struct Guards {
     pub max_errors: Share,
-    /// The user said it: the guard on refusals that are alike is off.
+    /// The user set `max_errors`, so the guard on identical refusals is off.
     pub max_errors_explicit: bool,
     pub max_unrecognised: Share,
-    /// Failures that still end with exit code 0.
+    /// The failures that are accepted with exit code 0.
     pub accept_failures: Option<Share>,
 }
 
@@ -88,13 +89,13 @@ impl Campaign {
     /// Reads a campaign file; its paths are relative to it.
     ///
     /// # Errors
-    /// The file cannot be read, or says something that cannot be.
+    /// The file cannot be read, or its settings are invalid.
     pub fn load(path: &Path) -> Result<Campaign, Error> {
         let base = path.parent().unwrap_or(Path::new("."));
         Campaign::new(read_file(path)?, base)
     }
 
-    /// Checks what a file and flags say together. `base` is what relative paths are relative to.
+    /// Validates the merged settings of a file and flags. Relative paths are relative to `base`.
     pub fn new(file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
         let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
         let name = campaign_name(&file)?;
@@ -150,7 +151,7 @@ impl Campaign {
         KeyMaker { campaign: self.name.clone(), mode: self.mode, secret: self.key_secret.clone() }
     }
 
-    /// What one request of a check costs: nothing in sandbox, and the table price in production.
+    /// The price of one request of a check: zero in sandbox, the table price in production.
     pub fn price(&self, check: &str) -> Option<Credits> {
         match self.mode {
             Mode::Sandbox => Some(Credits::ZERO),
@@ -158,7 +159,7 @@ impl Campaign {
         }
     }
 
-    /// The declarations used, each once.
+    /// The declarations of the checks used, without duplicates.
     pub fn checks(&self) -> Vec<&Declaration> {
         let mut checks: Vec<&Declaration> = Vec::new();
         for one in self.uses.iter().filter_map(|one| self.catalogue.get(&one.check).ok()) {
@@ -169,16 +170,16 @@ impl Campaign {
         checks
     }
 
-    /// The shortest life among the keys of its checks, in hours.
+    /// The shortest key lifetime of all its checks, in hours.
     pub fn key_life_hours(&self) -> u32 {
         self.checks().iter().map(|declaration| declaration.key_life_hours).min().unwrap_or(72)
     }
 
-    /// Digest of everything a person changes to put a stop right: prices, limits, guards, pointers, mapping, declarations
-    /// and the API key, of which only the fingerprint is known here.
+    /// Digest of all settings that a user may change to resolve a stop: prices, limits, guards, pointers, mapping,
+    /// declarations and the API key. `api_key` is the fingerprint of the key.
     ///
     /// # Errors
-    /// A declaration that cannot be written down.
+    /// A declaration cannot be serialized.
     pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
         let declarations = serde_json::to_string(&self.checks()).map_err(|error| Error::Internal(error.to_string()))?;
         let Service { charge_pointer, remaining_pointer, balance_pointer, routes, .. } = &self.service;
@@ -191,7 +192,7 @@ impl Campaign {
         Ok(digest_of(&text))
     }
 
-    /// The service as the ledger remembers it.
+    /// The service as the ledger records it.
     pub fn origin(&self) -> String {
         match &self.service.url {
             Some(url) if !self.service.simulate => url.trim_end_matches('/').to_owned(),
@@ -199,50 +200,50 @@ impl Campaign {
         }
     }
 
-    /// Production is never begun by accident: what it needs is named, with how to say it.
+    /// Refuses a production campaign that lacks a required setting; the error names the setting and its flag.
     fn check_production(&self) -> Result<(), Error> {
         if self.mode == Mode::Sandbox {
             return Ok(());
         }
-        let wants = |what: &str| Err(Error::Config(format!("production wants {what}")));
+        let needs = |what: &str| Err(Error::Config(format!("production needs {what}")));
         if self.id.is_none() {
-            return wants("the column that identifies a row: --id COLUMN (or [input] id)");
+            return needs("the column that identifies a row: --id COLUMN (or [input] id)");
         }
         for declaration in self.checks() {
             let name = &declaration.name;
             if self.price(name).is_none() {
-                return wants(&format!(
-                    "a known price of `{name}`: --price {name}=N (or [budget] prices); what the service charges for it is \
-                     not documented"
+                return needs(&format!(
+                    "a price for `{name}`: --price {name}=N (or [budget] prices); the service does not document its \
+                     price"
                 ));
             }
         }
         if self.allowance.limit.is_none() {
-            return wants("a credit limit: --max-credits N (or [budget] max_credits)");
+            return needs("a credit limit: --max-credits N (or [budget] max_credits)");
         }
         Ok(())
     }
 }
 
-/// Thirty-two hexadecimal characters of a text's SHA-256.
+/// The first 32 hexadecimal characters of a text's SHA-256.
 fn digest_of(text: &str) -> String {
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A campaign file with tables of its own may be long; larger tables are files of their own.
+// Enough for a campaign file that contains tables; larger tables belong in separate files.
 const CAMPAIGN_FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Reads a campaign file's words.
+/// Reads and parses a campaign file.
 pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
     let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
     let file = files::open(path, Links::Followed).map_err(|error| fault(error.to_string()))?;
     read_open_file(path, file)
 }
 
-/// Reads a campaign file that is open; `path` is its name in messages.
+/// Reads and parses an open campaign file; `path` is its name in messages.
 ///
 /// # Errors
-/// It is too long, not text, or not a campaign file.
+/// The file is too large, not text, or not a campaign file.
 pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
     let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
     let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
@@ -254,8 +255,8 @@ fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
         return match file.mode {
             Mode::Sandbox => Ok("trial".to_owned()),
             Mode::Production => Err(Error::Config(
-                "production wants a campaign name, like 2026-11: --campaign NAME (or campaign = \"…\"); it decides what \
-                 counts as paid"
+                "production needs a campaign name such as 2026-11: --campaign NAME (or campaign = \"…\"); requests \
+                 with the same campaign name are paid for once"
                     .to_owned(),
             )),
         };
@@ -263,14 +264,16 @@ fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > 80 || !name.chars().all(fits) || name.starts_with('.') {
         return Err(Error::Config(format!(
-            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not beginning with `.`; it names a folder"
+            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not starting with `.`; the name \
+             is used for a folder"
         )));
     }
     check_file_name(name).map_err(|fault| Error::Config(format!("campaign `{name}`: {fault}")))?;
     Ok(name.clone())
 }
 
-/// `out/<campaign>`, and outside production with what it is, so that a rehearsal never stands in the way of the real one.
+/// The output folder: `out/<campaign>`, with the suffix `.simulated` or `.sandbox` outside production, so that a
+/// rehearsal never blocks the production run.
 fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
     if let Some(dir) = &file.output.dir {
         return base.join(dir);
@@ -287,7 +290,9 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
     if file.checks.is_empty() {
         let names: Vec<&str> = catalogue.iter().map(|declaration| declaration.name.as_str()).collect();
         let names = names.join(", ");
-        return Err(Error::Config(format!("no check is named: --check NAME (or [[check]] use); there are {names}")));
+        return Err(Error::Config(format!(
+            "no check is named: --check NAME (or [[check]] use); the checks are {names}"
+        )));
     }
     let check_use = |table: &CheckTable| {
         catalogue.get(&table.check)?;
@@ -324,7 +329,8 @@ fn guards(file: &CampaignFile) -> Guards {
     }
 }
 
-/// The key secret. Where no program is started, one stands in for that of a program: keys are told apart as well by it.
+/// The key secret. If programs may not be started, a placeholder replaces a secret that comes from a program; keys made
+/// with it are just as distinct.
 fn key_secret(file: &CampaignFile, base: &Path) -> Result<Option<KeySecret>, Error> {
     let found = file.keys.secret.as_ref().map(|source| match source {
         SecretSource::Command(_) if file.starts_nothing => Ok("stands in for the key secret".to_owned().into()),

@@ -1,6 +1,6 @@
-//! What a campaign leaves in its ledger for a run without its campaign file, and the campaign that is made of it. It owns
-//! one decision: what is recorded. Addresses, prices, limits and declarations are; a secret, or a command that finds one,
-//! never is.
+//! The campaign settings that the ledger records, and the campaign that is rebuilt from them without the campaign file.
+//! This module decides what is recorded: addresses, prices, limits and declarations, but never a secret or a command
+//! that prints one.
 
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
@@ -27,7 +27,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The settings of a run as its ledger keeps them.
+/// The settings of a run as the ledger records them.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     auth: Auth,
@@ -51,12 +51,12 @@ struct Settings {
     max_credits: Option<Credits>,
     keep_balance: Credits,
     format: OutputFormat,
-    /// How the last run was begun.
+    /// The command line of the last run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     command: Vec<String>,
 }
 
-/// The settings of a campaign as its ledger records them, JSON.
+/// The settings of a campaign as the ledger records them, in JSON.
 pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
     let service = &campaign.service;
     let settings = Settings {
@@ -80,12 +80,13 @@ pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
     serde_json::to_string(&settings).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// A path as the ledger records it.
+/// The absolute path, as the ledger records it.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The words of a campaign's command as they are recorded: none where one may hold a password, before an `@` in an address.
+/// The command line of a campaign as the ledger records it. It is empty if an argument may contain a password, that is
+/// a URL with an `@`.
 pub fn command_of(campaign: &Campaign) -> Vec<String> {
     if campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
         Vec::new()
@@ -94,10 +95,11 @@ pub fn command_of(campaign: &Campaign) -> Vec<String> {
     }
 }
 
-/// An object that a ledger keeps as JSON, read within the limits of a reply: others may have changed it. `what` names it.
+/// Parses a JSON object from the ledger with the limits that apply to a reply, because others may have changed the
+/// ledger. `what` names the object in errors.
 ///
 /// # Errors
-/// It is not an object, or holds too much.
+/// The text is not an object, or exceeds the limits.
 pub fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, LedgerError> {
     match json_body(text.as_bytes()).map(|json| json.value) {
         Some(Value::Object(object)) => Ok(object),
@@ -105,8 +107,8 @@ pub fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, Led
     }
 }
 
-/// The campaign a ledger belongs to, without inputs and mapping: enough to settle what was sent and to publish what was
-/// answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish into.
+/// Rebuilds the campaign of a ledger without inputs and mapping, which is enough to settle what was sent and to publish
+/// what was answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish into.
 pub fn campaign_of(
     reading: &Reading,
     ledger: &Path,
@@ -116,7 +118,7 @@ pub fn campaign_of(
     let identity = reading.identity()?;
     let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
     let unsent =
-        || Error::Config(format!("no run of {} came as far as sending: there is nothing to collect", ledger.display()));
+        || Error::Config(format!("no run of {} has sent anything: there is nothing to collect", ledger.display()));
     let settings: Settings = serde_json::from_str(&reading.settings()?.ok_or_else(unsent)?).map_err(damaged)?;
     let checks = reading.check_uses()?;
     let catalogue = settings.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
@@ -136,7 +138,7 @@ pub fn campaign_of(
         out: out.to_owned(),
         format: settings.format,
         ledger: ledger.to_owned(),
-        // New keys are made for requests that were never sent, and of these none is sent here.
+        // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
         key_secret_stands_in: false,
         clock: Clock::System,
@@ -196,7 +198,7 @@ fn carried(checks: &BTreeMap<i64, CheckUseRow>) -> Result<Vec<String>, Error> {
     Ok(serde_json::from_str::<ResultLayout>(&first.layout).map_err(damaged)?.carry)
 }
 
-/// Guards keep a run from spending on a fault. What is collected is spent already.
+/// Disables the guards. They limit spending on faults, and collecting does not spend anything new.
 fn no_guards() -> Guards {
     Guards {
         max_errors: Share::Percent(100.0),

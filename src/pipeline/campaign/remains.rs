@@ -1,5 +1,5 @@
-//! What an earlier campaign left in an output folder. It owns one decision: a folder with results but without a usable
-//! ledger is never begun anew in silence, because what is in it was paid for.
+//! What an earlier campaign left in an output folder. This module makes one decision: a folder that has results and no
+//! usable ledger is never silently reused, because its results were paid for.
 
 use super::{Campaign, out_folder::same_folder};
 use crate::{
@@ -12,22 +12,24 @@ use std::path::{Path, PathBuf};
 /// Refuses an output folder that lost its ledger.
 ///
 /// # Errors
-/// There are results, a manifest or a used lock file, and no ledger.
+/// There are results, a manifest or a used lock file, but no ledger.
 pub fn refuse_lost_ledger(campaign: &Campaign) -> Result<(), Error> {
     let Some(what) = remains(campaign) else { return Ok(()) };
     let owner = sink::claimed_by(&campaign.out)?;
-    let of = owner.map(|owner| format!(" of a ledger that is lost or elsewhere (campaign `{}`)", owner.campaign));
+    let of =
+        owner.map(|owner| format!(" from a ledger that is lost or in another place (campaign `{}`)", owner.campaign));
     Err(Error::Config(format!(
-        "{} has {what}{} and no ledger ({}): nothing there shows what was paid for. Restore ledger.sqlite and \
-         ledger.sqlite-wal from a backup (one that is older than the last run needs --accept-older-ledger with it), choose another folder with --out DIR, or pass --new-ledger to set the old results \
-         aside and begin anew, which may pay again",
+        "{} has {what}{}, but no ledger ({}), so nothing shows what was paid for. Restore ledger.sqlite and \
+         ledger.sqlite-wal from a backup (if the backup is older than the last run, also pass --accept-older-ledger), \
+         choose another folder with --out DIR, or pass --new-ledger to set the old results aside and start over, which \
+         may pay again",
         campaign.out.display(),
         of.unwrap_or_default(),
         campaign.ledger.display(),
     )))
 }
 
-/// What shows that a ledger was here.
+/// The evidence that a ledger was here, if any.
 fn remains(campaign: &Campaign) -> Option<String> {
     let manifest = Manifest::read(&campaign.out).ok().flatten();
     let results = manifest.iter().flat_map(|manifest| &manifest.datasets);
@@ -45,11 +47,11 @@ fn remains(campaign: &Campaign) -> Option<String> {
     }
 }
 
-/// `--new-ledger`: moves what an earlier campaign left into a dated subfolder; gives it, where there was anything. A ledger
-/// that can be used is kept: a command that is repeated must not pay again each time.
+/// `--new-ledger`: moves what an earlier campaign left into a dated subfolder, and returns that folder if there was
+/// anything to move. A usable ledger is refused: repeating the command must not pay again each time.
 ///
 /// # Errors
-/// The ledger is in use or can be used, or something cannot be moved.
+/// The ledger is in use or usable, or something cannot be moved.
 pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<PathBuf>, Error> {
     let has_ledger = std::fs::metadata(&campaign.ledger).is_ok_and(|metadata| metadata.len() > 0);
     if has_ledger && Reading::find(&campaign.ledger).is_ok_and(|found| found.is_none()) && remains(campaign).is_none() {
@@ -72,8 +74,8 @@ pub fn set_aside(campaign: &Campaign, identity: &Identity) -> Result<Option<Path
     Ok(Some(folder))
 }
 
-/// `--accept-older-ledger`: results that the older copy does not know are set aside with all others, which are written
-/// again from it; gives where to, if there were any.
+/// `--accept-older-ledger`: if there are results that the older ledger does not know, sets all results aside and
+/// returns the folder they were moved to. The results that the ledger knows are written again from it.
 ///
 /// # Errors
 /// The ledger cannot be read, or something cannot be moved.
@@ -97,23 +99,23 @@ fn folder_name(campaign: &Campaign) -> String {
 fn refuse_usable(campaign: &Campaign, identity: &Identity) -> Result<(), Error> {
     match Ledger::open(&campaign.ledger, identity, campaign.commit_mode, campaign.clock.now_us()) {
         Err(error) if error.is_loss() => Ok(()),
-        // Without its first commit nothing was ever sent by it.
+        // The ledger has no first commit yet, so it never sent anything.
         Ok(opened) if opened.was_created() => Ok(()),
         Ok(_) => Err(Error::Config(format!(
-            "--new-ledger is for a folder whose ledger is lost, and {} can be used: run without --new-ledger to resume, or \
-             choose another folder with --out DIR to pay for everything again",
+            "--new-ledger is for a folder whose ledger is lost, but {} is usable: run without --new-ledger to resume, \
+             or choose another folder with --out DIR to pay for everything again",
             campaign.ledger.display()
         ))),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A new folder of that name, or of the next free one like it.
+/// Creates a folder with this name, or with the next free number appended.
 fn new_folder(home: &Path, name: &str) -> Result<PathBuf, Error> {
     let free = std::iter::once(home.join(name))
         .chain((2..).map(|number| home.join(format!("{name}-{number}"))))
         .find(|folder| !folder.exists())
-        .expect("one of endless names is free");
+        .expect("there is always another number");
     sink::create_folder(&free)?;
     Ok(free)
 }

@@ -1,5 +1,6 @@
-//! Finding secrets: in the environment, in a private file, or from a program. Never in an argument, never in the campaign
-//! file, and no error repeats one. It decides how long a program may take and how much it may print.
+//! Reading secrets: from the environment, from a private file, or from a program. A secret is never an argument, never
+//! in the campaign file and never quoted by an error. This module limits how long a program may take and how much it
+//! may print.
 
 use crate::{
     error::Error,
@@ -16,32 +17,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes of a secret, with whatever surrounds it.
+/// The maximum size of what a source provides, in bytes.
 const SECRET_BYTES_MAX: u64 = 64 << 10;
-/// A program may ask for a password.
+/// How long a program may take. It may ask the user for a password.
 const COMMAND_TAKES_MAX: Duration = Duration::from_secs(60);
-/// How often a program is asked whether it has ended.
+/// How often to check whether the program has ended.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Where a secret is found.
+/// Where to find a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "toml::Value")]
 pub enum SecretSource {
     /// An environment variable.
     Env(String),
-    /// A file only its owner can read.
+    /// A file that only its owner can read.
     File(PathBuf),
     /// A program and its arguments; its first output line is the secret. No shell.
     Command(Vec<String>),
 }
 
-pub const SECRET_EXPECTED: &str = "expected where the secret is found, as { env = \"NAME\" }, { file = \"PATH\" } or \
-    { command = [\"PROGRAM\", \"ARGUMENT\"] }; the secret itself never stands in this file";
+pub const SECRET_EXPECTED: &str = "expected a source for the secret, as { env = \"NAME\" }, { file = \"PATH\" } or \
+    { command = [\"PROGRAM\", \"ARGUMENT\"] }; the secret itself must not be in this file";
 
 impl TryFrom<toml::Value> for SecretSource {
     type Error = &'static str;
 
-    /// The one error says nothing of what is there: it may be the secret.
+    /// All mistakes give the same error. It does not quote the value, which may be the secret.
     fn try_from(value: toml::Value) -> Result<SecretSource, &'static str> {
         let toml::Value::Table(table) = value else { return Err(SECRET_EXPECTED) };
         let mut entries = table.into_iter();
@@ -60,14 +61,14 @@ impl TryFrom<toml::Value> for SecretSource {
 /// Reads a secret. Relative files are relative to `base`.
 ///
 /// # Errors
-/// The source gives nothing, a file that others can read or that is not this user's, or a program that takes too long or
+/// The source is empty, the file can be read by others or belongs to another user, or the program takes too long or
 /// prints too much.
 pub fn read(source: &SecretSource, what: &str, base: &Path) -> Result<SecretString, Error> {
     let fault = |fault: String| Error::Config(format!("{what}: {fault}"));
     let text = match source {
         SecretSource::Env(name) => std::env::var(name).map_err(|_| {
             fault(format!(
-                "the environment variable {name} is not set (or is not text); set it, or name another source"
+                "the environment variable {name} is not set (or is not valid text); set it, or name another source"
             ))
         })?,
         SecretSource::File(path) => of_file(&base.join(path)).map_err(&fault)?,
@@ -75,7 +76,7 @@ pub fn read(source: &SecretSource, what: &str, base: &Path) -> Result<SecretStri
     };
     match text.lines().next().map(str::trim) {
         Some(secret) if !secret.is_empty() => Ok(SecretString::from(secret)),
-        _ => Err(fault("its source is empty".to_owned())),
+        _ => Err(fault("expected a secret, found an empty source".to_owned())),
     }
 }
 
@@ -84,35 +85,38 @@ fn of_file(path: &Path) -> Result<String, String> {
     let file = files::open(path, Links::Followed).map_err(failed)?;
     let access = access(&file.metadata().map_err(failed)?);
     if access.others_read || access.others_write {
-        return Err(format!("{} can be read or changed by others; make it yours alone (chmod 600)", path.display()));
+        return Err(format!(
+            "{} can be read or changed by other users; restrict it to your user (chmod 600)",
+            path.display()
+        ));
     }
     if let Some(owner) = access.other_owner {
-        return Err(format!("{} belongs to the user with the id {owner}; expected a file of your own", path.display()));
+        return Err(format!("{} belongs to user id {owner}; expected a file that belongs to you", path.display()));
     }
     files::read_open(file, SECRET_BYTES_MAX).and_then(files::text).map_err(failed)
 }
 
-/// What a program prints, within a time.
+/// Runs a program with a time limit and returns what it prints.
 fn of_command(words: &[String], takes_max: Duration) -> Result<String, String> {
     let (program, arguments) = words.split_first().ok_or("`command` names no program")?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let printed = printed(&mut child, Instant::now() + takes_max);
-    // A program of its own may still hold the pipe; it is not waited for.
+    // A child process of the program may still hold the pipe open. Do not wait for it.
     drop(child.kill());
     let ended = child.wait();
     let bytes = printed.map_err(|fault| format!("{program} {fault}"))?;
     match ended {
         Ok(status) if status.success() => {}
-        // What it printed may hold the secret.
+        // The output is not quoted: it may contain the secret.
         Ok(status) => return Err(format!("{program} ended with {status}")),
         Err(error) => return Err(format!("{program}: {error}")),
     }
-    String::from_utf8(bytes).map_err(|_| format!("{program} printed no text"))
+    String::from_utf8(bytes).map_err(|_| format!("{program} printed something that is not UTF-8 text"))
 }
 
-/// The output of a program that ended by itself before the deadline.
+/// The output of a program that exits before the deadline.
 fn printed(child: &mut Child, deadline: Instant) -> Result<Vec<u8>, String> {
     let output = child.stdout.take().ok_or("has no output")?;
     let (give, take) = mpsc::channel();
@@ -125,7 +129,7 @@ fn printed(child: &mut Child, deadline: Instant) -> Result<Vec<u8>, String> {
     let left = deadline.saturating_duration_since(Instant::now());
     let bytes = match take.recv_timeout(left) {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(error)) => return Err(format!("cannot be read from: {error}")),
+        Ok(Err(error)) => return Err(format!("gave output that cannot be read: {error}")),
         Err(_) => return Err(late()),
     };
     if bytes.len() as u64 > SECRET_BYTES_MAX {
@@ -150,17 +154,17 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_when_it_ends_in_time_and_prints_little() {
+    fn a_program_is_read_if_it_ends_in_time_and_prints_little() {
         let long = Duration::from_secs(30);
         assert_eq!(of("echo key", long).unwrap(), "key\n");
         assert_eq!(of("head -c 65536 /dev/zero | tr '\\0' x", long).unwrap().len(), 65_536);
         assert_eq!(of("echo key; exit 3", long).unwrap_err(), "sh ended with exit status: 3");
-        let begun = Instant::now();
+        let started = Instant::now();
         assert_eq!(of("yes", long).unwrap_err(), "sh printed more than 65536 bytes");
         for waits in ["sleep 30", "echo key; exec >&-; sleep 30", "sleep 30 & echo key"] {
             let error = of(waits, Duration::from_millis(300)).unwrap_err();
             assert!(error.contains("did not end within"), "{waits}: {error}");
         }
-        assert!(begun.elapsed() < Duration::from_secs(15), "it waits for no program that is given up");
+        assert!(started.elapsed() < Duration::from_secs(15), "it does not wait for an abandoned program");
     }
 }

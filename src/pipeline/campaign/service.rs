@@ -1,5 +1,5 @@
-//! The service as a campaign uses it: where it is, how it is reached, at which rate, and where the secrets for it are. It
-//! decides when a secret is read: not before it is needed, and from a program only where something may be sent.
+//! The service as a campaign uses it: its URL, how to reach it, the rate, and where to find its secrets. This module
+//! decides when a secret is read: only when it is needed, and from a program only if something may be sent.
 
 use super::{
     file::{CampaignFile, SecretSource},
@@ -15,10 +15,10 @@ use crate::{
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
 
-/// How the service is reached; the API key is found only when it is needed.
+/// How to reach the service. The API key is read only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// The base URL; where the service is simulated, whoever starts the simulator says where it listens.
+    /// The base URL. If the service is simulated, the code that starts the simulator sets its address.
     pub url: Option<String>,
     /// The service is the built-in simulator.
     pub simulate: bool,
@@ -30,34 +30,35 @@ pub struct Service {
     pub proxy_auth: Option<SecretSource>,
     pub ca_file: Option<PathBuf>,
     pub balance_pointer: Option<String>,
-    /// Where a reply states its charge and the balance, beside the known places.
+    /// JSON pointers to the charge and the balance that a reply states; they replace the known ones.
     pub charge_pointer: Option<String>,
     pub remaining_pointer: Option<String>,
-    /// A service in this process, in place of the network.
+    /// A service in this process, used instead of the network.
     pub in_process: Option<InProcess>,
-    /// Where the bucket of the account is kept, for all runs on this machine to share.
+    /// The folder of the account's rate bucket, which all runs on this machine share.
     pub state_folder: Option<PathBuf>,
     pub api_key: SecretSource,
     pub base: PathBuf,
-    /// No program is started, not even for the API key.
+    /// Do not start any program, not even for the API key.
     pub starts_nothing: bool,
 }
 
 impl Service {
-    /// What a campaign file says of the service.
+    /// The service settings of a campaign file.
     pub fn new(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
         let table = &file.service;
         if !file.simulate && table.url.is_none() {
             return Err(Error::Config(
-                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
+                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in \
+                 simulator"
                     .to_owned(),
             ));
         }
-        // Before anything is opened or said: a URL may hold what is nobody's business.
+        // Checked before the URL is used or shown: it may contain a password.
         table.url.as_deref().map_or(Ok(()), client::check_url)?;
         if table.per_minute == 0 || table.per_minute_max < table.per_minute || table.in_flight == 0 {
             return Err(Error::Config(
-                "[service] per_minute and in_flight are 1 or more, and per_minute_max is not below per_minute"
+                "[service] per_minute and in_flight must be at least 1, and per_minute_max must be at least per_minute"
                     .to_owned(),
             ));
         }
@@ -82,7 +83,7 @@ impl Service {
         })
     }
 
-    /// The API key, from where the user says it is.
+    /// Reads the API key from its source.
     pub fn api_key(&self) -> Result<ApiKey, Error> {
         if let Some(given) = self.in_process.as_ref().and_then(|service| service.api_key.as_ref()) {
             return Ok(given.clone());
@@ -96,13 +97,13 @@ impl Service {
     fn secret(&self, source: &SecretSource, what: &str) -> Result<SecretString, Error> {
         match source {
             SecretSource::Command(_) if self.starts_nothing => {
-                Err(Error::Config(format!("{what}: it comes from a program, and `plan` starts none")))
+                Err(Error::Config(format!("{what}: it comes from a program, and `plan` does not start programs")))
             }
             source => secret::read(source, what, &self.base),
         }
     }
 
-    /// What the client needs; `url` is the service's or the built-in simulator's.
+    /// The settings of the client; `url` is that of the service or of the built-in simulator.
     ///
     /// # Errors
     /// The user and password of the proxy cannot be read.

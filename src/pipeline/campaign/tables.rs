@@ -1,8 +1,8 @@
-//! The tables of a campaign, for the filter `table("name")`: entries that stand in the campaign file, or those of a CSV or
-//! spreadsheet that it names. It decides that a table says one thing: a key that stands twice has the same value twice.
+//! The tables of a campaign, for the filter `table("name")`. The entries are in the campaign file, or in a CSV file or
+//! spreadsheet that it names. A table is unambiguous: a key may occur twice only with the same value.
 //!
-//! A file is named as text (`nationality = "demonyms.csv"`) and never as a table, because any key of a table may be an
-//! entry.
+//! A file is named by a string (`nationality = "demonyms.csv"`), never by a TOML table, because any key of a TOML table
+//! may be an entry.
 
 use crate::{
     error::Error,
@@ -18,22 +18,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Entries of a table, at most: they are held in memory.
+/// The maximum number of entries of a table. Entries are kept in memory.
 const ENTRIES_MAX: usize = 100_000;
 
-/// Bytes of all keys and values of a table, at most.
+/// The maximum size of all keys and values of a table, in bytes.
 const ENTRIES_BYTES_MAX: usize = 64 << 20;
 
-/// Where the entries of a table stand.
+/// Where the entries of a table come from.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "toml::Value")]
 pub enum TableSource {
     Entries(BTreeMap<String, String>),
-    /// Relative to the campaign file.
+    /// A file; its path is relative to the campaign file.
     File(PathBuf),
 }
 
-const EXPECTED: &str = "expected the entries of a table, each a text, or the path of a CSV file as text, like \
+const EXPECTED: &str = "expected the entries of a table, each a string, or the path of a CSV file as a string, such as \
     nationality = \"demonyms.csv\"";
 
 impl TryFrom<toml::Value> for TableSource {
@@ -58,7 +58,7 @@ impl TryFrom<toml::Value> for TableSource {
     }
 }
 
-/// The entries of all tables, by their name.
+/// The entries of all tables, by table name.
 pub fn read_all(
     tables: &BTreeMap<String, TableSource>,
     base: &Path,
@@ -73,7 +73,8 @@ pub fn read_all(
     tables.iter().map(read).collect()
 }
 
-/// The entries of a file: of its columns `key` and `value`, else of its first two. A line without a value is no entry.
+/// Reads the entries of a file from its columns `key` and `value`, or else from its first two columns. A line without a
+/// value is skipped.
 fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
     let refused = |fault: String| Err(Error::Config(format!("[tables] {name}: {}: {fault}", path.display())));
     if path.exists() && !path.is_file() {
@@ -82,7 +83,7 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
     let source = path.display().to_string().as_str().into();
     let mut reader = SourceReader::open(source, Origin::File(path.to_owned()), &SourceOptions::default(), None)?;
     let Some((key_at, value_at)) = reader.layout().2.and_then(places) else {
-        return refused("expected a CSV file with two columns or more, the key first and the value second".to_owned());
+        return refused("expected a CSV file with at least two columns, the key first and the value second".to_owned());
     };
     let mut entries = BTreeMap::new();
     let mut lines: HashMap<String, u64> = HashMap::new();
@@ -99,7 +100,9 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
                 continue;
             }
             if key.is_empty() {
-                return refused(format!("line {line}: expected a key, found a value without one"));
+                return refused(format!(
+                    "line {line}: expected a key, found a value without a key; add the key or remove the line"
+                ));
             }
             if entries.len() >= ENTRIES_MAX {
                 return refused(format!("line {line}: expected at most {ENTRIES_MAX} entries, found more"));
@@ -111,7 +114,9 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
             match entries.get(key) {
                 Some(known) if known != value => {
                     let first = lines.get(key).copied().unwrap_or_default();
-                    return refused(format!("lines {first} and {line} give one key two values; leave one of them out"));
+                    return refused(format!(
+                        "lines {first} and {line} give the same key different values; remove one of them"
+                    ));
                 }
                 Some(_) => {}
                 None => {
@@ -127,7 +132,7 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
     Ok(entries)
 }
 
-/// The places of key and value in a header.
+/// The column indexes of key and value in a header.
 fn places(header: &[String]) -> Option<(usize, usize)> {
     let place = |name| find_column(header.iter().map(String::as_str), name);
     match (place("key"), place("value")) {
@@ -184,11 +189,14 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_a_table_is_refused_with_its_lines() {
         for (text, fault) in [
-            ("a,b\nDutch,nl\nGerman,de\nDutch,be\n", "lines 2 and 4 give one key two values; leave one of them out"),
+            (
+                "a,b\nDutch,nl\nGerman,de\nDutch,be\n",
+                "lines 2 and 4 give the same key different values; remove one of them",
+            ),
             ("", "demonyms.csv: expected a header line with the names of the columns, found an empty input"),
             ("a,b\n", "expected entries, found none"),
-            ("a\nDutch\n", "expected a CSV file with two columns or more, the key first and the value second"),
-            ("a,b\n,nl\n", "line 2: expected a key, found a value without one"),
+            ("a\nDutch\n", "expected a CSV file with at least two columns, the key first and the value second"),
+            ("a,b\n,nl\n", "line 2: expected a key, found a value without a key"),
             ("a,b\nDutch,nl,x\n", "line 2: expected 2 columns, found 3"),
         ] {
             let found = of(text).unwrap_err();

@@ -1,5 +1,6 @@
-//! Ingest: what intake finds goes into the ledger, at read speed, to the end of the input. Runs in a thread of its own beside
-//! the sending. It decides how far reading is ahead of the commits: far enough that one commit takes many splits.
+//! Ingest: writes what intake finds to the ledger, at read speed, to the end of the input. It runs on a separate thread
+//! while requests are sent. This module decides how far reading may be ahead of the commits: far enough that one commit
+//! contains many splits.
 
 use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, notes::Notes};
 use crate::{
@@ -16,26 +17,27 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Rows and requests handed to the writer whose commit was not waited for, at most, in bytes: some 16 splits of ordinary
-/// rows. More rows in a commit write fewer pages of the ledger, and more of them would only be memory.
+/// The maximum size of rows and requests that wait for their commit, in bytes: about 16 splits of ordinary rows. Larger
+/// commits write fewer pages of the ledger, but beyond this size the gain is small and only memory use grows.
 const AHEAD_BYTES_MAX: usize = 6 << 20;
 
-/// Splits that were handed to the writer, each with its rows and its weight.
+/// Splits that were given to the writer, each with its row count and size.
 #[derive(Default)]
 struct Ahead {
     splits: VecDeque<(u64, usize, Committing<()>)>,
     bytes: usize,
 }
 
-/// Takes every split into the ledger.
+/// Writes every split to the ledger.
 pub struct Ingest {
     pub ledger: Arc<Ledger>,
-    /// Ledger numbers by input name and by check.
+    /// The ledger ids of the inputs, by name.
     pub sources: Vec<(String, i64)>,
+    /// The ledger ids of the checks.
     pub check_uses: Vec<i64>,
     /// The catalogue's name of each check.
     pub checks: Vec<String>,
-    /// Only the first rows are read: no source is complete by that.
+    /// Only the first rows are read, so no source becomes complete.
     pub limited: bool,
     pub progress: watch::Sender<IntakeProgress>,
     pub notes: watch::Sender<Notes>,
@@ -43,7 +45,7 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a thread of its own.
+    /// Runs to the end of the input, or to the next split after a stop. Blocks: call it from a separate thread.
     pub fn run(self, mut intake: Intake) -> Result<(), Error> {
         let mut ahead = Ahead::default();
         let result = self.ingest_all(&mut intake, &mut ahead);
@@ -52,7 +54,7 @@ impl Ingest {
         result
     }
 
-    /// The same in the caller's place, giving way after each split.
+    /// Like [`Ingest::run`], but on the caller's task, with a yield after each split.
     pub async fn run_inline(self, mut intake: Intake) -> Result<(), Error> {
         let result = async {
             while !self.stop.load(Ordering::Relaxed)
@@ -106,7 +108,7 @@ impl Ingest {
         Ok(())
     }
 
-    /// Waits for commits until what is ahead of them weighs at most so much.
+    /// Waits for commits until at most `bytes_max` bytes wait for theirs.
     fn wait_until(&self, ahead: &mut Ahead, bytes_max: usize) -> Result<(), Error> {
         while ahead.bytes > bytes_max
             && let Some((rows, bytes, committing)) = ahead.splits.pop_front()
@@ -120,7 +122,7 @@ impl Ingest {
 
     fn number(&self, name: &str) -> Result<i64, Error> {
         let found = self.sources.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
-        found.ok_or_else(|| Error::Internal("a source without a number".to_owned()))
+        found.ok_or_else(|| Error::Internal("a source without an id".to_owned()))
     }
 
     fn split(&self, source: i64, parts: MappedSplit) -> IngestedSplit {
@@ -133,7 +135,7 @@ impl Ingest {
     }
 }
 
-/// What the ledger records of a mapped ask; `sold` is the catalogue's name of its check.
+/// What the ledger records for a mapped ask; `check` is the catalogue name of its check.
 pub fn fate(check: &str, mapped: Mapped) -> Fate {
     match mapped {
         Mapped::Failed(failure) => Fate::Failure(failure),

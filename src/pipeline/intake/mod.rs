@@ -1,5 +1,6 @@
-//! Intake: source → split → asks and requests, input after input. It decides whether the inputs are those the ledger knows,
-//! and binds the mapping to their columns; what is found is taken into the ledger, or only counted, elsewhere.
+//! Intake: source → split → asks and requests, one input after the other. This module checks that the inputs are those
+//! that the ledger knows, and binds the mapping to their columns. Its results are ingested ([`ingest`]) or only counted
+//! (the plan).
 
 pub mod ingest;
 pub mod notes;
@@ -16,14 +17,14 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
 
-/// How a source is laid out, as the ledger remembers it.
+/// The layout of a source, as the ledger records it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SourceLayout {
     format: Format,
     delimiter: Option<u8>,
-    /// The header of a CSV; the keys of the first object of a JSONL.
+    /// The header of a CSV file, or the keys of the first object of JSON lines.
     pub columns: Vec<String>,
-    /// What the user said of it.
+    /// The encoding that the user specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     encoding: Option<Encoding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,29 +32,31 @@ pub struct SourceLayout {
 }
 
 impl SourceLayout {
-    /// Why an input may be another text than before though its file is the same, if that is so.
-    fn otherwise_read(&self, name: &str, now: &SourceOptions) -> Option<Error> {
-        let shown = |said: Option<String>| said.map_or("none".to_owned(), |said| format!("`{said}`"));
-        let [was, is] = [self.encoding, now.encoding].map(|said| shown(said.map(|said| said.to_string())));
-        let encoding = (was != is).then(|| format!("with encoding {was}, and {is} is said now"));
-        let [was, is] = [&self.sheet, &now.sheet].map(|said| shown(said.clone()));
-        let sheet = (was != is).then(|| format!("with sheet {was}, and {is} is said now"));
+    /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
+    /// changed.
+    fn read_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let shown = |given: Option<String>| given.map_or("none".to_owned(), |given| format!("`{given}`"));
+        let [was, is] = [self.encoding, now.encoding].map(|given| shown(given.map(|given| given.to_string())));
+        let encoding = (was != is).then(|| format!("with encoding {was}, but encoding {is} is given now"));
+        let [was, is] = [&self.sheet, &now.sheet].map(|given| shown(given.clone()));
+        let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
         encoding.or(sheet).map(|what| {
             Error::Config(format!(
-                "{name} was begun {what}: put it back; rows that failed can be sent as a file and a campaign of their own"
+                "{name} was started {what}: use the same as before; put rows that failed into a separate file and \
+                 check them in a new campaign"
             ))
         })
     }
 }
 
-/// Where intake stands.
+/// The progress of intake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IntakeProgress {
-    /// Rows taken by this run.
+    /// Rows ingested by this run.
     pub rows: u64,
-    /// Nothing more will be taken by this run.
+    /// This run ingests no more rows.
     pub done: bool,
-    /// Because the input could not be read or mapped any further.
+    /// Intake ended because the input could not be read or mapped any further.
     pub failed: bool,
 }
 
@@ -64,8 +67,8 @@ pub struct Intake {
     id: Option<String>,
     carry: Vec<String>,
     pub clock: Clock,
-    /// What the user said of encoding and sheet.
-    said: (Option<Encoding>, Option<String>),
+    /// The encoding and sheet that the user specified.
+    given: (Option<Encoding>, Option<String>),
     of_files: bool,
 }
 
@@ -73,24 +76,25 @@ struct Opened {
     reader: SourceReader,
     name: String,
     bound: Option<Arc<Bound>>,
-    /// Read already, to learn the keys of a JSONL.
+    /// The first split, if it was read to find the keys of JSON lines.
     first: Option<Split>,
     layout_known: bool,
-    begun: bool,
+    started: bool,
 }
 
 impl Intake {
-    /// Opens every input, checks the part of it the ledger knows, and binds the mapping to its columns.
+    /// Opens every input, verifies the part of it that the ledger knows, and binds the mapping to its columns.
     ///
     /// # Errors
-    /// An input that is missing, changed or unreadable; a mapping that does not fit its columns.
+    /// An input is missing, changed or unreadable, or the mapping does not match its columns.
     pub fn open(campaign: &Campaign, known: &[SourceView]) -> Result<Intake, Error> {
         if campaign.inputs.is_empty() {
-            return Err(Error::Config("no input is named: a path, or `-` for standard input".to_owned()));
+            return Err(Error::Config("no input is named: expected a path, or `-` for standard input".to_owned()));
         }
         if !known.is_empty() && known.len() != campaign.inputs.len() {
             return Err(Error::Config(format!(
-                "this campaign was begun with {} inputs ({}) and {} are given now; a new or missing input is a new campaign",
+                "this campaign was started with {} inputs ({}), but {} are given now; use the same inputs, or start a \
+                 new campaign with `--campaign NAME`",
                 known.len(),
                 known.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", "),
                 campaign.inputs.len()
@@ -102,7 +106,7 @@ impl Intake {
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
             clock: campaign.clock,
-            said: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
+            given: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (at, input) in campaign.inputs.iter().enumerate() {
@@ -113,15 +117,15 @@ impl Intake {
                 SourceReader::open(input.name.as_str().into(), origin, &campaign.source_options, known.as_ref());
             match reader {
                 Ok(reader) => intake.bind(input.name.clone(), reader, source)?,
-                // Everything was taken before, and a pipe cannot be read twice.
+                // All rows are already ingested, and a pipe cannot be read twice.
                 Err(SourceError::NothingOnStdin { .. }) if source.is_some_and(|source| source.complete) => {}
-                // Everything was taken before, and the file is not needed again.
+                // All rows are already ingested, so the file is not needed.
                 Err(SourceError::Open { fault, .. })
                     if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
                 }
                 Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
                     let layout = source.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
-                    let why = layout.and_then(|layout| layout.otherwise_read(&input.name, &campaign.source_options));
+                    let why = layout.and_then(|layout| layout.read_differently(&input.name, &campaign.source_options));
                     return Err(why.unwrap_or_else(|| error.into()));
                 }
                 Err(error) => return Err(error.into()),
@@ -131,8 +135,8 @@ impl Intake {
     }
 
     fn bind(&mut self, name: String, mut reader: SourceReader, known: Option<&SourceView>) -> Result<(), Error> {
-        let begun = known.filter(|source| !source.ends.is_empty());
-        let remembered = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+        let started = known.filter(|source| !source.ends.is_empty());
+        let remembered = started.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
         let (format, _, header) = reader.layout();
         let header = header.map(<[String]>::to_vec);
         let mut first = None;
@@ -157,11 +161,11 @@ impl Intake {
             (Some(columns), Format::Jsonl) => Some(Arc::new(self.mapping.bind_nested(columns)?)),
         };
         let layout_known = remembered.is_some();
-        self.opened.push_back(Opened { reader, name, bound, first, layout_known, begun: false });
+        self.opened.push_back(Opened { reader, name, bound, first, layout_known, started: false });
         Ok(())
     }
 
-    /// The id and carried columns are columns of the header, or keys of the first object.
+    /// Checks that the id and carried columns are columns of the header, or keys of the first object.
     fn check_columns(&self, header: &[String], shown: &ShownColumns<'_>) -> Result<(), Error> {
         let names = || header.iter().map(String::as_str);
         for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
@@ -174,7 +178,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Which column, template or constant feeds which field; by the first input.
+    /// The column, template or constant that fills each field, for the first input.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
     }
@@ -183,18 +187,18 @@ impl Intake {
         Arc::clone(&self.mapping)
     }
 
-    /// Rows that were read before their line had an end, and whose line was completed since: the input's name and the number
-    /// of the row in it.
+    /// Rows that were read before their line was complete, and whose line was completed since, as input name and row
+    /// number.
     pub fn completed_rows(&self) -> Vec<(String, u64)> {
         self.opened.iter().filter_map(|source| Some((source.name.clone(), source.reader.completed_row()?))).collect()
     }
 
-    /// Whether every input is a file: a pipe may never end, and cannot be read twice.
+    /// Whether every input is a file. A pipe may never end and cannot be read twice.
     pub fn is_of_files(&self) -> bool {
         self.of_files
     }
 
-    /// The next thing that intake finds, mapped; `None` at the end of all inputs.
+    /// The next step of intake, mapped; `None` at the end of all inputs.
     pub fn step(&mut self) -> Result<Option<IntakeStep>, Error> {
         Ok(match self.find()? {
             None => None,
@@ -206,13 +210,13 @@ impl Intake {
         })
     }
 
-    /// The next thing in the order of the inputs, as it was read; `None` at the end of all of them.
+    /// The next step of intake, not yet mapped; `None` at the end of all inputs.
     pub fn find(&mut self) -> Result<Option<Found>, Error> {
         let Some(mut source) = self.opened.pop_front() else { return Ok(None) };
         let name = source.name.clone();
-        if !source.begun {
-            source.begun = true;
-            let layout = source.new_layout(&self.said)?;
+        if !source.started {
+            source.started = true;
+            let layout = source.new_layout(&self.given)?;
             self.opened.push_front(source);
             return Ok(Some(Found::Begin { name, layout }));
         }
@@ -252,14 +256,14 @@ impl Intake {
     }
 }
 
-/// What intake finds.
+/// A step of intake, not yet mapped.
 pub enum Found {
-    /// An input, and how it is laid out where that is news.
+    /// The start of an input, with its layout if the ledger does not know it yet.
     Begin {
         name: String,
         layout: Option<String>,
     },
-    /// `bound` is `None` as long as no row of the input could be read.
+    /// A split. `bound` is `None` until a row of the input could be read.
     Split {
         name: String,
         split: Split,
@@ -270,19 +274,19 @@ pub enum Found {
     },
 }
 
-/// The same, mapped.
+/// A step of intake, mapped.
 pub enum IntakeStep {
     Begin { name: String, layout: Option<String> },
     Split { name: String, parts: MappedSplit },
     End { name: String },
 }
 
-/// A row without columns: a defect.
+/// The error for a row without known columns, which is a bug.
 pub fn unbound() -> Error {
     Error::Internal("a row came before its columns".to_owned())
 }
 
-/// A split, mapped: asks by place of their row and by check.
+/// A mapped split. Each ask has the index of its row and of its check.
 pub struct MappedSplit {
     pub rows: Vec<IngestedRow>,
     pub asks: Vec<(u32, Option<usize>, Mapped)>,
@@ -333,7 +337,7 @@ pub fn layout_of(text: &str) -> Result<SourceLayout, Error> {
     serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
 }
 
-/// What the ledger remembers of a source, as the reader takes it; `None` where nothing of it was read.
+/// What the ledger recorded about a source, in the form the reader needs; `None` if nothing of it was read.
 fn remembered(source: &SourceView) -> Result<Option<KnownSource>, Error> {
     let Some(layout) = source.layout.as_deref().map(layout_of).transpose()? else { return Ok(None) };
     Ok(Some(KnownSource {

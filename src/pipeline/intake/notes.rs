@@ -1,5 +1,5 @@
-//! The notes of what was taken in: how many of each kind, and where the first one stands, so that somebody can look. Counts
-//! only: what is said about a value stays out of every key and every output.
+//! Notes about ingested values: how many of each kind, and where the first one is, so that the user can check it. Notes
+//! are only counted; they do not affect keys or outputs.
 
 use super::MappedSplit;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Notes by kind.
+/// The counted notes, by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notes(BTreeMap<Note, Noted>);
 
@@ -17,13 +17,13 @@ pub struct Notes(BTreeMap<Note, Noted>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
     pub count: u64,
-    /// Where the first one stands: the input's name and the number of the row in it.
+    /// The input name and row number of the first note.
     pub source: String,
     pub row_number: u64,
 }
 
 impl Notes {
-    /// Counts what a split of an input brought.
+    /// Counts the notes of a split.
     pub fn add_split(&mut self, source: &str, parts: &MappedSplit) {
         for (place, _, mapped) in &parts.asks {
             if let Mapped::Ask(ask) = mapped {
@@ -41,7 +41,7 @@ impl Notes {
         }
     }
 
-    /// Adds those of a later part of the input.
+    /// Adds the notes of a later part of the input.
     pub fn join(&mut self, later: Notes) {
         for (note, noted) in later.0 {
             let count = noted.count;
@@ -53,7 +53,7 @@ impl Notes {
         self.0.iter().map(|(note, noted)| (*note, noted))
     }
 
-    /// A line for each kind.
+    /// One line for each kind.
     pub fn lines(&self) -> Vec<String> {
         let line = |(note, noted): (Note, &Noted)| {
             let Noted { count, source, row_number } = noted;

@@ -1,5 +1,5 @@
-//! A changed mapping reaches the rows that failed to map: they are mapped anew from the ledger, and cost nothing until they
-//! are sent. Rows that were mapped are never touched: an answer read under another mapping would be another answer.
+//! Applies a changed mapping to the rows that failed to map. They are remapped from the ledger, which costs nothing
+//! until they are sent. Rows that were mapped are not changed, because their answers belong to the old mapping.
 
 use super::{ingest::fate, layout_of};
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Asks given to the ledger at once.
+/// The number of asks given to the ledger at once.
 const CHUNK: usize = 1_000;
 
-/// Maps all asks that failed to map anew. Blocks.
+/// Remaps all asks that failed to map. Blocks.
 ///
 /// # Errors
-/// A mapping that no longer fits the columns, and what stops the ledger.
+/// The mapping no longer matches the columns, or the ledger fails.
 pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)]) -> Result<(), Error> {
     if ledger.sums().unmapped == 0 {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)]) -> Resu
     Ok(ledger.remap(changed)?)
 }
 
-/// The fate of an ask under the present mapping, where that is another one.
+/// The fate of an ask under the current mapping, if it has changed.
 fn new_fate(
     bound: &Bound,
     uses: &[(i64, String)],

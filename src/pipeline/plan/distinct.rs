@@ -1,6 +1,6 @@
-//! Which requests of a plan are distinct, however many there are. Marks of up to a million asks are sorted in memory; beyond
-//! that each million goes, sorted, to a temporary file, and all of them are merged at the end. It owns the decision that the
-//! first of equal asks, in input order, is the one that counts.
+//! Counts the distinct requests of a plan in bounded memory. The digests of up to 2^20 asks are sorted in memory. For
+//! larger inputs, each sorted run of 2^20 digests is written to a temporary file, and all runs are merged at the end.
+//! Of equal asks, the first in input order counts.
 
 use crate::error::Error;
 use std::{
@@ -10,74 +10,75 @@ use std::{
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
 };
 
-/// Marks kept in memory: 24 MiB.
-const MARKS_MAX: usize = 1 << 20;
-/// Marks of each sorted run that are read at once.
-const READ_MARKS: usize = 1_024;
-const MARK_BYTES: usize = 20;
+/// The maximum number of digests kept in memory (24 MiB).
+const ENTRIES_MAX: usize = 1 << 20;
+/// The number of digests read at once from each sorted run.
+const READ_ENTRIES: usize = 1_024;
+const ENTRY_BYTES: usize = 20;
 
-/// The digest of an ask's content. It never leaves the process that made it.
+/// The digest of an ask's content. It is valid only in the process that made it.
 pub type Digest = [u64; 2];
 
-/// An ask in the order of what it asks for, and of the input where that is equal.
+/// The digest of an ask, ordered by content and then by input order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct AskDigest {
     digest: Digest,
-    /// The place in the input: of the mark in its run, and of the run where runs are merged.
+    /// The position in input order: within a run while it is sorted, and the number of the run while runs are merged.
     order: u32,
     shape: u32,
 }
 
 /// Counts distinct asks.
 pub struct Distinct {
-    marks: Vec<AskDigest>,
-    marks_max: usize,
+    entries: Vec<AskDigest>,
+    entries_max: usize,
     spilled: Option<Spilled>,
 }
 
-/// Sorted runs in a file without a name: it goes with the process, whatever ends it.
+/// Sorted runs in an unnamed temporary file, which disappears when the process ends.
 struct Spilled {
     file: BufWriter<File>,
-    /// Marks of each run.
+    /// The number of digests in each run.
     runs: Vec<u64>,
 }
 
 impl Distinct {
     pub fn new() -> Distinct {
-        Distinct::of_runs(MARKS_MAX)
+        Distinct::of_runs(ENTRIES_MAX)
     }
 
-    fn of_runs(marks_max: usize) -> Distinct {
-        Distinct { marks: Vec::new(), marks_max, spilled: None }
+    fn of_runs(entries_max: usize) -> Distinct {
+        Distinct { entries: Vec::new(), entries_max, spilled: None }
     }
 
-    /// Takes in the next ask of the input. `shape` is what the caller wants to know of it if it is the first of its kind.
+    /// Adds the next ask of the input. `shape` is passed to [`Distinct::each_first`] if the ask is the first of its
+    /// kind.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
-        let order = u32::try_from(self.marks.len()).expect("a run is far shorter");
-        self.marks.push(AskDigest { digest, order, shape });
-        if self.marks.len() < self.marks_max {
+        let order = u32::try_from(self.entries.len()).expect("a run is far shorter");
+        self.entries.push(AskDigest { digest, order, shape });
+        if self.entries.len() < self.entries_max {
             return Ok(());
         }
         self.spill().map_err(no_room)
     }
 
-    /// Gives the shape of the first of each kind, in no order.
+    /// Calls `each` with the shape of the first ask of each kind, in no particular order.
     pub fn each_first(mut self, mut each: impl FnMut(u32)) -> Result<(), Error> {
-        if self.spilled.is_some() && !self.marks.is_empty() {
+        if self.spilled.is_some() && !self.entries.is_empty() {
             self.spill().map_err(no_room)?;
         }
         match self.spilled {
             Some(spilled) => merge(spilled, each).map_err(no_room),
             None => {
-                sort(&mut self.marks);
-                self.marks.iter().for_each(|mark| each(mark.shape));
+                sort(&mut self.entries);
+                self.entries.iter().for_each(|entry| each(entry.shape));
                 Ok(())
             }
         }
     }
 
     fn spill(&mut self) -> io::Result<()> {
-        sort(&mut self.marks);
+        sort(&mut self.entries);
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
             None => {
@@ -85,24 +86,24 @@ impl Distinct {
                 self.spilled.insert(Spilled { file, runs: Vec::new() })
             }
         };
-        for mark in &self.marks {
-            spilled.file.write_all(&mark.to_bytes())?;
+        for entry in &self.entries {
+            spilled.file.write_all(&entry.to_bytes())?;
         }
-        spilled.runs.push(self.marks.len() as u64);
-        self.marks.clear();
+        spilled.runs.push(self.entries.len() as u64);
+        self.entries.clear();
         Ok(())
     }
 }
 
-/// In order, and the first of each kind alone.
-fn sort(marks: &mut Vec<AskDigest>) {
-    marks.sort_unstable();
-    marks.dedup_by_key(|mark| mark.digest);
+/// Sorts the digests and keeps only the first of each kind.
+fn sort(entries: &mut Vec<AskDigest>) {
+    entries.sort_unstable();
+    entries.dedup_by_key(|entry| entry.digest);
 }
 
 impl AskDigest {
-    fn to_bytes(self) -> [u8; MARK_BYTES] {
-        let mut bytes = [0; MARK_BYTES];
+    fn to_bytes(self) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
         bytes[..8].copy_from_slice(&self.digest[0].to_le_bytes());
         bytes[8..16].copy_from_slice(&self.digest[1].to_le_bytes());
         bytes[16..].copy_from_slice(&self.shape.to_le_bytes());
@@ -110,16 +111,16 @@ impl AskDigest {
     }
 
     fn of_bytes(bytes: &[u8], run: u32) -> AskDigest {
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes are eight"));
-        let shape = u32::from_le_bytes(bytes[16..MARK_BYTES].try_into().expect("four bytes are four"));
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("the slice has eight bytes"));
+        let shape = u32::from_le_bytes(bytes[16..ENTRY_BYTES].try_into().expect("the slice has four bytes"));
         AskDigest { digest: [word(0), word(8)], order: run, shape }
     }
 }
 
-/// One run being read.
+/// A reader of one run.
 struct Run {
     number: u32,
-    /// Where its next mark begins in the file, and how many follow.
+    /// The file offset of the next digest, and the number of digests left.
     offset: u64,
     left: u64,
     buffer: Vec<u8>,
@@ -129,22 +130,22 @@ struct Run {
 impl Run {
     fn next(&mut self, file: &mut File) -> io::Result<Option<AskDigest>> {
         if self.at == self.buffer.len() {
-            let wanted = self.left.min(READ_MARKS as u64);
+            let wanted = self.left.min(READ_ENTRIES as u64);
             if wanted == 0 {
                 return Ok(None);
             }
-            self.buffer.resize(wanted as usize * MARK_BYTES, 0);
+            self.buffer.resize(wanted as usize * ENTRY_BYTES, 0);
             file.seek(SeekFrom::Start(self.offset))?;
             file.read_exact(&mut self.buffer)?;
             (self.offset, self.left, self.at) = (self.offset + self.buffer.len() as u64, self.left - wanted, 0);
         }
-        let mark = AskDigest::of_bytes(&self.buffer[self.at..self.at + MARK_BYTES], self.number);
-        self.at += MARK_BYTES;
-        Ok(Some(mark))
+        let entry = AskDigest::of_bytes(&self.buffer[self.at..self.at + ENTRY_BYTES], self.number);
+        self.at += ENTRY_BYTES;
+        Ok(Some(entry))
     }
 }
 
-/// Earlier runs first where marks are equal: what they hold stands earlier in the input.
+/// Merges the runs. Of equal digests, the one from the earlier run comes first, because it is earlier in the input.
 fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
     let mut file = spilled.file.into_inner().map_err(io::IntoInnerError::into_error)?;
     let mut runs = Vec::with_capacity(spilled.runs.len());
@@ -153,18 +154,18 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
     for (number, left) in spilled.runs.into_iter().enumerate() {
         let number = u32::try_from(number).expect("runs of a million are fewer");
         let mut run = Run { number, offset, left, buffer: Vec::new(), at: 0 };
-        offset += left * MARK_BYTES as u64;
+        offset += left * ENTRY_BYTES as u64;
         heads.extend(run.next(&mut file)?.map(Reverse));
         runs.push(run);
     }
     let mut last = None;
     while let Some(mut head) = heads.peek_mut() {
-        let Reverse(mark) = *head;
-        if last != Some(mark.digest) {
-            last = Some(mark.digest);
-            each(mark.shape);
+        let Reverse(entry) = *head;
+        if last != Some(entry.digest) {
+            last = Some(entry.digest);
+            each(entry.shape);
         }
-        match runs[mark.order as usize].next(&mut file)? {
+        match runs[entry.order as usize].next(&mut file)? {
             Some(next) => *head = Reverse(next),
             None => drop(std::collections::binary_heap::PeekMut::pop(head)),
         }
@@ -175,7 +176,8 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
 fn no_room(fault: io::Error) -> Error {
     let folder = std::env::temp_dir();
     Error::Config(format!(
-        "the temporary file in {} that finds duplicates in a large book: {fault}; make room there, or name another folder by TMPDIR",
+        "the temporary file in {} for finding duplicates in a large input: {fault}; free disk space there, or set \
+         TMPDIR to another folder",
         folder.display()
     ))
 }
@@ -185,9 +187,9 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// The shapes that count, sorted; asks are digests, their shapes their places.
-    fn firsts(marks_max: usize, digests: &[u64]) -> Vec<u32> {
-        let mut distinct = Distinct::of_runs(marks_max);
+    /// The shapes of the first asks, sorted. The shape of an ask is its index in `digests`.
+    fn firsts(entries_max: usize, digests: &[u64]) -> Vec<u32> {
+        let mut distinct = Distinct::of_runs(entries_max);
         for (at, digest) in digests.iter().enumerate() {
             distinct.add([digest % 7, *digest], at as u32).unwrap();
         }
@@ -212,8 +214,8 @@ mod tests {
         }
         let mut expected: Vec<u32> = expected.into_values().collect();
         expected.sort_unstable();
-        for marks_max in [1, 2, 7, 1_000, 2_500, 4_999, 5_000, 5_001, 1 << 20] {
-            assert_eq!(firsts(marks_max, &digests), expected, "runs of {marks_max}");
+        for entries_max in [1, 2, 7, 1_000, 2_500, 4_999, 5_000, 5_001, 1 << 20] {
+            assert_eq!(firsts(entries_max, &digests), expected, "runs of {entries_max}");
         }
     }
 

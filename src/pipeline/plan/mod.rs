@@ -1,4 +1,4 @@
-//! The plan: reads and maps everything, sends nothing, and says what a run would do and cost.
+//! The plan: reads and maps all inputs, sends nothing, and says what a run would do and cost.
 
 pub mod distinct;
 
@@ -30,35 +30,36 @@ use std::{
 pub struct Plan {
     pub rows: u64,
     pub asks: u64,
-    /// Distinct requests of the whole input.
+    /// The number of distinct requests of the whole input.
     pub requests: u64,
     /// Asks that share another's request.
     pub duplicates: u64,
     pub skipped: u64,
     /// Rows and asks that fail before anything is sent, by reason.
     pub rejected: BTreeMap<FailureCode, u64>,
-    /// What is to be said about values that were accepted.
+    /// Notes about values that were accepted.
     pub notes: Notes,
-    /// Requests a run would still send, and what they cost at the table prices; the cost is open where a price is.
+    /// The number of requests that a run would still send.
     pub to_send: u64,
+    /// The cost of these requests at the table prices; `None` if a price is not known.
     pub credits: Option<Credits>,
-    /// At this rate.
+    /// The time to send them at the campaign's rate.
     pub duration: Duration,
-    /// Per check and field, in how many requests it is filled.
+    /// The number of requests that fill each field, by check and field.
     pub filled: BTreeMap<(String, String), u64>,
     pub feeds: Vec<FieldFeed>,
     /// The first requests, with values masked.
     pub shown: Vec<String>,
-    /// Where a ledger exists: what it holds.
+    /// The sums of the ledger, if there is one.
     pub known: Option<Sums>,
-    /// When the first request in doubt was armed.
+    /// When the oldest request in doubt was armed, in microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
 }
 
-/// Reads and maps everything. `show` requests are kept, masked. Blocks.
+/// Reads and maps all inputs. Keeps the first `show` requests, masked. Blocks.
 ///
 /// # Errors
-/// What would stop a run before its first request.
+/// The errors that would stop a run before its first request.
 pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     let reading = Reading::find(&campaign.ledger)?;
     if reading.is_none() {
@@ -69,7 +70,7 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     let mut adding = Tally { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
     let worker = Worker { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
     std::thread::scope(|scope| {
-        // Splits are dealt to the workers in turn, and what they came to is taken from them in turn: in the order of the input.
+        // Splits are given to the workers in turn, and the results are received in turn. This keeps the input order.
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX));
         let (mut senders, mut counted) = (Vec::new(), Vec::new());
         for _ in 0..workers {
@@ -98,13 +99,13 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// Threads that map, at most: reading the input keeps no more of them busy.
+/// The maximum number of mapping threads. Reading the input cannot keep more of them busy.
 const WORKERS_MAX: usize = 4;
 
-/// A split as it was read, with what maps it.
+/// A split as it was read, and the bound mapping for it.
 type Bundle = (Split, Option<Arc<Bound>>);
 
-/// Reads the input to its end, or until nobody listens.
+/// Reads the input to its end, or until the receivers are dropped.
 fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<(), Error> {
     let mut workers = workers.iter().cycle();
     while let Some(found) = intake.find()? {
@@ -117,7 +118,7 @@ fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<(), E
     Ok(())
 }
 
-/// Maps and counts splits, until there are no more or nobody listens.
+/// Maps and counts splits until there are no more, or until the receiver is dropped.
 fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSender<Result<Counted, Error>>) {
     let reading = match Reading::find(&worker.campaign.ledger) {
         Ok(reading) => reading,
@@ -130,17 +131,17 @@ fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSende
     }
 }
 
-/// What all workers look at.
+/// The state that all workers share.
 struct Worker<'a> {
     campaign: &'a Campaign,
-    /// Digests are of this process alone, so nobody can make two contents that are one.
+    /// Random hash keys of this process, so that an input cannot be crafted to make digests collide.
     secrets: [RandomState; 2],
     show: usize,
-    /// Not enough requests are shown yet.
+    /// Whether more requests are needed for [`Plan::shown`].
     wants_more: AtomicBool,
 }
 
-/// What is known of the first ask of a kind: its check, whether its request is settled, and the fields it fills.
+/// The shape of an ask: its check, whether its request is settled, and the fields it fills.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct AskShape {
     check_index: usize,
@@ -149,7 +150,7 @@ struct AskShape {
     filled: Vec<u64>,
 }
 
-/// What one split comes to.
+/// The counts of one split.
 #[derive(Default)]
 struct Counted {
     rows: u64,
@@ -158,8 +159,8 @@ struct Counted {
     rejected: BTreeMap<FailureCode, u64>,
     notes: Notes,
     shapes: Vec<AskShape>,
-    /// In input order, each with the place of its shape.
-    marks: Vec<(Digest, usize)>,
+    /// The digests in input order, each with the index of its shape.
+    digests: Vec<(Digest, usize)>,
     shown: Vec<(Digest, String)>,
 }
 
@@ -192,13 +193,13 @@ impl Worker<'_> {
         let digest = self.digest(&one.check, &ask.body);
         let settled = reading.map_or(Ok(false), |reading| reading.is_settled(&ask.key, &one.check, &ask.body))?;
         let shape = AskShape { check_index: ask.check_index, settled, filled: self.filled(ask)? };
-        // Most rows are like the one before.
+        // Searched from the end, because most rows have the shape of the row before.
         let known = counted.shapes.iter().rposition(|known| *known == shape);
         let shape = known.unwrap_or_else(|| {
             counted.shapes.push(shape);
             counted.shapes.len() - 1
         });
-        counted.marks.push((digest, shape));
+        counted.digests.push((digest, shape));
         if self.wants_more.load(Ordering::Relaxed)
             && counted.shown.len() < self.show
             && counted.shown.iter().all(|(shown, _)| *shown != digest)
@@ -217,7 +218,7 @@ impl Worker<'_> {
         Ok(filled)
     }
 
-    /// Equal body, equal request: the same rule as the ledger's.
+    /// Asks of one check with equal bodies share a request. The ledger uses the same rule.
     fn digest(&self, check: &str, body: &[u8]) -> Digest {
         [0, 1].map(|at: usize| {
             let mut hasher = self.secrets[at].build_hasher();
@@ -229,11 +230,11 @@ impl Worker<'_> {
     }
 }
 
-/// The splits of the input, added up in its order.
+/// The running totals of the splits, added in input order.
 struct Tally {
     plan: Plan,
     distinct: Distinct,
-    /// Every shape that was seen, by number.
+    /// The number of every shape that was seen.
     shapes: BTreeMap<AskShape, u32>,
     shown: BTreeSet<Digest>,
     show: usize,
@@ -249,8 +250,8 @@ impl Tally {
         }
         self.plan.notes.join(split.notes);
         let numbers: Vec<u32> = split.shapes.into_iter().map(|shape| self.number(shape)).collect();
-        self.plan.duplicates += split.marks.len() as u64;
-        for (digest, shape) in split.marks {
+        self.plan.duplicates += split.digests.len() as u64;
+        for (digest, shape) in split.digests {
             self.distinct.add(digest, numbers[shape])?;
         }
         for (digest, text) in split.shown {
@@ -266,7 +267,7 @@ impl Tally {
         *self.shapes.entry(shape).or_insert(next)
     }
 
-    /// The plan, once it is known which asks are the first of their kind.
+    /// Completes the plan with the counts of distinct asks.
     fn end(self, campaign: &Campaign) -> Result<Plan, Error> {
         let mut counts = vec![0_u64; self.shapes.len()];
         self.distinct.each_first(|shape| counts[shape as usize] += 1)?;
@@ -292,7 +293,8 @@ impl Tally {
     }
 }
 
-/// A request as it may be shown: of each text the first sign and its length, numbers and codes as they are.
+/// A request with masked values: the first character and the length of each text. Numbers and texts of at most three
+/// characters are shown as they are.
 fn masked(check: &str, ask: &AskRequest) -> String {
     let fields = ask.fields.iter().map(|(field, value)| match value.as_str() {
         Some(text) if text.chars().count() > 3 => {

@@ -1,7 +1,7 @@
-//! Where this user's API keys have been sent to, by digests in small files of the state folder. A ledger says where its
-//! requests were sent, and a ledger is data that others may have changed: `rescreen collect` believes it only where a run on
-//! this machine sent the same API key the same way, and repeats the command of such a run alone. It decides what "the same
-//! way" is.
+//! A record of where this user's API keys were sent, as digests in small files in the state folder. A ledger says where
+//! its requests were sent, but others may have changed the ledger. `rescreen collect` trusts it only if a run on this
+//! machine sent the same API key in the same way, and shows the command line of such a run only. This module decides
+//! what "the same way" means.
 
 use crate::{
     client::ApiKey,
@@ -18,21 +18,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A note is one short line.
+/// The maximum size of a note, which is one short line.
 const NOTE_BYTES_MAX: u64 = 256;
 
-/// Notes that a run sends this API key this way.
+/// Records that a run sends this API key in this way.
 ///
 /// # Errors
 /// The state folder cannot be written.
 pub fn note(campaign: &Campaign, api_key: &ApiKey) -> io::Result<()> {
     let Some(path) = note_of(campaign, api_key) else { return Ok(()) };
     path.parent().map_or(Ok(()), files::private_folder)?;
-    // Its name says it as well, and a file can be renamed.
+    // The digest is also in the content, because a file can be renamed.
     files::open_private(&path)?.write_all(digest_in(&path).as_bytes())
 }
 
-/// Whether a run on this machine sent this API key this way.
+/// Whether a run on this machine sent this API key in this way.
 pub fn is_known(campaign: &Campaign, api_key: &ApiKey) -> bool {
     let own = |path: PathBuf| {
         let file = files::open(&path, Links::Refused).ok()?;
@@ -45,12 +45,12 @@ pub fn is_known(campaign: &Campaign, api_key: &ApiKey) -> bool {
     note_of(campaign, api_key).and_then(own).unwrap_or(false)
 }
 
-/// The digest in the name of a note.
+/// The file name of a note, which contains the digest.
 fn digest_in(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The file that says so; `None` where there is no state folder.
+/// The path of the note; `None` if there is no state folder.
 fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
     let service = &campaign.service;
     let is_here = service.simulate || service.in_process.is_some();
@@ -59,7 +59,7 @@ fn note_of(campaign: &Campaign, api_key: &ApiKey) -> Option<PathBuf> {
     Some(service.state_folder.as_ref()?.join(format!("service-{digest}")))
 }
 
-/// All that decides where the API key goes, and through what.
+/// Everything that decides where the API key is sent, and by which route.
 fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> String {
     let ca_file = service.ca_file.as_deref().map(absolute);
     let mut routes: Vec<String> = campaign

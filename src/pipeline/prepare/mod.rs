@@ -1,5 +1,5 @@
-//! Preparing a run: ledger, inputs, mapping and service are opened and checked against each other before anything is sent,
-//! so that a mistake costs nothing.
+//! Preparation of a run: ledger, inputs, mapping and service are opened and validated against each other before
+//! anything is sent, so that a mistake costs nothing.
 
 pub mod known_service;
 
@@ -39,7 +39,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// A campaign whose ledger and inputs are open and fit together. Nothing is sent yet.
+/// A campaign whose ledger and inputs are open and match. Nothing has been sent yet.
 pub struct Prepared {
     pub campaign: Arc<Campaign>,
     pub ledger: Arc<Ledger>,
@@ -54,11 +54,12 @@ impl Prepared {
     /// Opens ledger and inputs.
     ///
     /// # Errors
-    /// A ledger of another campaign or in use, an input that changed, a mapping that does not fit, a missing API key.
+    /// The ledger belongs to another campaign or is in use, an input changed, the mapping does not match the columns,
+    /// or the API key is missing.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         let api_key = campaign.service.api_key()?;
         if let Some(url) = &campaign.service.url {
-            // A mistake in how the service is reached must not leave a ledger behind.
+            // Validated first, so that a mistake in the service settings does not leave a ledger behind.
             Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
         }
         let identity = Identity {
@@ -70,8 +71,9 @@ impl Prepared {
         let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
-        // A ledger that is there comes first: in use, or of another campaign, it is refused at once. A new one comes after
-        // the inputs: a mistake in them must not leave an empty ledger behind.
+        // An existing ledger is opened before the inputs: if it is in use or of another campaign, the run fails at
+        // once. A new ledger is created after the inputs are opened, so that a mistake in them does not leave an empty
+        // ledger behind.
         let reading = Reading::find(&campaign.ledger)?;
         let fresh = reading.is_none();
         if fresh {
@@ -85,22 +87,22 @@ impl Prepared {
                 Ledger::open(path, &identity, commit_mode, now_us)
             }
         };
-        let standing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        let existing = if fresh { None } else { Some(open(&campaign.ledger)?) };
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
         let intake = blocking(commit_mode, move || Intake::open(&for_intake, &known)).await;
-        let intake = intake.map_err(|error| match &standing {
+        let intake = intake.map_err(|error| match &existing {
             Some(ledger) => paid_for(error, &campaign, ledger),
             None => error,
         })?;
-        let ledger = match standing {
+        let ledger = match existing {
             Some(ledger) => ledger,
             None => {
                 crate::sink::create_folder(campaign.ledger.parent().unwrap_or(Path::new(".")))?;
                 let ledger = open(&campaign.ledger)?;
                 if !ledger.was_created() {
-                    // What the other took since is not what these inputs were checked against.
+                    // Another process has created it meanwhile. The inputs were not validated against what it ingested.
                     return Err(LedgerError::BegunMeanwhile.into());
                 }
                 ledger
@@ -109,7 +111,7 @@ impl Prepared {
         let ledger = Arc::new(ledger);
         ledger.recover().await?;
         let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
-        // Again: a path through a folder that did not exist leads somewhere only now.
+        // Checked again: the path of an input may only resolve now that the output folder exists.
         crate::sink::create_folder(&campaign.out)?;
         refuse_inputs_inside(&campaign)?;
         claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
@@ -118,7 +120,7 @@ impl Prepared {
         Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
     }
 
-    /// Where `--new-ledger` moved what an earlier campaign had left here.
+    /// The folder to which `--new-ledger` or `--accept-older-ledger` moved the results of an earlier campaign.
     pub fn set_aside(&self) -> Option<&Path> {
         self.set_aside.as_deref()
     }
@@ -126,7 +128,7 @@ impl Prepared {
     /// Records what `rescreen collect` needs to settle and publish without the campaign file.
     pub async fn record_settings(&self) -> Result<(), Error> {
         if let Err(error) = known_service::note(&self.campaign, &self.api_key) {
-            tracing::info!("the state folder cannot be written ({error}): `collect` will ask for --service");
+            tracing::info!("the state folder cannot be written ({error}): `rescreen collect` will need --service");
         }
         Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign)?).await?)
     }
@@ -139,17 +141,17 @@ impl Prepared {
         &self.ledger
     }
 
-    /// Enough of the API key to recognise it by.
+    /// A hint by which the user can recognise the API key.
     pub fn key_hint(&self) -> String {
         self.api_key.hint()
     }
 
-    /// Why other runs on this machine do not know what this one sends, where that is so.
+    /// Why the rate is not shared with other runs on this machine, if it is not.
     pub fn rate_note(&self) -> Option<&str> {
         self.rate_note.as_deref()
     }
 
-    /// Which column, template or constant feeds which field.
+    /// The column, template or constant that fills each field.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         self.intake.feeds()
     }
@@ -174,7 +176,7 @@ impl Prepared {
         self.campaign.uses.iter().map(row).collect()
     }
 
-    /// Asks that failed to map before are mapped anew.
+    /// Remaps the asks that failed to map in an earlier run.
     pub async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
         let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
         let checks = self.campaign.uses.iter().map(|one| one.check.clone());
@@ -182,14 +184,14 @@ impl Prepared {
         blocking(self.campaign.commit_mode, move || remap(&ledger, &mapping, &uses)).await
     }
 
-    /// Everything the attempts of this run share.
+    /// The run context that all attempts of this run share.
     pub fn context(&mut self) -> Result<Arc<RunContext>, Error> {
         let bucket = std::mem::replace(&mut self.bucket, Bucket::Empty);
         context(&self.campaign, &self.ledger, &self.api_key, bucket)
     }
 }
 
-/// An input that cannot be used any more does not strand what was sent: the message says how it is settled and published.
+/// Adds to an input error how to settle and publish the requests that were already sent, if there are any.
 fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
     let sums = ledger.sums();
     if sums.requests() == sums.in_state(State::Planned) {
@@ -198,7 +200,7 @@ fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
     Error::Input { source: Box::new(error), out: campaign.out.clone() }
 }
 
-/// What all attempts of a run share.
+/// Makes the run context that all attempts of a run share.
 pub fn context(
     campaign: &Arc<Campaign>,
     ledger: &Arc<Ledger>,
@@ -215,7 +217,12 @@ pub fn context(
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
     let templates = Templates::new(Tables::default());
     let checks = campaign.checks().into_iter().map(|declaration| {
-        let unknown = || Error::Config(format!("the price of `{}` is not known", declaration.name));
+        let unknown = || {
+            Error::Config(format!(
+                "the price of `{0}` is not known; set it with --price {0}=N (or [budget] prices)",
+                declaration.name
+            ))
+        };
         let check = CheckContext {
             judge: Judge::new(declaration, &templates)?,
             price: campaign.price(&declaration.name).ok_or_else(unknown)?,

@@ -1,4 +1,4 @@
-//! Publishing beside the sending, one at a time, from time to time.
+//! Periodic publishing in the background while requests are sent. Only one publication runs at a time.
 
 use super::{PART_ROWS_MAX, Publisher};
 use crate::{error::Error, ledger::CommitMode, model::fault_point::unless_failing};
@@ -6,10 +6,11 @@ use futures::FutureExt;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-/// A part is cut at least this often; where storage is made to fail, in the middle of a short run.
+/// How often to publish at least. Builds with fault points publish more often, so that storage can fail during a short
+/// run.
 const PUBLISH_EVERY: Duration = unless_failing(Duration::from_secs(15 * 60), Duration::from_millis(300));
 
-/// What is published beside the sending.
+/// The background publication of a run.
 pub struct Publishing {
     publisher: Arc<Publisher>,
     commit_mode: CommitMode,
@@ -23,13 +24,14 @@ impl Publishing {
         Publishing { publisher, commit_mode, task: None, last: Instant::now(), answered: 0 }
     }
 
-    /// Publishes where that is due.
+    /// Starts a publication if one is due.
     ///
     /// # Errors
-    /// What stopped this publication or the one before: a disk that takes no outputs stops the run now, not in days.
+    /// The error of this publication or of the one before. A disk that cannot be written stops the run now, not days
+    /// later.
     pub fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
         if let Some(task) = self.task.take_if(|task| task.is_finished()) {
-            // It is finished, so nobody waits for it here.
+            // The task is finished, so this does not wait.
             task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(Error::from)??;
         }
         let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;

@@ -1,5 +1,5 @@
-//! Publishing: settled asks → rows → parts → manifest. What a part holds is in the ledger before it is written, the
-//! manifest is written last, and everything here can be done again at any time with the same result.
+//! Publishing: settled asks → rows → parts → manifest. The ledger records the content of a part before the part is
+//! written, and the manifest is written last. Publishing can be repeated at any time with the same result.
 
 pub mod background;
 pub mod project;
@@ -25,7 +25,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Rows a result part holds at most.
+/// The maximum number of rows in a result part.
 pub const PART_ROWS_MAX: u64 = 50_000;
 
 /// Publishes one ledger into one folder.
@@ -35,12 +35,12 @@ pub struct Publisher {
     format: OutputFormat,
     projector: Projector,
     mode: crate::model::Mode,
-    /// A rehearsal is one from its first output, also before the simulator was met.
+    /// The campaign is a rehearsal. Its outputs say so even before the simulator has answered.
     rehearsal: bool,
     tap: Mutex<Option<Tap>>,
 }
 
-/// Where result rows go beside their parts, as JSON lines.
+/// A second destination for result rows, as JSON lines.
 pub type Tap = Box<dyn Write + Send>;
 
 impl Publisher {
@@ -57,16 +57,16 @@ impl Publisher {
         })
     }
 
-    /// Writes what is new and replaces the snapshots and the manifest. Blocks: call it from a thread of its own.
+    /// Writes new parts and replaces the snapshots and the manifest. Blocks: call it from a separate thread.
     pub fn publish(&self) -> Result<Manifest, Error> {
-        // A folder that was moved away must not be made again without its ledger.
+        // If the folder was moved away, it must not be created again without its ledger.
         self.ledger.check_files()?;
         let reading = Reading::open(self.ledger.path())?;
         claim(&self.out, self.projector.campaign(), &reading)?;
         let extension = self.format.extension().to_owned();
         let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
-        // A cut that is not full is the last: while answers keep coming there would always be another, of a few rows.
+        // A part that is not full is the last one. While answers keep coming, there would always be another small part.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
         let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
@@ -100,21 +100,21 @@ impl Publisher {
             *verdicts.entry(row.verdict).or_default() += 1;
             let cells = row.into_cells();
             if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
-                // Whoever read it went away; the part has every row all the same.
+                // The reader of the tap is gone. The part still gets every row.
                 tapped = None;
             }
             Ok(writer.write_row(cells)?)
         })?;
         let written = writer.finish()?;
         if written.rows != part.rows {
-            let fault = format!("part {} has {} rows, and its asks are {}", part.id, part.rows, written.rows);
+            let fault = format!("part {} has {} rows, but {} asks", part.id, part.rows, written.rows);
             return Err(LedgerError::Damaged(fault).into());
         }
         self.ledger.part_written(part.id, written.bytes, written.sha256, &verdicts)?;
         Ok(())
     }
 
-    /// The manifest of one moment of the ledger, with its snapshots written.
+    /// Writes the snapshots and makes the manifest, both from one consistent state of the ledger.
     fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
         reading.hold_still()?;
         let mode = self.mode(reading.sums()?.simulated);
@@ -220,7 +220,7 @@ fn input(reading: &Reading) -> Result<InputTotals, Error> {
     Ok(InputTotals { rows: sums.rows, unreadable_rows: sums.unreadable, sources: sources.collect() })
 }
 
-/// A part is written again in the format it was begun in.
+/// The format of a part, by its extension. A part is always written again in its original format.
 fn format_of(path: &Path) -> OutputFormat {
     if path.extension().is_some_and(|extension| extension == OutputFormat::Jsonl.extension()) {
         OutputFormat::Jsonl
@@ -229,12 +229,12 @@ fn format_of(path: &Path) -> OutputFormat {
     }
 }
 
-/// What a manifest's totals come to, over all checks.
+/// The credits of all checks in a manifest.
 pub fn credits(manifest: &Manifest) -> Credits {
     Credits(manifest.totals.iter().map(|totals| totals.credits).sum())
 }
 
-/// Results by verdict, over all checks.
+/// The number of results by verdict, over all checks.
 pub fn by_verdict(manifest: &Manifest) -> BTreeMap<Verdict, u64> {
     let mut sums = BTreeMap::new();
     for (word, count) in manifest.totals.iter().flat_map(|totals| &totals.by_verdict) {

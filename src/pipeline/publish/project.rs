@@ -1,5 +1,5 @@
-//! Projecting: a settled ask becomes an output row. It owns one decision: the verdict of a row, which is that of its answer
-//! unless the row expected something else.
+//! Projection of asks to output rows. This module decides the verdict of a row: it is the verdict of the answer, unless
+//! the answer differs from what the row expected.
 
 use crate::{
     catalogue::{ColumnSpec, payload_at},
@@ -20,7 +20,7 @@ use crate::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A check of the campaign as outputs know it.
+/// A check of the campaign, as the outputs need it.
 pub struct Projected {
     pub name: String,
     layout: ResultLayout,
@@ -33,7 +33,7 @@ impl Projected {
     }
 }
 
-/// Makes the rows of one ledger's outputs.
+/// Makes the output rows of one ledger.
 pub struct Projector {
     campaign: String,
     checks: BTreeMap<i64, Projected>,
@@ -117,7 +117,7 @@ impl Projector {
         let unexplained = Failure {
             stage: Stage::Send,
             code: FailureCode::Refused,
-            message: "the ledger keeps no reason".to_owned(),
+            message: "the ledger records no reason".to_owned(),
         };
         let (failure, request): (&Failure, Option<&RequestView>) = match &ask.fate {
             AskFate::Failure(failure) => (failure, None),
@@ -176,8 +176,8 @@ fn carried(input: &Value, column: &str) -> Option<String> {
     }
 }
 
-/// Whether the answer meets each expectation of the check, by name; `None` where the row expects nothing, and inside where
-/// the answer does not state it.
+/// Whether the answer meets each expectation of the check, by name. The outer `None` means that the row expects
+/// nothing, the inner `None` that the answer does not state the value.
 type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
 
 fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
@@ -188,8 +188,8 @@ fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) ->
     Ok(layout.expected().map(one).collect())
 }
 
-/// The verdict of a row. An answer that pleases is for a person where it differs from what the row expected, or does not
-/// say; one that was for a person, or worse, stays what it is.
+/// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does
+/// not state it. All other verdicts stay as they are.
 fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
     if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
         return judged;
@@ -203,7 +203,7 @@ fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judge
     Judgement { verdict: Verdict::Review, finding }
 }
 
-/// The rows of the ledger contradict each other.
+/// The error for ledger rows that contradict each other.
 fn damaged(what: &str) -> Error {
     LedgerError::Damaged(what.to_owned()).into()
 }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_or_a_silence_makes_a_pleasing_answer_one_for_a_person() {
+    fn a_mismatch_or_a_missing_value_turns_clear_and_data_into_review() {
         let (same, other, silent) = (Some(true), Some(false), None);
         for verdict in [Verdict::Clear, Verdict::Data] {
             assert_eq!(found(verdict, &[None, Some(("surname", same))]), (verdict, "as_answered".into()));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_for_a_person_or_worse_stays_what_it_is() {
+    fn other_verdicts_stay_as_they_are() {
         for verdict in [Verdict::Review, Verdict::Adverse, Verdict::NotFound, Verdict::Unrecognised] {
             assert_eq!(found(verdict, &[Some(("surname", Some(false)))]), (verdict, "as_answered".into()));
         }

@@ -1,4 +1,5 @@
-//! Reading the account: `GET /my_credits` at the start and when it drifts, and as the breaker's probe. Fails closed.
+//! Reads the account (`GET /my_credits`): at the start, when the balance drifts, and to probe a service that stopped
+//! answering. If the account cannot be read, the run stops.
 
 use super::{
     attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros, note_peer},
@@ -25,17 +26,17 @@ use std::{
     time::Duration,
 };
 
-/// Tries of one reading.
+/// The maximum number of attempts of one reading.
 const TRIES_MAX: u32 = 6;
 
-/// Replies of one reading that are complete and not JSON, after which it is not the service that answers.
+/// After this many complete replies that are not JSON, the URL is not that of the service.
 const NOT_JSON_MAX: u32 = 3;
 
-/// What one look at the account came to.
-enum Look {
+/// The result of one attempt to read the account.
+enum BalanceReply {
     Balance(Balance),
     Stop(Stop),
-    /// Nothing is sent for this long.
+    /// The service asks to pause all sends for this long.
     PushedBack {
         wait: Duration,
         message: String,
@@ -50,24 +51,24 @@ enum Look {
     },
 }
 
-/// A balance that was read into the ledger.
+/// A balance that was read and recorded in the ledger.
 #[derive(Debug, Clone, Copy)]
 pub struct BalanceRead {
     pub balance: Credits,
-    /// How far it is below what our own requests explain.
+    /// How far the balance is below what our own requests explain.
     pub unexplained_fall: Credits,
 }
 
-/// Reads the balance into the ledger; a break where the run has to stop.
+/// Reads the balance and records it in the ledger. It breaks if the run must stop.
 pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
     let (mut last, mut not_json) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
-        let beside =
+        let ungated =
             planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.rate, Bucket::Full));
-        let permit = beside.as_ref().unwrap_or(&context.throttle).admit().await;
+        let permit = ungated.as_ref().unwrap_or(&context.throttle).admit().await;
         let before = context.ledger.sums();
-        // The gate opens after a quarter of an hour, and the service may have asked for more meanwhile.
+        // The gate opens after at most 15 minutes, and the service may have asked for a longer pause meanwhile.
         if let Some(until_us) = paused_until(&before, context.clock.now_us()) {
             return Ok(Break(Stop::PushedBack { until_us }));
         }
@@ -78,29 +79,29 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
             return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
         }
         let pointer = context.campaign.service.balance_pointer.as_deref();
-        match look(&exchange, pointer, context.clock.now(), &mut delays) {
-            Look::Balance(balance) => {
+        match classify_balance(&exchange, pointer, context.clock.now(), &mut delays) {
+            BalanceReply::Balance(balance) => {
                 let unexplained_fall = note(context, &exchange, balance.credits, before).await?;
                 return Ok(Continue(BalanceRead { balance: balance.credits, unexplained_fall }));
             }
-            Look::Stop(stop) => {
+            BalanceReply::Stop(stop) => {
                 if let Stop::PushedBack { until_us } = stop {
                     let now_us = context.clock.now_us();
                     context.ledger.pause_until(until_us, now_us).await?;
                 }
                 return Ok(Break(stop));
             }
-            Look::PushedBack { wait, message } => {
+            BalanceReply::PushedBack { wait, message } => {
                 last = message;
                 let now_us = context.clock.now_us();
                 context.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
                 context.throttle.pause_until(tokio::time::Instant::now() + wait);
             }
-            Look::Again { wait, message } => {
+            BalanceReply::Again { wait, message } => {
                 last = message;
                 tokio::time::sleep(wait).await;
             }
-            Look::NotJson { wait } => {
+            BalanceReply::NotJson { wait } => {
                 not_json += 1;
                 if not_json == NOT_JSON_MAX {
                     return Ok(Break(Stop::NotTheService));
@@ -123,47 +124,51 @@ async fn note(
     let server = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok());
     let offset = server.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.as_microsecond() - now_us);
     let fell = context.ledger.balance(credits, before, now_us, offset).await?;
-    // Also where the service tells no time: it will not be asked again for it.
+    // Also if the reply has no date: the service would not state it the next time either.
     context.clock_watch.compared(compared);
     Ok(fell)
 }
 
-/// The pure reading of one look.
-fn look(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> Look {
+/// Classifies the exchange of one attempt.
+fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, delays: &mut Delays) -> BalanceReply {
     let reply = match &exchange.reply {
         Ok(reply) => reply,
-        // It will be the same at the next try, and somebody may be listening in.
+        // Trying again would fail the same way, and the connection may be intercepted.
         Err(TransportFault::Untrusted { host, fault }) => {
-            return Look::Stop(Stop::Untrusted { host: host.clone(), fault: fault.clone() });
+            return BalanceReply::Stop(Stop::Untrusted { host: host.clone(), fault: fault.clone() });
         }
         Err(TransportFault::NotWritten(message) | TransportFault::Unknown(message)) => {
-            return Look::Again { wait: delays.next_delay(), message: message.clone() };
+            return BalanceReply::Again { wait: delays.next_delay(), message: message.clone() };
         }
     };
     let message = format!("GET {} answered HTTP {}", Balance::PATH, reply.status);
     match reply.status {
         200..300 => match reply.body.as_deref().and_then(|body| balance_in(body, pointer)) {
-            Some(balance) => Look::Balance(balance),
-            None if reply.body.as_deref().and_then(json_body).is_some() => Look::Stop(Stop::BalanceUnreadable),
-            None if reply.body.is_some() => Look::NotJson { wait: delays.next_delay() },
-            None => Look::Again { wait: delays.next_delay(), message: format!("{message}, cut off") },
+            Some(balance) => BalanceReply::Balance(balance),
+            None if reply.body.as_deref().and_then(json_body).is_some() => BalanceReply::Stop(Stop::BalanceUnreadable),
+            None if reply.body.is_some() => BalanceReply::NotJson { wait: delays.next_delay() },
+            None => BalanceReply::Again { wait: delays.next_delay(), message: format!("{message}, cut off") },
         },
-        401 | 403 => Look::Stop(Stop::Unauthorised { status: reply.status }),
+        401 | 403 => BalanceReply::Stop(Stop::Unauthorised { status: reply.status }),
         429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
             RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
                 let kept = micros(wait.min(PAUSE_KEPT_MAX));
-                Look::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
+                BalanceReply::Stop(Stop::PushedBack { until_us: now.as_microsecond().saturating_add(kept) })
             }
-            RetryAfter::Wait(wait) => Look::PushedBack { wait, message },
-            RetryAfter::Unstated if reply.status == 429 => Look::PushedBack { wait: PUSH_BACK_UNSTATED, message },
-            RetryAfter::Unstated => Look::Again { wait: delays.next_delay(), message },
+            RetryAfter::Wait(wait) => BalanceReply::PushedBack { wait, message },
+            RetryAfter::Unstated if reply.status == 429 => {
+                BalanceReply::PushedBack { wait: PUSH_BACK_UNSTATED, message }
+            }
+            RetryAfter::Unstated => BalanceReply::Again { wait: delays.next_delay(), message },
         },
-        300..=399 | 404 | 405 => Look::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned() }),
-        _ => Look::Again { wait: delays.next_delay(), message },
+        300..=399 | 404 | 405 => {
+            BalanceReply::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned() })
+        }
+        _ => BalanceReply::Again { wait: delays.next_delay(), message },
     }
 }
 
-/// Reads the balance once, without a campaign: for `plan` and `rescreen credits`.
+/// Reads the balance once without a ledger, for `rescreen plan` and `rescreen credits`.
 pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, Error> {
     let url = service.url.clone().ok_or_else(|| Error::Config("no service is named: --service URL".to_owned()))?;
     let api_key = service.api_key()?;
@@ -173,11 +178,11 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, E
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
     let mut delays = Delays::new(0);
     let pointer = service.balance_pointer.as_deref();
-    let stop = match look(&exchange, pointer, clock.now(), &mut delays) {
-        Look::Balance(balance) => return Ok(balance.credits),
-        Look::Stop(stop) => stop,
-        Look::NotJson { .. } => Stop::NotTheService,
-        Look::PushedBack { message, .. } | Look::Again { message, .. } => Stop::Unavailable { message },
+    let stop = match classify_balance(&exchange, pointer, clock.now(), &mut delays) {
+        BalanceReply::Balance(balance) => return Ok(balance.credits),
+        BalanceReply::Stop(stop) => stop,
+        BalanceReply::NotJson { .. } => Stop::NotTheService,
+        BalanceReply::PushedBack { message, .. } | BalanceReply::Again { message, .. } => Stop::Unavailable { message },
     };
     Err(Error::Stopped(stop))
 }

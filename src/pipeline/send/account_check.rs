@@ -1,5 +1,5 @@
-//! Whose fault is a refusal: the account's, the configuration's or one row's? The account's balance tells, and whether the
-//! check was ever answered. What is one row's fault is that row's failure, and stops no other.
+//! Finds the cause of a refusal: the account, the configuration or one row. The account balance decides it, and whether
+//! the check was ever answered. If one row is the cause, only that row fails.
 
 use super::{SendLoop, attempt::Attempted, context::Candidate, next_step::tried};
 use crate::{
@@ -14,18 +14,19 @@ use crate::{
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
-/// Before a request that is refused alone is tried again: the refusal may pass, and others may be answered meanwhile.
+/// How long to wait before trying a request again that was refused alone. The refusal may be temporary, and others may
+/// be answered meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(5);
 
 impl SendLoop {
-    /// Reads the account, with this request waiting for it, and decides.
+    /// Reads the account while this request waits, and decides.
     pub async fn ask_account(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
         if !self.stops.is_empty() {
             return Ok(());
         }
         let balance = match self.balance().await? {
             Continue(balance) => balance,
-            // In sandbox the balance is of no interest; that others are answered shows that the service is there.
+            // In sandbox the balance does not matter, and answers to other requests show that the service works.
             Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,
             Break(stop) => {
                 self.stops.push(stop);
@@ -34,7 +35,7 @@ impl SendLoop {
         };
         let can_pay = balance >= attempted.settled.price;
         if self.proofs.unexplained() > Credits::ZERO && can_pay && attempted.is_refusal_that_may_change_key() {
-            // It may have been charged for what it refused: another key could be charged again.
+            // The refusal may have been charged, and a new key could be charged again.
             return self.row_at_fault(one, attempted).await;
         }
         if attempted.outcome == Outcome::NoCredits {
@@ -47,10 +48,11 @@ impl SendLoop {
                 let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
                 Stop::Misrouted { status, path }
             }
-            // The balance counts to the rate, too, and was not refused: the refusal is cached under the key.
+            // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
+            // key.
             Outcome::RateLimited if attempted.may_change_key() => return self.new_key(one).await,
             Outcome::RateLimited if one.in_doubt => {
-                // In sandbox nothing is at stake, and no key is ever too old.
+                // In sandbox nothing is charged, and keys never expire.
                 if self.context.campaign.mode == Mode::Sandbox {
                     return self.attempts_over(&one, attempted).await;
                 }
@@ -58,7 +60,7 @@ impl SendLoop {
                 return Ok(());
             }
             Outcome::RateLimited => {
-                let message = "it refuses one request for the rate, under several keys".to_owned();
+                let message = "it refuses one request because of the rate, under several keys".to_owned();
                 Stop::Unavailable { message }
             }
             _ => return self.row_at_fault(one, attempted).await,
@@ -66,8 +68,9 @@ impl SendLoop {
         self.refused_alone(one, attempted, stop).await
     }
 
-    /// The account is in order. Where requests of the same check are answered, the refusal is this request's; else it may be
-    /// the check's, and `stop` says so once others are refused as well, or nothing else is left to send.
+    /// Handles a refusal while the account is in order. If other requests of the check are answered, this request is
+    /// the cause. Otherwise the check may be the cause, and `stop` is used once other requests are refused as well, or
+    /// once nothing else is left to send.
     async fn refused_alone(&mut self, one: Candidate, attempted: &Attempted, stop: Stop) -> Result<(), Error> {
         let answered = self.context.ledger.sums().was_answered(&one.check);
         if stops_all(attempted.outcome) {
@@ -83,13 +86,13 @@ impl SendLoop {
             self.spending.leaves(one.request);
             self.aside.push((one, stop));
         } else {
-            self.put_off(Candidate { was_refused_alone: true, ..one }, REFUSED_AGAIN);
+            self.postpone(Candidate { was_refused_alone: true, ..one }, REFUSED_AGAIN);
         }
         Ok(())
     }
 
-    /// The service refuses a check, and the account is in order: nothing more of it is sent in this run, which names it at its
-    /// end. The other checks go on.
+    /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks
+    /// continue, and the run reports the stop at its end.
     fn leave_out(&mut self, check: &str, stop: Stop) {
         self.queue.leave_out(check);
         self.left_out.push(stop);
@@ -98,9 +101,9 @@ impl SendLoop {
         self.spending.leave_out(check);
     }
 
-    /// Nothing else is left to send: what was set aside is sent again where its check is answered by now. Else nothing shows
-    /// that its refusal is its own fault, and the run stops for it.
-    pub fn bring_back(&mut self) {
+    /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
+    /// answered meanwhile. Otherwise nothing shows that the request itself is the cause, and the run stops.
+    pub fn retry_set_aside(&mut self) {
         for (one, stop) in std::mem::take(&mut self.aside) {
             if self.context.ledger.sums().was_answered(&one.check) {
                 self.put_first(one);
@@ -110,8 +113,8 @@ impl SendLoop {
         }
     }
 
-    /// Fails the request, unless an attempt before this one may still be answered under its key, or nothing shows yet that
-    /// the check's answers can be read.
+    /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
+    /// answers of the check can be read.
     pub async fn row_at_fault(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
         let readable = !attempted.is_not_json() || self.context.ledger.sums().was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
@@ -130,14 +133,15 @@ impl SendLoop {
             Outcome::Unreadable => (
                 FailureCode::UnreadableAnswer,
                 format!(
-                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have been charged, and its \
-                     bytes are kept in the ledger"
+                    "expected an answer, found a reply that cannot be read as one (HTTP {status}), twice; it may have \
+                     been charged, and the ledger keeps its bytes"
                 ),
             ),
             _ => (
                 FailureCode::Refused,
                 format!(
-                    "the service refuses this request (HTTP {status}: {}) while it answers others and the account is in order",
+                    "the service refuses this request (HTTP {status}: {}), but answers others, and the account is in \
+                     order",
                     attempted.message
                 ),
             ),
@@ -148,12 +152,12 @@ impl SendLoop {
     /// 402: either the account is empty, or a refusal is cached under the key while the balance is fine.
     async fn no_credits(&mut self, one: Candidate, attempted: &Attempted, balance: Credits) -> Result<(), Error> {
         let price = attempted.settled.price;
-        // Where the check was never answered, one new key shows enough: the refusal is not about this request alone.
+        // If the check was never answered, one new key is enough to show that the key is not the cause.
         let keys_max = if self.context.ledger.sums().was_answered(&one.check) { CACHED_REFUSALS_MAX } else { 1 };
         match () {
             () if balance < price => self.stops.push(Stop::NoCredits { balance, price }),
-            // The balance is fine, so the refusal is cached under the key; one request tries that, and the others wait to see
-            // whether a new key helps.
+            // The balance is fine, so the refusal is cached under the key. One request tries a new key, and the others
+            // wait to see whether that helps.
             () if attempted.has_useless_new_keys(keys_max) => {
                 self.spending.leaves(one.request);
                 self.refused_alone(one, attempted, Stop::NoCredits { balance, price }).await?;
@@ -165,13 +169,13 @@ impl SendLoop {
             () if self.spending.key_on_trial.is_some_and(|trial| trial != one.request) => {
                 self.spending.wait_for_trial(one)
             }
-            () => self.put_off(one, REFUSED_AGAIN),
+            () => self.postpone(one, REFUSED_AGAIN),
         }
         Ok(())
     }
 }
 
-/// For bugs that take one row's refusal for everybody's.
+/// For planted bugs that let the refusal of one row stop all.
 fn stops_all(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Misrouted => planted(Bug::OneMissingRouteStops),

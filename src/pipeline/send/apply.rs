@@ -1,4 +1,4 @@
-//! What a landed request means for the run: the half of the send loop that acts on what [`next_step`] decides.
+//! Applies the result of an attempt to the run: the part of the send loop that acts on what [`next_step`] decides.
 
 use super::{
     SendLoop,
@@ -19,7 +19,7 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Requests put off at once beyond which one that is pending is left for the next run.
+/// Above this number of postponed requests, a pending request is left for the next run.
 const PENDING_MAX: usize = 500;
 
 impl SendLoop {
@@ -37,7 +37,7 @@ impl SendLoop {
             AttemptEnd::NotBefore(until_us) => self.not_before(one, until_us),
             AttemptEnd::Quarantined => {}
             AttemptEnd::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
-            // It waits for the clock to be set; the others go on.
+            // This request waits until the clock is set; the others continue.
             AttemptEnd::Withheld(IllegalMove::ClocksApart) => {
                 let offset = self.context.ledger.sums().server_offset_us.unwrap_or_default();
                 self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
@@ -53,14 +53,14 @@ impl SendLoop {
         Ok(())
     }
 
-    /// A request stays in doubt; the reason is said once, at the end.
+    /// Records why a request stays in doubt. Each reason is reported once, at the end.
     fn withhold(&mut self, reason: Stop) {
         if !self.withholds.contains(&reason) {
             self.withholds.push(reason);
         }
     }
 
-    /// Counts what comes in a row, by request.
+    /// Counts consecutive faults, once per request.
     fn count(&mut self, one: &Candidate, attempted: &Attempted) {
         let request = if planted(Bug::RepliesCounted) {
             RequestId(one.request.0 * 1_000 + i64::from(one.attempts))
@@ -76,7 +76,7 @@ impl SendLoop {
         if attempted.is_outage() {
             self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.in_flight));
         }
-        // Of a request that was sent before, a conflict is known.
+        // A conflict of a request that was sent before is expected.
         if attempted.is_conflict() && !one.is_repeat {
             self.stops.extend(self.watch.conflict(request));
         }
@@ -91,16 +91,16 @@ impl SendLoop {
         self.follow(next, &attempted).await
     }
 
-    /// Does what was decided for a request.
+    /// Does the next step of a request.
     pub async fn follow(&mut self, next: Next, attempted: &Attempted) -> Result<(), Error> {
         match next {
             Next::Answered(one) => self.answered(&one, attempted),
             Next::Failed(one) => self.failed(&one, attempted),
-            // What stays pending takes no place from what waits for an answer.
-            Next::Again(one, _) if attempted.is_pending() && self.schedule.put_off_count() >= PENDING_MAX => {
+            // Requests that stay pending must not fill the schedule.
+            Next::Again(one, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
                 self.left_for_later(&one);
             }
-            Next::Again(one, delay) => self.put_off(one, delay),
+            Next::Again(one, delay) => self.postpone(one, delay),
             Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
                 self.row_at_fault(one, attempted).await?;
             }
@@ -109,7 +109,8 @@ impl SendLoop {
             Next::NewKey(one) => self.new_key(one).await?,
             Next::AskAccount(one) => self.ask_account(one, attempted).await?,
             Next::PushedBack(one, wait) => {
-                // The account was read in this run, or nothing is at stake: the refusal is cached under the key.
+                // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
+                // key.
                 let account_read = self.health.was_read() || !self.proofs.is_watched();
                 let explained = self.proofs.unexplained() == Credits::ZERO;
                 if attempted.is_refused_for_good() && account_read && explained {
@@ -124,27 +125,28 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Whether the service answers requests of the same check, as far as this run and those before it show.
+    /// Whether the service answers requests of the same check, as shown by this run and earlier runs.
     fn is_answering(&self, one: &Candidate) -> bool {
         self.context.ledger.sums().was_answered(&one.check) && self.watch.is_answering()
     }
 
-    /// A request is not sent again in this run.
+    /// Leaves a request for a later run.
     pub fn left_for_later(&mut self, one: &Candidate) {
         self.spending.leaves(one.request);
         self.left_unsent += u64::from(!one.in_doubt);
     }
 
-    /// The service asked not to repeat a request before this moment: a later run does, where that is far away.
+    /// Postpones a request that the service asked not to repeat before a time. If that is too far away, a later run
+    /// repeats it.
     fn not_before(&mut self, one: Candidate, until_us: i64) {
         let left_us = until_us.saturating_sub(self.context.clock.now_us());
         let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
         if left <= PUSH_BACK_MAX {
-            self.put_off(one, left);
+            self.postpone(one, left);
         }
     }
 
-    /// A request failed for good: by its refusal, or because it is at fault.
+    /// Records a request that failed permanently.
     pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
         self.queue.settled(one.request);
         self.spending.leaves(one.request);
@@ -163,13 +165,13 @@ impl SendLoop {
         }
     }
 
-    pub fn put_off(&mut self, one: Candidate, delay: Duration) {
+    pub fn postpone(&mut self, one: Candidate, delay: Duration) {
         if self.queue.leaves_out(&one.check) {
             return;
         }
         let now = Instant::now();
         let due = self.context.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
-        self.schedule.put_off(due, one);
+        self.schedule.postpone(due, one);
     }
 
     pub async fn attempts_over(&mut self, one: &Candidate, attempted: &Attempted) -> Result<(), Error> {
@@ -184,12 +186,13 @@ impl SendLoop {
         Ok(())
     }
 
-    /// The refusal is cached under the key and proven uncharged: the next generation asks again.
+    /// Gives a request the key of its next generation, because a refusal that is proven uncharged is cached under its
+    /// key.
     pub async fn new_key(&mut self, mut one: Candidate) -> Result<(), Error> {
         let keys = self.context.campaign.keys();
         self.context.ledger.next_generation(one.request, Event::RefusalCached, keys).await?;
         one.cached = 0;
-        // Others may wait to see what becomes of it.
+        // Sent first, because other requests may wait for its result.
         self.put_first(Candidate { is_repeat: true, ..one });
         Ok(())
     }

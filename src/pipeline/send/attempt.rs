@@ -1,4 +1,5 @@
-//! One attempt of one request: arm → gate → send → hear → judge → settle. What comes next is decided elsewhere.
+//! One attempt of one request: arm → gate → send → classify → judge → settle. [`super::next_step`] decides what comes
+//! next.
 
 use super::context::{CheckContext, RunContext};
 use super::judge::Judged;
@@ -17,26 +18,26 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
-/// A push-back longer than this stops the run instead of holding it.
+/// A push-back longer than this stops the run. A shorter one is waited for.
 pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
-/// A push-back is kept for later runs for this long at most.
+/// The longest push-back that is recorded for later runs.
 pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// A 429 that states no time pauses all sends this long.
+/// How long a 429 without a stated time pauses all sends.
 pub const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
 /// How an attempt ended.
 pub enum AttemptEnd {
     /// Not sent: the budget refuses it.
     Refused(BudgetRefusal),
-    /// Not sent: its key's life is over.
+    /// Not sent: its key has expired.
     Quarantined,
-    /// Not sent: it may not be.
+    /// Not sent: sending it is not allowed.
     Withheld(IllegalMove),
-    /// Not sent: the gate closed between arming and the write.
+    /// Not sent: the gate closed after arming and before the write.
     GateClosed,
-    /// Not sent: the service has to tell the time first.
+    /// Not sent: the clock may be wrong, and is first compared with the service's.
     ClockMoved,
-    /// Not sent: the service asked not to repeat it before this moment, in microseconds since 1970.
+    /// Not sent: the service asked not to repeat it before this time, in microseconds since 1970.
     NotBefore(i64),
     Attempted(Box<Attempted>),
 }
@@ -48,23 +49,24 @@ pub struct Attempted {
     pub judgement: Option<Judgement>,
     pub http_status: Option<u16>,
     pub remaining: Option<Credits>,
-    /// What the reply states that it cost.
+    /// The charge that the reply states.
     pub stated: Option<Credits>,
-    /// What stands where an amount of credits was expected and cannot be one.
+    /// The value found where an amount of credits was expected, if it is not a valid amount.
     pub unreadable_amount: Option<String>,
     pub push_back: Option<PushBack>,
-    /// When this request may come again, where the reply says so.
+    /// How long to wait before repeating this request, if the reply says so.
     pub repeat_after: Option<Duration>,
-    /// The answer says that it was made in this mode, which is not the one that was sent.
+    /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
-    /// What refusals alike have in common: status and code, never the service's free text.
+    /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
     pub same_refusals: String,
     pub message: String,
-    /// The other side answered: simulator for service, or the reverse.
+    /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the
+    /// reverse.
     pub other_side: Option<bool>,
 }
 
-/// Makes one attempt. `shown` is what a lone request of the check was shown to cost, where that is less than its price.
+/// Makes one attempt. `shown` is the proven cost of the check, if it is less than its price.
 pub async fn attempt(
     context: Arc<RunContext>,
     permit: Permit,
@@ -101,9 +103,10 @@ pub async fn attempt(
     let (before, price) = (sums.account, sums.price_to_hold(&name, table));
     let mut sent =
         Sent { request, check: name, attempt, requested_at_us, before, table, price, shown, body: Map::new() };
-    // A slow commit makes permits old: what waited together must not leave together.
+    // Permits age during a slow commit. Without renewal, requests that waited together would be sent together.
     let permit = context.throttle.renew(permit).await;
-    // The commit may have taken long: the machine may have slept in it, or another reply may have closed the gate.
+    // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed
+    // the gate.
     let withheld = match &permit {
         _ if context.clock_watch.has_moved() && !planted(Bug::SleptAfterCommit) => Some(AttemptEnd::ClockMoved),
         Some(_) if context.throttle.paused_until().is_none() => None,
@@ -118,26 +121,26 @@ pub async fn attempt(
     settle(&context, check, sent, exchange).await
 }
 
-/// What was sent, as far as settling needs it.
+/// The data of a sent request that settling needs.
 struct Sent {
     request: RequestId,
     check: String,
     attempt: u32,
     requested_at_us: i64,
-    /// The account when it was armed.
+    /// The account when the request was armed.
     before: Account,
-    /// What the price table says of its check.
+    /// The price of the check in the price table.
     table: Credits,
-    /// What is held for it: the table's price, or more where more was seen.
+    /// The held price: the table price, or a higher price that was seen.
     price: Credits,
-    /// What the check was shown to cost, where that is less.
+    /// The proven cost of the check, if it is less.
     shown: Option<Credits>,
-    /// The members of the body: an answer echoes some of them.
+    /// The members of the body. An answer echoes some of them.
     body: Map<String, Value>,
 }
 
 impl Sent {
-    /// A settlement that knows of the attempt and nothing of a reply.
+    /// A settlement of the attempt, without the fields of a reply.
     fn settlement(&self, outcome: Outcome, clock: &Clock) -> Settlement {
         Settlement {
             request: self.request,
@@ -178,10 +181,10 @@ async fn settle(
         Ok(simulated) if !note_peer(context, simulated).await? => Some(simulated),
         _ => None,
     };
-    // The parsed answer takes many times the memory of its body: it is gone before anything is waited for.
+    // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
     let mut classified = classify(&exchange, &spec, context.clock.now().into());
     if other_side.is_some() {
-        // A reply of the other side is not an answer to this campaign.
+        // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
     }
     let judged = judge(check, &sent, &mut classified);
@@ -206,7 +209,7 @@ async fn settle(
         unreadable,
         failure: refused.then(|| refusal(&classified)),
         remaining: classified.remaining,
-        // A time that no run will live to see is a defect of the service, not a reason to wait for ever.
+        // Capped, because a wrong time from the service must not pause the campaign indefinitely.
         pause_until_us: pause.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
         not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
         server_offset_us: classified.server_now_us.map(|server| server - now_us),
@@ -215,9 +218,9 @@ async fn settle(
     if let Some(pause) = pause {
         context.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
     }
-    let told = settlement.server_offset_us.is_some();
+    let has_server_time = settlement.server_offset_us.is_some();
     let settled = context.ledger.settle(settlement).await?;
-    if told {
+    if has_server_time {
         context.clock_watch.compared(compared);
     }
     tracing::debug!(
@@ -251,8 +254,8 @@ async fn settle(
     })))
 }
 
-/// Judges an answer, and drops it. One that calls itself a failure and has nothing that a rule recognises is not believed before it
-/// repeats.
+/// Judges an answer, and drops it. An answer that says it failed and that no rule recognises becomes
+/// [`Outcome::Unconvincing`]: it must repeat before it counts.
 fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Option<Judged> {
     let answer = classified.answer.take()?;
     match classified.outcome {
@@ -269,7 +272,8 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
     }
 }
 
-/// How long a push-back closes the gate for all; in sandbox a 429 without a time is the repeat cooldown of one payload.
+/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
+/// single payload and does not close the gate.
 fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     match (push_back, mode) {
         (PushBack::Stated(wait), _) => Some(wait),
@@ -278,7 +282,7 @@ fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     }
 }
 
-/// Notes who answers; `false` where it is not who answered before.
+/// Records whether the simulator or the service answers. Returns `false` if it is not the one that answered before.
 pub async fn note_peer(context: &RunContext, simulated: bool) -> Result<bool, Error> {
     if let Some(peer) = context.peer.get() {
         return Ok(*peer == simulated);

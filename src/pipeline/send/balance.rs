@@ -1,4 +1,4 @@
-//! When the account is read, and what becomes of a run whose budget refuses a request.
+//! When the account is read, and what happens if the budget refuses a request.
 
 use super::{RunChannels, SendLoop, account::read_balance, attempt::Attempted, context::Candidate, until};
 use crate::{
@@ -9,15 +9,15 @@ use crate::{
 use std::ops::ControlFlow::{self, Break, Continue};
 
 impl SendLoop {
-    /// Nothing is sent before the account was read.
+    /// Whether the account must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
         let before_next = self.schedule.next().is_some_and(|next| self.proofs.needs_reading_before(next));
         let first = self.proofs.is_watched() && !self.health.was_read();
         first || before_next || self.health.needs_reading() || self.proofs.needs_reading()
     }
 
-    /// Sends the next of the requests that wait for a trial, where it is over or will never be.
-    pub fn go_on_with_trials(&mut self) {
+    /// Schedules the next request that waits for a trial, if the trial is over or cannot end.
+    pub fn resume_trials(&mut self) {
         let idle = self.attempts_under_way.is_empty() && self.schedule.is_empty();
         if (self.spending.key_on_trial.is_none() || idle)
             && let Some(next) = self.spending.next_trial()
@@ -26,7 +26,7 @@ impl SendLoop {
         }
     }
 
-    /// With nothing under way: reads the balance where it is wanted. Whether anything was done.
+    /// Reads the balance if it is needed, while no request is in flight. Returns whether anything was done.
     pub async fn settle_account(&mut self) -> Result<bool, Error> {
         let refused = self.spending.blocked.take();
         if let Some((refusal, request)) = refused
@@ -48,7 +48,7 @@ impl SendLoop {
         Ok(true)
     }
 
-    /// Reads the balance; a stop where that fails. In sandbox only the service's being there is asked for.
+    /// Reads the balance, and stops the run if that fails. In sandbox it is enough that the service replies.
     pub async fn read_account(&mut self) -> Result<Option<Credits>, Error> {
         self.health.read();
         match self.balance().await? {
@@ -64,7 +64,7 @@ impl SendLoop {
         }
     }
 
-    /// At the end of a run the balance shows what neither the replies nor the price table explain.
+    /// Reads the balance at the end of a run, if it can show charges that neither replies nor the price table explain.
     pub async fn read_at_the_end(&mut self) -> Result<(), Error> {
         let may_ask = |stop: &Stop| matches!(stop.exit_code(), ExitCode::Budget | ExitCode::Guard | ExitCode::Doubt);
         if self.proofs.has_unread() && self.stops.iter().all(may_ask) && !self.cut_short {
@@ -73,7 +73,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Keeps a stop that the next run would repeat at a cost. Done at once: the process may be killed while it drains.
+    /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
+    /// killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
         let Some(stop) = self.spending.keep(&self.stops) else { return Ok(()) };
         let kept = KeptStop {
@@ -86,8 +87,8 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Nothing new is sent; what is in doubt holds its price already and is settled before the run ends. Where its price rose
-    /// and there is no room for the rest, it is left for a run that has more.
+    /// Stops sending new requests. Requests in doubt already hold their price and are settled before the run ends. If
+    /// their price rose and the budget cannot hold the difference, they are left for a run with a larger budget.
     fn spend_no_more(&mut self, refusal: BudgetRefusal, refused: RequestId) {
         self.spending.spent = Some(refusal);
         self.spending.alone = false;
@@ -95,13 +96,13 @@ impl SendLoop {
         self.schedule.retain(|one| one.in_doubt && one.request != refused);
     }
 
-    /// The budget refused a request that was about to leave.
+    /// Handles a request that the budget refused before it was sent.
     pub fn refused(&mut self, one: Candidate, refusal: BudgetRefusal) {
         self.spending.refused(refusal, one.request);
         self.take_back(one);
     }
 
-    /// What an attempt says about the money.
+    /// Checks what an attempt shows about charges.
     pub fn check_charge(&mut self, one: &Candidate, attempted: &Attempted) {
         self.health.observe(attempted);
         self.spending.alone = false;
@@ -120,7 +121,7 @@ impl SendLoop {
         }
     }
 
-    /// Reads the balance, unless the run is told to end meanwhile: a closed gate may hold the reading for minutes.
+    /// Reads the balance, unless the run must end first. A closed gate may delay the reading for minutes.
     pub async fn balance(&mut self) -> Result<ControlFlow<Stop, Credits>, Error> {
         let RunChannels { signals, deadline, .. } = &mut self.channels;
         let read = tokio::select! {

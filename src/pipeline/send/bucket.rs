@@ -1,5 +1,6 @@
-//! Which bucket a run sends from. All campaigns of one account on one machine share one, in a file of the user's state
-//! folder; the simulator of this process has one of its own. It decides what happens where the file cannot be used.
+//! The rate bucket of a run. All campaigns of one account on one machine share a bucket, in a file in the user's state
+//! folder; the simulator of this process has a separate one. This module decides what happens if the file cannot be
+//! used.
 
 use crate::{
     client::{ApiKey, origin_of},
@@ -8,16 +9,16 @@ use crate::{
     throttle::{Bucket, BucketFile},
 };
 
-/// The bucket of a run, and a note for the user where it should be shared and is not. A service in this process has
-/// `private` for a bucket: no other process can send to it.
+/// The bucket of a run, and a note for the user if it should be shared but is not. A service in this process gets the
+/// bucket `private`, because no other process can send to it.
 pub fn bucket(service: &Service, api_key: &ApiKey, private: Bucket, clock: Clock) -> (Bucket, Option<String>) {
     if service.simulate || service.in_process.is_some() {
         return (private, None);
     }
     let alone = |why: String| {
         let note = format!(
-            "the rate is not shared with other runs on this machine: {why}; this run starts at the steady rate without a \
-             burst, and runs at the same time may together exceed the account's rate"
+            "the rate is not shared with other runs on this machine: {why}; this run starts at the steady rate without \
+             a burst, and concurrent runs may together exceed the account's rate"
         );
         (Bucket::Empty, Some(note))
     };
@@ -30,7 +31,7 @@ pub fn bucket(service: &Service, api_key: &ApiKey, private: Bucket, clock: Clock
     }
 }
 
-/// One account of one service: the fingerprint of its API key and the origin of the URL, however it is spelled.
+/// The name of an account: the fingerprint of its API key and the normalized origin of the URL.
 fn account(url: &str, api_key: &ApiKey) -> String {
     format!("{} {}", api_key.fingerprint(), origin_of(url))
 }

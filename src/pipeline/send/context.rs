@@ -1,4 +1,4 @@
-//! What the attempts of a run share, and the request that one of them is about.
+//! The run context that all attempts share, and the candidate that an attempt is about.
 
 use super::judge::Judge;
 use crate::{
@@ -14,18 +14,18 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// One thing the service sells, as a run uses it.
+/// A check, as a run uses it.
 pub struct CheckContext {
     pub declaration: Declaration,
     pub judge: Judge,
     pub price: Credits,
     /// The route its requests are sent to.
     pub path: String,
-    /// All routes of its declaration: what is in doubt is sent again to one of them, or not at all.
+    /// All routes of its declaration. A request in doubt is sent again only to one of these.
     pub routes: Arc<[String]>,
 }
 
-/// What all attempts of a run share.
+/// The state that all attempts of a run share.
 pub struct RunContext {
     pub ledger: Arc<Ledger>,
     pub client: Client,
@@ -34,42 +34,45 @@ pub struct RunContext {
     pub campaign: Arc<Campaign>,
     /// Fingerprint of the API key.
     pub scope: String,
-    /// Digest of what decides whether a stop would happen again.
+    /// Digest of the settings that decide whether a stop would happen again.
     pub settings: String,
     pub clock: Clock,
-    /// Whether this machine's clock can be trusted since the service last told the time: the age of a key is judged by both.
+    /// Watches whether this machine's clock was set, or the machine slept, since it was last compared with the
+    /// service's. Both clocks decide the age of a key.
     pub clock_watch: Arc<ClockWatch>,
-    /// Whether the simulator answers, once somebody answered.
+    /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
 }
 
-/// A request on its way through a run.
+/// A request that a run sends.
 pub struct Candidate {
     pub request: RequestId,
-    /// The catalogue's name of its check.
+    /// The catalogue name of its check.
     pub check: String,
-    /// Attempts used up in this run.
+    /// The number of attempts in this run.
     pub attempts: u32,
-    /// It may have been charged, and holds its price.
+    /// It may have been charged, and its price is held.
     pub in_doubt: bool,
-    /// It was sent before: while new requests wait, it takes at most every second place.
+    /// It was sent before. While new requests wait, at most half of the requests in flight are repeats.
     pub is_repeat: bool,
-    /// What its last turn counted for: 1 for a new request, -1 for a repeat, 0 where no other kind waited.
+    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn: 1 for a new request, -1 for a
+    /// repeat, 0 if no request of the other kind waited.
     pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,
-    /// Times in this run that it was pending.
+    /// How often it was pending in this run.
     pub repeats: u32,
-    /// 429s in a row in this run.
+    /// The number of consecutive 429s in this run.
     pub push_backs: u32,
-    /// 429s in a row, each after an answer to somebody else: the rate is fine, the refusal is cached under the key.
+    /// The number of consecutive 429s that each came after an answer to another request. These show that the rate is
+    /// fine and the refusal is cached under the key.
     pub cached: u32,
     pub answers_at_refusal: u64,
     pub delays: Delays,
 }
 
 impl Candidate {
-    /// A request that was not sent before.
+    /// A request that was never sent.
     pub fn new(request: RequestId, check: String) -> Candidate {
         let delays = Delays::new(request.0.unsigned_abs() ^ 0x5eed);
         Candidate {

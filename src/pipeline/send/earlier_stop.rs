@@ -1,5 +1,5 @@
-//! What an earlier run left for this one to heed before anything is sent: why it stopped, and until when the service asked to
-//! wait.
+//! What an earlier run recorded that may keep this run from sending: why it stopped, and until when the service asked
+//! to wait.
 
 use super::{
     attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
@@ -17,8 +17,8 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Until when nothing may be sent by a pause that the ledger keeps, in microseconds since 1970; `None` where none stands. A
-/// pause that a clock wrote which was ahead of this one is none, wherever it is read.
+/// The end of the recorded pause, in microseconds since 1970; `None` if no pause is in force. A pause that was recorded
+/// by a clock ahead of this one is ignored.
 pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
     let until_us = sums.paused_until_us.filter(|until_us| *until_us > now_us)?;
     let set_later = sums.paused_at_us.is_some_and(|at| at.saturating_sub(now_us) > APART_MAX_US);
@@ -26,23 +26,23 @@ pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
     (!ahead && !is_foreign(sums, now_us)).then_some(until_us)
 }
 
-/// It ends later than any pause is kept: another clock wrote it.
+/// Whether the pause ends later than any recorded pause can, so it must come from another clock.
 fn is_foreign(sums: &Sums, now_us: i64) -> bool {
     let left_us = sums.paused_until_us.map_or(0, |until_us| until_us.saturating_sub(now_us));
     left_us > micros(PAUSE_KEPT_MAX) && !planted(Bug::ForeignPauseKept)
 }
 
-/// What a person says about it.
+/// The user's decisions about an earlier stop.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EarlierStop {
-    /// Send although an earlier run stopped and nothing has changed since.
+    /// Send even if an earlier run stopped and nothing has changed since.
     pub continue_anyway: bool,
-    /// Send although the service asked an earlier run to wait.
+    /// Send even if the service asked an earlier run to wait.
     pub lift_pause: bool,
 }
 
 impl EarlierStop {
-    /// Why nothing is sent by this run; `None` where nothing stands against it. A short pause closes the gate until it is over.
+    /// Why this run must not send; `None` if it may. A short pause only closes the gate until it is over.
     pub async fn stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         match self.kept_stop(context).await? {
             Some(stop) => Ok(Some(stop)),
@@ -50,7 +50,7 @@ impl EarlierStop {
         }
     }
 
-    /// The stop of an earlier run, where nothing has changed since that would keep it from happening again.
+    /// The stop of an earlier run, if no setting has changed that could prevent it from happening again.
     async fn kept_stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let Some(kept) = context.ledger.sums().stop.clone().filter(|_| !planted(Bug::StopForgotten)) else {
             return Ok(None);
@@ -63,9 +63,9 @@ impl EarlierStop {
         Ok(Some(Stop::Kept { exit_code, message: kept.message, at_us: kept.at_us }))
     }
 
-    /// The pause that the service asked an earlier run for, where it is not over. One that another clock wrote is dropped: it
-    /// ends later than any pause is kept. One that was set in the future is passed over, and stays: this run's clock may be
-    /// the wrong one.
+    /// The pause that the service asked an earlier run for, if it is not over. A pause that ends later than any
+    /// recorded pause can is deleted. A pause that was recorded in the future is ignored but kept, because this run's
+    /// clock may be wrong.
     pub async fn pause(self, context: &RunContext) -> Result<Option<Stop>, Error> {
         let (sums, now_us) = (context.ledger.sums(), context.clock.now_us());
         if sums.paused_until_us.is_none() || planted(Bug::PauseOfThisRun) {

@@ -1,12 +1,12 @@
-//! What an answer repeats of its request. The service echoes the submitted fields and the mode: an echo of something else is
-//! the answer to another request, or a fixture of the sandbox that was asked in production.
+//! Compares an answer with its request. The service echoes the submitted fields and the mode. If the echo differs, the
+//! answer belongs to another request, or is a sandbox fixture returned in production.
 
 use serde_json::{Map, Value};
 
-/// How an answer's echo compares with what was sent.
+/// The result of comparing an echo with what was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Echo {
-    /// Nothing that is echoed differs.
+    /// No echoed value differs.
     Fits,
     /// A field or the report type differs.
     Differs,
@@ -26,7 +26,7 @@ pub fn echo(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) 
     if differs || report("reportType") == Some(true) { Echo::Differs } else { Echo::Fits }
 }
 
-/// The mode an answer names, where it is one of the known words and not the one that was sent.
+/// The mode that an answer names, if it is a known mode and not the mode that was sent.
 fn other_mode(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) -> Option<String> {
     let mode = known_mode(sent.get("mode")?)?;
     let places = [Some(answer), answer.get("meta"), payload, payload.and_then(|payload| payload.get("meta"))];
@@ -35,7 +35,7 @@ fn other_mode(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>
     modes.find(|named| *named != mode).map(str::to_owned)
 }
 
-/// The mode of a word; the service's own two, and what such fields usually say.
+/// The mode for a word: the two words of the service, and the usual synonyms.
 fn known_mode(word: &Value) -> Option<&'static str> {
     match word.as_str()?.trim().to_ascii_lowercase().as_str() {
         "sandbox" | "test" => Some("sandbox"),
@@ -44,17 +44,17 @@ fn known_mode(word: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether two values are different for a person: case, punctuation and number or text do not count, and an echo that is
-/// masked states nothing. An echo of null is not what was sent.
+/// Whether two values differ for a person. Case, punctuation and the difference between number and text are ignored. A
+/// masked echo does not count as a difference; an echo of null does.
 fn differ(sent: &Value, echoed: &Value) -> bool {
     if echoed.is_null() {
         return !sent.is_null();
     }
     let (Some(sent), Some(echoed)) = (text(sent), text(echoed)) else { return false };
     let masked = echoed.contains(['*', '\u{2022}', '\u{2026}']);
-    let letters =
+    let characters =
         |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
-    !masked && letters(&sent) != letters(&echoed)
+    !masked && characters(&sent) != characters(&echoed)
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_that_fits_may_be_written_otherwise_masked_or_missing() {
+    fn a_matching_echo_may_be_formatted_differently_masked_or_missing() {
         for input in [
             json!({}),
             json!({"idNumber": 8_001_015_009_087_u64}),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_other_mode_is_told_wherever_it_says_so() {
+    fn an_answer_of_the_other_mode_is_detected_in_every_place() {
         for answer in [
             json!({"mode": "sandbox"}),
             json!({"meta": {"environment": "SANDBOX"}}),

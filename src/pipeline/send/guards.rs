@@ -1,4 +1,4 @@
-//! Guards: a run that goes wrong stops early, before much is spent. Pure counting and pure judgement.
+//! Guards: stop a failing run early, before much is spent. They only count and decide; they do no I/O.
 
 use crate::{
     ledger::Sums,
@@ -7,42 +7,44 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Before this many asks nothing is too many.
+/// The guard on errors starts at this number of asks.
 const ERRORS_AFTER: u64 = 50;
-/// None of the first so many answers recognised: the declaration is wrong.
+/// If none of the first 20 answers is recognised, the declaration is wrong.
 const UNRECOGNISED_FIRST: u64 = 20;
-/// From here on the share of unrecognised answers means something.
+/// The guard on the share of unrecognised answers starts at this number of answers.
 const UNRECOGNISED_AFTER: u64 = 100;
-/// Different requests in a row without an answer, although the account can be read; at least twice as many as are under way.
+/// The run stops after this many different consecutive requests without an answer while the account can be read. The
+/// limit is at least twice the number of concurrent requests.
 const UNANSWERED_MAX: usize = 50;
-/// So few at once may be a fault of their own.
+/// Up to this many unanswered requests may have failed for their own reasons.
 const UNANSWERED_FEW: usize = 5;
-/// Different requests that are refused alike in a row pause the run.
+/// The run stops after this many different consecutive requests with identical refusals.
 const ALIKE_MAX: u64 = 5;
-/// Different requests in a row whose key the service says it knows with another body.
+/// The run stops after this many different consecutive requests whose key the service knows with another body (409).
 const CONFLICTS_MAX: usize = 5;
-/// Different requests in a row with a 2xx that is not JSON, after which the account is asked whether this is the service.
+/// After this many different consecutive requests with a 2xx that is not JSON, the account is read to see whether this
+/// is the service.
 const NOT_JSON_ASK: usize = 3;
-/// The same, after which the run stops whatever the account says.
+/// After this many, the run stops regardless of the account.
 const NOT_JSON_MAX: usize = 6;
 
-/// What a run has seen, as far as guards judge it.
+/// The counts on which the guards decide.
 #[derive(Debug, Default)]
 pub struct GuardState {
     answered: u64,
     refused: u64,
     by_check: BTreeMap<String, (u64, u64)>,
     same_refusals: (String, u64),
-    /// Requests, each once, however often it was tried: one request never stops a run.
+    // Sets of requests, so that repeated attempts of a single request never stop a run.
     not_json: BTreeSet<RequestId>,
     unanswered: BTreeSet<RequestId>,
     conflicts: BTreeSet<RequestId>,
-    /// Requests of a check that was never answered, refused while the account is in order.
+    /// Refused requests of checks that were never answered, while the account is in order.
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
 }
 
 impl GuardState {
-    /// An answer came; the guard on what its rules recognise.
+    /// Counts an answer. Stops the run if too many answers are unrecognised.
     pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
         self.answered += 1;
         self.same_refusals = (String::new(), 0);
@@ -60,7 +62,7 @@ impl GuardState {
         })
     }
 
-    /// The service refused a request; `message` is what refusals alike have in common.
+    /// Counts a refused request; identical refusals have the same `message`.
     pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
         self.forget();
@@ -76,7 +78,7 @@ impl GuardState {
         too_many(guards, self.refused, of, STAGE_SEND)
     }
 
-    /// An attempt met no working service.
+    /// Counts an attempt that reached no working service.
     pub fn unanswered(&mut self, request: RequestId, in_flight: usize) -> Option<Stop> {
         self.unanswered.insert(request);
         let most = UNANSWERED_MAX.max(2 * in_flight);
@@ -85,36 +87,37 @@ impl GuardState {
         })
     }
 
-    /// Whether few requests were left without an answer since the last one was answered.
+    /// Whether only few requests had no answer since the last answer.
     pub fn is_answering(&self) -> bool {
         self.unanswered.len() <= UNANSWERED_FEW
     }
 
-    /// A 2xx that is not JSON; whether the account is to be asked now if this is the service at all.
+    /// Counts a 2xx that is not JSON. Returns whether to read the account now, to see whether this is the service at
+    /// all.
     pub fn not_json(&mut self, request: RequestId) -> bool {
         self.not_json.insert(request) && self.not_json.len() == NOT_JSON_ASK
     }
 
-    /// So many different requests met a 2xx that is not JSON that it cannot be their fault.
+    /// The stop if too many different requests got a 2xx that is not JSON.
     pub fn is_not_the_service(&self) -> Option<Stop> {
         (self.not_json.len() >= NOT_JSON_MAX).then_some(Stop::NotTheService)
     }
 
-    /// A 409.
+    /// Counts a 409.
     pub fn conflict(&mut self, request: RequestId) -> Option<Stop> {
         self.conflicts.insert(request);
         (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64 })
     }
 
-    /// A request of a check that was never answered is refused, and the account is in order. Whether so many others were
-    /// refused as well that it is the check's fault.
+    /// Counts a refused request of a check that was never answered, while the account is in order. Returns whether so
+    /// many different requests were refused that the check itself must be the cause.
     pub fn suspect(&mut self, check: &str, request: RequestId) -> bool {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);
         suspects.len() as u64 >= ALIKE_MAX
     }
 
-    /// The service answers: what counted in a row begins anew.
+    /// Resets the counts of consecutive events, because the service has answered.
     fn forget(&mut self) {
         self.not_json.clear();
         self.unanswered.clear();
@@ -122,12 +125,12 @@ impl GuardState {
     }
 }
 
-/// The guard on rows that cannot be read or mapped; judged on all rows taken.
+/// The guard on rows that cannot be read or mapped, over all ingested rows.
 pub fn unmapped(sums: &Sums, guards: &Guards) -> Option<Stop> {
     too_many(guards, sums.unmapped + sums.unreadable, sums.asks + sums.unreadable, "be read and mapped")
 }
 
-/// The guard on an input that is shorter or longer than the user knows it to be.
+/// The guard on an input with fewer or more rows than `--expect-rows` allows.
 pub fn expected_rows(found: u64, expected: Option<(u64, u64)>) -> Option<Stop> {
     let (least, most) = expected?;
     (!(least..=most).contains(&found)).then_some(Stop::ExpectedRows { found, least, most })
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn three_different_requests_without_json_in_a_row_have_the_account_asked() {
+    fn three_different_requests_without_json_in_a_row_cause_an_account_reading() {
         let mut watch = GuardState::default();
         assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));

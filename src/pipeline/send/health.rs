@@ -1,41 +1,41 @@
-//! What the attempts say about the service rather than about their requests: is it there, and is our clock to be trusted?
-//! Either way the answer is a reading of the account, with nothing under way.
+//! The health of the service, derived from attempts: whether it is reachable, and whether our clock can be trusted. In
+//! both cases, a doubt is resolved by reading the account while no request is in flight.
 
 use super::attempt::Attempted;
 
-/// Exchanges in a row without a working service, after which the account is read. That costs nothing and stops nothing
-/// where the account can be read, so one request that is tried again and again may cause it.
+/// After this many consecutive exchanges without a working service, the account is read. Reading is free and does not
+/// stop the run if it succeeds, so repeated attempts of a single request may also trigger it.
 const BREAKER_AFTER: u32 = 5;
 
 /// The service as a run sees it.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// Exchanges in a row without a working service.
+    /// The number of consecutive exchanges without a working service.
     broken: u32,
     /// Replies came that are not JSON.
     not_json: bool,
-    /// Our clock was set, or the machine slept, since the service told the time.
+    /// Our clock was set, or the machine slept, since the clock was last compared with the service's.
     clock_moved: bool,
     was_read: bool,
 }
 
 impl Health {
-    /// Takes in an attempt.
+    /// Records an attempt.
     pub fn observe(&mut self, attempted: &Attempted) {
         self.broken = if attempted.is_outage() { self.broken + 1 } else { 0 };
     }
 
-    /// Nothing is sent before the account was read.
+    /// Whether the account must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
         self.broken >= BREAKER_AFTER || self.not_json || self.clock_moved
     }
 
-    /// What our clock says of the service's is not to be trusted before the service tells the time again.
+    /// Records that our clock cannot be trusted until it is compared with the service's again.
     pub fn clock_moved(&mut self) {
         self.clock_moved = true;
     }
 
-    /// Whether this is the service at all, the account must tell.
+    /// Records replies that are not JSON. Reading the account shows whether this is the service at all.
     pub fn not_json(&mut self) {
         self.not_json = true;
     }
@@ -45,7 +45,7 @@ impl Health {
         self.was_read
     }
 
-    /// The account was read just now.
+    /// Records that the account was just read.
     pub fn read(&mut self) {
         *self = Health { was_read: true, ..Health::default() };
     }

@@ -1,5 +1,5 @@
-//! From an answer to a verdict, by the rules of its declaration. Rules are compiled before anything is sent; one that
-//! breaks on an answer makes it `unrecognised`, never `clear`.
+//! Derives the verdict of an answer by the rules of its declaration. Rules are compiled before anything is sent. If a
+//! rule fails on an answer, the verdict is `unrecognised`, never `clear`.
 
 use super::echo::{Echo, echo};
 use crate::{
@@ -14,15 +14,15 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// What an answer means.
+/// The judgement on an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub judgement: Judgement,
-    /// The mode that the answer says it was made in, where that is not the one that was sent.
+    /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
 }
 
-/// The rules of one check, compiled.
+/// The compiled rules of one check.
 pub struct Judge {
     recognised: AnswerRule,
     rules: Vec<AnswerRule>,
@@ -31,7 +31,7 @@ pub struct Judge {
 
 impl Judge {
     /// # Errors
-    /// A rule that is no expression.
+    /// A rule is not a valid expression.
     pub fn new(declaration: &Declaration, templates: &Templates) -> Result<Judge, Error> {
         let compile = |source: &str| {
             templates
@@ -46,8 +46,8 @@ impl Judge {
         })
     }
 
-    /// The verdict on an answer to a request with this body. What is doubtful about the answer itself makes it `review`,
-    /// whatever its fields say.
+    /// The verdict on an answer to a request with the body `sent`. If the answer itself is doubtful, the verdict is
+    /// `review` regardless of its fields.
     pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
         let payload = self.declaration.answer.payload(&answer.value);
         let judgement = payload.and_then(|payload| self.find(payload, &answer.value));
@@ -84,7 +84,7 @@ impl Judge {
     }
 }
 
-/// Whether an answer says, beside its content, that it failed: at its root or in its payload.
+/// Whether an answer has content but also says, at its root or in its payload, that it failed.
 fn contradicts(answer: &Value, payload: Option<&Value>) -> bool {
     let word =
         |value: &Value, name| value.get(name).and_then(Value::as_str).map(|word| word.trim().to_ascii_lowercase());
@@ -97,7 +97,7 @@ fn contradicts(answer: &Value, payload: Option<&Value>) -> bool {
     calls_itself_a_failure(answer) || unsuccessful || payload.is_some_and(failed)
 }
 
-/// An `error` that says something.
+/// Whether there is an `error` that is not empty.
 fn has_error(payload: &Value) -> bool {
     match payload.get("error") {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -108,7 +108,7 @@ fn has_error(payload: &Value) -> bool {
     }
 }
 
-/// What a judge with the planted bug makes of an echo.
+/// The echo as a judge with the planted bug sees it.
 fn mistaken(echo: Echo) -> Echo {
     match echo {
         Echo::OtherMode(_) if planted(Bug::OtherModeAccepted) => Echo::Fits,

@@ -1,5 +1,4 @@
-//! What the rules of each built-in check make of an answer: every finding, and that null, new and missing values are never
-//! clear.
+//! Tests of the rules of each built-in check: every finding, and that null, new and missing values are never clear.
 
 use super::*;
 use crate::{catalogue::Catalogue, model::Verdict};
@@ -14,7 +13,7 @@ fn verdict(check: &str, answer: Value) -> (Verdict, String) {
     (verdict, finding)
 }
 
-/// The verdict on the same content at every place where the check's answers may have it.
+/// The verdict on the same content in every place where the check's answers may contain it.
 #[track_caller]
 fn found(check: &str, content: Value) -> (Verdict, String) {
     let catalogue = Catalogue::built_in();
@@ -240,7 +239,7 @@ fn the_findings_that_are_tested_here_are_all_there_are() {
 }
 
 #[test]
-fn an_answer_that_is_doubtful_in_itself_is_for_a_person_whatever_its_fields_say() {
+fn a_doubtful_answer_is_for_review_regardless_of_its_fields() {
     let clear = json!({"results": {"match": []}});
     for (answer, finding) in [
         (json!({"success": "false", "results": {"match": []}}), "contradictory_answer"),

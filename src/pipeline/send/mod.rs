@@ -1,5 +1,5 @@
-//! The send loop: ledger → next request → throttle → flight → what comes next, until nothing is left or something says
-//! stop. New requests and repeats take turns, so that no request holds up the others.
+//! The send loop: ledger → next request → throttle → attempt → next step, until nothing is left to send or a reason to
+//! stop is found. New requests and repeats take turns, so that no request blocks the others.
 
 pub mod account;
 pub mod account_check;
@@ -45,13 +45,15 @@ use tokio::{
     time::{Instant, Interval},
 };
 
-/// Requests put off at once, at most: in an outage nothing new is begun beyond this.
-const PUT_OFF_MAX: usize = 1_000;
+/// The maximum number of postponed requests. In an outage, no new request is sent beyond this.
+const POSTPONED_MAX: usize = 1_000;
 
-/// Requests taken out of the ledger at once, at least: a reader beside a writer begins with an empty cache each time.
+/// The minimum number of requests read from the ledger at once. While another connection writes, each read starts with
+/// an empty page cache.
 const READY_MIN: usize = 512;
 
-/// What the terminal, or a scheduler, tells a run: once to drain, a second time, by either, to end now.
+/// A signal from the terminal or a scheduler. The first one makes the run drain; a second one of either kind ends it at
+/// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// From the terminal.
@@ -61,7 +63,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The reason a run ends by it.
+    /// The stop that the signal causes.
     fn stop(self) -> Stop {
         match self {
             Signal::Interrupt => Stop::Interrupted,
@@ -70,41 +72,41 @@ impl Signal {
     }
 }
 
-/// Where a run stands, for whoever watches.
+/// The progress of a run, for display.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     pub sums: Arc<Sums>,
     pub in_flight: usize,
-    /// Answers of this run.
+    /// The number of answers in this run.
     pub answered: u64,
     pub intake: IntakeProgress,
 }
 
-/// What a run listens to beside the service.
+/// The channels of a run.
 pub struct RunChannels {
     pub signals: mpsc::Receiver<Signal>,
     pub progress: watch::Sender<Progress>,
     pub intake: watch::Receiver<IntakeProgress>,
-    /// Drain at this moment.
+    /// When to start draining.
     pub deadline: Option<Instant>,
 }
 
-/// What the send loop came to.
+/// The result of the send loop.
 pub struct SendEnd {
     pub stops: Vec<Stop>,
     pub answered: u64,
-    /// Requests in doubt that were sent under another API key and stay as they are.
+    /// Requests in doubt that were sent under another API key. They remain in doubt.
     pub withheld: u64,
-    /// The balance fell by this much more than the run's own requests explain.
+    /// How much more the balance fell than the run's own requests explain.
     pub unexplained: Credits,
-    /// A second interrupt: what was under way is in doubt.
+    /// A second interrupt came: requests that were in flight are in doubt.
     pub cut_short: bool,
-    /// What is still to be heeded while the run ends.
+    /// Signals that may still arrive while the run ends.
     pub signals: mpsc::Receiver<Signal>,
 }
 
 impl SendEnd {
-    /// A run that stopped before its first request.
+    /// The result of a run that stopped before its first request.
     pub fn nothing(stop: Stop, channels: RunChannels) -> SendEnd {
         let unexplained = Credits::ZERO;
         SendEnd {
@@ -117,14 +119,14 @@ impl SendEnd {
         }
     }
 
-    /// Takes in a signal that comes after the last request.
-    pub fn heed(&mut self, signal: Signal) {
-        self.cut_short |= heed(&mut self.stops, signal);
+    /// Handles a signal that comes after the last request.
+    pub fn record_signal(&mut self, signal: Signal) {
+        self.cut_short |= record_signal(&mut self.stops, signal);
     }
 }
 
-/// Notes what a signal wants; whether it wants it now.
-fn heed(stops: &mut Vec<Stop>, signal: Signal) -> bool {
+/// Records the stop of a signal. Returns whether the run must end at once.
+fn record_signal(stops: &mut Vec<Stop>, signal: Signal) -> bool {
     let again = stops.contains(&Stop::Interrupted) || stops.contains(&Stop::Terminated);
     stops.push(signal.stop());
     again
@@ -137,21 +139,23 @@ pub struct SendLoop {
     watch: GuardState,
     attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     schedule: Schedule,
-    /// Refused twice, of a check that was not answered yet: they wait until nothing else is left.
+    /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
+    /// send.
     aside: Vec<(Candidate, Stop)>,
-    /// Why nothing more is sent of a check, for each that the service refuses.
+    /// For each check that the service refuses, why no more of its requests are sent.
     left_out: Vec<Stop>,
     stops: Vec<Stop>,
-    /// Failures to be sent again, once the account was read: it tells which of them may have been charged.
+    /// The failures to retry. They are planned after the account was read, which shows whether any may have been
+    /// charged.
     retry: Option<RetryOrder>,
     spending: Spending,
     proofs: Proofs,
     health: Health,
     answered: u64,
     withheld: u64,
-    /// Requests that were refused without a charge until this run gave up on them.
+    /// The number of requests that this run gave up on after refusals without a charge.
     left_unsent: u64,
-    /// Why requests in doubt stay as they are, while the others are sent.
+    /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
     cut_short: bool,
     tick: Interval,
@@ -187,8 +191,8 @@ impl SendLoop {
         }
     }
 
-    /// Sends until nothing is left or something says stop; `publish` is called about twice a second with the answers so far.
-    /// Where it fails, what is under way is drained before the error is given.
+    /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the
+    /// number of answers so far. If it fails, attempts in flight are drained before the error is returned.
     pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<SendEnd, Error> {
         let mut unpublished = None;
         self.plan_retries().await?;
@@ -199,7 +203,7 @@ impl SendLoop {
                 return Err(error);
             }
             self.schedule.wake(Instant::now());
-            self.go_on_with_trials();
+            self.resume_trials();
             self.refill()?;
             if self.attempts_under_way.is_empty() && !self.stops.is_empty() {
                 break;
@@ -215,15 +219,15 @@ impl SendLoop {
                 if self.aside.is_empty() {
                     break;
                 }
-                self.bring_back();
+                self.retry_set_aside();
                 continue;
             }
             tokio::select! {
                 biased;
-                Some(landed) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
-                    let (one, landed) = landed.map_err(Error::from)??;
+                Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
+                    let (one, ended) = ended.map_err(Error::from)??;
                     self.schedule.ended(&one);
-                    self.apply(one, landed).await?;
+                    self.apply(one, ended).await?;
                     self.keep_stop().await?;
                 }
                 Some(signal) = self.channels.signals.recv() => self.signalled(signal),
@@ -244,7 +248,7 @@ impl SendLoop {
         self.stops.append(&mut self.withholds);
         if self.stops.is_empty() && self.left_unsent > 0 {
             let requests = counted(self.left_unsent, "request was", "requests were");
-            let message = format!("{requests} refused again and again, without a charge");
+            let message = format!("{requests} refused repeatedly, without a charge");
             self.stops.push(Stop::Unavailable { message });
         }
         self.read_at_the_end().await?;
@@ -260,7 +264,7 @@ impl SendLoop {
         })
     }
 
-    /// Plans failures again that are proven uncharged: by the balance as it is now.
+    /// Plans the failures to retry. Reads the balance first, which shows whether they are proven uncharged.
     async fn plan_retries(&mut self) -> Result<(), Error> {
         let Some(order) = self.retry.take() else { return Ok(()) };
         if self.proofs.is_watched() {
@@ -284,14 +288,14 @@ impl SendLoop {
         self.attempts_under_way.is_empty() && self.schedule.is_empty() && dry
     }
 
-    /// Takes the next requests out of the ledger, and looks at what intake has found.
+    /// Reads the next requests from the ledger and checks the progress of intake.
     fn refill(&mut self) -> Result<(), Error> {
         if !self.stops.is_empty() || self.spending.is_spent() {
             return Ok(());
         }
         let guards = &self.context.campaign.guards;
         let sums = self.context.ledger.sums();
-        // A thread that is gone takes nothing more, whatever ended it.
+        // If the intake thread is gone, it ingests nothing more.
         let gone = self.channels.intake.has_changed().is_err();
         let mut intake = *self.channels.intake.borrow_and_update();
         intake.done |= gone;
@@ -303,21 +307,22 @@ impl SendLoop {
             self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
         let wanted = self.context.campaign.service.in_flight;
-        if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.put_off_count() < PUT_OFF_MAX {
+        if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.postponed_count() < POSTPONED_MAX
+        {
             let Schedule { new, sent_before, .. } = &mut self.schedule;
             self.queue.fill(new, sent_before, wanted.max(READY_MIN), intake, &self.context.checks)?;
         }
         Ok(())
     }
 
-    /// Takes back a request that did not leave.
+    /// Returns a request that was not sent to the schedule.
     fn take_back(&mut self, one: Candidate) {
         if !self.queue.leaves_out(&one.check) {
             self.schedule.take_back(one);
         }
     }
 
-    /// Puts a request at the head of those of its kind.
+    /// Puts a request before the others of its kind.
     fn put_first(&mut self, one: Candidate) {
         if !self.queue.leaves_out(&one.check) {
             self.schedule.put_first(one);
@@ -327,17 +332,17 @@ impl SendLoop {
     fn start(&mut self, permit: Permit) {
         if let Some(one) = self.schedule.take() {
             let reading = self.context.ledger.sums().account.reading;
-            self.proofs.launched(&one, reading.map(|reading| reading.balance));
+            self.proofs.started(&one, reading.map(|reading| reading.balance));
             let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
             self.attempts_under_way.spawn(async move {
-                let landed = attempt(context, permit, one.request, one.check.clone(), shown).await?;
-                Ok((one, landed))
+                let ended = attempt(context, permit, one.request, one.check.clone(), shown).await?;
+                Ok((one, ended))
             });
         }
     }
 
     fn signalled(&mut self, signal: Signal) {
-        if heed(&mut self.stops, signal) {
+        if record_signal(&mut self.stops, signal) {
             self.attempts_under_way.abort_all();
             self.attempts_under_way = JoinSet::new();
             self.schedule.all_ended();
@@ -355,7 +360,7 @@ impl SendLoop {
     }
 }
 
-/// Sleeps until a moment, or for ever where there is none.
+/// Sleeps until a moment, or forever if there is none.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,

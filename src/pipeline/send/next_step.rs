@@ -1,4 +1,4 @@
-//! What comes next for a request after an attempt: the pure half of the send loop.
+//! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
 use super::{
     attempt::{Attempted, PUSH_BACK_MAX},
@@ -16,44 +16,45 @@ use crate::{
 };
 use std::time::Duration;
 
-/// Attempts of one request in one run.
+/// The maximum number of attempts of one request in one run.
 pub const ATTEMPTS_MAX: u32 = 6;
-/// 429s of one request in a row, in this run or under its key, after which the account is read: that shows whether the rate
-/// is fine.
+/// After this many consecutive 429s of one request, in this run or under its key, the account is read. That shows
+/// whether the rate is fine.
 const PUSH_BACKS_ASK: u32 = 15;
-/// So many 429s under one key, each after an answer to somebody else, are a refusal cached under it.
+/// After this many 429s under one key, each after an answer to another request, the refusal is cached under the key.
 const CACHED_AFTER: u32 = 3;
-/// The repeat cooldown of a sandbox payload: 2 s by the description, up to 10 s in the wild.
+/// The repeat cooldown of a sandbox payload: documented as 2 s, observed up to 10 s.
 const COOLDOWN: Duration = Duration::from_millis(2_500);
 const COOLDOWN_MAX: Duration = Duration::from_secs(11);
-/// How long to wait before a reply that is complete and not an answer is asked for again.
+/// How long to wait before repeating a request whose reply was complete but not an answer.
 const UNCLEAR: Duration = Duration::from_secs(8);
-/// Times in one run that a request is found pending, about 40 minutes: the next run asks again.
+/// How often a request may be pending in one run, which takes about 40 minutes. After that, the next run asks again.
 const REPEATS_MAX: u32 = 40;
-/// How often a pending answer is asked for again.
+/// The first and the longest interval for asking for a pending answer.
 const REPEAT: Duration = Duration::from_secs(5);
 const REPEAT_MAX: Duration = Duration::from_secs(60);
 
-/// What to do with a request.
+/// The next step for a request.
 pub enum Next {
     Answered(Candidate),
     /// The service refused its content, or a person has to decide.
     Failed(Candidate),
     Again(Candidate, Duration),
-    /// Its attempts in this run are over; in production it stays in doubt, and the next run asks again.
+    /// Its attempts in this run are used up. In production its state is kept, and the next run sends it again.
     LeftForLater(Candidate),
-    /// The same in sandbox, where it fails.
+    /// Its attempts are used up in sandbox, where it fails.
     AttemptsOver(Candidate),
-    /// A 429 is cached under its key.
+    /// It needs a new key, because a 429 is cached under its key.
     NewKey(Candidate),
-    /// The refusal may be about the account, the configuration or this request alone: the account's balance tells.
+    /// The cause of the refusal may be the account, the configuration or this request alone. The account balance
+    /// decides.
     AskAccount(Candidate),
-    /// The service wants to be left alone for longer than a run waits.
+    /// The service asked for a pause that is longer than a run waits.
     PushedBack(Candidate, Duration),
 }
 
 impl Attempted {
-    /// No working service was reached.
+    /// Whether no working service was reached.
     pub fn is_outage(&self) -> bool {
         let server_error = self.http_status.is_none_or(|status| status >= 500);
         match self.outcome {
@@ -63,52 +64,54 @@ impl Attempted {
         }
     }
 
-    /// A 2xx that is not JSON: a page of something between us and the service, or an answer that cannot be read.
+    /// Whether the reply is a 2xx that is not JSON: a page from an intermediary, or an answer that cannot be read.
     pub fn is_not_json(&self) -> bool {
         self.outcome == Outcome::Unreadable
     }
 
-    /// The service is still working on it.
+    /// Whether the service is still processing the request.
     pub fn is_pending(&self) -> bool {
         matches!(self.outcome, Outcome::Pending { .. })
     }
 
-    /// 409: another request has this key, or this one is still worked on.
+    /// Whether the reply is a 409: another request has this key, or this one is still being processed.
     pub fn is_conflict(&self) -> bool {
         self.http_status == Some(409)
     }
 
-    /// The account is in order, so the refusal is about this request, and it is final: proven uncharged, or booked.
+    /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its
+    /// charge can be recorded.
     pub fn may_be_the_rows_fault(&self) -> bool {
-        let stands = (self.settled.state, self.outcome);
-        matches!(stands, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
+        let settled = (self.settled.state, self.outcome);
+        matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
     }
 
-    /// A 402 came again under the last of this many new keys: it is not the key.
+    /// Whether a refusal repeated under the last of this many new keys, so the key is not the cause.
     pub fn has_useless_new_keys(&self, keys: u32) -> bool {
         let Settled { state, refusals_in_row, cached_refusals, .. } = self.settled;
         state == State::Planned && refusals_in_row > 1 && cached_refusals >= keys
     }
 
-    /// It was refused for a reason for which another request, or a new key, would be tried.
+    /// Whether the refusal is one after which a new key or another request would be tried.
     pub fn is_refusal_that_may_change_key(&self) -> bool {
         let outcome = matches!(self.outcome, Outcome::NoCredits | Outcome::RateLimited | Outcome::Unauthorised);
         outcome && self.settled.state == State::Planned
     }
 
-    /// The rate refused it in several runs, while the account could be read.
+    /// Whether the request was refused for the rate often enough that the refusal is cached under its key.
     pub fn is_refused_for_good(&self) -> bool {
         self.may_change_key() && self.settled.refusals_in_row >= CACHED_AFTER
     }
 
-    /// The service said in every attempt of several runs that it failed and charged nothing.
+    /// Whether the service said in every attempt of several runs that it failed without a charge.
     pub fn fails_for_good(&self) -> bool {
         self.outcome == Outcome::Uncharged
             && self.settled.state == State::Planned
             && self.settled.attempts >= 3 * ATTEMPTS_MAX
     }
 
-    /// The refusal repeated under one key, and every attempt under it is proven uncharged.
+    /// Whether a new key is allowed: the refusal repeated under one key, and every attempt under it is proven
+    /// uncharged.
     pub fn may_change_key(&self) -> bool {
         let state = self.settled.state;
         (state == State::Planned || planted(Bug::NewKeyInDoubt) && state == State::InDoubt)
@@ -117,7 +120,7 @@ impl Attempted {
     }
 }
 
-/// Decides what comes next. `answered` counts the answers of this run to anybody.
+/// Decides what comes next. `answered` is the number of answers to all requests of this run.
 pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
     if attempted.outcome != Outcome::RateLimited {
@@ -128,10 +131,11 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
         (State::Failed | State::Quarantined, _) => Next::Failed(one),
         (_, Outcome::Unauthorised) => Next::AskAccount(one),
         (_, Outcome::Misrouted) => Next::AskAccount(one),
-        // It said the same when it was repeated.
+        // The same reply came again when the request was repeated.
         (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 => Next::AskAccount(one),
         (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
-        // In doubt it keeps its key, whatever refusal is kept under that: so many times a run, and again in the next.
+        // A request in doubt keeps its key even if a refusal is cached under it. It is tried up to the maximum in each
+        // run.
         (_, Outcome::NoCredits) => match tried(one, attempted, mode) {
             Next::Again(one, _) => Next::AskAccount(one),
             over => over,
@@ -142,7 +146,7 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
     }
 }
 
-/// Asked again later and later, no earlier than the service said.
+/// Repeats a pending request at growing intervals, not earlier than the service said.
 fn pending(mut one: Candidate, attempted: &Attempted) -> Next {
     let delay = growing(REPEAT, one.repeats, REPEAT_MAX);
     one.repeats += 1;
@@ -153,7 +157,7 @@ fn pending(mut one: Candidate, attempted: &Attempted) -> Next {
     }
 }
 
-/// Uses up one of the attempts of this run.
+/// Counts an attempt of this run and decides what comes next.
 pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
     one.attempts += 1;
     let least = match attempted.repeat_after {
@@ -162,7 +166,7 @@ pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
         None => Duration::ZERO,
     };
     match (attempted.push_back, mode) {
-        // A 503 may say when to come back, too.
+        // A 503 may also state a time.
         (Some(PushBack::Stated(wait)), _) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
         (_, Mode::Production) if least > PUSH_BACK_MAX => Next::LeftForLater(one),
         _ if one.attempts < ATTEMPTS_MAX => {
@@ -175,14 +179,14 @@ pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
 }
 
 fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
-    // The rate is proven fine where somebody else was answered since this one was last refused.
+    // If another request was answered since this one was last refused, the rate is fine.
     let others_answered = one.push_backs > 0 && answered > one.answers_at_refusal;
     one.cached += u32::from(others_answered);
     one.answers_at_refusal = answered;
     one.push_backs += 1;
     match attempted.push_back {
         Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Next::PushedBack(one, wait),
-        // The balance tells whether a new key is safe; or the last of them was refused, too.
+        // The balance shows whether a new key is safe, or the last new key was refused as well.
         _ if one.cached >= CACHED_AFTER && attempted.settled.state == State::Planned => Next::AskAccount(one),
         _ if one.cached >= CACHED_AFTER && one.in_doubt => tried(one, attempted, mode),
         _ if one.push_backs.max(attempted.settled.refusals_in_row) >= PUSH_BACKS_ASK => Next::AskAccount(one),
@@ -191,12 +195,12 @@ fn pushed_back(mut one: Candidate, attempted: &Attempted, answered: u64, mode: M
             let delay = growing(COOLDOWN, one.push_backs - 1, COOLDOWN_MAX);
             Next::Again(one, delay)
         }
-        // The gate is closed for all; this one waits for it with the others.
+        // The gate is closed for all requests; this one waits with the others.
         _ => Next::Again(one, Duration::ZERO),
     }
 }
 
-/// `first`, doubled `times` times, `most` at most.
+/// `first`, doubled `times` times, but at most `most`.
 fn growing(first: Duration, times: u32, most: Duration) -> Duration {
     first.saturating_mul(2_u32.saturating_pow(times.min(16))).min(most)
 }

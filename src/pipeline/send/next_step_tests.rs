@@ -1,4 +1,4 @@
-//! What comes next, case by case.
+//! Tests of the next step, case by case.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     model::{Credits, RequestId},
 };
 
-/// An attempt that says nothing of money.
+/// An attempt without any stated amounts.
 pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> Attempted {
     let settled = Settled {
         state,
@@ -143,7 +143,7 @@ fn pending_is_asked_for_again_after_five_to_sixty_seconds() {
 }
 
 #[test]
-fn outages_and_strangers_are_told_from_refusals() {
+fn outages_and_foreign_replies_are_distinguished_from_refusals() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, None).is_outage());
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(502)).is_outage());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_outage());
@@ -195,7 +195,7 @@ fn a_reply_that_cannot_be_read_is_asked_for_again_and_is_a_refusal_when_it_comes
 }
 
 #[test]
-fn a_conflict_and_what_is_pending_are_told_by_status_and_outcome() {
+fn conflicts_and_pending_requests_are_recognised_by_status_and_outcome() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_conflict());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(408)).is_conflict());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, None).is_conflict());

@@ -1,4 +1,4 @@
-//! What comes next, with the planted bug where there is one.
+//! The next step, modified by a planted bug if there is one.
 
 use super::{
     attempt::Attempted,
@@ -11,7 +11,7 @@ use crate::model::{
     state::{Outcome, State},
 };
 
-/// Decides what comes next. `answered` counts the answers of this run to any request.
+/// Decides what comes next. `answered` is the number of answers to all requests of this run.
 pub fn next_step(one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     let outcome = attempted.outcome;
     match next_step::next_step(one, attempted, answered, mode) {

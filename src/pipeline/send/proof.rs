@@ -1,6 +1,7 @@
-//! Whether each check costs what is held for it. A reply that states its whole charge shows it, until the balance falls by more
-//! than is explained. Else only the fall of the balance shows it, and only while nothing else is under way. So the first request
-//! of each check goes alone, between two balances, and again after each fall that our own requests do not explain.
+//! Proves that each check costs no more than what is held for it. A reply that states the full charge is a proof, until
+//! the balance falls by more than our requests explain. Otherwise only a fall of the balance is a proof, and only while
+//! no other request is in flight. So the first request of each check is sent alone, between two readings of the
+//! balance, and this is repeated after each unexplained fall.
 
 use super::{
     attempt::Attempted,
@@ -18,27 +19,28 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Answers that state neither a charge nor a balance, after which the balance is read.
+/// After this many answers that state neither a charge nor a balance, the balance is read.
 const UNSTATED_MAX: u64 = 100;
-/// After so many answers and so much time the balance is read, whatever the replies state. Where another client spends, each
-/// reading makes prices be proven again, which costs time.
+/// After this many answers and this much time, the balance is read regardless of what replies state. Not more often: if
+/// another client spends, prices must be proven again after each reading, which takes time.
 const READ_ANSWERS: u64 = 100;
 const READ_AFTER: Duration = Duration::from_secs(300);
-/// After unexplained falls prices are proven again so often in this time, or in so many answers: another client may spend all
-/// the time.
+/// How often prices are proven again after unexplained falls, within this time or this many answers. There is a limit
+/// because another client may spend all the time.
 const FORGOTTEN_MAX: u32 = 3;
 const FORGOTTEN_IN: Duration = Duration::from_secs(60);
 const FORGOTTEN_ANSWERS: u64 = 100;
-/// Proofs of one check in a row in which the balance fell too far while it also fell by itself.
+/// The number of consecutive unclear proofs of one check after which a decision is made. A proof is unclear if the
+/// balance fell too far but also fell for other reasons.
 const UNCLEAR_MAX: usize = 3;
-/// The same, where each reply states its whole charge: falls by the same amount, while nothing falls by itself.
+/// The same limit if each reply states its full charge: consecutive falls by the same amount without other reasons.
 const DENIED_MAX: usize = 5;
-/// How long to wait, one after another, for a balance to show a charge.
+/// How long to wait, step by step, for a balance to show a charge.
 const SHOWS_AFTER: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(60)];
-/// The longest wait for a third balance.
+/// The longest wait for the third reading of the balance.
 const LATER_MAX: Duration = Duration::from_secs(15);
 
-/// A request whose charge is to be seen.
+/// The state of the current proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Proof {
     Idle,
@@ -46,7 +48,7 @@ enum Proof {
         since: Instant,
         before: Credits,
     },
-    /// It is answered, or was refused, and the balances have to tell.
+    /// The request was answered or refused, and the balances must show its charge.
     Answered(LoneReply),
 }
 
@@ -55,70 +57,71 @@ struct LoneReply {
     check: String,
     around: Around,
     took: Duration,
-    /// The request, where it was refused without a stated charge.
+    /// The request and the message, if it was refused without a stated charge.
     refused: Option<(RequestId, String)>,
-    /// Waits for the balance to show the charge so far.
+    /// How many times the proof has waited for the balance to show the charge.
     waits: usize,
 }
 
-/// What is to be done about a proof.
+/// The next step of a proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProofStep {
-    /// The account is to be read after this long.
+    /// Read the account after this time.
     Read(Duration),
     ShownPrice(ShownPrice),
 }
 
-/// What the balances around a request show.
+/// The result of a proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownPrice {
-    /// No more than its price.
+    /// The check costs no more than its price.
     Proven { check: String },
-    /// More than its price, and nothing else explains it.
+    /// The check costs more than its price, and nothing else explains the fall.
     Costs { check: String, fell: Credits, price: Credits },
-    /// A refusal that states nothing was charged, by so much.
+    /// A refusal that states no charge was charged.
     ChargedRefusal { request: RequestId, check: String, message: String, fell: Credits, price: Credits },
-    /// More than its price, and the balance also falls by itself, or a request in doubt may have been charged meanwhile: the
-    /// next request is tried. Or nothing that matters.
+    /// The balance fell by more than the price, but it also falls for other reasons, or a request in doubt may have
+    /// been charged meanwhile. The proof is repeated with the next request. Also used if there is nothing to record.
     Unclear,
-    /// Nothing was taken, as far as anybody can see.
+    /// No charge is visible.
     Free { check: String },
 }
 
 /// The proofs of a run.
 #[derive(Debug)]
 pub struct Proofs {
-    /// Prices matter: production.
+    /// Whether prices are proven, which is only so in production.
     watched: bool,
-    /// Checks that need no proof now.
+    /// Checks that are proven for now.
     proven: BTreeSet<String>,
-    /// What checks cost that state less than their price, and were shown to cost no more than they state.
+    /// The cost of checks whose replies state less than the price and are proven to cost no more than stated.
     shown: BTreeMap<String, Credits>,
     proof: Proof,
-    /// What the last reply stated of the balance, where it was a lone one and nothing was sent since.
+    /// The balance that the last reply stated, if its request was sent alone and nothing was sent since.
     lone_balance: Option<Credits>,
-    /// No request left since the balance was read.
+    /// No request was sent since the balance was read.
     reading_is_fresh: bool,
     /// A repeated answer states a balance that is too low, and the account was not read since.
     balance_is_doubtful: bool,
-    /// When the balance was read.
+    /// When the balance was last read.
     read_at: Option<Instant>,
-    /// Answers since the balance was read, and those of them that show nothing of what they cost.
+    /// The number of answers since the balance was read, and the number of those that do not show their cost.
     answers_since_reading: u64,
     unstated: u64,
-    /// Checks whose charge no balance showed in time: what replies and balances say of it is not enough.
+    /// Checks whose charge no balance showed in time, so balances stated by their replies do not count.
     hidden: BTreeSet<String>,
-    /// What proofs of a check in a row showed that were not clear.
+    /// The amounts of consecutive unclear proofs, by check.
     unclear: BTreeMap<String, Vec<Credits>>,
-    /// Since when the proofs were forgotten so often, and the answers since.
+    /// Since when and how often proofs were discarded. `answers` counts the answers since then.
     forgotten: Option<(Instant, u32)>,
     answers: u64,
-    /// What the balance fell by beyond what our own requests explain.
+    /// How much more the balance fell than our own requests explain.
     unexplained: Credits,
 }
 
 impl Proofs {
-    /// `doubted` where the balance fell in an earlier run without an explanation: a statement alone is no proof.
+    /// The proofs at the start of a run. `doubted` if the balance fell without an explanation in an earlier run: then a
+    /// charge stated by a reply is not enough as a proof.
     pub fn new(mode: Mode, doubted: bool) -> Proofs {
         Proofs {
             watched: mode == Mode::Production,
@@ -143,7 +146,8 @@ impl Proofs {
         self.watched
     }
 
-    /// A request goes alone where it is the proof of its check, or another one is under way.
+    /// Whether the next request must be sent alone, because it is the proof of its check, or because a proof is in
+    /// progress.
     pub fn wants_alone(&self, next: &Candidate) -> bool {
         self.proof != Proof::Idle || self.is_unproven(next)
     }
@@ -153,24 +157,24 @@ impl Proofs {
         self.watched && !exempt && !self.proven.contains(&next.check)
     }
 
-    /// Whether the balance is to be read before this request leaves.
+    /// Whether the balance must be read before this request is sent.
     pub fn needs_reading_before(&self, next: &Candidate) -> bool {
         self.is_unproven(next) && !self.reading_is_fresh
     }
 
-    /// Whether the balance is to be read before anything leaves.
+    /// Whether the balance must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
         let hidden = self.unstated >= UNSTATED_MAX && !planted(Bug::UnstatedNeverRead);
         self.watched && (hidden || self.balance_is_doubtful || self.is_answered())
     }
 
-    /// Whether the balance is to be read now, beside what is under way.
+    /// Whether the balance should be read now, while requests are in flight.
     pub fn is_due(&self) -> bool {
         let long_ago = self.read_at.is_none_or(|at| at.elapsed() >= READ_AFTER);
         self.watched && long_ago && self.answers_since_reading >= READ_ANSWERS
     }
 
-    /// Whether the balance at the end can show anything that no reply did.
+    /// Whether reading the balance at the end of the run can show anything new.
     pub fn has_unread(&self) -> bool {
         self.watched && self.answers_since_reading > 0 && !planted(Bug::UnstatedNeverRead)
     }
@@ -179,13 +183,13 @@ impl Proofs {
         self.unexplained
     }
 
-    /// What a check was shown to cost, where that is less than its price.
+    /// The proven cost of a check, if it is less than its price.
     pub fn shown(&self, check: &str) -> Option<Credits> {
         self.shown.get(check).copied()
     }
 
-    /// A request leaves; `balance` is the last one that was read.
-    pub fn launched(&mut self, one: &Candidate, balance: Option<Credits>) {
+    /// Records that a request is sent; `balance` is the last one that was read.
+    pub fn started(&mut self, one: &Candidate, balance: Option<Credits>) {
         match balance {
             Some(before) if self.is_unproven(one) && self.reading_is_fresh => {
                 self.proof = Proof::UnderWay { since: Instant::now(), before };
@@ -195,12 +199,12 @@ impl Proofs {
         self.reading_is_fresh &= planted(Bug::ProvenWithOldBalance);
     }
 
-    /// The request did not leave after all, or its proof cannot be had.
+    /// Ends the current proof without a result: the request was not sent, or the balance cannot be read.
     pub fn not_sent(&mut self) {
         self.proof = Proof::Idle;
     }
 
-    /// Takes in an attempt.
+    /// Records an attempt.
     pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) {
         let proof = std::mem::replace(&mut self.proof, Proof::Idle);
         let Attempted { settled, stated, .. } = attempted;
@@ -242,7 +246,7 @@ impl Proofs {
         self.proof = Proof::Answered(LoneReply { check, around, took: since.elapsed(), refused, waits: 0 });
     }
 
-    /// The balance fell below what our own requests explain: what was proven may have changed.
+    /// Records an unexplained fall of the balance. Proven prices may have changed.
     pub fn fell(&mut self, by: Credits) {
         if by == Credits::ZERO || !self.watched {
             return;
@@ -257,7 +261,8 @@ impl Proofs {
         if times == 0 {
             self.answers = 0;
         }
-        // Where nothing is proven yet, nothing is forgotten: the fall only takes away what a statement shows by itself.
+        // If nothing is proven yet, nothing is discarded. Then the fall only means that stated charges are no longer a
+        // proof.
         let forgets = !self.proven.is_empty();
         if times < FORGOTTEN_MAX {
             self.proven.clear();
@@ -265,12 +270,12 @@ impl Proofs {
         }
     }
 
-    /// So much of what fell was found and booked.
+    /// Records that part of the unexplained fall was found and recorded as a charge.
     pub fn explained(&mut self, by: Credits) {
         self.unexplained = self.unexplained.saturating_sub(by);
     }
 
-    /// The balance was read, alone or beside requests under way.
+    /// Records that the balance was read. `alone` if no request was in flight.
     pub fn read(&mut self, alone: bool) {
         self.reading_is_fresh = alone;
         self.balance_is_doubtful = false;
@@ -278,34 +283,34 @@ impl Proofs {
         (self.answers_since_reading, self.unstated) = (0, 0);
     }
 
-    /// Takes in a reading of the account after a request that landed.
-    pub fn look(&mut self, balance: Credits) {
+    /// Records a reading of the account after the request of the proof has ended.
+    pub fn record_reading(&mut self, balance: Credits) {
         let Proof::Answered(LoneReply { around, .. }) = &mut self.proof else { return };
-        // What has not fallen yet is looked at again: it is no third balance.
+        // A balance that has not fallen yet is replaced. Only a reading after a fall counts as the third one.
         match around.after {
             Some(after) if after != around.before => around.later = Some(balance),
             _ => around.after = Some(balance),
         }
     }
 
-    /// Whether a request landed whose charge is to be seen.
+    /// Whether the request of the proof has ended and its charge must be determined.
     pub fn is_answered(&self) -> bool {
         matches!(self.proof, Proof::Answered(_))
     }
 
-    /// What is to be done about the request that landed; `None` where there is none. `in_doubt` is what other requests hold:
-    /// the service may have charged one of them only now.
+    /// The next step of the proof; `None` if no request has ended. `in_doubt` is the amount held for other requests,
+    /// because the service may charge one of them only now.
     pub fn step(&mut self, in_doubt: Credits) -> Option<ProofStep> {
-        let Proof::Answered(landed) = &mut self.proof else { return None };
-        landed.around.in_doubt = in_doubt;
-        let LoneReply { check, around, took, refused, waits } = landed.clone();
+        let Proof::Answered(reply) = &mut self.proof else { return None };
+        reply.around.in_doubt = in_doubt;
+        let LoneReply { check, around, took, refused, waits } = reply.clone();
         let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
         let waits_on = weighed == Weighed::NoFall && refused.is_none() && !around.is_stated_in_full();
         if waits_on
             && !self.hidden.contains(&check)
             && let Some(wait) = SHOWS_AFTER.get(waits)
         {
-            landed.waits += 1;
+            reply.waits += 1;
             return Some(ProofStep::Read(*wait));
         }
         match weighed {
@@ -335,7 +340,7 @@ impl Proofs {
             }
             Weighed::Above(fell) if !around.is_stated_in_full() => return ShownPrice::Costs { check, fell, price },
             Weighed::Above(fell) => return self.denied(check, fell, price),
-            // Others spend, and the reply says what it cost.
+            // Other clients spend too, but the reply states its cost.
             Weighed::Unclear(_) if around.is_stated_in_full() => {
                 self.proves(&check);
                 return ShownPrice::Unclear;
@@ -350,7 +355,7 @@ impl Proofs {
                 return ShownPrice::Free { check };
             }
         };
-        // Others spend as well: the same again is the price.
+        // Other clients spend too. If the balance falls by the same amount again, that amount is the price.
         let before = self.unclear.entry(check.clone()).or_default();
         let same = before.last() == Some(&own) && own > price;
         before.push(own);
@@ -360,12 +365,13 @@ impl Proofs {
         if same || before.iter().all(|own| *own > price) {
             return ShownPrice::Costs { check, fell: own, price };
         }
-        // It falls for others, and nothing shows that it falls for us. It is looked at again before long.
+        // The balance falls because of others, and nothing shows a higher price. The balance is read again soon.
         self.proves(&check);
         ShownPrice::Unclear
     }
 
-    /// The balance fell by more than the reply states. It may be somebody else's spending, unless it comes again and again.
+    /// The balance fell by more than the reply states. It may be another client's spending, unless the same fall
+    /// repeats.
     fn denied(&mut self, check: String, fell: Credits, price: Credits) -> ShownPrice {
         let before = self.unclear.entry(check.clone()).or_default();
         if before.last().is_some_and(|last| *last != fell) {

@@ -1,4 +1,5 @@
-//! What is done about a lone request in every form of reply, and what that means for the next one.
+//! Tests of the proof of prices: for every kind of reply to a lone request, the next step and its effect on later
+//! requests.
 
 use super::*;
 use crate::{
@@ -32,16 +33,16 @@ fn refused() -> Attempted {
     refused
 }
 
-/// The next lone request is sent after this balance, and answered so.
+/// Sends the next lone request after this balance, with this reply.
 fn goes_alone(proofs: &mut Proofs, before: u64, attempted: &Attempted) {
     proofs.read(true);
     assert!(!proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
-    proofs.launched(&one(), Some(Credits(before)));
-    assert!(proofs.wants_alone(&one()), "nothing leaves beside it");
+    proofs.started(&one(), Some(Credits(before)));
+    assert!(proofs.wants_alone(&one()), "nothing else is sent meanwhile");
     proofs.observe(&one(), attempted);
 }
 
-/// Proofs whose first request is answered so, after a balance of 1,000.
+/// Proofs whose first request gets this reply, after a balance of 1,000.
 fn after_first(attempted: &Attempted) -> Proofs {
     let mut proofs = Proofs::new(Mode::Production, false);
     assert!(proofs.needs_reading_before(&one()) && proofs.wants_alone(&one()));
@@ -49,16 +50,16 @@ fn after_first(attempted: &Attempted) -> Proofs {
     proofs
 }
 
-/// What is shown once the account has said these balances.
+/// The result of the proof after these balances were read.
 fn shown(proofs: &mut Proofs, balances: &[u64]) -> ShownPrice {
     let mut balances = balances.iter();
     loop {
-        match proofs.step(Credits::ZERO).expect("a request landed") {
+        match proofs.step(Credits::ZERO).expect("a request has ended") {
             ProofStep::ShownPrice(shown) => {
                 assert_eq!(balances.next(), None, "it is shown with fewer balances");
                 return shown;
             }
-            ProofStep::Read(_) => proofs.look(Credits(*balances.next().expect("it wants another balance"))),
+            ProofStep::Read(_) => proofs.record_reading(Credits(*balances.next().expect("it wants another balance"))),
         }
     }
 }
@@ -71,7 +72,7 @@ fn costs(fell: u64) -> ShownPrice {
     ShownPrice::Costs { check: CHECK.to_owned(), fell: Credits(fell), price: PRICE }
 }
 
-/// Proofs after an unexplained fall in an earlier run, whose first request states its whole charge.
+/// Proofs after an unexplained fall in an earlier run, whose first reply states the full charge.
 fn doubted_after_first() -> Proofs {
     let mut proofs = Proofs::new(Mode::Production, true);
     goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
@@ -103,7 +104,7 @@ fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
     assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
     let mut proofs = doubted_after_first();
     for fell in [7, 7, 7, 7, 8, 7] {
-        assert_eq!(shown(&mut proofs, &[1_000 - fell, 1_000 - fell]), ShownPrice::Unclear, "somebody else may spend");
+        assert_eq!(shown(&mut proofs, &[1_000 - fell, 1_000 - fell]), ShownPrice::Unclear, "another client may spend");
         goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
     }
 }
@@ -146,7 +147,7 @@ fn a_stated_balance_proves_the_price_without_another_reading() {
 }
 
 #[test]
-fn where_nothing_is_stated_nothing_leaves_before_the_account_told_the_balance() {
+fn without_stated_amounts_nothing_is_sent_before_the_account_is_read() {
     let mut proofs = after_first(&answered(None, None));
     assert!(proofs.needs_reading());
     assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
@@ -159,17 +160,17 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
         let mut waits = Vec::new();
         while let Some(ProofStep::Read(wait)) = proofs.step(Credits::ZERO) {
             waits.push(wait.as_secs());
-            proofs.look(Credits(1_000));
+            proofs.record_reading(Credits(1_000));
         }
         assert_eq!(waits, [0, 5, 30, 60]);
-        assert!(!proofs.wants_alone(&one()), "it goes on, at the price");
+        assert!(!proofs.wants_alone(&one()), "the run continues at the price");
         proofs.read(true);
         for count in 1..=UNSTATED_MAX {
             assert!(!proofs.needs_reading(), "{count}");
-            proofs.launched(&one(), None);
+            proofs.started(&one(), None);
             proofs.observe(&one(), &answered(None, Some(1_000)));
         }
-        assert!(proofs.needs_reading(), "whatever replies state, the account is read every hundred answers");
+        assert!(proofs.needs_reading(), "the account is read every hundred answers, regardless of replies");
         assert!(proofs.has_unread(), "and at the end");
     }
     let mut proofs = after_first(&answered(None, None));
@@ -196,18 +197,18 @@ fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_agai
         if before < 1_000 {
             goes_alone(&mut proofs, before, &answered(None, None));
         }
-        assert_eq!(shown(&mut proofs, &[before - 10, before - 20]), ShownPrice::Unclear, "it is all somebody else's");
+        assert_eq!(shown(&mut proofs, &[before - 10, before - 20]), ShownPrice::Unclear, "another client spent it all");
     }
     assert!(!proofs.wants_alone(&one()), "another client does not hold up the run");
 }
 
 #[test]
-fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_no_price_that_rose() {
+fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_not_a_higher_price() {
     let mut proofs = after_first(&answered(None, None));
     let in_doubt = Credits(5);
     for _ in 0..2 {
         assert!(matches!(proofs.step(in_doubt), Some(ProofStep::Read(_))));
-        proofs.look(Credits(990));
+        proofs.record_reading(Credits(990));
     }
     assert_eq!(proofs.step(in_doubt), Some(ProofStep::ShownPrice(ShownPrice::Unclear)));
     assert!(proofs.wants_alone(&one()), "the next request is tried");
@@ -241,18 +242,18 @@ async fn an_unexplained_fall_makes_each_check_prove_its_price_again_but_not_all_
 }
 
 #[test]
-fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
+fn after_an_unexplained_fall_a_statement_alone_is_not_a_proof() {
     let mut proofs = after_first(&answered(Some(5), None));
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
-    assert_eq!(shown(&mut proofs, &[850, 850]), ShownPrice::Unclear, "the reply says 5, and it may be somebody else's");
+    assert_eq!(shown(&mut proofs, &[850, 850]), ShownPrice::Unclear, "the reply says 5, and another client may spend");
     assert!(proofs.wants_alone(&one()));
     goes_alone(&mut proofs, 900, &answered(Some(5), None));
     assert_eq!(shown(&mut proofs, &[895]), proven());
 }
 
 #[test]
-fn a_fall_before_the_first_request_takes_the_belief_in_statements_away() {
+fn after_a_fall_before_the_first_request_stated_charges_are_not_a_proof() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
@@ -266,7 +267,7 @@ fn where_nothing_is_stated_the_balance_is_read_every_hundred_answers() {
     assert_eq!(shown(&mut proofs, &[995]), proven());
     proofs.read(true);
     for count in 1..=UNSTATED_MAX {
-        proofs.launched(&one(), None);
+        proofs.started(&one(), None);
         proofs.observe(&one(), &answered(None, None));
         assert_eq!(proofs.needs_reading(), count == UNSTATED_MAX, "{count}");
     }
@@ -291,11 +292,11 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
     let mut proofs = after_first(&refused());
     assert_eq!(shown(&mut proofs, &[1_000]), ShownPrice::Unclear, "it was free");
     let mut proofs = after_first(&refused());
-    assert_eq!(shown(&mut proofs, &[990, 980]), ShownPrice::Unclear, "the balance falls by itself");
+    assert_eq!(shown(&mut proofs, &[990, 980]), ShownPrice::Unclear, "the balance also falls for other reasons");
 }
 
 #[test]
-fn what_was_found_and_booked_is_unexplained_no_more() {
+fn a_fall_that_was_recorded_as_a_charge_is_no_longer_unexplained() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(9));
     proofs.explained(Credits(5));

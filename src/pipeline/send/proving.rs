@@ -1,5 +1,5 @@
-//! Acting on proofs: the account is read as often as the balances around a lone request need it, and what they show is booked,
-//! remembered, or stops the run.
+//! Acts on price proofs: reads the account as often as needed around a lone request, and records the result or stops
+//! the run.
 
 use super::{
     SendLoop,
@@ -15,18 +15,21 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl SendLoop {
-    /// With nothing under way: does the next thing about the proof. Whether there was one.
+    /// Does the next step of the proof, while no request is in flight. Returns whether there was a step.
     pub async fn prove(&mut self) -> Result<bool, Error> {
         let in_doubt = self.context.ledger.sums().account.held;
         match self.proofs.step(in_doubt) {
             None => return Ok(false),
             Some(ProofStep::Read(wait)) => {
                 if wait >= Duration::from_secs(1) {
-                    tracing::info!("the balance is read again in {} s: it does not show the charge", wait.as_secs());
+                    tracing::info!(
+                        "the balance does not show the charge yet; reading it again in {} s",
+                        wait.as_secs()
+                    );
                 }
                 let balance = if self.rest(wait).await { self.read_account().await? } else { None };
                 match balance {
-                    Some(balance) => self.proofs.look(balance),
+                    Some(balance) => self.proofs.record_reading(balance),
                     None => self.proofs.not_sent(),
                 }
             }
@@ -54,14 +57,17 @@ impl SendLoop {
                 }
             }
             ShownPrice::Free { check } => {
-                tracing::warn!("no balance shows what an answer of `{check}` costs; its price is booked");
+                tracing::warn!(
+                    "no balance shows the cost of an answer of `{check}`; its price is recorded as the charge"
+                );
             }
             ShownPrice::Unclear => {}
         }
         Ok(())
     }
 
-    /// Only the balance shows it: it may be somebody else's spending, so it is not held at once.
+    /// Records a cost above the price and stops the run. Only the balance shows the cost, and it may be another
+    /// client's spending, so it is not held at once.
     async fn costs(&mut self, check: String, fell: Credits, price: Credits) -> Result<(), Error> {
         let table = self.context.checks.get(&check).map_or(price, |check| check.price);
         self.context.ledger.note_fall(check.clone(), fell, table).await?;
@@ -69,7 +75,7 @@ impl SendLoop {
         Ok(())
     }
 
-    /// A refusal was charged, and its reply did not say so.
+    /// Records a refusal that was charged although its reply did not say so.
     async fn charged_refusal(&mut self, request: RequestId, message: &str) -> Result<(), Error> {
         let message =
             format!("the service refused the request, and the balance shows that it charged for it: {message}");
@@ -78,7 +84,7 @@ impl SendLoop {
         Ok(())
     }
 
-    /// Waits, unless the run is told to end meanwhile. Whether the time is over.
+    /// Waits, unless the run must end first. Returns whether the full time has passed.
     async fn rest(&mut self, time: Duration) -> bool {
         if time.is_zero() {
             return true;

@@ -1,5 +1,6 @@
-//! What is sent next: new requests in input order, and beside them those that were sent before: in doubt, pending, or
-//! refused without a charge. Reads the ledger page by page, so that memory does not grow with what waits.
+//! The request queue: reads new requests in input order from the ledger, and requests that were sent before (in doubt,
+//! pending, or refused without a charge). It reads page by page, so that memory use does not grow with the number of
+//! waiting requests.
 
 use super::context::{Candidate, CheckContext};
 use crate::{
@@ -14,8 +15,9 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-/// What was sent before, in the order it is served. What was refused for credits or rate comes behind everything else: one
-/// refusal that the service keeps under a key could pause all the others; one in doubt may not change its key, and comes last.
+/// The order in which requests that were sent before are served. Requests refused for credits or rate come after
+/// everything else, because a refusal that the service caches under a key could pause all other requests. Those in
+/// doubt come last, because their key must not change.
 const SENT_BEFORE: [SentBefore; 6] = [
     SentBefore { state: State::InDoubt, is_refused: false },
     SentBefore { state: State::Repeating, is_refused: false },
@@ -28,21 +30,21 @@ const SENT_BEFORE: [SentBefore; 6] = [
 /// Reads the ledger for the send loop.
 pub struct RequestQueue {
     reading: Reading,
-    /// What was sent before, each state read once, what was not tried for longest first.
+    /// The index in [`SENT_BEFORE`] that is being read. Within it, the requests not tried for the longest time come
+    /// first.
     stage: usize,
-    /// The last attempt of the last request that was read so.
+    /// The last attempt of the last request read from this stage.
     after_sent: u64,
-    /// New requests, read upwards.
+    /// The last new request that was read. New requests are read in ascending order.
     after_new: RequestId,
     dry: bool,
-    /// Requests of this run that are not settled. They change their state while it goes on, and no request may be on its way
-    /// twice.
+    /// Unsettled requests of this run. Their state changes during the run, and no request may be in flight twice.
     in_hand: HashSet<RequestId>,
-    /// Nothing is given before all rows are taken.
+    /// Serve nothing before all rows are ingested.
     wait_for_rows: bool,
-    /// What is proven uncharged stays where it is.
+    /// Do not serve requests that are proven uncharged.
     only_doubts: bool,
-    /// Checks of which nothing more is sent in this run.
+    /// Checks that are not sent any more in this run.
     left_out: BTreeSet<String>,
 }
 
@@ -61,33 +63,33 @@ impl RequestQueue {
         }
     }
 
-    /// Gives what may have been charged, and nothing else.
+    /// A queue that serves only requests that may have been charged.
     pub fn of_doubts(reading: Reading) -> RequestQueue {
         RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false) }
     }
 
-    /// Whether nothing is left and nothing more will come.
+    /// Whether nothing is left to serve and nothing more will come.
     pub fn is_dry(&self) -> bool {
         self.dry
     }
 
-    /// Gives nothing more of a check.
+    /// Stops serving the requests of a check.
     pub fn leave_out(&mut self, check: &str) {
         self.left_out.insert(check.to_owned());
     }
 
-    /// Whether nothing more of this check is sent in this run.
+    /// Whether the requests of this check are no longer served.
     pub fn leaves_out(&self, check: &str) -> bool {
         self.left_out.contains(check)
     }
 
-    /// A request is answered or failed: it is in no page again.
+    /// Forgets a request that is answered or failed. No later page contains it.
     pub fn settled(&mut self, request: RequestId) {
         self.in_hand.remove(&request);
     }
 
-    /// Fills `new` and `again` up to `wanted`. `intake` is what was known before the ledger is read: a split that is taken in
-    /// between is seen at the next call.
+    /// Fills `new` and `again` up to `wanted`. `intake` must be from before this call: a split that is ingested in
+    /// between is found by the next call.
     pub fn fill(
         &mut self,
         new: &mut VecDeque<Candidate>,
@@ -135,8 +137,8 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Those of a page that are not in hand already. A check that is left out, or is no longer in the campaign file, keeps its
-    /// requests pending.
+    /// The requests of a page that are not in hand already. Requests of a check that is left out, or no longer in the
+    /// campaign file, stay pending.
     fn take<'a>(
         &'a mut self,
         page: Vec<(RequestId, String)>,

@@ -1,5 +1,5 @@
-//! `run --retry`: failures that are proven uncharged are taken along, each under the key of its next generation. A refusal
-//! since the balance fell without an explanation is not proven: it needs a person's word.
+//! `run --retry`: sends failures that are proven uncharged again, each under the key of its next generation. A refusal
+//! after an unexplained fall of the balance is not proven uncharged; retrying it needs `--retry-unproven`.
 
 use super::context::RunContext;
 use crate::{
@@ -9,21 +9,22 @@ use crate::{
 };
 use futures::future::try_join_all;
 
-/// Failures looked at together: memory does not grow with their number.
+/// The number of failures read at once, which bounds memory use.
 const PAGE: usize = 500;
 
-/// Which failures are sent again.
+/// Which failures to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetryOrder {
-    /// Those of one code; `None` is all.
+    /// Only failures with this code; `None` means all.
     pub code: Option<FailureCode>,
-    /// Also those that may have been charged, because the balance fell without an explanation.
+    /// Also failures that may have been charged because the balance fell without an explanation.
     pub unproven: bool,
 }
 
 impl RetryOrder {
-    /// Whether a failure is taken along: `Some(false)` where only the proof is missing that it was not charged.
-    fn takes(&self, failed: &Retryable, unexplained_since_us: Option<i64>) -> Option<bool> {
+    /// Whether to retry a failure. `None` if it is not selected, `Some(false)` if only the proof is missing that it was
+    /// not charged.
+    fn includes(&self, failed: &Retryable, unexplained_since_us: Option<i64>) -> Option<bool> {
         let wanted = self.code.is_none_or(|code| code == failed.failure.code);
         let proven = match (failed.refused_at_us, unexplained_since_us) {
             (Some(refused_at_us), Some(since_us)) => refused_at_us < since_us,
@@ -33,7 +34,7 @@ impl RetryOrder {
     }
 }
 
-/// Plans them again; how many were left out because they may have been charged.
+/// Plans the failures again. Returns how many were left out because they may have been charged.
 pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error> {
     let reading = Reading::open(context.ledger.path())?;
     let since_us = context.ledger.sums().unexplained_since_us;
@@ -44,7 +45,7 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
         after = last.request;
         let mut planned = Vec::new();
         for one in &page {
-            match order.takes(one, since_us) {
+            match order.includes(one, since_us) {
                 None => {}
                 Some(false) => left_out += 1,
                 Some(true) => {
@@ -53,13 +54,13 @@ pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error
                 }
             }
         }
-        // Handed over together, they share their commits.
+        // Given to the writer together, so that they share commits.
         try_join_all(planned).await?;
     }
     if left_out > 0 {
         tracing::warn!(
-            "{left_out} failures are not retried: they were refused after the balance fell by more than this campaign explains, \
-             so they may have been charged; --retry-unproven takes them along, and may pay for them again"
+            "{left_out} failures are not retried: they were refused after the balance fell by more than this campaign \
+             explains, so they may have been charged; --retry-unproven retries them, and may pay for them again"
         );
     }
     Ok(left_out)
@@ -71,7 +72,7 @@ mod tests {
     use crate::model::{Failure, Stage};
 
     #[test]
-    fn a_refusal_since_an_unexplained_fall_is_retried_at_a_persons_word_only() {
+    fn a_refusal_since_an_unexplained_fall_is_retried_only_if_requested() {
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: String::new() };
         let failed = |refused_at_us| Retryable {
             request: RequestId(1),
@@ -88,11 +89,11 @@ mod tests {
             (None, Some(6), true),
         ] {
             let failed = failed(refused_at_us);
-            assert_eq!(order.takes(&failed, since_us), Some(taken), "{refused_at_us:?} {since_us:?}");
-            let told = RetryOrder { unproven: true, ..order };
-            assert_eq!(told.takes(&failed, since_us), Some(true));
-            let other = RetryOrder { code: Some(FailureCode::AttemptsOver), ..told };
-            assert_eq!(other.takes(&failed, since_us), None);
+            assert_eq!(order.includes(&failed, since_us), Some(taken), "{refused_at_us:?} {since_us:?}");
+            let unproven = RetryOrder { unproven: true, ..order };
+            assert_eq!(unproven.includes(&failed, since_us), Some(true));
+            let other = RetryOrder { code: Some(FailureCode::AttemptsOver), ..unproven };
+            assert_eq!(other.includes(&failed, since_us), None);
         }
     }
 }

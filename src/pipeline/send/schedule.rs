@@ -1,4 +1,4 @@
-//! Which request leaves next: new ones, those of earlier runs, and those that are due again.
+//! Decides which request is sent next: a new one, one of an earlier run, or one that is due again.
 
 use super::context::Candidate;
 use crate::model::{
@@ -8,28 +8,28 @@ use crate::model::{
 use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 
-/// The requests that wait for their turn. New requests and repeats take turns, and repeats are under way in half of the
-/// places at most while new ones wait, so that no request holds up the others.
+/// The requests that wait for their turn. New requests and repeats take turns. While new requests wait, at most half of
+/// the requests in flight are repeats, so that no request blocks the others.
 #[derive(Default)]
 pub struct Schedule {
     /// Requests that were never sent.
     pub new: VecDeque<Candidate>,
     /// Requests that an earlier run sent.
     pub sent_before: VecDeque<Candidate>,
-    /// Requests that this run sent before and that are due again, the longest due first.
+    /// Requests that this run sent before and that are due again, in the order in which they became due.
     due: VecDeque<Candidate>,
-    /// Requests that are put off until a moment.
-    put_off: BTreeMap<(Instant, RequestId), Candidate>,
-    /// Repeats under way.
+    /// Requests that are postponed until a moment.
+    postponed: BTreeMap<(Instant, RequestId), Candidate>,
+    /// The number of repeats in flight.
     repeats: usize,
-    /// Repeats under way at once while new requests wait, at most.
+    /// The maximum number of repeats in flight while new requests wait.
     repeats_max: usize,
-    /// New requests that left, less repeats: above 0 it is the turn of a repeat.
+    /// The number of new requests sent, minus the number of repeats. Above 0, it is the turn of a repeat.
     lead: i64,
 }
 
 impl Schedule {
-    /// An empty queue for a run with so many places.
+    /// An empty schedule for at most `in_flight` concurrent requests.
     pub fn new(in_flight: usize) -> Schedule {
         Schedule { repeats_max: (in_flight / 2).max(1), ..Schedule::default() }
     }
@@ -42,12 +42,12 @@ impl Schedule {
         }
     }
 
-    /// The request that leaves next.
+    /// The request that is sent next.
     pub fn next(&self) -> Option<&Candidate> {
         if self.next_is_repeat() { self.due.front().or(self.sent_before.front()) } else { self.new.front() }
     }
 
-    /// Takes the request that leaves next.
+    /// Takes the request that is sent next.
     pub fn take(&mut self) -> Option<Candidate> {
         let is_repeat = self.next_is_repeat();
         let mut one = if is_repeat {
@@ -67,65 +67,65 @@ impl Schedule {
         Some(one)
     }
 
-    /// A request that was taken is no longer under way.
+    /// Records that a taken request is no longer in flight.
     pub fn ended(&mut self, one: &Candidate) {
         self.repeats -= usize::from(one.is_repeat);
     }
 
-    /// Nothing is under way any more.
+    /// Records that no request is in flight any more.
     pub fn all_ended(&mut self) {
         self.repeats = 0;
     }
 
-    /// Puts a request at the head of those of its kind.
+    /// Puts a request before the others of its kind.
     pub fn put_first(&mut self, one: Candidate) {
         if one.is_repeat { self.due.push_front(one) } else { self.new.push_front(one) }
     }
 
-    /// Takes back a request that was taken and did not leave: it has its turn again.
+    /// Returns a request that was taken but not sent. It gets its turn again.
     pub fn take_back(&mut self, one: Candidate) {
         self.lead -= one.turn;
         self.put_first(one);
     }
 
-    /// Puts a request behind those that are due again.
+    /// Puts a request after those that are due again.
     pub fn put_last(&mut self, one: Candidate) {
         self.due.push_back(one);
     }
 
-    /// Puts a request off until a moment.
-    pub fn put_off(&mut self, until: Instant, one: Candidate) {
-        self.put_off.insert((until, one.request), Candidate { is_repeat: true, ..one });
+    /// Postpones a request until a moment.
+    pub fn postpone(&mut self, until: Instant, one: Candidate) {
+        self.postponed.insert((until, one.request), Candidate { is_repeat: true, ..one });
     }
 
-    /// How many requests are put off.
-    pub fn put_off_count(&self) -> usize {
-        self.put_off.len()
+    /// The number of postponed requests.
+    pub fn postponed_count(&self) -> usize {
+        self.postponed.len()
     }
 
-    /// The moment at which the next of them is due.
+    /// When the next postponed request is due.
     pub fn next_due(&self) -> Option<Instant> {
-        self.put_off.keys().next().map(|(due, _)| *due)
+        self.postponed.keys().next().map(|(due, _)| *due)
     }
 
-    /// Puts what is due by now behind what has been due for longer.
+    /// Moves postponed requests that are due now behind those that were due before.
     pub fn wake(&mut self, now: Instant) {
-        while let Some(first) = self.put_off.first_entry().filter(|first| first.key().0 <= now) {
+        while let Some(first) = self.postponed.first_entry().filter(|first| first.key().0 <= now) {
             self.due.push_back(first.remove());
         }
     }
 
     /// Whether no request waits.
     pub fn is_empty(&self) -> bool {
-        self.next().is_none() && self.put_off.is_empty()
+        self.next().is_none() && self.postponed.is_empty()
     }
 
-    /// Keeps only these of the requests that wait.
+    /// Keeps only the waiting requests for which `keep` returns `true`.
     pub fn retain(&mut self, keep: impl Fn(&Candidate) -> bool) {
         self.new.retain(&keep);
         self.sent_before.retain(&keep);
         self.due.retain(&keep);
-        self.put_off.retain(|_, one| keep(one));
+        self.postponed.retain(|_, one| keep(one));
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
         Candidate { is_repeat: true, ..new(id) }
     }
 
-    /// What leaves, one after another, while nothing lands.
+    /// The order in which requests are sent while no attempt ends.
     fn leaving(schedule: &mut Schedule) -> Vec<i64> {
         std::iter::from_fn(|| schedule.take()).map(|one| one.request.0).collect()
     }
@@ -156,20 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_landed_makes_room_for_the_next_one() {
+    fn a_repeat_that_ended_makes_room_for_the_next_one() {
         let mut schedule = Schedule::new(1);
         schedule.new.extend((1..=3).map(new));
         (11..=12).for_each(|id| schedule.put_last(repeat(id)));
         let first: Vec<Candidate> = (0..3).filter_map(|_| schedule.take()).collect();
         assert_eq!(first.iter().map(|one| one.request.0).collect::<Vec<_>>(), [1, 11, 2]);
-        assert_eq!(schedule.next().unwrap().request.0, 3, "a repeat is under way in the only place for it");
+        assert_eq!(schedule.next().unwrap().request.0, 3, "the only repeat allowed is in flight");
         schedule.ended(&first[1]);
         assert_eq!(leaving(&mut schedule), [12, 3]);
     }
 
     #[test]
-    fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
-        // Some are taken at a time, the first one leaves, and its reply closes the gate before the others can.
+    fn a_request_that_was_not_sent_keeps_the_turn_of_its_kind() {
+        // Several requests are taken at a time. The first one is sent, and its reply closes the gate before the others
+        // are.
         for (places, others) in [(4, 2), (6, 6), (64, 5)] {
             let mut schedule = Schedule::new(places);
             schedule.new.extend((1..=90).map(new));
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_run_sent_goes_before_what_an_earlier_run_sent() {
+    fn requests_of_this_run_are_repeated_before_those_of_an_earlier_run() {
         let mut schedule = Schedule::new(8);
         schedule.sent_before.extend((11..=12).map(repeat));
         schedule.put_last(repeat(21));
@@ -201,13 +202,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_put_off_is_due_at_its_moment_and_behind_what_was_due_before() {
+    async fn postponed_requests_are_due_at_their_time_and_after_those_due_before() {
         let (mut schedule, now) = (Schedule::new(8), Instant::now());
         let second = Duration::from_secs(1);
-        schedule.put_off(now + second * 2, new(2));
-        schedule.put_off(now + second, new(1));
-        schedule.put_off(now + second * 3, new(3));
-        assert_eq!((schedule.next_due(), schedule.put_off_count()), (Some(now + second), 3));
+        schedule.postpone(now + second * 2, new(2));
+        schedule.postpone(now + second, new(1));
+        schedule.postpone(now + second * 3, new(3));
+        assert_eq!((schedule.next_due(), schedule.postponed_count()), (Some(now + second), 3));
         schedule.wake(now);
         assert!(schedule.next().is_none() && !schedule.is_empty());
         schedule.put_last(repeat(9));

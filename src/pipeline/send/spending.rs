@@ -1,4 +1,4 @@
-//! What a run may spend: which request the budget refused, and which key is on trial.
+//! The spending state of a run: the request that the budget refused, and the key that is on trial.
 
 use super::context::Candidate;
 use crate::model::{RequestId, Stop, budget::BudgetRefusal};
@@ -6,22 +6,22 @@ use std::collections::VecDeque;
 
 #[derive(Default)]
 pub struct Spending {
-    /// The budget refused this request: nothing is sent until nothing is under way.
+    /// The budget refused this request. Nothing is sent until all attempts in flight have ended.
     pub blocked: Option<(BudgetRefusal, RequestId)>,
-    /// The refused request is tried once more, alone.
+    /// The refused request is tried again, alone.
     pub alone: bool,
-    /// The budget is spent: only what holds its price already is sent.
+    /// The budget is spent. Only requests whose price is already held are sent.
     pub spent: Option<BudgetRefusal>,
-    /// A key was given up for a cached 402, and no request was answered since.
+    /// The request that got a new key because of a cached 402, while no request was answered since.
     pub key_on_trial: Option<RequestId>,
-    /// Requests that were refused like it, and wait to see what becomes of it.
+    /// Requests with the same refusal, which wait for the result of the trial.
     pub behind_trial: VecDeque<Candidate>,
-    /// The stop that was kept for the next run.
+    /// The stop that was recorded for the next run.
     kept: Option<Stop>,
 }
 
 impl Spending {
-    /// How many requests may be under way, of `all` places.
+    /// How many requests may be in flight, where `all` is the configured maximum.
     pub fn room(&self, all: usize) -> usize {
         match self.blocked {
             Some(_) => 0,
@@ -30,12 +30,12 @@ impl Spending {
         }
     }
 
-    /// Whether the budget allows nothing new in this run.
+    /// Whether the budget allows no new requests in this run.
     pub fn is_spent(&self) -> bool {
         self.spent.is_some()
     }
 
-    /// Why the run ends, where the budget is spent.
+    /// The stop, if the budget is spent.
     pub fn spent(&mut self) -> Option<Stop> {
         self.spent.take().map(Stop::Budget)
     }
@@ -44,7 +44,7 @@ impl Spending {
         self.blocked.get_or_insert((refusal, request));
     }
 
-    /// The first of these stops that the next run has to heed, where it is not kept yet.
+    /// The first of these stops that must be recorded for the next run, if it is not recorded yet.
     pub fn keep(&mut self, stops: &[Stop]) -> Option<Stop> {
         let stop = stops.iter().find(|stop| stop.is_kept())?;
         if self.kept.as_ref() == Some(stop) {
@@ -54,25 +54,25 @@ impl Spending {
         Some(stop.clone())
     }
 
-    /// A request waits until the trial of another one's key is over.
+    /// Lets a request wait until the trial of another request's key is over.
     pub fn wait_for_trial(&mut self, one: Candidate) {
         self.behind_trial.push_back(Candidate { is_repeat: true, ..one });
     }
 
-    /// The trial is over: the next request is sent, and has the next trial where it is refused again.
+    /// Ends the trial and returns the next request to send. It starts the next trial.
     pub fn next_trial(&mut self) -> Option<Candidate> {
         let next = self.behind_trial.pop_front()?;
         self.key_on_trial = Some(next.request);
         Some(next)
     }
 
-    /// Nothing of a check is sent any more: a trial of one of its keys ends without a result.
+    /// Removes the requests of a check that is no longer sent, and ends the trial without a result.
     pub fn leave_out(&mut self, check: &str) {
         self.behind_trial.retain(|one| one.check != check);
         self.key_on_trial = None;
     }
 
-    /// A request is not sent again in this run: a trial of its key ends without a result, and another may try.
+    /// Ends the trial of a request that is not sent again in this run, so that another request may start one.
     pub fn leaves(&mut self, request: RequestId) {
         self.key_on_trial = self.key_on_trial.filter(|on_trial| *on_trial != request);
     }
@@ -84,7 +84,7 @@ mod tests {
     use crate::model::Credits;
 
     #[test]
-    fn nothing_leaves_while_the_budget_refuses_and_then_one_alone_and_then_all() {
+    fn nothing_is_sent_while_the_budget_refuses_then_one_alone_then_all() {
         let mut spending = Spending::default();
         assert_eq!(spending.room(16), 16);
         spending.refused(BudgetRefusal::Unread, RequestId(1));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_of_a_key_ends_where_its_own_request_leaves_and_the_next_one_has_it() {
+    fn a_trial_of_a_key_ends_with_its_own_request_and_the_next_request_takes_over() {
         let mut spending = Spending { key_on_trial: Some(RequestId(1)), ..Spending::default() };
         spending.wait_for_trial(Candidate::new(RequestId(2), "x".to_owned()));
         spending.leaves(RequestId(2));
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_kept_for_the_next_run_once_and_the_first_of_several_counts() {
+    fn a_stop_is_recorded_once_for_the_next_run_and_the_first_of_several_counts() {
         let price = |stated| Stop::Price { check: "x".to_owned(), stated, table: Credits(1), request: None };
         let (first, second) = (price(Credits(2)), price(Credits(3)));
         let mut spending = Spending::default();
         assert_eq!(spending.keep(&[]), None);
-        assert_eq!(spending.keep(&[Stop::TimeIsUp, Stop::Interrupted]), None, "the next run goes on");
+        assert_eq!(spending.keep(&[Stop::TimeIsUp, Stop::Interrupted]), None, "the next run continues");
         assert_eq!(spending.keep(&[Stop::TimeIsUp, first.clone()]), Some(first.clone()));
-        assert_eq!(spending.keep(&[Stop::TimeIsUp, first.clone(), second.clone()]), None, "it is kept already");
+        assert_eq!(spending.keep(&[Stop::TimeIsUp, first.clone(), second.clone()]), None, "it is already recorded");
         assert_eq!(spending.keep(std::slice::from_ref(&second)), Some(second));
     }
 }

@@ -1,49 +1,50 @@
-//! What the balances around one lone request show of its charge: a pure decision. Balances of one source are compared with
-//! each other: readings of the account with readings, what replies state with what replies stated. Only where both together
-//! show no more than the price is one taken with the other, for that spares a reading.
+//! Derives the charge of one lone request from the balances around it, as a pure function. Balances of the same source
+//! are compared: account readings with account readings, balances stated by replies with each other. The sources are
+//! mixed only if the result is no more than the price, which saves an account reading.
 
 use crate::model::Credits;
 
-/// The money around one lone request.
+/// The amounts around one lone request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Around {
-    /// What was held for it.
+    /// The credits held for it.
     pub price: Credits,
-    /// What its reply states of its charge.
+    /// The charge that its reply states.
     pub stated: Option<Credits>,
-    /// The account before it.
+    /// The account balance before it.
     pub before: Credits,
-    /// The account after it.
+    /// The account balance after it.
     pub after: Option<Credits>,
-    /// The account once more, as long after that, with nothing sent in between.
+    /// The account balance after the same time again, with nothing sent in between.
     pub later: Option<Credits>,
-    /// What the lone reply just before it stated of the balance.
+    /// The balance that the lone reply just before it stated.
     pub reply_before: Option<Credits>,
-    /// What its own reply states of the balance.
+    /// The balance that its own reply states.
     pub reply: Option<Credits>,
-    /// What other requests hold that may be charged meanwhile.
+    /// The credits held for other requests, which may be charged meanwhile.
     pub in_doubt: Credits,
 }
 
-/// What they show.
+/// What the amounts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weighed {
-    /// The account is to be read.
+    /// The account must be read.
     WantsAfter,
-    /// It is to be read once more.
+    /// The account must be read a second time.
     WantsLater,
-    /// The balance fell by this, which is no more than the price.
+    /// The balance fell by this amount, which is no more than the price.
     Within(Credits),
-    /// It fell by this, which is more, and nothing else explains it.
+    /// The balance fell by this amount, which is more than the price, and nothing else explains it.
     Above(Credits),
-    /// It fell by more than the price, and by itself or for others, too; by this for the request alone, as far as can be told.
+    /// The balance fell by more than the price, but other requests or clients also made it fall. This amount is the
+    /// best estimate for the request itself.
     Unclear(Credits),
-    /// It did not fall.
+    /// The balance did not fall.
     NoFall,
 }
 
 impl Around {
-    /// Whether its reply states a charge that is no less than the price.
+    /// Whether the reply states a charge of at least the price.
     pub fn is_stated_in_full(&self) -> bool {
         self.stated.is_some_and(|stated| stated > Credits::ZERO && stated >= self.price)
     }
@@ -61,18 +62,18 @@ impl Around {
             return Weighed::Within(fell);
         }
         if fell == Credits::ZERO {
-            // The account does not show yet what replies show: the next lone reply is compared with this one.
+            // Replies show a charge that the account does not show yet. The next lone reply is compared with this one.
             return by_replies.filter(|fell| *fell > Credits::ZERO).map_or(Weighed::NoFall, Weighed::Unclear);
         }
         let Some(later) = self.later else { return Weighed::WantsLater };
         let by_itself = after.saturating_sub(later);
         let own = fell.saturating_sub(by_itself);
         let is_explained = own.saturating_sub(self.in_doubt) <= self.price;
-        // What is in doubt is charged once: it does not explain the same fall again and again.
+        // A request in doubt is charged only once, so it cannot explain the same fall every time.
         if by_itself > Credits::ZERO || is_explained { Weighed::Unclear(own) } else { Weighed::Above(fell) }
     }
 
-    /// What a refusal, which should cost nothing, was charged for certain.
+    /// The amount that a refusal, which should cost nothing, was certainly charged.
     pub fn weigh_refusal(&self) -> Weighed {
         let Some(after) = self.after else { return Weighed::WantsAfter };
         let fell = self.before.saturating_sub(after);
@@ -88,7 +89,8 @@ impl Around {
         }
     }
 
-    /// A price of zero shows itself: there is nothing to wait for.
+    /// Whether a fall is within the price. A fall of zero counts only for a price of zero; otherwise the charge may not
+    /// show yet.
     fn is_within(&self, fell: Credits) -> bool {
         fell <= self.price && (fell > Credits::ZERO || self.price == Credits::ZERO)
     }
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_whose_balance_agrees_with_the_account_before_spares_a_reading() {
+    fn a_reply_whose_balance_agrees_with_the_account_before_saves_a_reading() {
         let stated = |reply| Around { reply: Some(Credits(reply)), ..around() }.weigh();
         assert_eq!(stated(995), Weighed::Within(Credits(5)));
         for reply in [1_000, 1_200, 994, 0] {
@@ -125,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn the_account_is_compared_with_the_account_whatever_a_reply_states() {
-        // It is the balance before the charge, or a frozen one, or that of somebody else.
+    fn account_readings_are_compared_with_each_other_regardless_of_replies() {
+        // The stated balance may be from before the charge, frozen, or of another account.
         for reply in [Some(1_000), Some(1_200), Some(0), None] {
             let weighed = |after| Around { reply: reply.map(Credits), ..read(after, Some(after)) }.weigh();
             assert_eq!(weighed(950), Weighed::Above(Credits(50)), "{reply:?}");
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_shows_nothing_yet_proves_nothing_and_replies_are_compared_with_replies() {
+    fn an_account_that_shows_no_charge_yet_proves_nothing_and_replies_are_compared_with_each_other() {
         assert_eq!(read(1_000, None).weigh(), Weighed::NoFall);
         assert_eq!(Around { reply: Some(Credits(1_000)), ..read(1_000, None) }.weigh(), Weighed::NoFall);
         let stale = Around { reply: Some(Credits(899)), ..read(1_000, None) };
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_that_falls_by_itself_or_for_others_is_no_price() {
+    fn a_balance_that_also_falls_for_other_reasons_is_not_a_price() {
         assert_eq!(read(990, None).weigh(), Weighed::WantsLater);
         assert_eq!(read(990, Some(990)).weigh(), Weighed::Above(Credits(10)));
         assert_eq!(read(990, Some(982)).weigh(), Weighed::Unclear(Credits(2)));

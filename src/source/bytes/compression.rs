@@ -71,7 +71,12 @@ enum CompressionFault {
         "the {compression} file is damaged or truncated near its byte {compressed_bytes} ({fault}); supply a complete \
          copy"
     )]
-    Damaged { compression: Compression, compressed_bytes: u64, #[source] fault: io::Error },
+    Damaged {
+        compression: Compression,
+        compressed_bytes: u64,
+        #[source]
+        fault: io::Error,
+    },
     #[error(
         "expected at most {RATIO_MAX} bytes out of each byte of the {compression} file, found more at its byte \
          {compressed_bytes}; if the file is correct, decompress it first"

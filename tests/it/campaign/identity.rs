@@ -27,7 +27,7 @@ async fn refused_after(change: impl FnOnce(&mut World)) -> String {
 async fn a_ledger_of_another_campaign_is_refused() {
     let message = refused_after(|world| world.file.campaign = Some("2026-12".into())).await;
     insta::assert_snapshot!(message, @r#"
-    this ledger belongs to campaign `2026-11`, and this run brings `2026-12`; restore it, or start a new campaign with `--campaign NAME`
+    this ledger belongs to campaign `2026-11`, but this run uses `2026-12`; use the recorded value, or start a new campaign with `--campaign NAME`
     "#);
 }
 
@@ -90,7 +90,7 @@ async fn a_check_that_comes_too_late_is_refused_and_the_campaign_stays_whole() {
     world.append("book.csv", "2,P00002 Vexford,9111060123086\n");
     let mut world = world.campaign(|file| file.checks.push(late));
     let again = world.run().await.exits(ExitCode::Usage);
-    assert!(again.error().contains("begun without the check `said-verification`"), "{}", again.error());
+    assert!(again.error().contains("started without the check `said-verification`"), "{}", again.error());
     assert_eq!(again.stats.charges, 1, "nothing was sent");
     let mut world = world.campaign(|file| drop(file.checks.pop()));
     world.run().await.exits(ExitCode::Complete).charged(2).adds_up(true);

@@ -79,7 +79,7 @@ async fn the_checks_and_the_format_of_a_campaign_are_those_of_its_first_run() {
         file.checks.pop();
     });
     let message = world.run().await.exits(ExitCode::Usage).error();
-    assert!(message.contains("was begun with the check `said-verification`"), "{message}");
+    assert!(message.contains("was started with the check `said-verification`"), "{message}");
 
     let mut world = World::new().rows(2);
     world.run().await.exits(ExitCode::Complete);

@@ -72,7 +72,12 @@ async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_boo
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats.credits_charged, 3);
     let message = again.error();
-    assert!(message.contains("was begun with encoding none, and `windows-1252` is said now: put it back"), "{message}");
+    assert!(
+        message.contains(
+            "was started with encoding none, but encoding `windows-1252` is given now: use the same as before"
+        ),
+        "{message}"
+    );
     let mut world = world.campaign(|file| file.input.encoding = None);
     world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
 }
@@ -101,8 +106,8 @@ async fn a_book_without_a_header_is_screened_by_the_names_of_the_campaign() {
 #[tokio::test]
 async fn words_about_an_input_that_do_not_go_together_are_refused() {
     for (header, columns, fault) in [
-        (None, &["a"][..], "columns: expected header = false (--no-header) beside it"),
-        (Some(true), &["a"], "columns: expected header = false (--no-header) beside it"),
+        (None, &["a"][..], "columns: expected header = false (--no-header) as well"),
+        (Some(true), &["a"], "columns: expected header = false (--no-header) as well"),
         (Some(false), &["a", "a"], "columns 1 and 2 are both called `a`"),
         (Some(false), &["a", ""], "expected a name for column 2"),
         (Some(false), &[], "expected 1 to 1024 columns, found 0"),

@@ -14,7 +14,7 @@ async fn a_row_that_was_sent_before_its_line_was_complete_keeps_its_answer_and_t
     world.append("book.csv", &format!("active\n{}", people(3, 4)));
     let ran = world.run().await.exits(ExitCode::Complete).counts(4, 0, 0, 0).charged(4);
     let lines = ran.report().lines().join("\n");
-    assert!(lines.contains("row 2 of book.csv was read before its line was complete: it was screened"), "{lines}");
+    assert!(lines.contains("row 2 of book.csv was read before its line was complete: it was sent"), "{lines}");
     world.run().await.exits(ExitCode::Complete).counts(4, 0, 0, 0).charged(4);
 }
 

@@ -29,7 +29,11 @@ fn two_ledgers_do_not_write_into_one_folder() {
     fs::remove_dir_all(campaign.path().join("shared/results")).unwrap();
     fs::remove_file(campaign.path().join("shared/manifest.json")).unwrap();
     let said = run(&campaign).exits(2);
-    assert!(said.stderr.contains("of a ledger that is lost or elsewhere (campaign `hostile`)"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("from a ledger that is lost or in another place (campaign `hostile`)"),
+        "{}",
+        said.stderr
+    );
     let campaign = campaign.file(&sharing("first"));
     run(&campaign).exits(0);
     assert_eq!(fs::read(&part).unwrap(), before, "a part that was removed is written again");
@@ -183,7 +187,7 @@ fn a_ledger_that_others_can_change_is_refused_and_one_that_others_can_read_is_na
         }
     };
     mode(0o666);
-    campaign.run().exits(2).says("one that others can change too");
+    campaign.run().exits(2).says("a file that others can change");
     mode(0o644);
     campaign.run().exits(0).says("can be read by others");
     mode(0o600);

@@ -80,7 +80,7 @@ fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
             _ => Said::of(&mut campaign.program(&["collect", "out/hostile"])),
         };
         assert_eq!(said.code, 11, "{}", said.stderr);
-        for part in ["older copy", "--accept-older-ledger", "72 hours", "may be paid again"] {
+        for part in ["older copy", "--accept-older-ledger", "72 hours", "may be charged again"] {
             assert!(said.stderr.contains(part), "`{part}` is missing for {command}: {}", said.stderr);
         }
         assert!(!said.stderr.contains("was not closed"), "it was closed: {}", said.stderr);

@@ -40,7 +40,7 @@ fn a_copy_of_the_main_file_alone_is_refused() {
     fs::create_dir(&copy).unwrap();
     fs::copy(out(&desk).join("ledger.sqlite"), copy.join("ledger.sqlite")).unwrap();
     for _ in 0..2 {
-        desk.run(&["--out", "copy"]).exits(11).says("commits of it are missing");
+        desk.run(&["--out", "copy"]).exits(11).says("is missing commits");
     }
     finishes_in_place(&desk);
 }
@@ -123,7 +123,7 @@ fn a_new_ledger_sets_the_old_results_aside_and_is_begun_once() {
         found.iter().filter(begins).filter(|path| path.to_string_lossy().contains("results/")).count()
     };
     assert_eq!((of("results/"), of("before-")), (1, 1), "{found:?}");
-    desk.run(&["--new-ledger"]).exits(2).says("can be used: run without --new-ledger");
+    desk.run(&["--new-ledger"]).exits(2).says("is usable: run without --new-ledger");
     desk.run(&[]).exits(0).says("complete since");
 }
 

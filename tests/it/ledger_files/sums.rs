@@ -76,7 +76,7 @@ fn an_amount_that_no_request_can_have_is_damage() {
         let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
         ledger.execute(change, []).unwrap();
         drop(ledger);
-        desk.run(&[]).exits(11).says("a request has an impossible amount");
+        desk.run(&[]).exits(11).says("a request has an invalid amount");
         assert_eq!(charges(&desk), 8);
     }
 }

@@ -92,7 +92,7 @@ fn a_plan_and_a_rehearsal_start_no_program() {
 fn secrets_come_from_regular_files_of_ones_own_and_from_programs_that_end() {
     let url = "url = \"http://127.0.0.1:1\"";
     for (source, mode, expected) in [
-        ("{ file = \"key\" }", 0o640, "can be read or changed by others"),
+        ("{ file = \"key\" }", 0o640, "can be read or changed by other users"),
         ("{ file = \"pipe\" }", 0o600, "found a named pipe"),
         ("{ file = \"/dev/zero\" }", 0o600, "found a device"),
         ("{ file = \"long\" }", 0o600, "expected at most 65536 bytes"),
@@ -287,7 +287,7 @@ fn a_file_that_is_called_like_the_lock_is_not_overwritten() {
     let lock = folder.path().join("package.lock");
     for mine in ["commits and other notes", "mine", &"commits 1".repeat(20)] {
         fs::write(&lock, mine).unwrap();
-        said(folder.path(), &["run", "--yes"]).exits(2).says("another file, which is not overwritten");
+        said(folder.path(), &["run", "--yes"]).exits(2).says("a file that is not a lock file of rescreen");
         assert_eq!(fs::read_to_string(&lock).unwrap(), mine);
     }
     assert_eq!(wire.messages().len(), 0);
