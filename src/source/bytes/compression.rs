@@ -130,7 +130,7 @@ impl Decoder {
 }
 
 /// Whether this many decompressed bytes are too many for this many compressed ones.
-pub fn is_too_dense(uncompressed_bytes: u64, compressed_bytes: u64) -> bool {
+pub fn is_too_dense(decompressed_bytes: u64, compressed_bytes: u64) -> bool {
     decompressed_bytes > RATIO_FREE_BYTES.max(compressed_bytes.saturating_mul(RATIO_MAX))
 }
 
