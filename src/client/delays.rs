@@ -1,12 +1,13 @@
-//! How long to wait before a request is tried again: exponential delays with full jitter. The schedule is `backoff`'s, which
-//! is unmaintained and therefore used in this file only; the jitter is ours and seeded, so that a run can be repeated.
+//! How long to wait before a request is tried again: exponential delays with full jitter. The schedule comes from
+//! `backoff`, which is unmaintained and therefore used only in this file. The jitter is seeded, so that a run can be
+//! repeated.
 
 use backoff::{ExponentialBackoff, ExponentialBackoffBuilder, backoff::Backoff};
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_secs(1);
 const MOST: Duration = Duration::from_secs(60);
-/// Full jitter may give nearly nothing; two tries in the same instant help nobody.
+/// Full jitter can be close to zero, and two attempts in the same instant are useless.
 const LEAST: Duration = Duration::from_millis(100);
 
 /// The delays of one request in one run.
@@ -27,13 +28,13 @@ impl Delays {
         Delays { schedule, seed }
     }
 
-    /// A moment between nothing and the next exponential delay.
+    /// A random delay between 100 ms and the next exponential delay.
     pub fn next_delay(&mut self) -> Duration {
         let ceiling = self.schedule.next_backoff().unwrap_or(MOST);
         ceiling.mul_f64(self.fraction()).max(LEAST)
     }
 
-    /// The next number of a splitmix64 sequence, as a fraction of one.
+    /// The next number of a splitmix64 sequence, between 0 and 1.
     fn fraction(&mut self) -> f64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.seed;
