@@ -116,9 +116,11 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     }
     check_expectations(declaration)?;
     if declaration.verdict.otherwise.verdict == Verdict::Clear {
-        return Err("verdict.otherwise: expected a verdict other than `clear`, found `clear`; an answer that no rule matches is never \
-                    `clear`: use `review`"
-            .to_owned());
+        return Err(
+            "verdict.otherwise: expected any verdict except `clear`, found `clear`; an answer that no rule matches is \
+                    never `clear`: use `review`"
+                .to_owned(),
+        );
     }
     let findings = declaration.verdict.rules.iter().map(|rule| &rule.finding);
     for finding in findings.chain([&declaration.verdict.otherwise.finding]) {
@@ -138,7 +140,7 @@ fn check_expectations(declaration: &Declaration) -> Result<(), String> {
         }
         if matches!(column.kind, ColumnKind::Number | ColumnKind::Count | ColumnKind::Json) {
             return Err(format!(
-                "column `{column_name}`: expected the type text, integer, boolean or date for a column with `expect`; remove \
+                "column `{column_name}`: expected a column of type text, integer, boolean or date for `expect`; remove \
                  `expect` or change the type"
             ));
         }

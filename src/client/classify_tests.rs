@@ -129,7 +129,7 @@ fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
 }
 
 #[test]
-fn an_amount_that_cannot_be_one_is_not_booked_and_is_reported() {
+fn an_amount_that_cannot_be_one_is_not_booked_and_is_told() {
     for found in ["-1", "\"seven\"", "501", "18446744073709551615", "[7]", "1e23"] {
         let classified = classify_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
         assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "{found}");

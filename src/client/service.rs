@@ -197,8 +197,8 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
     let proxy: Url = text.parse().map_err(|_| ClientError::Proxy("expected a URL like http://proxy.example:3128"))?;
     if !proxy.username().is_empty() || proxy.password().is_some() {
         return Err(ClientError::Proxy(
-            "expected a URL without user and password; name their source with proxy_auth, such as { env = \"PROXY_AUTH\" } for \
-             USER:PASSWORD",
+            "expected a URL without user and password; name the source of USER:PASSWORD with proxy_auth, such as \
+             { env = \"PROXY_AUTH\" }",
         ));
     }
     if checked_url(&settings.url)?.scheme() != "https" {
