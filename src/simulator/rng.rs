@@ -1,5 +1,5 @@
-//! Chance that repeats: a small generator (splitmix64) of the simulator's own, so that a seed gives the same answers and
-//! the same faults on every machine and in every release. No crate decides what a seed means.
+//! A small random number generator (splitmix64), so that a seed gives the same answers and faults on every machine and
+//! in every release, independently of any crate.
 
 use super::digest::Digest;
 
@@ -12,7 +12,7 @@ impl Rng {
         Rng(seed)
     }
 
-    /// The rng of one subject: equal content under an equal seed always falls the same way.
+    /// The generator for one subject: the same content and seed always give the same numbers.
     pub(super) fn of(seed: u64, content: Digest) -> Rng {
         let (high, low) = content.split_at(8);
         let number = |half: &[u8]| half.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -27,12 +27,12 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `end`, without `end`.
+    /// A number from 0 to `end`, excluding `end`.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.roll() % end.max(1)
     }
 
-    /// A number from 0 to 1, without 1.
+    /// A number from 0 to 1, excluding 1.
     pub(super) fn fraction(&mut self) -> f64 {
         (self.roll() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -14,7 +14,10 @@ pub enum SinkError {
     Row { path: PathBuf, fault: String },
     #[error("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")]
     ColumnClash { first: String, second: String, name: String },
-    #[error("{}: expected a manifest, found another file or a damaged one: {fault}; restore it, or move it away and run again", .path.display())]
+    #[error(
+        "{}: expected a manifest, found another file or a damaged one: {fault}; restore it, or move it away and run again",
+        .path.display()
+    )]
     Manifest { path: PathBuf, fault: serde_json::Error },
     #[error(
         "{}: expected a manifest of version {}, found {found}; use the release of rescreen that wrote it, or a newer one",

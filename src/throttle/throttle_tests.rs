@@ -1,10 +1,10 @@
-//! The gate of one process under paused time: the limits hold, and they are used.
+//! The rate limiter of one process under paused time: the limits are kept, and they are used.
 
 use super::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most messages in any window of a minute; the times ascend.
+/// The most requests in any window of a minute. The times must ascend.
 pub(super) fn most_in_a_minute(times: &[Instant]) -> usize {
     let mut from = 0;
     let window = |(at, time): (usize, &Instant)| {
@@ -65,7 +65,7 @@ async fn every_pair_of_limits_is_used_to_99_percent() {
     }
 }
 
-/// Timers that are late again and again, by up to two seconds.
+/// Timers that are repeatedly late, by up to two seconds.
 #[tokio::test(start_paused = true)]
 async fn a_late_timer_is_caught_up_within_the_minute() {
     for (per_minute, per_minute_max) in [(60, 60), (600, 600), (6_000, 6_000), (600, 720)] {
@@ -87,7 +87,7 @@ async fn a_late_timer_is_caught_up_within_the_minute() {
     }
 }
 
-/// A service that refills a bucket of the difference of the limits, message by message, never refuses either.
+/// A service with a token bucket of the difference of the limits never refuses a request either.
 #[tokio::test(start_paused = true)]
 async fn where_the_limits_leave_room_a_token_bucket_of_their_difference_is_enough() {
     for (per_minute, per_minute_max) in [(60, 120), (600, 720), (6_000, 7_200)] {
