@@ -118,7 +118,7 @@ fn service(
             _ => Some(well(r#"{"available_credits": 100000}"#)),
         };
         std::future::ready(match reply {
-            None => Err(TransportFault::NotWritten("nobody takes the connection".to_owned())),
+            None => Err(TransportFault::NotWritten("no server accepts the connection".to_owned())),
             Some(Reply { body: None, .. }) => Err(TransportFault::Unknown("the reply was cut off".to_owned())),
             Some(reply) => Ok(response(reply)),
         })
