@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_knows_may_not_be_declared_clear() {
+    fn an_answer_without_a_matching_rule_may_not_be_declared_clear() {
         let catalogue = Catalogue::built_in();
         let mut declaration = catalogue.get("aml-screening").unwrap().clone();
         declaration.verdict.otherwise.verdict = Verdict::Clear;

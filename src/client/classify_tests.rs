@@ -108,7 +108,7 @@ fn a_charge_is_read_wherever_it_is_stated_and_however_it_is_written() {
 }
 
 #[test]
-fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
+fn only_a_configured_pointer_is_read_and_an_empty_one_reads_nothing() {
     let body =
         r#"{"results": {}, "bill": 9, "left": 7, "creditsUsed": {"amount": 1}, "remainingCredits": "unlimited"}"#;
     let classified = classify_at(&reply(200, body), Some("/bill"), Some("/left"));
@@ -152,7 +152,7 @@ fn a_charge_stated_with_any_refusal_is_a_charge() {
 }
 
 #[test]
-fn each_refusal_has_its_outcome_in_either_error_form() {
+fn each_refusal_has_its_outcome_in_either_error_format() {
     for body in [r#"{"error": {"code": "X", "message": "no"}}"#, r#"{"error": "no"}"#, "no", ""] {
         for (status, outcome) in [
             (400, Outcome::Refused),

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_read_as_the_json_library_reads_it() {
+    fn a_document_is_read_as_serde_json_reads_it() {
         for text in [r#"{"a": [1, -2, 2.5, "x", null, true], "b": {}}"#, "[]", "7", "\"text\"", "null"] {
             assert_eq!(value(text), serde_json::from_str(text).ok(), "{text}");
         }

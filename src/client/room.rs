@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(one_more.grow_to(1).await, STEP_BYTES);
     }
 
-    /// 64 bodies of unknown length grow side by side to the limit of one.
+    /// 64 bodies of unknown length grow in parallel to the maximum length.
     #[tokio::test(start_paused = true)]
     async fn bodies_that_wait_for_memory_do_not_wait_for_each_other() {
         let rooms = Rooms::new(64);

@@ -65,8 +65,8 @@ async fn exchanged(
 /// Reads the request, and then sends these bytes one at a time.
 fn dribbles(bytes: &'static [u8]) -> impl Fn(TcpStream) {
     move |mut stream| {
-        let mut classified = [0; 4_096];
-        assert!(stream.read(&mut classified).unwrap() > 0, "something was sent");
+        let mut received = [0; 4_096];
+        assert!(stream.read(&mut received).unwrap() > 0, "something was sent");
         for byte in bytes {
             std::thread::sleep(Duration::from_millis(100));
             if stream.write_all(&[*byte]).is_err() {
@@ -104,7 +104,7 @@ async fn a_head_that_comes_byte_by_byte_ends_at_the_total_time_out_and_proves_no
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_behind_a_whole_head_is_no_body() {
+async fn a_body_that_stalls_after_the_headers_is_not_a_body() {
     let stalls = |mut stream: TcpStream| {
         assert!(stream.read(&mut [0; 4_096]).unwrap() > 0, "something was sent");
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{").unwrap();

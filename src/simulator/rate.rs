@@ -132,12 +132,12 @@ mod tests {
     fn a_greedy_caller_gets_120_in_the_first_minute_and_60_in_the_next() {
         let mut rate = Rate::new(DOCUMENTED, 0);
         let tenths = |from: u64, to: u64| (from * 10..to * 10).map(|tenth| tenth * SECOND_US / 10);
-        assert_eq!(admitted(&mut rate, tenths(0, 60)), 119, "60 at once and one a second after the first");
+        assert_eq!(admitted(&mut rate, tenths(0, 60)), 119, "60 at once, and then one per second");
         assert_eq!(admitted(&mut rate, tenths(60, 120)), 60);
     }
 
     #[test]
-    fn no_minute_anywhere_holds_more_than_the_most() {
+    fn no_minute_has_more_than_the_maximum() {
         let mut rate = Rate::new(DOCUMENTED, 0);
         let taken: Vec<u64> = (0..30_000).map(|step| step * 10_007).filter(|now| rate.admit(*now).is_ok()).collect();
         for (first, at) in taken.iter().enumerate() {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_is_told_is_enough() {
+    fn the_stated_wait_is_long_enough() {
         let mut rate = Rate::new(Limits { per_minute: 6, per_minute_max: 8 }, 0);
         assert_eq!(admitted(&mut rate, [0, 1].into_iter()), 2);
         let wait_s = rate.admit(2).unwrap_err();
@@ -166,7 +166,7 @@ mod tests {
         for per_minute in [60, 600, 6_000, 30_000, 600_000] {
             let limits = Limits { per_minute, per_minute_max: per_minute };
             let (mut rate, count) = (Rate::new(limits, 0), u64::from(per_minute) * 2);
-            // A minute and a quarter of a second for each minute's messages, and each of them up to 200 ms late.
+            // 60.25 seconds for each minute's requests, each of them up to 200 ms late.
             let times = (0..count).map(|at| at * 60_250_000 / u64::from(per_minute) + at * 7_919 % 200 * 1_000);
             let mut times: Vec<u64> = times.collect();
             times.sort_unstable();
@@ -181,7 +181,7 @@ mod tests {
             let mut rate = Rate::new(limits, 0);
             let times = (0..u64::from(per_minute)).map(|at| at * 59_900_000 / u64::from(per_minute));
             let taken = admitted(&mut rate, times) as u32;
-            assert_eq!(taken, per_minute, "a minute's messages in less than a minute");
+            assert_eq!(taken, per_minute, "a minute's requests in less than a minute");
             assert!(rate.admit(59_990_000).is_err(), "{per_minute}");
         }
     }

@@ -43,7 +43,7 @@ fn temporary_name(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// The file name that a temporary name stands for; `None` for other names.
+/// The file name behind a temporary name; `None` for other names.
 pub(super) fn file_of_temporary(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".tmp")
 }

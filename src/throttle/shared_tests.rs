@@ -1,4 +1,4 @@
-//! The bucket that processes share, under paused time. Each throttle stands for another process.
+//! The bucket that processes share, under paused time. Each throttle represents another process.
 
 use super::{throttle_tests::most_in_a_minute, *};
 use jiff::Timestamp;
