@@ -1,6 +1,8 @@
 //! The throttle: the rate limiter that every HTTP request passes. It decides when a request may be sent: not before the
 //! account's rate allows it, and not before a push-back is over.
 //!
+//! Here, a request is any HTTP request, including repeats and the balance query.
+//!
 //! `governor` decides the pace (see `pace`). Its waiting ignores tokio's paused clock, so this module waits with
 //! tokio's sleep.
 

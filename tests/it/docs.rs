@@ -129,7 +129,8 @@ fn describe(page: &mut String, check: &Declaration) {
     let price = check
         .price
         .map_or_else(|| "not documented; state it in `[budget] prices`".to_owned(), |price| format!("{price} credits"));
-    let routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
+    let mut routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
+    routes.dedup();
     writeln!(page, "\n## {}\n\n{}\n", check.name, check.summary).unwrap();
     writeln!(page, "- Route: {}, {flow}", list(&routes)).unwrap();
     writeln!(page, "- Price: {price}").unwrap();
