@@ -198,8 +198,7 @@ impl State {
     }
 
     /// Decides what to do with an order at wall-clock time `at_us`. With `defer`, an order with a key is deferred once,
-    /// with a
-    /// 202.
+    /// with a 202.
     pub(super) fn accept(&mut self, order: &Order, price: u64, at_us: i64, defer: bool) -> Result<Accepted, Refusal> {
         let life_us = i64::from(order.check.key_life_hours) * HOUR_US;
         let meaning = order.key.map(|key| {
