@@ -1,6 +1,6 @@
-//! A check of the user's own, told as a story: a supplier list is checked against the register of companies, supplier and
-//! director are screened, and a telephone number is looked up by a check that the campaign file itself declares, because
-//! much of what such a service sells is in no document. Works offline: `cargo run --example check_of_your_own`.
+//! A custom check. Each row of a supplier list is looked up in the companies register, supplier and director are
+//! screened, and a telephone number is looked up with a check that the campaign file declares, because many checks of
+//! such services are not documented. Works offline: `cargo run --example check_of_your_own`.
 
 #![allow(clippy::print_stdout)]
 
@@ -11,7 +11,7 @@ use std::error::Error;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Four checks on a row. The same check is used twice under two names, and one is declared in the file.
+    // Four checks for each row. One check is used twice, under two names, and one is declared in the file.
     let outputs = tempfile::tempdir()?;
     let (service, campaign) = service::rehearse("suppliers.toml", outputs.path()).await?;
     let names: Vec<&str> = campaign.uses.iter().map(|one| one.name()).collect();
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let report = campaign.run().await?;
     println!("{}", report.lines().join("\n"));
 
-    // A director who stands behind two suppliers is asked about once, and both rows have the answer.
+    // A director of two suppliers is requested once, and both rows have the answer.
     let manifest = Manifest::read(outputs.path())?.ok_or("a run publishes")?;
     for totals in &manifest.totals {
         println!(

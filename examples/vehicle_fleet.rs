@@ -1,5 +1,5 @@
-//! A fleet, told as a story: what would be sent is looked at first and costs nothing, then the vehicles in service are
-//! checked by plate and VIN, and what a clerk has to mend is named. Works offline: `cargo run --example vehicle_fleet`.
+//! A vehicle fleet. A plan shows what would be sent and costs nothing. Then the vehicles in service are checked by
+//! plate and VIN, and rows that must be fixed are reported. Works offline: `cargo run --example vehicle_fleet`.
 
 #![allow(clippy::print_stdout)]
 
@@ -13,20 +13,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let outputs = tempfile::tempdir()?;
     let (service, campaign) = service::rehearse("fleet.toml", outputs.path()).await?;
 
-    // The plan reads and maps every row and sends nothing: how much it would cost, and which rows could not be asked.
-    let looked_at = campaign.clone();
-    let planned = tokio::task::spawn_blocking(move || plan(&looked_at, 0)).await??;
+    // The plan reads and maps every row and sends nothing. It shows the cost, and the rows that cannot be sent.
+    let to_plan = campaign.clone();
+    let planned = tokio::task::spawn_blocking(move || plan(&to_plan, 0)).await??;
     println!("{} rows, {} requests, {:?}", planned.rows, planned.requests, planned.rejected);
     println!("{}", planned.notes.lines().join("\n"));
-    assert_eq!(service.stats().requests, 0, "a plan asks nobody");
+    assert_eq!(service.stats().requests, 0, "a plan sends nothing");
 
-    // The run costs what the plan said.
+    // The run costs as much as the plan said.
     let report = campaign.run().await?;
     println!("{}", report.lines().join("\n"));
     let charged = service.stats().credits_charged;
     assert_eq!(Some(charged), planned.credits.map(|credits| credits.0), "a plan says what a run will cost");
 
-    // What a warehouse loads: every ask is in exactly one of results, failures, pending and skipped.
+    // Every ask is in exactly one of results, failures, pending and skipped.
     let manifest = Manifest::read(outputs.path())?.ok_or("a run publishes")?;
     for totals in &manifest.totals {
         println!(

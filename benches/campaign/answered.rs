@@ -1,10 +1,10 @@
-//! What a ledger says about the attempts that were made. The one place here that knows its tables.
+//! Reads attempts from a ledger. Only this module knows the ledger's tables.
 
 use rescreen::ledger::{Reading, Sums};
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
-/// When the first and the last attempt since `since_us` were armed, microseconds since 1970.
+/// When the first and the last attempt since `since_us` were armed, in microseconds since 1970.
 pub fn first_and_last_attempt(ledger: &Path, since_us: i64) -> Option<(i64, i64)> {
     let conn = Connection::open_with_flags(ledger, OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
     let sql = "SELECT min(armed_at), max(armed_at) FROM attempt WHERE armed_at >= ?1";
@@ -13,7 +13,7 @@ pub fn first_and_last_attempt(ledger: &Path, since_us: i64) -> Option<(i64, i64)
         .and_then(|(first, last)| first.zip(last))
 }
 
-/// How the ledger stands; all zero where there is none yet.
+/// The ledger's sums; all zero if there is no ledger yet.
 pub fn sums(ledger: &Path) -> Sums {
     Reading::open(ledger).ok().and_then(|reading| reading.sums().ok()).unwrap_or_default()
 }

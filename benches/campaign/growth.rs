@@ -1,5 +1,6 @@
-//! What grows with a book, and what must not: intake, memory, ledger, and how soon a big campaign goes on. Each size is
-//! one campaign of two runs: the first takes every row and sends none, the second goes on with it.
+//! What depends on the size of the input, and what must not: intake, memory, ledger, and how soon a large campaign
+//! resumes. Each size is one campaign of two runs: the first ingests every row and sends none, and the second resumes
+//! it.
 
 use super::{
     answered::{first_and_last_attempt, sums},
@@ -17,10 +18,10 @@ const SIZES: [(u64, &str); 3] = [(100_000, "600s"), (1_000_000, "60s"), (10_000_
 struct Grown {
     rows: u64,
     /// From the start of the first run until its last row was in the ledger.
-    taken: Duration,
+    intake: Duration,
     first: Watched,
     again: Watched,
-    ledger_taken: u64,
+    ledger_intake: u64,
     ledger_again: u64,
     answered: u64,
     first_attempt: Option<Duration>,
@@ -37,7 +38,7 @@ pub fn measure(parameters: &Parameters) -> Vec<Line> {
         lines.push(Line::most("P6", what, ratio, 1.1, "times"));
     }
     if !parameters.large {
-        lines.push(Line::none("P6", "10,000,000 rows", "BENCH_LARGE=1 does it"));
+        lines.push(Line::none("P6", "10,000,000 rows", "set BENCH_LARGE=1"));
     }
     lines
 }
@@ -49,27 +50,27 @@ fn peak(grown: &Grown) -> f64 {
 fn lines(grown: &Grown) -> Vec<Line> {
     let what = |text: &str| format!("{} rows: {text}", grouped(grown.rows));
     let (rows, of_two) = (grown.rows as f64, |run: &Watched| mebibytes(run.peak_bytes.unwrap_or_default()));
-    let stopping = grown.first.lasted.saturating_sub(grown.taken);
+    let stopping = grown.first.lasted.saturating_sub(grown.intake);
     let mut lines = vec![
-        Line::most("P6", what("peak memory, of two runs"), peak(grown), 64.0, "MiB"),
+        Line::most("P6", what("peak memory of the two runs"), peak(grown), 64.0, "MiB"),
         Line::plain("", what("of the first, of the second"), {
             format!("{}, {}", written(of_two(&grown.first), "MiB"), written(of_two(&grown.again), "MiB"))
         }),
-        Line::least("P8", what("intake, rows a second"), rows / grown.taken.as_secs_f64(), 100_000.0, ""),
+        Line::least("P8", what("intake, rows per second"), rows / grown.intake.as_secs_f64(), 100_000.0, ""),
         Line::plain("", what("stopping with all rows pending"), written(stopping.as_secs_f64(), "s")),
-        Line::plain("", what("ledger a row, nothing sent"), written(grown.ledger_taken as f64 / rows, "bytes")),
+        Line::plain("", what("ledger per row, nothing sent"), written(grown.ledger_intake as f64 / rows, "bytes")),
         Line::most(
             "P8",
-            what(&format!("ledger a row, {} answered", grouped(grown.answered))),
+            what(&format!("ledger per row, {} answered", grouped(grown.answered))),
             grown.ledger_again as f64 / rows,
             1_536.0,
             "bytes",
         ),
-        Line::plain("", what("answers a second, start and publishing included"), {
+        Line::plain("", what("answers per second, including start and publishing"), {
             written(grown.answered as f64 / grown.again.lasted.as_secs_f64(), "")
         }),
     ];
-    let what = what("going on, to the first attempt");
+    let what = what("resuming, to the first attempt");
     lines.push(match grown.first_attempt {
         Some(after) => Line::most("P8", what, after.as_secs_f64(), 5.0, "s"),
         None => Line::none("P8", what, "the second run sent nothing"),
@@ -83,33 +84,33 @@ fn grow(rows: u64) -> Grown {
     stage.set(&Terms { url: &service.url(), rate: UNLIMITED, in_flight: 64 });
     let lasts = SIZES.iter().find(|(size, _)| rows <= *size).map_or("300s", |(_, lasts)| lasts);
 
-    // Until every row is taken nothing is sent, and then there are not as many as were expected: intake alone, and the stop
-    // after it.
+    // Nothing is sent until every row is ingested, and then the run stops because it expected one more: this measures
+    // intake and the stop.
     let mut run = stage.rescreen("run");
     run.args(["--yes", "--expect-rows", &(rows + 1).to_string()]);
-    let (mut taken, mut reading) = (Duration::ZERO, None);
+    let (mut intake, mut reading) = (Duration::ZERO, None);
     let first = watch(&mut run, stage.path(), |elapsed| {
-        // One reader for the whole run: opening one costs more than a look.
+        // One reader for the whole run, because opening one costs more than reading the sums.
         reading = reading.take().or_else(|| Reading::open(&stage.ledger()).ok());
         let now = reading.as_ref().and_then(|reading: &Reading| reading.sums().ok()).map_or(0, |sums| sums.rows);
-        if now < rows || taken == Duration::ZERO {
-            taken = elapsed;
+        if now < rows || intake == Duration::ZERO {
+            intake = elapsed;
         }
     });
     drop(reading);
-    assert_eq!(first.code, Some(6), "it ended otherwise:\n{}", first.talk);
-    assert_eq!(sums(&stage.ledger()).rows, rows, "every row is taken");
-    let ledger_taken = bytes(&stage);
+    assert_eq!(first.code, Some(6), "unexpected exit code:\n{}", first.output);
+    assert_eq!(sums(&stage.ledger()).rows, rows, "every row is ingested");
+    let ledger_intake = bytes(&stage);
 
     let mut run = stage.rescreen("run");
     run.args(["--yes", "--for", lasts]);
     let again = watch(&mut run, stage.path(), |_| {});
-    assert!(matches!(again.code, Some(0 | 9)), "it ended otherwise:\n{}", again.talk);
+    assert!(matches!(again.code, Some(0 | 9)), "unexpected exit code:\n{}", again.output);
     let first_attempt = first_and_last_attempt(&stage.ledger(), again.started_at_us)
         .map(|(at_us, _)| Duration::from_micros((at_us - again.started_at_us).unsigned_abs()));
-    assert_eq!(service.stats().double_charges, 0, "a figure for a run that pays twice is no figure");
+    assert_eq!(service.stats().double_charges, 0, "the figure of a run that pays twice is invalid");
     let answered = sums(&stage.ledger()).attempts;
-    Grown { rows, taken, first, again, ledger_taken, ledger_again: bytes(&stage), answered, first_attempt }
+    Grown { rows, intake, first, again, ledger_intake, ledger_again: bytes(&stage), answered, first_attempt }
 }
 
 fn bytes(stage: &Stage) -> u64 {

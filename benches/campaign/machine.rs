@@ -1,4 +1,4 @@
-//! The machine a table comes from, and which of its cores a process keeps to. Elsewhere than on Linux less is told.
+//! Describes the machine, and pins processes to its cores. On systems other than Linux the description is shorter.
 
 use super::parameters::Parameters;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     thread::available_parallelism,
 };
 
-/// What stands above the table.
+/// The lines above the table.
 pub fn line(parameters: &Parameters) -> String {
     let of = |path: &str, key: &str| {
         let text = fs::read_to_string(path).ok()?;
@@ -15,7 +15,7 @@ pub fn line(parameters: &Parameters) -> String {
         Some(line.split_once(':')?.1.trim().to_owned())
     };
     let processor = of("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let memory = of("/proc/meminfo", "MemTotal").unwrap_or_else(|| "memory not told".to_owned());
+    let memory = of("/proc/meminfo", "MemTotal").unwrap_or_else(|| "memory unknown".to_owned());
     let sha = of("/proc/cpuinfo", "flags")
         .map_or("", |flags| if flags.split(' ').any(|flag| flag == "sha_ni") { ", SHA-NI" } else { ", no SHA-NI" });
     format!(
@@ -24,15 +24,15 @@ pub fn line(parameters: &Parameters) -> String {
         std::env::consts::OS,
         fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim(),
         if parameters.pin && can_pin() {
-            "in pairs the client keeps to the last core, the service to the others"
+            "in pairs the client runs on the last core, the service on the others"
         } else {
-            "nobody is kept to a core"
+            "processes are not pinned to cores"
         }
     ) + "\n"
         + &load()
 }
 
-/// How busy the machine is: above what is measured it says that others work beside.
+/// The load of the machine. If it is higher than what is measured, other programs were running.
 pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     format!("load of the last 1, 5, 15 minutes: {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "))
@@ -42,21 +42,21 @@ pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// There are two cores, and `taskset` to choose between them.
+/// Whether there are at least two cores, and `taskset` to choose between them.
 pub fn can_pin() -> bool {
     let mut taskset = Command::new("taskset");
     taskset.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     cores() > 1 && taskset.status().is_ok_and(|status| status.success())
 }
 
-/// This process keeps to these cores, and so does whoever it starts.
+/// Pins this process, and the processes that it starts, to these cores.
 pub fn keep_to(cores: &str) {
     let mut taskset = Command::new("taskset");
     taskset.args(["-cp", cores, &std::process::id().to_string()]).stdin(Stdio::null()).stdout(Stdio::null());
     assert!(taskset.status().is_ok_and(|status| status.success()), "taskset -cp {cores} failed");
 }
 
-/// A command that keeps to these cores.
+/// A command that is pinned to these cores.
 pub fn on(cores: &str, command: &Command) -> Command {
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", cores]).arg(command.get_program()).args(command.get_args());

@@ -1,6 +1,6 @@
-//! What a campaign costs the machine, measured against the goals, beside a bare client that does nothing but send. It
-//! decides the order of the parts; each part is a file, gives lines of one table, and `benches/README.md` says how each
-//! line is measured. No part runs in `make test`.
+//! Benchmarks of a whole campaign, compared with the goals and with a bare client that only sends. Each part is a file
+//! that returns lines of one table; this file decides their order. `benches/README.md` says how each line is measured.
+//! No part runs in `make test`.
 
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ mod watched;
 use parameters::Parameters;
 use table::Line;
 
-/// A part: what it measured, line by line.
+/// A part: a function that returns the measured lines.
 type Measure = fn(&Parameters) -> Vec<Line>;
 
 /// The parts by name, in the order of the goals.
@@ -40,7 +40,7 @@ const PARTS: [(&str, Measure); 6] = [
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    // The bare client is this very program in a process of its own, so that it is measured as rescreen is.
+    // The bare client is this program in a separate process, so that it is measured like rescreen.
     if let [word, url, requests, in_flight] = &words[..]
         && word == bare::WORD
     {

@@ -1,5 +1,5 @@
-//! rescreen beside the bare client: the same bodies to the same service, in turns, whole processes from start to end. It
-//! decides that a pair is fair: a new service for each, every row a request of its own, equal cores.
+//! Compares rescreen with the bare client: the same bodies to the same service, in turns, as whole processes from start
+//! to end. It makes pairs fair: a new service for each half, one request for every row, and equal cores.
 
 use super::{
     bare,
@@ -22,7 +22,7 @@ struct Case {
     goal: &'static str,
     latency: &'static str,
     in_flight: usize,
-    /// Rows a second, as a share of the bare client's.
+    /// Rows per second, as a share of the bare client's.
     share_least: f64,
 }
 
@@ -60,8 +60,8 @@ fn lines(parameters: &Parameters, stage: &Stage, case: &Case, pin: bool) -> Vec<
     };
     let share = median(pairs.iter().map(|(ours, bare)| rate(ours) / rate(bare)));
     vec![
-        Line::least(goal, what("rows a second, of the bare client's"), share, *share_least, ""),
-        Line::plain("", what("rows a second"), both(&rate, "")),
+        Line::least(goal, what("rows per second, as a share of the bare client's"), share, *share_least, ""),
+        Line::plain("", what("rows per second"), both(&rate, "")),
         Line::plain("", what("CPU per 10,000 rows"), both(&cpu, "s")),
         Line::plain("", what("peak memory"), both(&peak, "MiB")),
         Line::plain("", what("attempts per request, at the service"), both(&attempts, "")),
@@ -83,7 +83,7 @@ fn of_rescreen(stage: &Stage, case: &Case, pin: bool) -> Half {
 
 fn of_bare(stage: &Stage, case: &Case, pin: bool) -> Half {
     half(stage, case, pin, |url| {
-        let mut bare = Command::new(std::env::current_exe().expect("this program knows where it is"));
+        let mut bare = Command::new(std::env::current_exe().expect("this program knows its path"));
         bare.args([bare::WORD, url]).arg(bare::write_requests(stage)).arg(case.in_flight.to_string());
         bare
     })
@@ -97,8 +97,12 @@ fn half(stage: &Stage, case: &Case, pin: bool, command: impl FnOnce(&str) -> Com
     let last = (cores() - 1).to_string();
     let mut command = if pin { machine::on(&last, &command) } else { command };
     let ran = watch(&mut command, stage.path(), |_| {});
-    assert_eq!(ran.code, Some(0), "it ended otherwise:\n{}", ran.talk);
+    assert_eq!(ran.code, Some(0), "unexpected exit code:\n{}", ran.output);
     let stats = service.stats();
-    assert_eq!((stats.charges, stats.double_charges), (stage.rows, 0), "a figure for rows that were lost is no figure");
+    assert_eq!(
+        (stats.charges, stats.double_charges),
+        (stage.rows, 0),
+        "the figure of a run that loses rows is invalid"
+    );
     Half { ran, stats }
 }

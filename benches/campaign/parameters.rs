@@ -1,22 +1,22 @@
-//! What is measured how often and on how many rows: by the environment, so that one command is enough and a smoke run
-//! takes seconds. It decides the defaults.
+//! What is measured, how often and on how many rows. The environment sets it, so that one command is enough and a smoke
+//! test takes seconds. This module sets the defaults.
 
 use std::{env, fmt::Display, str::FromStr};
 
-/// BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE, BENCH_PIN.
+/// The values of `BENCH_PARTS`, `BENCH_PAIRS`, `BENCH_ROWS`, `BENCH_LARGE` and `BENCH_PIN`.
 #[derive(Debug)]
 pub struct Parameters {
-    /// Names of parts; empty is all.
+    /// Names of parts; empty means all.
     parts: Vec<String>,
-    /// How often rescreen and the bare client take turns.
+    /// How many times rescreen and the bare client take turns.
     pub pairs: usize,
     /// No run has more rows than this.
     rows_max: u64,
-    /// Rows of a run of a pair.
+    /// The rows of each run in a pair.
     pub pair_rows: u64,
-    /// Memory is looked at with 10,000,000 rows too: hours of work for a disk.
+    /// Whether memory is also measured with 10,000,000 rows, which takes most of an hour.
     pub large: bool,
-    /// In pairs the client keeps to one core and the service to the others.
+    /// Whether, in pairs, the client is pinned to one core and the service to the others.
     pub pin: bool,
 }
 
@@ -42,12 +42,12 @@ impl Parameters {
         self.parts.is_empty() || self.parts.iter().any(|name| name == part)
     }
 
-    /// So many rows, or as many as are allowed.
+    /// This number of rows, or the most that are allowed.
     pub fn rows(&self, wanted: u64) -> u64 {
         wanted.min(self.rows_max)
     }
 
-    /// Each of these sizes once, none above what is allowed.
+    /// Each of these sizes once, limited to the most that are allowed.
     pub fn sizes(&self, wanted: &[u64]) -> Vec<u64> {
         let mut sizes: Vec<u64> = wanted.iter().map(|rows| self.rows(*rows)).collect();
         sizes.dedup();

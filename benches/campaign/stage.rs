@@ -1,5 +1,5 @@
-//! A folder with a generated book and a campaign on it: production mode, one check, prices, ledger and Parquet on. It
-//! decides what every part measures with; the book lies in a temporary folder and goes with it.
+//! A temporary folder with a generated input and a campaign: production mode, one check, prices, ledger and Parquet.
+//! All parts measure with it.
 
 use super::{book, simulator_process::SimulatorProcess};
 use std::{
@@ -10,7 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How the rate is lifted: a minute is never full.
+/// A rate that is never reached.
 pub const UNLIMITED: (u32, u32) = (60_000_000, 120_000_000);
 
 pub struct Stage {
@@ -19,7 +19,7 @@ pub struct Stage {
     of_columns: bool,
 }
 
-/// A campaign on the stage.
+/// The settings of the stage's campaign.
 pub struct Terms<'a> {
     pub url: &'a str,
     pub rate: (u32, u32),
@@ -27,28 +27,28 @@ pub struct Terms<'a> {
 }
 
 impl Stage {
-    /// A book whose name and country are made by templates, as most are.
+    /// An input whose name and country come from templates, as is usual.
     pub fn of_templates(rows: u64) -> Stage {
         let stage =
-            Stage { dir: tempfile::tempdir().expect("there is room for temporary files"), rows, of_columns: false };
+            Stage { dir: tempfile::tempdir().expect("there is space for temporary files"), rows, of_columns: false };
         let mut to = stage.new_book();
-        book::write(&mut to, 1..rows + 1, |number| number).expect("there is room for the book");
-        to.flush().expect("there is room for the book");
+        book::write(&mut to, 1..rows + 1, |number| number).expect("there is space for the input");
+        to.flush().expect("there is space for the input");
         stage
     }
 
-    /// A book whose columns are sent as they are.
+    /// An input whose columns are sent unchanged.
     pub fn of_columns(rows: u64) -> Stage {
         let stage =
-            Stage { dir: tempfile::tempdir().expect("there is room for temporary files"), rows, of_columns: true };
+            Stage { dir: tempfile::tempdir().expect("there is space for temporary files"), rows, of_columns: true };
         let mut to = stage.new_book();
-        writeln!(to, "customer_no,name,country,branch").expect("there is room for the book");
+        writeln!(to, "customer_no,name,country,branch").expect("there is space for the input");
         for number in 1..=rows {
             let country = ["za", "na", "bw", "ke", "mz"][(number % 5) as usize];
             writeln!(to, "{number:08},Invented Person Q{number:x}q,{country},branch-{}", number % 40)
-                .expect("there is room for the book");
+                .expect("there is space for the input");
         }
-        to.flush().expect("there is room for the book");
+        to.flush().expect("there is space for the input");
         stage
     }
 
@@ -72,7 +72,7 @@ impl Stage {
         self.path().join("out/bench/ledger.sqlite")
     }
 
-    /// Writes the campaign file, and removes what an earlier campaign left.
+    /// Writes the campaign file, and removes the outputs of an earlier campaign.
     pub fn set(&self, terms: &Terms<'_>) {
         drop(fs::remove_dir_all(self.path().join("out")));
         let Terms { url, rate: (per_minute, per_minute_max), in_flight } = terms;
@@ -101,10 +101,10 @@ use = "aml-screening"
 "#,
             self.rows
         );
-        fs::write(self.campaign_file(), text).expect("a file in a folder of our own");
+        fs::write(self.campaign_file(), text).expect("a file in our own folder");
     }
 
-    /// The release program on this campaign.
+    /// A command of the release program for this campaign.
     pub fn rescreen(&self, command: &str) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         program.arg(command).arg("-c").arg(self.campaign_file()).env("RESCREEN_API_KEY", "bench-key");
@@ -112,7 +112,7 @@ use = "aml-screening"
     }
 }
 
-/// The service in a process of its own.
+/// The service, in a separate process.
 pub fn service(rate: (u32, u32), latency: &str) -> SimulatorProcess {
     let (per_minute, per_minute_max) = (rate.0.to_string(), rate.1.to_string());
     SimulatorProcess::start(&[

@@ -1,10 +1,10 @@
-//! The one table: a goal, what was measured, and whether that is enough. It decides how figures are written.
+//! The table: goals, measured figures, and whether the goals are met. It decides how figures are formatted.
 
 use rescreen::pipeline::wording::grouped;
 
 /// A line of the table.
 pub struct Line {
-    /// The goal's number, or empty where nothing was promised.
+    /// The goal's number, or empty if there is no goal.
     goal: &'static str,
     what: String,
     measured: String,
@@ -13,13 +13,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// A figure that is to be at least `least`.
+    /// A figure that must be at least `least`.
     pub fn least(goal: &'static str, what: impl Into<String>, figure: f64, least: f64, unit: &str) -> Line {
         let (measured, wanted) = (written(figure, unit), format!("at least {}", written(least, unit)));
         Line { goal, what: what.into(), measured, wanted, met: Some(figure >= least) }
     }
 
-    /// A figure that is to be at most `most`.
+    /// A figure that must be at most `most`.
     pub fn most(goal: &'static str, what: impl Into<String>, figure: f64, most: f64, unit: &str) -> Line {
         let (measured, wanted) = (written(figure, unit), format!("at most {}", written(most, unit)));
         Line { goal, what: what.into(), measured, wanted, met: Some(figure <= most) }
@@ -30,7 +30,7 @@ impl Line {
         Line { goal, what: what.into(), measured: measured.into(), wanted: String::new(), met: None }
     }
 
-    /// A figure that this system, or this size, does not give.
+    /// A figure that was not measured on this system or at this size.
     pub fn none(goal: &'static str, what: impl Into<String>, reason: &str) -> Line {
         Line::plain(goal, what, format!("not measured: {reason}"))
     }
@@ -49,7 +49,7 @@ pub fn head() {
     println!("| goal | what | measured | wanted | met |\n|---|---|---|---|---|");
 }
 
-/// Three digits that say something.
+/// Formats a figure with three significant digits.
 pub fn written(figure: f64, unit: &str) -> String {
     let text = match figure.abs() {
         size if size >= 100.0 => grouped(figure.round() as u64),
@@ -60,7 +60,7 @@ pub fn written(figure: f64, unit: &str) -> String {
     if unit.is_empty() { text } else { format!("{text} {unit}") }
 }
 
-/// The middle of some figures.
+/// The median of figures.
 pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);

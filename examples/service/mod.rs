@@ -1,5 +1,5 @@
-//! The service the stories are told against, played on loopback. With yours, `[service] url` names it and nothing of this is
-//! needed. A newcomer's patience is short, so it allows a hundred times what the real one does: 60 a minute.
+//! The simulated service of the examples, on loopback. With a real service this file is not needed: `[service] url`
+//! names it. To be quick, it allows 6,000 requests per minute, a hundred times the real service's 60.
 
 use rescreen::{
     pipeline::{Campaign, campaign::file::ServiceTable, read_file},
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 const PER_MINUTE: u32 = 6_000;
 
-/// The service, and a campaign of `sample-data/` that is sent to it and publishes into `out`.
+/// Starts the service, and loads a campaign of `sample-data/` that uses it and publishes to `out`.
 pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Campaign), Box<dyn Error>> {
     let (per_minute, per_minute_max) = (PER_MINUTE, 2 * PER_MINUTE);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-data");
@@ -20,7 +20,7 @@ pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Cam
     file.output.dir = Some(out.to_owned());
     let mut campaign = Campaign::new(file, &folder)?;
 
-    // It sells what the campaign asks for, the user's own checks too, at the prices of the campaign's table.
+    // The service offers the campaign's checks, including custom ones, at the prices of the campaign's table.
     let prices = campaign.prices.iter().map(|(check, credits)| (check.clone(), credits.0)).collect();
     let catalogue = campaign.catalogue.clone();
     let settings = Settings { per_minute, per_minute_max, prices, catalogue, ..Settings::default() };

@@ -1,7 +1,7 @@
-//! Any text as a campaign file: a message about it is short, harmless to a terminal and repeats no secret, and what is
-//! read is a campaign with a schedule to send by, or is refused.
+//! Any text as a campaign file. It is refused, or parsed into a campaign with a schedule. An error message is short,
+//! harmless to a terminal and repeats no secret.
 //!
-//! Nothing is run: the sources of secrets, of which one is a program, are never asked.
+//! No campaign is run, and the sources of secrets, which may be programs, are not read.
 
 use rescreen::{
     pipeline::{
@@ -12,9 +12,9 @@ use rescreen::{
 };
 use std::path::Path;
 
-/// Longer ones repeat the file.
+/// A longer message repeats the file.
 const CHARACTERS_MAX: usize = 1_000;
-/// Shorter texts stand in a message by chance, too.
+/// Shorter texts may be in a message by chance.
 const SECRET_BYTES_MIN: usize = 6;
 
 pub fn check(data: &[u8]) {
@@ -40,14 +40,14 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// What stands before the host of a URL may be a password.
+/// The text before the host of a URL may be a password.
 fn repeats_no_user(text: &str, url: &str, message: &str) {
     let user = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(user, _)| user);
     let repeated = user.is_some_and(|user| stands_out(text, user) && message.contains(user));
     assert!(!repeated, "the user of {url} is repeated: {message}");
 }
 
-/// The values that stand once in the file: each may be a secret in the wrong place.
+/// The values that are in the file once. Each may be a secret in the wrong place.
 fn secrets(text: &str) -> Vec<String> {
     let Ok(table) = toml::from_str::<toml::Table>(text) else { return Vec::new() };
     let mut found = Vec::new();
@@ -56,7 +56,8 @@ fn secrets(text: &str) -> Vec<String> {
     found
 }
 
-/// Words stand in a message by chance; what has a digit in it and stands in the file once does not.
+/// Whether a value can be recognised in a message: it contains a digit and is in the file once. Words may be in a
+/// message by chance.
 fn stands_out(text: &str, secret: &str) -> bool {
     let is_no_word = secret.len() >= SECRET_BYTES_MIN && secret.contains(|c: char| c.is_ascii_digit());
     is_no_word && text.matches(secret).count() == 1

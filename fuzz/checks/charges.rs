@@ -1,5 +1,6 @@
-//! Both directions of a charge, read apart from the program: one that a reply states at a documented place is heard, whatever
-//! the status and the format, and one that is heard was stated. A refusal that states a charge is never free.
+//! Checks charges in both directions, independently of the program: a charge that a reply states at a documented place
+//! is read, whatever the status and the format, and a charge that is read was stated. A refusal that states a charge is
+//! never free.
 
 use rescreen::{
     client::{Classified, Reply},
@@ -7,25 +8,25 @@ use rescreen::{
 };
 use serde_json::Value;
 
-/// Where the service's description and the field notes have a charge.
+/// JSON pointers to a charge, from the service's description and the field notes.
 const PLACES: [&str; 5] =
     ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
 
-/// Below this a charge is believed, whatever the price.
+/// A charge up to this is believed, whatever the price.
 const PLAUSIBLE: u64 = 100;
 
-/// What is in the places of a charge.
+/// What a reply has at the places of a charge.
 #[derive(Debug, PartialEq, Eq)]
 enum Stated {
     Nothing,
     Credits(u64),
-    /// Something that is not an amount, or is beyond all measure.
+    /// Something that is not an amount, or is far too large.
     Odd,
 }
 
-/// A reply and what was heard of it agree about the charge.
-pub fn agree(reply: &Reply, heard: &Classified) {
-    let outcome = heard.outcome;
+/// Checks that a reply and its classification agree about the charge.
+pub fn agree(reply: &Reply, classified: &Classified) {
+    let outcome = classified.outcome;
     let Some(json) = reply.body.as_deref().and_then(object) else { return };
     let free = ["refused", "no_credits", "rate_limited", "unauthorised", "misrouted", "uncharged"];
     let free = free.contains(&outcome.as_str());
@@ -34,14 +35,14 @@ pub fn agree(reply: &Reply, heard: &Classified) {
         (Stated::Nothing, Outcome::Answered { stated } | Outcome::Pending { stated }) => {
             assert!(
                 stated.is_none_or(|credits| credits == Credits::ZERO),
-                "no charge is stated, and one is read: {stated:?}"
+                "no charge is stated, but one is read: {stated:?}"
             );
         }
         (Stated::Nothing, outcome) => {
-            assert_ne!(outcome.as_str(), "charged_refusal", "no charge is stated, and one is read")
+            assert_ne!(outcome.as_str(), "charged_refusal", "no charge is stated, but one is read")
         }
         (Stated::Credits(credits), Outcome::Answered { stated } | Outcome::Pending { stated }) => {
-            assert_eq!(stated, Some(Credits(credits)), "a stated charge is heard");
+            assert_eq!(stated, Some(Credits(credits)), "a stated charge is read");
         }
         (Stated::Credits(_) | Stated::Odd, outcome) if !(200..300).contains(&reply.status) => {
             assert!(!free, "a refusal that states a charge is free: HTTP {} is {outcome:?}", reply.status);
@@ -54,7 +55,7 @@ pub fn agree(reply: &Reply, heard: &Classified) {
     }
 }
 
-/// The largest charge of all places, unless there is something odd in one.
+/// The largest charge of all places, unless one of them is odd.
 fn stated(json: &Value) -> Stated {
     let found = PLACES.iter().filter_map(|place| json.pointer(place)).filter(|value| !value.is_null());
     let amounts: Vec<Option<u64>> = found.map(amount).collect();
@@ -65,19 +66,19 @@ fn stated(json: &Value) -> Stated {
     }
 }
 
-/// A whole number of credits, a fraction rounded up; none where it is negative, absurd or no number.
+/// A whole number of credits, with a fraction rounded up. `None` if it is negative, absurd or not a number.
 fn amount(value: &Value) -> Option<u64> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
     (0.0..=PLAUSIBLE as f64).contains(&number).then(|| number.ceil() as u64)
 }
 
-/// A body in which each name occurs once: where a charge occurs twice, it is unclear which one is right.
+/// A body in which each name occurs once. If a charge occurs twice, it is unclear which one is right.
 fn object(body: &[u8]) -> Option<Value> {
     let json: Value = serde_json::from_slice(body).ok().filter(Value::is_object)?;
     let text = String::from_utf8_lossy(body);
     let once = |name: &str| text.matches(name).count() <= 1;
     let names = ["\"meta\"", "\"creditsUsed\"", "\"credits_spent\"", "\"creditsSpent\"", "\"credits_used\""];
-    // An escaped name, such as "\u006deta", may repeat one as well.
+    // An escaped name, such as "\u006deta", may be a duplicate too.
     (names.into_iter().all(once) && !text.contains("\\u")).then_some(json)
 }
 

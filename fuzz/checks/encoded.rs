@@ -1,5 +1,6 @@
-//! Any bytes as text in another encoding; the first byte says in which. Beside what holds for every input: UTF-8 written in
-//! UTF-16 is read like the UTF-8, and every byte of windows-1252 is a character or a failure.
+//! Any bytes as text in another encoding, which the first byte selects. In addition to what is true for every input,
+//! UTF-8 that is converted to UTF-16 is read like the UTF-8, and every byte of windows-1252 is a character or a
+//! failure.
 
 use super::records;
 use rescreen::source::{Encoding, Format, SourceOptions};
@@ -14,13 +15,13 @@ pub fn check(data: &[u8]) {
         return;
     }
     let is_big = first & 4 == 0;
-    let mark: [u8; 2] = if is_big { [0xfe, 0xff] } else { [0xff, 0xfe] };
-    records::check(&[&mark, rest].concat(), &plain);
+    let bom: [u8; 2] = if is_big { [0xfe, 0xff] } else { [0xff, 0xfe] };
+    records::check(&[&bom, rest].concat(), &plain);
     let Ok(text) = std::str::from_utf8(rest) else { return };
-    // The mark is part of the text on both sides, so that offsets are equal, too.
+    // The BOM is part of the text on both sides, so that offsets are equal too.
     let text = format!("\u{feff}{text}");
     let bytes = |unit: u16| if is_big { unit.to_be_bytes() } else { unit.to_le_bytes() };
     let written: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
     let read = |data: &[u8]| records::take(data, &plain, usize::MAX).map_err(|fault| fault.replace("UTF-16", "UTF-8"));
-    assert_eq!(read(&written), read(text.as_bytes()), "written in UTF-16 like in UTF-8");
+    assert_eq!(read(&written), read(text.as_bytes()), "UTF-16 is read like UTF-8");
 }

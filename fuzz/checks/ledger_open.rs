@@ -1,9 +1,9 @@
-//! A damaged ledger, read in every way there is and then gone on with: it is an error or it is not, nothing panics, and
-//! where it cannot be opened, or belongs to somebody else, nothing is sent.
+//! A damaged ledger, which is read in every way and then used to resume. It may be an error or not, but nothing panics.
+//! If it cannot be opened, or belongs to another campaign, nothing is sent.
 //!
-//! A case that begins with SQLite's own first bytes is the file as it is. Else it is damage to a ledger in which a request
-//! stands in each state: after `e` bytes to change, each as offset (two bytes, the higher first) and value; after `t` the
-//! share of the file that is left, in 256ths; after `c` lines like `request 2 state 99` or `delete ask 3`.
+//! A case that begins with SQLite's magic bytes is the file itself. Otherwise it describes damage to a ledger with a
+//! request in each state. After `e`: bytes to change, each as an offset (two bytes, big-endian) and a value. After `t`:
+//! the share of the file that is kept, in 256ths. After `c`: lines such as `request 2 state 99` or `delete ask 3`.
 
 use super::stage::{AML, Stage, well};
 use rescreen::{
@@ -19,26 +19,28 @@ use std::{fs, path::Path, sync::OnceLock};
 const BOOK: &str = "no,name,id_number\n1,Jo Vexford,8001015009087\n2,Al Vexford,8001015009087\n\
     3,Bo Vexford,1\n4,Cy Vexford,8001015009087\nragged\n5,Di Vexford,8001015009087\n";
 const CLEAR: &str = r#"{"creditsUsed": 2, "results": {"match": []}}"#;
-/// Changes of one case, at most.
+/// The most changes in one case.
 const CHANGES_MAX: usize = 16;
 
 pub fn check(data: &[u8]) {
     let stage = Stage::new(BOOK);
     let ledger = stage.ledger();
-    fs::create_dir_all(ledger.parent().expect("a ledger lies in a folder")).expect("the folder takes a folder");
+    fs::create_dir_all(ledger.parent().expect("a ledger is in a folder")).expect("the folder can be created");
     lay(&ledger, data);
     let opened = read(&ledger);
     let ran = stage.run(1, |_, _| Some(well(CLEAR)));
     if let Err(Error::Internal(fault)) = &ran.ended {
-        // What contradicts itself without being unreadable may be called a defect; a panic of a task may not.
+        // A readable ledger that contradicts itself may be reported as a bug. A panic of a task may not.
         assert!(!fault.contains("panicked"), "{fault}");
     }
     match opened {
         Ok(Some(campaign)) if campaign != "2026-11" => {
-            assert!(ran.ended.is_err() && ran.posts.is_empty(), "sent by the ledger of campaign {campaign}");
+            assert!(ran.ended.is_err() && ran.posts.is_empty(), "sent with the ledger of campaign {campaign}");
         }
         Ok(_) | Err(LedgerError::Absent { .. }) => {}
-        Err(error) => assert!(ran.ended.is_err() && ran.posts.is_empty(), "sent, and it cannot be opened: {error}"),
+        Err(error) => {
+            assert!(ran.ended.is_err() && ran.posts.is_empty(), "sent, although it cannot be opened: {error}")
+        }
     }
 }
 
@@ -57,13 +59,13 @@ fn lay(ledger: &Path, data: &[u8]) {
         [b't', share, ..] => file.truncate(size * usize::from(*share) / 256),
         _ => {}
     }
-    fs::write(ledger, file).expect("the folder takes a ledger");
+    fs::write(ledger, file).expect("the ledger can be written");
     if let [b'c', lines @ ..] = data
         && let Ok(lines) = std::str::from_utf8(lines)
     {
         let conn = Connection::open(ledger).expect("an undamaged ledger can be opened");
         conn.pragma_update(None, "ignore_check_constraints", true).expect("a pragma of this connection");
-        // A change that SQLite refuses is none.
+        // A change that SQLite refuses is skipped.
         for line in lines.lines().take(CHANGES_MAX) {
             let _changed = change(&conn, line);
         }
@@ -95,7 +97,7 @@ fn change(conn: &Connection, line: &str) -> Option<usize> {
     }
 }
 
-/// Everything that can be read of a ledger; the campaign it says it belongs to, if it says so.
+/// Reads everything in a ledger, and returns the name of its campaign if it has one.
 fn read(ledger: &Path) -> Result<Option<String>, LedgerError> {
     if let Ok(status) = status(ledger) {
         assert!(status.to_json().is_object());
@@ -119,7 +121,7 @@ fn read(ledger: &Path) -> Result<Option<String>, LedgerError> {
     Ok(reading.identity().ok().map(|identity| identity.campaign))
 }
 
-/// A ledger with a request in each state, in small pages, so that a change of a byte changes something. Made once.
+/// A ledger with a request in each state, with small pages, so that changing a byte has an effect. Built once.
 fn whole() -> &'static [u8] {
     static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
     WHOLE.get_or_init(|| {

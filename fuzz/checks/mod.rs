@@ -1,5 +1,6 @@
-//! What must hold for any bytes at each place where bytes come in from outside. Each check is called by the fuzz target of
-//! its name, and by the stable tests, which replay the corpus and mutations of it. It panics where its promise is broken.
+//! What must be true for any bytes at each place that reads external data. Each check is called by the fuzz target with
+//! its name, and by the stable tests, which replay the corpus and mutations of it. It panics if its guarantee is
+//! broken.
 
 pub mod campaign_file;
 mod charges;
@@ -19,10 +20,10 @@ mod stage;
 pub mod template;
 pub mod xlsx;
 
-/// A check by the name of its target.
+/// A check, with the name of its target.
 pub type Check = (&'static str, fn(&[u8]));
 
-/// Every check there is.
+/// All checks.
 pub const CHECKS: [Check; 12] = [
     ("csv", csv::check),
     ("jsonl", jsonl::check),

@@ -1,7 +1,7 @@
-//! Any bytes as an input: every record is a row or a failure with its place, places only rise, the size of the reads
-//! changes nothing, and reading on from any checkpoint gives what reading at once gave.
+//! Any bytes as an input: every record is a row or a failure with its position, positions only increase, the size of
+//! the reads does not matter, and resuming from any checkpoint gives the same records as reading at once.
 //!
-//! Where a packed input is damaged the rows before the damaged place are rows; how near to it they come may depend on the
+//! If a compressed input is damaged, the rows before the damage are read. How close to it they come may depend on the
 //! size of the reads.
 
 use rescreen::{
@@ -13,23 +13,23 @@ use std::{
     sync::Arc,
 };
 
-/// What was read: the records with their places, and how to go on after them.
+/// The records that were read, with their positions, and how to resume after them.
 #[derive(Debug, PartialEq)]
 pub struct Taken {
     pub records: Vec<Shown>,
     known: KnownSource,
-    /// The reading stopped after the records.
+    /// Whether reading stopped with an error after the records.
     is_stopped: bool,
 }
 
-/// A record with its place.
+/// A record with its position.
 #[derive(Debug, PartialEq)]
 pub struct Shown {
     row_number: u64,
     line: u64,
     byte_offset: u64,
     pub is_row: bool,
-    /// The values of a row as JSON; code, message and what was kept of a damaged one.
+    /// The values of a row as JSON, or code, message and input of a damaged one.
     pub text: String,
 }
 
@@ -37,15 +37,15 @@ pub fn options(format: Format) -> SourceOptions {
     SourceOptions { format: Some(format), ..SourceOptions::default() }
 }
 
-/// Reads the input in pieces of so many bytes.
+/// Reads the input in pieces of this many bytes.
 pub fn take(data: &[u8], options: &SourceOptions, piece: usize) -> Result<Taken, String> {
     open(data, options, piece, None).map(whole).map_err(|error| kind(&error))
 }
 
-/// Checks an input; its records where it has any.
+/// Checks an input, and returns its records if it can be read.
 pub fn check(data: &[u8], options: &SourceOptions) -> Option<Taken> {
     let at_once = take(data, options, usize::MAX);
-    // Single bytes where there are few: each piece passes from thread to thread.
+    // Single bytes only for a short input, because each piece is passed between threads.
     let small = 1 + data.len() / 64;
     for piece in [small, 7 * small] {
         is_same(&take(data, options, piece), &at_once, piece);
@@ -61,7 +61,7 @@ pub fn check(data: &[u8], options: &SourceOptions) -> Option<Taken> {
     Some(taken)
 }
 
-/// What an error says, without the places of a damaged input.
+/// The text of an error, without the position of damage.
 fn kind(error: &SourceError) -> String {
     match error {
         SourceError::Read { .. } => "reading failed".to_owned(),
@@ -77,7 +77,7 @@ fn is_same(found: &Result<Taken, String>, expected: &Result<Taken, String>, piec
             assert_eq!(found.records[..count], expected.records[..count], "read in pieces of {piece}");
         }
         (Err(fault), Err(other)) if fault == "reading failed" || other == "reading failed" => {}
-        // The damaged place may be in the first bytes, which are looked at before any record is.
+        // The damage may be in the first bytes, which are examined before any record.
         (Err(fault), Ok(taken)) | (Ok(taken), Err(fault)) if taken.is_stopped && fault == "reading failed" => {}
         _ => assert_eq!(found, expected, "read in pieces of {piece}"),
     }
@@ -89,24 +89,24 @@ fn places_rise(taken: &Taken, bytes_max: u64) {
     };
     for (at, record) in taken.records.iter().enumerate() {
         assert_eq!(record.row_number, at as u64 + 1);
-        assert!(record.byte_offset < last.end_offset, "{record:?} begins behind the checkpoint");
+        assert!(record.byte_offset < last.end_offset, "{record:?} begins after the checkpoint");
     }
     for pair in taken.records.windows(2) {
         assert!(pair[0].byte_offset < pair[1].byte_offset && pair[0].line < pair[1].line, "{pair:?}");
     }
-    assert!(last.end_offset <= bytes_max, "the checkpoint lies behind the input");
+    assert!(last.end_offset <= bytes_max, "the checkpoint is after the end of the input");
     assert_eq!(last.next_row_number, taken.records.len() as u64 + 1);
 }
 
-/// The lines of the records rise, and none is behind the last there can be.
+/// Checks that the line numbers increase and do not exceed the last possible one.
 pub fn lines_rise(taken: &Taken, line_max: u64) {
     for pair in taken.records.windows(2) {
         assert!(pair[0].line < pair[1].line, "{pair:?}");
     }
-    assert!(taken.records.iter().all(|record| (1..=line_max).contains(&record.line)), "a line that is none");
+    assert!(taken.records.iter().all(|record| (1..=line_max).contains(&record.line)), "a line that does not exist");
 }
 
-/// Bytes that may come through the door: as many as come in, but for other encodings and for what is packed.
+/// The most bytes of decoded text: the length of the input, or more for other encodings and compressed input.
 fn text_bytes_max(data: &[u8], options: &SourceOptions) -> u64 {
     let bytes = data.len() as u64;
     match data {
@@ -117,20 +117,21 @@ fn text_bytes_max(data: &[u8], options: &SourceOptions) -> u64 {
     }
 }
 
-/// The first records in one run, the others in the next.
+/// Reads the first records in one run, and the others in the next.
 fn goes_on(data: &[u8], options: &SourceOptions, taken: &Taken, first: u64) {
     let limited = SourceOptions { limit_rows: Some(first), ..options.clone() };
-    let part = open(data, &limited, usize::MAX, None).map(whole).expect("what was read once is read again");
+    let part =
+        open(data, &limited, usize::MAX, None).map(whole).expect("an input that was read once can be read again");
     let (before, after) = taken.records.split_at(first as usize);
     assert_eq!(part.records, before, "the first {first} rows");
     let rest = open(data, options, 3 + data.len() / 64, Some(&part.known))
         .map(whole)
-        .expect("an unchanged input is known again");
+        .expect("an unchanged input is recognised");
     assert_eq!(rest.records, after, "after the first {first} rows");
     assert_eq!(rest.known.checkpoints.last(), taken.known.checkpoints.last(), "both end at the same place");
 }
 
-/// Gives so many bytes at a time.
+/// A reader that returns `size` bytes at a time.
 struct Pieces {
     data: Vec<u8>,
     at: usize,
@@ -168,7 +169,7 @@ pub fn whole(mut reader: SourceReader) -> Taken {
             Ok(Some(split)) => {
                 assert!(!split.records.is_empty(), "a split is never empty");
                 let before = checkpoints.last().map_or(0, |checkpoint| checkpoint.end_offset);
-                assert!(before < split.checkpoint.end_offset, "splits rise");
+                assert!(before < split.checkpoint.end_offset, "splits advance");
                 records.extend(split.records.iter().map(shown));
                 checkpoints.push(split.checkpoint);
             }

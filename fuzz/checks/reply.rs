@@ -1,9 +1,10 @@
-//! Any bytes as the reply to a request of each built-in check, and to the balance query. Written like an HTTP message:
-//! the status, headers (`retry-after`, `date`, `cut` for a body that did not arrive), a blank line, the body.
+//! Any bytes as the reply to a request of each built-in check, and to the balance query. A case is written like an HTTP
+//! message: the status, headers (`retry-after`, `date`, `cut` for a body that did not arrive), an empty line, and the
+//! body.
 //!
-//! An answer is a complete JSON object in a known envelope and nothing else, a charge of nothing is proven by a word of the
-//! service alone, and what may be shown of a reply is harmless to a terminal. Both ways: a charge that is read was stated, and
-//! a charge that is stated, in whatever format, is read.
+//! Only a complete JSON object in a known envelope is an answer. Only the service's own statement proves a charge of 0.
+//! Text from a reply is harmless to a terminal. A charge that is read was stated, and a charge that is stated, in any
+//! format, is read.
 
 use super::charges;
 use rescreen::{
@@ -18,20 +19,20 @@ pub fn check(data: &[u8]) {
     let Some(reply) = reply_of(data) else { return };
     let catalogue = Catalogue::built_in();
     for declaration in catalogue.iter() {
-        let heard = heard(&reply, declaration);
-        is_told_by_the_status(&reply, &heard);
-        is_harmless(&heard);
-        charges::agree(&reply, &heard);
-        if let Outcome::Answered { .. } = heard.outcome {
+        let classified = classified(&reply, declaration);
+        agrees_with_the_status(&reply, &classified);
+        is_harmless(&classified);
+        charges::agree(&reply, &classified);
+        if let Outcome::Answered { .. } = classified.outcome {
             is_an_answer(&reply, declaration);
-            let answer = heard.answer.as_ref().expect("an answered request has its answer");
+            let answer = classified.answer.as_ref().expect("an answered request has its answer");
             columns_are_typed(declaration, &answer.value);
         }
     }
     balance(&reply);
 }
 
-/// The reply a case speaks of; none where it begins with no status.
+/// The reply that a case describes; `None` if it does not begin with a status.
 pub fn reply_of(data: &[u8]) -> Option<Reply> {
     let end = data.windows(2).position(|pair| pair == b"\n\n").unwrap_or(data.len());
     let head = std::str::from_utf8(&data[..end]).ok()?;
@@ -50,7 +51,7 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
     Some(reply)
 }
 
-fn heard(reply: &Reply, declaration: &Declaration) -> Classified {
+fn classified(reply: &Reply, declaration: &Declaration) -> Classified {
     let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO, room: Default::default() };
     let spec =
         ReplySpec { answer: &declaration.answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
@@ -65,10 +66,10 @@ fn object(body: &[u8]) -> Option<Value> {
     serde_json::from_slice(body).ok().filter(Value::is_object)
 }
 
-/// What the status alone decides, whatever the body says.
-fn is_told_by_the_status(reply: &Reply, heard: &Classified) {
-    assert_eq!(heard.http_status, Some(reply.status));
-    let fits = match (reply.status, heard.outcome) {
+/// Checks what the status alone decides, whatever the body contains.
+fn agrees_with_the_status(reply: &Reply, classified: &Classified) {
+    assert_eq!(classified.http_status, Some(reply.status));
+    let fits = match (reply.status, classified.outcome) {
         (202, outcome) => matches!(outcome, Outcome::Pending { .. } | Outcome::Unknown),
         (200..300, Outcome::Unreadable | Outcome::Unconvincing) => reply.body.is_some(),
         (200..300, outcome) => matches!(outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Unknown),
@@ -82,34 +83,41 @@ fn is_told_by_the_status(reply: &Reply, heard: &Classified) {
         (100..200 | 406..600, Outcome::Unknown) => !matches!(reply.status, 413 | 415 | 422 | 429),
         _ => false,
     };
-    assert!(fits, "HTTP {} is {:?}", reply.status, heard.outcome);
-    assert!(heard.answer.is_none() || (200..300).contains(&reply.status), "an answer of HTTP {}", reply.status);
-    assert!(heard.push_back.is_none() || matches!(reply.status, 429 | 503), "pushed back by HTTP {}", reply.status);
+    assert!(fits, "HTTP {} is {:?}", reply.status, classified.outcome);
+    assert!(classified.answer.is_none() || (200..300).contains(&reply.status), "an answer of HTTP {}", reply.status);
+    assert!(
+        classified.push_back.is_none() || matches!(reply.status, 429 | 503),
+        "pushed back by HTTP {}",
+        reply.status
+    );
     if reply.body.is_none() {
-        assert!(heard.answer.is_none() && heard.remaining.is_none() && heard.request_id.is_none());
-        assert!(!matches!(heard.outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Uncharged));
+        assert!(classified.answer.is_none() && classified.remaining.is_none() && classified.request_id.is_none());
+        assert!(!matches!(classified.outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Uncharged));
     }
 }
 
 fn is_an_answer(reply: &Reply, declaration: &Declaration) {
-    let body = reply.body.as_deref().expect("a body that did not arrive is no answer");
+    let body = reply.body.as_deref().expect("an answer has a body");
     let json = json_body(body).expect("an answer is a complete JSON document").value;
     let content = |name| json.get(name).is_some_and(|value: &Value| value.is_object() || value.is_array());
     let known =
         ["results", "result", "data"].into_iter().any(content) || json.get("success") == Some(&Value::Bool(true));
     let charged = charges::is_stated(&json);
-    assert!(known || charged || declaration.answer.payload(&json).is_some(), "an answer has content, or says success");
+    assert!(
+        known || charged || declaration.answer.payload(&json).is_some(),
+        "an answer has content, or states success"
+    );
     // No part of an answer is an answer.
     let whole = body.trim_ascii_end();
     for length in [whole.len() - 1, whole.len() / 2] {
         let part = Reply { body: Some(whole[..length].to_vec()), ..reply.clone() };
-        assert_eq!(heard(&part, declaration).outcome, Outcome::Unreadable, "the first {length} bytes");
+        assert_eq!(classified(&part, declaration).outcome, Outcome::Unreadable, "the first {length} bytes");
     }
 }
 
 fn columns_are_typed(declaration: &Declaration, answer: &Value) {
     let Some(payload) = declaration.answer.payload(answer) else { return };
-    assert!(!payload.is_null(), "a null is no payload");
+    assert!(!payload.is_null(), "a payload is not null");
     for column in &declaration.answer.columns {
         if let ColumnValue::Number(number) = column.read(payload) {
             assert!(number.is_finite(), "{} is {number}", column.name);
@@ -117,8 +125,8 @@ fn columns_are_typed(declaration: &Declaration, answer: &Value) {
     }
 }
 
-fn is_harmless(heard: &Classified) {
-    for text in heard.code.iter().chain([&heard.message]) {
+fn is_harmless(classified: &Classified) {
+    for text in classified.code.iter().chain([&classified.message]) {
         assert!(!text.contains(char::is_control) && text.chars().count() <= 300, "{text:?}");
     }
 }
@@ -128,8 +136,8 @@ fn balance(reply: &Reply) {
     for pointer in [None, Some("/wallet/left")] {
         let Some(balance) = balance_in(body, pointer) else { continue };
         let json = json_body(body).expect("a balance is in a complete JSON document").value;
-        let found = json.pointer(&balance.pointer).expect("a balance stands where it says");
-        assert!(found.is_number() || found.is_string(), "{found} is no balance");
-        assert!(pointer.is_none_or(|pointer| pointer == balance.pointer), "a configured pointer stands alone");
+        let found = json.pointer(&balance.pointer).expect("a balance is at its pointer");
+        assert!(found.is_number() || found.is_string(), "{found} is not a balance");
+        assert!(pointer.is_none_or(|pointer| pointer == balance.pointer), "only the configured pointer is used");
     }
 }

@@ -1,5 +1,5 @@
-//! Any text as `Retry-After`, on the first line, with any text as `Date` on the second: a wait is at least a second and at
-//! most the documented limit, digits are taken at their word, and only a 429 or a 503 pushes back.
+//! Any text as `Retry-After`, on the first line, and as `Date`, on the second: a wait is at least 1 second and at most
+//! the documented limit, a number of seconds is used exactly, and only a 429 or a 503 pushes back.
 
 use rescreen::{
     catalogue::Catalogue,

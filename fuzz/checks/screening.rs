@@ -1,8 +1,8 @@
-//! Any bytes as the first reply of the service to each request of a campaign (written as in `reply`), through the whole
-//! pipeline, twice: then nobody takes a connection, and an hour later the service is well.
+//! Any bytes as the service's first reply to each request of a campaign (written as in `reply`), through the whole
+//! pipeline, twice: after the first reply no connection is accepted, and an hour later the service works.
 //!
-//! `clear` is said only where the reply says it. An answer is charged once and never asked for again. The credits of the
-//! rows are those of the account, and every ask is in exactly one place.
+//! A verdict is `clear` only if the reply says so. An answer is charged once and never requested again. The credits of
+//! the rows add up to those of the account, and every ask is in exactly one dataset.
 
 use super::{
     reply::reply_of,
@@ -36,16 +36,16 @@ pub fn check(data: &[u8]) {
     let clear = |counts: &Counts| counts.by_verdict.contains_key("clear");
     assert!(!clear(&aml) || json.as_ref().is_some_and(aml_is_clear), "clear, by {json:?}");
     assert!(!clear(&said) || json.as_ref().is_some_and(said_is_clear), "clear, by {json:?}");
-    assert!(json.is_some() || (aml.results, said.results) == (0, 0), "a result of no answer");
+    assert!(json.is_some() || (aml.results, said.results) == (0, 0), "a result without an answer");
 
     let second = stage.run(1, |path, _| Some(well(if path == AML { CLEAR_AML } else { CLEAR_SAID })));
     ends_as_it_should(&second);
     let (aml_then, said_then) = account(&stage);
     for (path, before, then) in [(AML, &aml, &aml_then), (SAID, &said, &said_then)] {
         if before.results + before.failures > 0 {
-            assert_eq!((second.posts_to(path), before), (0, then), "what is settled is never asked for again");
+            assert_eq!((second.posts_to(path), before), (0, then), "a settled request is never sent again");
         } else {
-            assert!(second.posts_to(path) <= 1, "an answer is asked for once");
+            assert!(second.posts_to(path) <= 1, "an answer is requested once");
         }
     }
 }
@@ -56,7 +56,7 @@ fn ends_as_it_should(ran: &Ran) {
         Ok(report) => {
             assert_ne!(report.exit_code, ExitCode::Internal, "{:?}", report.stops);
             for stop in &report.stops {
-                // What a service said reaches a terminal by way of this.
+                // This is how text from the service reaches a terminal.
                 let shown = format!("{stop:?}").replace("\\n", " ");
                 assert!(!shown.contains("\\u{1b}"), "{stop:?}");
                 assert!(!matches!(stop, Stop::OtherSide { .. }), "{stop:?}");
@@ -65,7 +65,7 @@ fn ends_as_it_should(ran: &Ran) {
     }
 }
 
-/// The counts of both checks, held against the sums.
+/// The counts of both checks, compared with the sums.
 fn account(stage: &Stage) -> (Counts, Counts) {
     let reading = Reading::open(&stage.ledger()).expect("a ledger that was written can be read");
     let sums = reading.sums().expect("its sums can be read");
@@ -73,12 +73,12 @@ fn account(stage: &Stage) -> (Counts, Counts) {
     let charged: Credits = counts.values().map(|counts| counts.credits).sum();
     assert_eq!(charged, sums.account.charged, "the credits of the rows are those of the account");
     let open = sums.open();
-    assert!(open > 0 || sums.account.held == Credits::ZERO, "{} held for nothing", sums.account.held);
-    assert_eq!(sums.in_state(State::Armed), 0, "nothing is under way when nobody is there");
+    assert!(open > 0 || sums.account.held == Credits::ZERO, "{} held without a request", sums.account.held);
+    assert_eq!(sums.in_state(State::Armed), 0, "no request is armed after the run");
     let of = |check: i64| counts.get(&Some(check)).cloned().unwrap_or_default();
     let (aml, said) = (of(1), of(2));
     let places = |counts: &Counts| counts.results + counts.failures + counts.pending + counts.skipped;
-    assert_eq!((places(&aml) + places(&said), sums.asks), (2, 2), "an ask of each check, in one place");
+    assert_eq!((places(&aml) + places(&said), sums.asks), (2, 2), "an ask of each check, in one dataset");
     (aml, said)
 }
 
@@ -93,7 +93,8 @@ fn contradicts(answer: &Value) -> bool {
     answer.get("success") == Some(&Value::Bool(false)) || answer.get("error").is_some_and(|error| !error.is_null())
 }
 
-/// Somewhere a list of matches is empty or a count of them zero, and nowhere in the same place is one filled.
+/// Whether, at some place, a list of matches is empty or their count is zero, and no list or count at the same place is
+/// not.
 fn aml_is_clear(answer: &Value) -> bool {
     let says = |payload: &Value| {
         let lists = [payload.get("match"), payload.get("matches")];

@@ -1,5 +1,6 @@
-//! Any bytes as a spreadsheet: those that begin like one as the file, all others as the XML of its one sheet. It is rows and
-//! failures or a fault, the same each time, and a row stands in the row of the sheet its place says.
+//! Any bytes as a spreadsheet: those that begin like a spreadsheet are used as the file, all others as the XML of its
+//! only sheet. It gives rows and failures, or a fault, the same each time. The line of a record is its row in the
+//! sheet.
 
 use super::{folder::folder, records, xlsx::Workbook};
 use rescreen::source::{Format, Origin, SourceError, SourceOptions, SourceReader};
@@ -18,14 +19,14 @@ pub fn check(data: &[u8]) {
             .bytes();
         &whole
     };
-    fs::write(&path, bytes).expect("the folder takes a book");
+    fs::write(&path, bytes).expect("the file can be written");
     let read = || open(&path, &SourceOptions::default()).map(records::whole).map_err(|error| error.to_string());
     let taken = read();
     assert_eq!(taken, read(), "the same each time");
     if let Ok(taken) = &taken {
         records::lines_rise(taken, 1 << 20);
     }
-    // The format is that of a CSV, whatever is said.
+    // A stated format does not change the result.
     let said = SourceOptions { format: Some(Format::Csv), ..SourceOptions::default() };
     assert_eq!(open(&path, &said).is_ok(), taken.is_ok());
 }

@@ -1,5 +1,5 @@
-//! A campaign with both built-in checks, run through the whole pipeline against replies that a case makes up, in
-//! this thread, in memory and under paused time.
+//! A campaign with two built-in checks, run through the whole pipeline against replies that a case provides, in this
+//! thread, in memory and under paused time.
 
 use super::folder::folder;
 use axum::{body::Body, http::Response};
@@ -51,15 +51,15 @@ const CAMPAIGN: &str = r#"
     format = "jsonl"
 "#;
 
-/// A campaign in a folder of its own.
+/// A campaign in its own folder.
 pub struct Stage {
     folder: TempDir,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub struct Ran {
     pub ended: Result<RunReport, Error>,
-    /// The path of each message that was paid for, in their order.
+    /// The paths of the chargeable requests, in order.
     pub posts: Vec<String>,
 }
 
@@ -70,10 +70,10 @@ impl Ran {
 }
 
 impl Stage {
-    /// A book with the columns `no`, `name` and `id_number`.
+    /// Writes an input with the columns `no`, `name` and `id_number`.
     pub fn new(book: &str) -> Stage {
         let folder = folder();
-        fs::write(folder.path().join("book.csv"), book).expect("the folder takes a book");
+        fs::write(folder.path().join("book.csv"), book).expect("the input can be written");
         Stage { folder }
     }
 
@@ -81,8 +81,8 @@ impl Stage {
         self.folder.path().join("out/ledger.sqlite")
     }
 
-    /// One run, so many hours after the first. `reply` is asked for each message that is paid for: its path, and how many
-    /// went there before. `None` is a connection that nobody takes.
+    /// One run, this many hours after the first. `reply` is called for each chargeable request, with its path and the
+    /// number of earlier requests to it. `None` is a refused connection.
     pub fn run(&self, hours: i64, reply: impl Fn(&str, usize) -> Option<Reply> + Send + Sync + 'static) -> Ran {
         let posts = Arc::new(Mutex::new(Vec::new()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -118,7 +118,7 @@ fn service(
             _ => Some(well(r#"{"available_credits": 100000}"#)),
         };
         std::future::ready(match reply {
-            None => Err(TransportFault::NotWritten("nobody takes the connection".to_owned())),
+            None => Err(TransportFault::NotWritten("no server accepts the connection".to_owned())),
             Some(Reply { body: None, .. }) => Err(TransportFault::Unknown("the reply was cut off".to_owned())),
             Some(reply) => Ok(response(reply)),
         })
@@ -130,7 +130,7 @@ pub fn well(body: &str) -> Reply {
     Reply { status: 200, body: Some(body.into()), retry_after: None, date: None, simulated: true }
 }
 
-/// Headers that no server could send are left out.
+/// Headers that a server cannot send are left out.
 fn response(reply: Reply) -> Response<Body> {
     let mut response = Response::new(Body::from(reply.body.unwrap_or_default()));
     *response.status_mut() = reply.status.try_into().expect("a status is between 100 and 599");

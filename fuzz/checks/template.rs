@@ -1,5 +1,5 @@
-//! Any text as a template, as a condition and as a rule over an answer: the same row gives the same outcome, a value that
-//! is not there never becomes text, no text is longer than its limit, and no fault repeats a cell.
+//! Any text as a template, as a condition and as a rule over an answer: the same row gives the same result, a missing
+//! value never becomes text, no text exceeds its limit, and no error message repeats a cell.
 
 use rescreen::{
     model::{Position, Row, row::Values},
@@ -8,12 +8,12 @@ use rescreen::{
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Stands in cells and nowhere else.
+/// A text that is only in cells.
 const MARKER: &str = "Qzx7Wv";
-/// Bytes of a template and of the text that it gives, at most.
+/// The most bytes of a template, and of its result.
 const SOURCE_BYTES_MAX: usize = 64 << 10;
 const TEXT_BYTES_MAX: usize = 2 << 20;
-/// How an engine would print what is not there.
+/// How a template engine would print a missing value.
 const NOTHING: [&str; 4] = ["none", "null", "undefined", "nil"];
 
 pub fn check(data: &[u8]) {
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
     let templates = Templates::new(Tables(tables));
     let views = rows();
     if let Ok(template) = templates.compile(source) {
-        assert!(source.len() <= SOURCE_BYTES_MAX, "a template of {} bytes was taken", source.len());
+        assert!(source.len() <= SOURCE_BYTES_MAX, "a template of {} bytes was accepted", source.len());
         for view in &views {
             let rendered = template.render(view);
             assert_eq!(rendered, template.render(view), "the same row gives the same text");
@@ -52,9 +52,9 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// No word for nothing stands in the text that did not stand in the template.
+/// Checks that a result has no word for a missing value, unless the template has it.
 fn says_nothing_of_nothing(source: &str, text: &str) {
-    // A template may put such a word together out of its own letters.
+    // A template may build such a word from its own characters.
     if source.contains(['\\', '~', '|', '+']) {
         return;
     }
@@ -66,7 +66,7 @@ fn says_nothing_of_nothing(source: &str, text: &str) {
 
 fn repeats_no_cell(source: &str, fault: &RenderFault) {
     if let RenderFault::Missing { what } = fault {
-        assert!(!what.is_empty(), "what is missing has a name");
+        assert!(!what.is_empty(), "a missing value has a name");
     }
     is_clean(source, &fault.to_string());
 }

@@ -1,10 +1,10 @@
-//! A spreadsheet made by hand, part by part, so that a test may write what no program would: an archive of stored or packed
-//! parts, with the sheets as XML. The tests of spreadsheets make theirs with it, too.
+//! Builds a spreadsheet part by part, so that a test can write files that no program would write: an archive of stored
+//! or compressed parts, with the sheets as XML. The tests of spreadsheets use it too.
 
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::io::Write;
 
-/// Styles by their number in a cell's `s`: plain, a date, a date with its time, hours without end.
+/// Styles by their number in a cell's `s`: plain, a date, a date with a time, and elapsed hours.
 const FORMS: [u8; 4] = [0, 14, 22, 46];
 
 #[derive(Default)]
@@ -12,8 +12,8 @@ pub struct Workbook {
     sheets: Vec<(String, String)>,
     shared: Vec<String>,
     is_1904: bool,
-    is_packed: bool,
-    /// Parts beside those of the sheets, or instead of them.
+    is_compressed: bool,
+    /// Parts in addition to those of the sheets, or instead of them.
     parts: Vec<(String, Vec<u8>)>,
 }
 
@@ -22,13 +22,13 @@ impl Workbook {
         Workbook::default()
     }
 
-    /// A sheet; `xml` is what stands inside its `worksheet`.
+    /// Adds a sheet; `xml` is the content of its `worksheet`.
     pub fn sheet(mut self, name: &str, xml: &str) -> Workbook {
         self.sheets.push((name.to_owned(), xml.to_owned()));
         self
     }
 
-    /// The table of texts: a cell `t="s"` names them by their number.
+    /// Sets the table of texts. A cell with `t="s"` refers to them by number.
     pub fn shared(mut self, texts: &[&str]) -> Workbook {
         self.shared = texts.iter().map(|text| escaped(text)).collect();
         self
@@ -40,7 +40,7 @@ impl Workbook {
     }
 
     pub fn packed(mut self) -> Workbook {
-        self.is_packed = true;
+        self.is_compressed = true;
         self
     }
 
@@ -102,11 +102,11 @@ impl Workbook {
             parts.retain(|(known, _)| known != name);
             parts.push((name.clone(), content.clone()));
         }
-        archive(&parts, self.is_packed)
+        archive(&parts, self.is_compressed)
     }
 }
 
-/// The `sheetData` of rows, given as the cells' XML without their place; an empty text is no cell.
+/// The `sheetData` of rows, from the XML of the cells without their references. An empty text means no cell.
 pub fn rows(rows: &[&[&str]]) -> String {
     let mut xml = String::from("<sheetData>");
     for (at, cells) in rows.iter().enumerate() {
@@ -121,7 +121,7 @@ pub fn rows(rows: &[&[&str]]) -> String {
     xml + "</sheetData>"
 }
 
-/// A text in its cell.
+/// A cell with a text.
 pub fn text(text: &str) -> String {
     format!("<c t=\"inlineStr\"><is><t xml:space=\"preserve\">{}</t></is></c>", escaped(text))
 }
@@ -131,19 +131,19 @@ fn escaped(text: &str) -> String {
 }
 
 /// A zip archive.
-pub fn archive(parts: &[(String, Vec<u8>)], is_packed: bool) -> Vec<u8> {
+pub fn archive(parts: &[(String, Vec<u8>)], is_compressed: bool) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in parts {
         let mut crc = Crc::new();
         crc.update(content);
         let mut stored = content.clone();
-        if is_packed {
-            let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
-            packed.write_all(content).expect("memory takes a part");
-            stored = packed.finish().expect("memory takes a part");
+        if is_compressed {
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+            encoder.write_all(content).expect("writing to memory does not fail");
+            stored = encoder.finish().expect("writing to memory does not fail");
         }
         let mut head = Vec::new();
-        for short in [20_u16, 0, if is_packed { 8 } else { 0 }, 0, 0x5a6d] {
+        for short in [20_u16, 0, if is_compressed { 8 } else { 0 }, 0, 0x5a6d] {
             head.extend_from_slice(&short.to_le_bytes());
         }
         for long in [crc.sum(), stored.len() as u32, content.len() as u32] {

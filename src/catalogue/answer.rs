@@ -1,5 +1,5 @@
-//! Reading an answer by its declaration: which part of it is the payload, and the value of each typed column. A value of
-//! another type than declared is null in its column; the raw answer is always kept beside it.
+//! Reads an answer by its declaration: finds the payload and the value of each typed column. A value whose type differs
+//! from the declaration is null in its column; the raw answer is always kept.
 
 use super::declaration::{AnswerSpec, ColumnKind, ColumnSpec};
 use serde_json::Value;

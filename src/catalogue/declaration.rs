@@ -1,5 +1,5 @@
-//! The declaration of a check: everything the project knows about one thing the service sells, as data. Mapping, client,
-//! sink, simulator and `rescreen checks` all read it, and a campaign file may hold whole declarations in the same format.
+//! The declaration of a check: everything the project knows about one product of the service, as data. Mapping, client,
+//! sink, simulator and `rescreen checks` all read it. A campaign file can contain declarations in the same format.
 
 use crate::model::{
     Credits, Verdict,
@@ -8,7 +8,7 @@ use crate::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One check, as its TOML file says it.
+/// A check, as its TOML file declares it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
@@ -19,11 +19,11 @@ pub struct Declaration {
     /// How long the service keeps a key, in hours. Service-api, Limits: 72 h; adverse media 48 h.
     #[serde(default = "default_key_life_hours")]
     pub key_life_hours: u32,
-    /// The price in credits where the service's description states one; open otherwise.
+    /// The price in credits, if the service's description states one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Credits>,
     pub routes: Routes,
-    /// Fields every request carries with a constant value, outside the key.
+    /// Fields with a constant value that every request carries. They are not part of the key.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub fixed: Map<String, Value>,
     #[serde(rename = "field")]
@@ -39,7 +39,8 @@ fn default_key_life_hours() -> u32 {
     72
 }
 
-/// Two spellings of a path are stated for some checks, and which one a service accepts is not shown.
+/// The paths of a check. The description states two spellings for some checks and does not say which one a service
+/// accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routes {
@@ -48,7 +49,7 @@ pub struct Routes {
     pub alternate: Option<String>,
 }
 
-/// Which list of paths is used.
+/// Which spelling of the paths to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spelling {
@@ -58,7 +59,7 @@ pub enum Spelling {
 }
 
 impl Routes {
-    /// The path in the wanted spelling; the guide's where there is no other.
+    /// The path in this spelling; the guide's if there is no alternate.
     pub fn path(&self, spelling: Spelling) -> &str {
         match (spelling, &self.alternate) {
             (Spelling::Alternate, Some(alternate)) => alternate,
@@ -73,19 +74,20 @@ impl Routes {
 }
 
 impl Declaration {
-    /// The result columns that rows may expect something of.
+    /// The result columns that `expect` can compare with a row.
     pub fn expectations(&self) -> impl Iterator<Item = (&ColumnSpec, &ExpectSpec)> {
         self.answer.columns.iter().filter_map(|column| Some((column, column.expect.as_ref()?)))
     }
 }
 
-/// How a request goes: the irregular part of the service, in Rust.
+/// How a check's requests are answered. Declarations only name a flow; its behaviour is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
-    /// One POST is answered.
+    /// A POST is answered at once.
     Direct,
-    /// One POST is answered, or a 202 says pending and the same key is repeated until it is.
+    /// A POST is answered at once, or a 202 says `pending` and the request is repeated with the same key until it is
+    /// answered.
     Replay,
 }
 
@@ -97,29 +99,33 @@ pub struct FieldSpec {
     pub kind: FieldKind,
     #[serde(default)]
     pub required: bool,
-    /// Sent where nothing is mapped; outside the key.
+    /// The value that is sent if nothing is mapped to the field. It is not part of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// The values the service knows; empty means any.
+    /// The values that the service accepts; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
     #[serde(default)]
     pub letter_case: LetterCase,
-    /// Characters, at most.
+    /// The maximum length in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_max: Option<usize>,
-    /// Column names that feed this field when no mapping is given; compared with case, blanks, `_` and `-` ignored.
+    /// Names of columns that this field is read from if the campaign maps nothing to it. Case, spaces, `_` and `-` are
+    /// ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synonyms: Vec<String>,
     #[serde(default)]
     pub doc: String,
-    /// Not in the service's description.
+    /// The service's description does not show this field.
     #[serde(default)]
     pub assumed: bool,
 }
 
 impl FieldSpec {
-    /// The value as it will be sent, or what was expected instead. The message never repeats the value.
+    /// The value as it will be sent.
+    ///
+    /// # Errors
+    /// What was expected instead. The message never repeats the value.
     pub fn accept(&self, text: &str) -> Result<Accepted, FieldRefusal> {
         let accepted = self.kind.accept(text, self.letter_case)?;
         if let (Some(length_max), Some(text)) = (self.length_max, accepted.value.as_str())
@@ -140,38 +146,44 @@ impl FieldSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum FieldRule {
-    /// All of them or none.
+    /// Either all of these fields or none of them.
     Together(Vec<String>),
-    /// At least one of them.
+    /// At least one of these fields.
     OneOf(Vec<String>),
 }
 
 impl FieldRule {
-    /// The fields the rule speaks of.
+    /// The fields that the rule applies to.
     pub fn fields(&self) -> &[String] {
         match self {
             FieldRule::Together(fields) | FieldRule::OneOf(fields) => fields,
         }
     }
 
-    /// Whether the fields given satisfy the rule, or what was expected.
+    /// Checks whether the given fields satisfy the rule.
+    ///
+    /// # Errors
+    /// What was expected.
     pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
         let count = self.fields().iter().filter(|field| given.contains_key(*field)).count();
         match self {
             FieldRule::Together(fields) if count != 0 && count != fields.len() => {
-                Err(format!("expected all of {} or none", fields.join(", ")))
+                Err(format!("expected all of {} or none of them, found only some", fields.join(", ")))
             }
-            FieldRule::OneOf(fields) if count == 0 => Err(format!("expected one of {}", fields.join(", "))),
+            FieldRule::OneOf(fields) if count == 0 => {
+                Err(format!("expected at least one of {}, found none", fields.join(", ")))
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// Where an answer's content stands, and which of it become typed columns.
+/// Where an answer's content is, and which parts of it become typed columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSpec {
-    /// JSON pointers; the first that is present is the payload, which columns and rules read. Both envelopes are listed.
+    /// JSON pointers to the payload, which columns and rules read. The first that is present is used. Both envelopes
+    /// are listed.
     pub payload: Vec<String>,
     #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSpec>,
@@ -182,13 +194,13 @@ pub struct AnswerSpec {
 #[serde(deny_unknown_fields)]
 pub struct ColumnSpec {
     pub name: String,
-    /// JSON pointers into the payload; the first that is present counts.
+    /// JSON pointers into the payload. The first that is present is used.
     pub pointers: Vec<String>,
     #[serde(rename = "type")]
     pub kind: ColumnKind,
     #[serde(default)]
     pub assumed: bool,
-    /// Where rows may say what they expect here.
+    /// Present if `expect` can compare this column with a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<ExpectSpec>,
 }
@@ -203,7 +215,7 @@ pub enum ColumnKind {
     Boolean,
     /// `YYYY-MM-DD`.
     Date,
-    /// The length of a list, or a whole number as it stands.
+    /// The length of a list, or an integer, unchanged.
     Count,
     /// A part of the answer as JSON text.
     Json,
@@ -213,14 +225,14 @@ pub enum ColumnKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictSpec {
-    /// Whether the rules know this answer at all; where not, the verdict is `unrecognised`.
+    /// Whether the rules apply to this answer. If not, the verdict is `unrecognised`.
     pub recognised: String,
-    /// The first rule that holds gives verdict and finding.
+    /// The first rule that holds gives the verdict and the finding.
     #[serde(default, rename = "rule")]
     pub rules: Vec<VerdictRule>,
-    /// What it is when no rule holds. Never `clear`.
+    /// Verdict and finding if no rule holds. Never `clear`.
     pub otherwise: Finding,
-    /// Not in the service's description.
+    /// The service's description does not show the fields that the rules use.
     #[serde(default)]
     pub assumed: bool,
 }
@@ -240,26 +252,27 @@ pub struct Finding {
     pub finding: String,
 }
 
-/// A result column that may be expected: `expect.NAME` of a campaign.
+/// How `expect.NAME` of a campaign compares a result column with a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectSpec {
-    /// What users write.
+    /// The NAME in `expect.NAME`.
     pub name: String,
-    /// Texts only; any other type is compared by value.
+    /// How texts are compared. Any other type is compared by value.
     #[serde(default)]
     pub compare: Compare,
 }
 
-/// When two texts say the same. Case, accents and the kind of blank never make a difference.
+/// When two texts are equal. Case, accents and the kind of white space never matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compare {
-    /// The same words in the same order; signs such as `-` and `'` part no words (`O'Neil` is `ONEIL`).
+    /// The same words in the same order. Characters such as `-` and `'` do not separate words (`O'Neil` equals
+    /// `ONEIL`).
     #[default]
     Words,
-    /// Every expected word is one of the answer's: a register has all first names, a customer book the first.
+    /// Every expected word is in the answer: a register has all first names, a customer list often only the first.
     Within,
-    /// The same letters and digits: number plates, VINs, registration numbers.
+    /// The same letters and digits, for number plates, VINs and registration numbers.
     Identifier,
 }

@@ -1,12 +1,12 @@
-//! What a user expected of an answer, compared with what it says: local and free. It owns one decision: when two values say
-//! the same. What the answer does not state is neither the same nor different.
+//! Compares an answer with what the user expects. The comparison is local and costs nothing. This module decides when
+//! two values are equal. A value that the answer does not state is neither equal nor different.
 
 use super::{ColumnSpec, ColumnValue, Compare};
 use icu_normalizer::DecomposingNormalizer;
 use serde_json::Value;
 
 impl ColumnSpec {
-    /// Whether an answer's payload says what was expected; `None` where it says nothing.
+    /// Whether an answer's payload has the expected value; `None` if it states no value.
     pub fn meets(&self, expected: &Value, payload: &Value) -> Option<bool> {
         let compare = self.expect.as_ref().map(|expect| expect.compare).unwrap_or_default();
         match self.read(payload) {
@@ -34,7 +34,7 @@ fn same(compare: Compare, expected: &str, found: &str) -> Option<bool> {
     })
 }
 
-/// The words of a text as far as they matter: lower case, letters and digits alone, without accents.
+/// The words of a text in lower case, reduced to letters and digits, without accents.
 fn words(text: &str) -> Vec<String> {
     let plain = DecomposingNormalizer::new_nfkd().normalize(text).to_lowercase();
     let word = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn case_accents_blanks_and_signs_make_no_difference_and_a_letter_does() {
+    fn case_accents_spaces_and_punctuation_are_ignored_and_letters_are_not() {
         for (expected, found) in [
             ("van der Merwe", "VAN  DER MERWE"),
             ("Zoë André", "ZOE ANDRE"),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_answer_does_not_state_is_neither_the_same_nor_different() {
+    fn a_value_that_the_answer_does_not_state_is_neither_equal_nor_different() {
         assert_eq!(text(Compare::Words, "Nkosi", " "), None);
         let date = column(ColumnKind::Date, Compare::Words);
         assert_eq!(date.meets(&json!("1980-01-01"), &json!({})), None);
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             date.meets(&json!("1980-01-01"), &json!({"x": "01/01/1980"})),
             None,
-            "of another form than declared"
+            "in another format than declared"
         );
         assert_eq!(date.meets(&json!("1980-01-01"), &json!({"x": "1980-01-01"})), Some(true));
         assert_eq!(date.meets(&json!("1980-01-02"), &json!({"x": "1980-01-01"})), Some(false));

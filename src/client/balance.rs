@@ -1,14 +1,14 @@
-//! `GET /my_credits`: the balance. Its fields are not documented, so the shapes seen in public are tried, a pointer can be
-//! configured, and an answer that none of them fits is no balance at all: production does not go on without one.
+//! The balance from `GET /my_credits`. Its fields are not documented, so the formats seen in public are tried, and a
+//! JSON pointer can be configured. An answer without a known format has no balance, and production stops without one.
 
 use super::json_body::json_body;
 use crate::model::credits::{Amount, Credits, Rounding, read_amount};
 
-/// Where the balance was seen in public: `{"available_credits": 1000}` (also with more fields beside it) and
-/// `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
+/// JSON pointers where a balance was seen in public: `{"available_credits": 1000}` (also with more fields)
+/// and `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
 pub const BALANCE_POINTERS: [&str; 2] = ["/available_credits", "/Result/credits"];
 
-/// A balance, and where in the answer it stood.
+/// A balance, and where it was in the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
     pub credits: Credits,
@@ -20,8 +20,8 @@ impl Balance {
     pub const PATH: &'static str = "/my_credits";
 }
 
-/// The balance in an answer's body: at the configured pointer, or at the known ones in turn. A fraction rounds down, and a
-/// balance below zero is zero.
+/// The balance in an answer's body: at the configured pointer if there is one, otherwise at the first known pointer
+/// that has one. A fraction is rounded down, and a balance below zero is zero.
 pub fn balance_in(body: &[u8], configured: Option<&str>) -> Option<Balance> {
     let answer = json_body(body)?.value;
     let known = BALANCE_POINTERS.iter().copied();
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_shapes_seen_in_public_are_read() {
+    fn the_three_formats_seen_in_public_are_read() {
         assert_eq!(credits(r#"{"available_credits": 1000}"#, None), Some(1000));
         assert_eq!(credits(r#"{"available_credits": 7, "source": "org", "organizationName": "x"}"#, None), Some(7));
         let nested = r#"{"Status": "Success", "Result": {"credits": "1000", "last_refresh": "2026-01-01"}}"#;
@@ -49,13 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_pointer_stands_alone() {
+    fn only_a_configured_pointer_is_read() {
         assert_eq!(credits(r#"{"wallet": {"left": 12.9}, "available_credits": 5}"#, Some("/wallet/left")), Some(12));
         assert_eq!(credits(r#"{"available_credits": 5}"#, Some("/wallet/left")), None);
     }
 
     #[test]
-    fn anything_else_is_no_balance() {
+    fn anything_else_is_not_a_balance() {
         for body in ["", "{}", "[]", "<html>", r#"{"available_credits": null}"#, r#"{"available_credits": "NaN"}"#] {
             assert_eq!(credits(body, None), None, "{body}");
         }

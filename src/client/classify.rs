@@ -1,5 +1,5 @@
-//! What an exchange says: the pure reading of a reply. Decided by status and by whole values of fields, never by the words
-//! of a message and never by `success` alone.
+//! Classifies an exchange: a pure function of a reply. It decides by the status and by whole values of fields, never by
+//! the text of a message and never by `success` alone.
 
 use super::{
     json_body::{JsonBody, json_body},
@@ -18,58 +18,59 @@ use crate::{
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where a charge was seen. Service-api: `creditsUsed` with jobs, and "credits spent" in `meta`, whose spelling is not shown.
+/// JSON pointers to a charge in a reply. Service-api: `creditsUsed` with jobs, and "credits spent" in `meta`, whose
+/// spelling is not shown.
 const CHARGE_POINTERS: [&str; 5] =
     ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
-/// Where a balance was seen in a reply. Service-api: `remainingCredits` in the verification envelope.
+/// JSON pointers to a balance in a reply. Service-api: `remainingCredits` in the verification envelope.
 const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
 
-/// A code, a message or an identifier of the service, at most.
+/// The maximum length of a code, a message or an identifier from the service.
 const TEXT_CHARACTERS_MAX: usize = 300;
 
-/// Where the replies of a check have what, and what is believed of them.
+/// How the replies of a check are read, and which charges are believed.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplySpec<'a> {
     pub answer: &'a AnswerSpec,
-    /// JSON pointers that the user sets. Each replaces the known places; an empty one switches the reading off.
+    /// JSON pointers that the user sets. Each replaces the known pointers. An empty one turns the reading off.
     pub charge_pointer: Option<&'a str>,
     pub remaining_pointer: Option<&'a str>,
-    /// The price that is held. A charge far above it is not believed.
+    /// The price that is held for the request. A charge far above it is not believed.
     pub price: Credits,
 }
 
-/// How the service pushed back: a 429, or a 503 that says when to come back.
+/// How the service pushed back: with a 429, or with a 503 that states when to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushBack {
-    /// With a time that could be read.
+    /// With a readable `Retry-After`.
     Stated(Duration),
-    /// A 429 without one.
+    /// A 429 without a readable `Retry-After`.
     Unstated,
 }
 
-/// What an exchange says.
+/// A classified exchange.
 #[derive(Clone)]
 pub struct Classified {
     pub outcome: Outcome,
     pub http_status: Option<u16>,
     /// The balance the reply states.
     pub remaining: Option<Credits>,
-    /// What stands where a charge or a balance was expected and cannot be one.
+    /// The value at the place of a charge or a balance that is not a valid amount.
     pub unreadable_amount: Option<String>,
     pub request_id: Option<String>,
     pub push_back: Option<PushBack>,
-    /// When this request may come again, where the reply is about this request alone.
+    /// How long to wait before this request is repeated, if the reply is only about this request.
     pub repeat_after: Option<Duration>,
-    /// The service's clock, microseconds since 1970, to a second.
+    /// The service's clock in microseconds since 1970, exact to one second.
     pub server_now_us: Option<i64>,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
-    /// The service's own code and message, or what went wrong on the way.
+    /// The service's code and message, or the fault in the transport.
     pub code: Option<String>,
     pub message: String,
 }
 
-/// Reads an exchange. `now` is this machine's clock.
+/// Classifies an exchange. `now` is this machine's clock.
 pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     match &exchange.reply {
         Err(fault) => no_reply(fault),
@@ -81,7 +82,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
     let (outcome, message) = match fault {
         TransportFault::NotWritten(message) => (Outcome::NotWritten, message.clone()),
         TransportFault::Untrusted { host, fault } => {
-            (Outcome::NotWritten, format!("the certificate of {host} is not to be trusted: {fault}"))
+            (Outcome::NotWritten, format!("the certificate of {host} is not trusted: {fault}"))
         }
         TransportFault::Unknown(message) => (Outcome::Unknown, message.clone()),
     };
@@ -96,7 +97,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         server_now_us: None,
         answer: None,
         code: None,
-        // It may repeat a name of a certificate, or a header that cannot be read.
+        // The fault may contain a certificate's name, or an invalid header.
         message: shown(&message),
     }
 }
@@ -107,13 +108,13 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
     let charge = charge(body, spec);
     let remaining = balance(body, spec);
-    let told = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
-    let push_back = match told {
+    let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
+    let push_back = match wait_stated {
         RetryAfter::Wait(wait) if matches!(reply.status, 429 | 503) => Some(PushBack::Stated(wait)),
         RetryAfter::Unstated if reply.status == 429 => Some(PushBack::Unstated),
         _ => None,
     };
-    let repeat_after = match told {
+    let repeat_after = match wait_stated {
         RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
         _ => None,
     };
@@ -136,7 +137,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     }
 }
 
-/// The charge a reply states: the largest, where it is stated in several places. One that is far above the price is not
+/// The charge that a reply states: the largest if it is stated in several places. A charge far above the price is not
 /// believed.
 fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let most = spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES);
@@ -149,13 +150,13 @@ fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     })
 }
 
-/// The balance a reply states: the amount in the first place that has one.
+/// The balance that a reply states: the first amount found.
 fn balance(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let mut amounts = amounts(body, spec.remaining_pointer, &REMAINING_POINTERS, Rounding::Down);
     amounts.find(|amount| *amount != Amount::Absent).unwrap_or(Amount::Absent)
 }
 
-/// The values at the place that the user sets, or at the known places where none is set.
+/// The values at the pointer that the user sets, or at the known pointers if none is set.
 fn amounts<'a>(
     body: Option<&'a Value>,
     configured: Option<&'a str>,
@@ -163,18 +164,18 @@ fn amounts<'a>(
     rounding: Rounding,
 ) -> impl Iterator<Item = Amount> + 'a {
     let known = if configured.is_some() { &[] } else { known };
-    // An empty pointer would name the whole reply: it says that no place is read.
+    // An empty pointer would select the whole reply. Here it turns the reading off.
     let configured = configured.filter(|pointer| !pointer.is_empty());
     let pointers = configured.into_iter().chain(known.iter().copied());
     pointers.map(move |at| read_amount(body.and_then(|json| json.pointer(at)), rounding))
 }
 
-/// The one table from replies to outcomes.
+/// The table that maps replies to outcomes.
 fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
     let stated = if let Amount::Credits(credits) = charge { Some(*credits) } else { None };
     match (reply.status, charge) {
         (200..300, _) => success(reply, json, spec, stated),
-        // A charge that is stated is a charge, whatever the status says.
+        // A stated charge is a charge, whatever the status.
         (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
         (_, Amount::Unreadable(_)) => Outcome::ChargedRefusal { stated: None },
         (status, _) => refusal(status, stated),
@@ -189,7 +190,7 @@ pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
         429 => Outcome::RateLimited,
         300..400 | 404 | 405 => Outcome::Misrouted,
         500..600 if stated == Some(Credits::ZERO) => Outcome::Uncharged,
-        // 409 is never proof of anything: the same key may hide a charge.
+        // A 409 proves nothing: an earlier request with the same key may have been charged.
         _ => Outcome::Unknown,
     }
 }
@@ -200,15 +201,15 @@ fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Op
         (status, Some(json), _) if is_pending(status, json) => Outcome::Pending { stated },
         (202, None, _) => Outcome::Unknown,
         (_, Some(json), _) if is_answer(json, spec.answer) => Outcome::Answered { stated },
-        // A charge that the hold does not cover is booked at once.
+        // A charge above the hold is booked at once.
         (_, Some(_), _) if stated > Some(spec.price) => Outcome::Answered { stated },
         (_, Some(json), _) if calls_itself_a_failure(json) => Outcome::Unconvincing,
         (_, _, _) => Outcome::Unreadable,
     }
 }
 
-/// An object with content where the check's answers have it or under one of the names the description shows; or one that
-/// calls itself a success, wherever its content is. It is kept, and at worst `unrecognised`.
+/// Whether a body is an answer: an object with content at the check's payload or under a name that the description
+/// shows, or any object with `success` = true. It is kept, and at worst its verdict is `unrecognised`.
 fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
     let content = |name| json.get(name).is_some_and(|value: &Value| value.is_object() || value.is_array());
     let succeeded = json.get("success") == Some(&Value::Bool(true));
@@ -216,12 +217,13 @@ fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
         && (succeeded || spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
 }
 
-/// Service-api, Errors: a 202 says pending, with a job or without. A 200 that says so without any content is one, too.
+/// Whether a reply means that the answer is pending. Service-api, Errors: a 202, with or without a job. A 200 with the
+/// status `pending` counts too.
 fn is_pending(status: u16, json: &Value) -> bool {
     status == 202 || json.get("status").and_then(Value::as_str) == Some("pending")
 }
 
-/// Whether an answer calls itself a failure.
+/// Whether an answer reports a failure in its own fields: `success` is false, or `error` is set.
 pub fn calls_itself_a_failure(answer: &Value) -> bool {
     let says_no = |value: &Value| match value {
         Value::Bool(truth) => !truth,
@@ -239,13 +241,13 @@ fn server_clock(date: &str) -> Option<i64> {
 
 fn described(reply: &Reply) -> String {
     match (reply.status, &reply.body) {
-        (_, None) => "the reply was cut off, stalled or too long".to_owned(),
+        (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),
         (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),
         (status, Some(_)) => format!("HTTP {status} without a message"),
     }
 }
 
-/// Text of the service as messages, outputs and the ledger have it: safe to print, and not endless.
+/// Text from the service, made safe to print and limited in length, for messages, outputs and the ledger.
 fn shown(text: &str) -> String {
     printable_cut(text, TEXT_CHARACTERS_MAX)
 }

@@ -1,4 +1,4 @@
-//! The table from replies to outcomes, row by row, in both dialects.
+//! The table from replies to outcomes, row by row, in both envelopes.
 
 use super::*;
 use crate::catalogue::Catalogue;
@@ -8,12 +8,12 @@ fn reply(status: u16, body: &str) -> Exchange {
     Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }
 }
 
-fn hear_aml(exchange: &Exchange) -> Classified {
-    hear_at(exchange, None, None)
+fn classify_aml(exchange: &Exchange) -> Classified {
+    classify_at(exchange, None, None)
 }
 
-/// Reads it with the user's pointers to a charge and a balance.
-fn hear_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Classified {
+/// Classifies it with the user's pointers to a charge and a balance.
+fn classify_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Classified {
     let catalogue = Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer;
     let spec = ReplySpec { answer, charge_pointer, remaining_pointer, price: Credits(5) };
@@ -21,17 +21,17 @@ fn hear_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer:
 }
 
 fn outcome_of(status: u16, body: &str) -> Outcome {
-    hear_aml(&reply(status, body)).outcome
+    classify_aml(&reply(status, body)).outcome
 }
 
 #[test]
 fn both_envelopes_are_answers_and_state_their_charge() {
     let first = r#"{"success": true, "requestId": "r1", "remainingCredits": 9, "results": {"match": []}}"#;
-    let classified = hear_aml(&reply(200, first));
+    let classified = classify_aml(&reply(200, first));
     assert_eq!(classified.outcome, Outcome::Answered { stated: None });
     assert_eq!((classified.remaining, classified.request_id.as_deref()), (Some(Credits(9)), Some("r1")));
     let second = r#"{"data": {"match": []}, "meta": {"requestId": "r2", "creditsUsed": 5}}"#;
-    let classified = hear_aml(&reply(200, second));
+    let classified = classify_aml(&reply(200, second));
     assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(5)) });
     assert_eq!(classified.request_id.as_deref(), Some("r2"));
 }
@@ -66,7 +66,7 @@ fn an_object_that_calls_itself_a_success_is_an_answer_wherever_its_content_is() 
 fn text_in_another_encoding_is_an_answer_and_says_so() {
     let body = b"{\"results\": {\"match\": [], \"name\": \"Andr\xe9\"}}";
     let reply = Reply { status: 200, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
-    let classified = hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
+    let classified = classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
     assert_eq!(classified.outcome, Outcome::Answered { stated: None });
     assert!(classified.answer.unwrap().wrong_encoding);
     let body = r#"{"results": {"match": [], "name": "Li \ud83d"}}"#;
@@ -83,13 +83,13 @@ fn a_202_is_pending_with_a_job_or_without() {
     assert_eq!(outcome_of(202, r#"{"status": "pending", "jobId": "j"}"#), pending);
     for status in [200, 202] {
         let charged = outcome_of(status, r#"{"status": "pending", "creditsUsed": 50}"#);
-        assert_eq!(charged, Outcome::Pending { stated: Some(Credits(50)) }, "{status}: its charge is heard");
+        assert_eq!(charged, Outcome::Pending { stated: Some(Credits(50)) }, "{status}: its charge is read");
     }
     assert_eq!(outcome_of(202, "<html>"), Outcome::Unknown);
 }
 
 #[test]
-fn a_charge_is_heard_wherever_it_is_stated_and_however_it_is_written() {
+fn a_charge_is_read_wherever_it_is_stated_and_however_it_is_written() {
     for (body, credits) in [
         (r#"{"data": {}, "meta": {"credits_spent": 7}}"#, 7),
         (r#"{"results": {}, "creditsUsed": 7.0}"#, 7),
@@ -99,19 +99,19 @@ fn a_charge_is_heard_wherever_it_is_stated_and_however_it_is_written() {
         (r#"{"results": {}, "creditsUsed": 0}"#, 0),
         (r#"{"results": {}, "creditsUsed": 500}"#, 500),
     ] {
-        let classified = hear_aml(&reply(200, body));
+        let classified = classify_aml(&reply(200, body));
         assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(credits)) }, "{body}");
         assert_eq!(classified.unreadable_amount, None, "{body}");
     }
-    let classified = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "992.5"}"#));
+    let classified = classify_aml(&reply(200, r#"{"results": {}, "remainingCredits": "992.5"}"#));
     assert_eq!(classified.remaining, Some(Credits(992)));
 }
 
 #[test]
-fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
+fn only_a_configured_pointer_is_read_and_an_empty_one_reads_nothing() {
     let body =
         r#"{"results": {}, "bill": 9, "left": 7, "creditsUsed": {"amount": 1}, "remainingCredits": "unlimited"}"#;
-    let classified = hear_at(&reply(200, body), Some("/bill"), Some("/left"));
+    let classified = classify_at(&reply(200, body), Some("/bill"), Some("/left"));
     assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(9)) });
     assert_eq!(
         (classified.remaining, classified.unreadable_amount),
@@ -119,11 +119,11 @@ fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
         "the known places are not read"
     );
     for pointer in ["", "/elsewhere"] {
-        let classified = hear_at(&reply(200, body), Some(pointer), Some(pointer));
+        let classified = classify_at(&reply(200, body), Some(pointer), Some(pointer));
         assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "`{pointer}`");
         assert_eq!((classified.remaining, classified.unreadable_amount), (None, None), "`{pointer}`");
     }
-    let classified = hear_at(&reply(200, body), Some("/creditsUsed/amount"), None);
+    let classified = classify_at(&reply(200, body), Some("/creditsUsed/amount"), None);
     assert_eq!(classified.outcome, Outcome::Answered { stated: Some(Credits(1)) });
     assert_eq!(classified.unreadable_amount.as_deref(), Some("unlimited"), "the other amount is read as before");
 }
@@ -131,11 +131,11 @@ fn a_configured_pointer_stands_alone_and_an_empty_one_reads_nothing() {
 #[test]
 fn an_amount_that_cannot_be_one_is_not_booked_and_is_told() {
     for found in ["-1", "\"seven\"", "501", "18446744073709551615", "[7]", "1e23"] {
-        let classified = hear_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
+        let classified = classify_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
         assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "{found}");
         assert!(classified.unreadable_amount.is_some(), "{found}");
     }
-    let classified = hear_aml(&reply(200, r#"{"results": {}, "remainingCredits": "plenty"}"#));
+    let classified = classify_aml(&reply(200, r#"{"results": {}, "remainingCredits": "plenty"}"#));
     assert_eq!((classified.remaining, classified.unreadable_amount.as_deref()), (None, Some("plenty")));
 }
 
@@ -152,7 +152,7 @@ fn a_charge_stated_with_any_refusal_is_a_charge() {
 }
 
 #[test]
-fn each_refusal_has_its_outcome_in_either_error_form() {
+fn each_refusal_has_its_outcome_in_either_error_format() {
     for body in [r#"{"error": {"code": "X", "message": "no"}}"#, r#"{"error": "no"}"#, "no", ""] {
         for (status, outcome) in [
             (400, Outcome::Refused),
@@ -190,7 +190,7 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
 fn a_body_that_was_cut_is_unknown_after_a_2xx_and_leaves_a_refusal_what_it_is() {
     let cut = |status| {
         let reply = Reply { status, body: None, retry_after: None, date: None, simulated: false };
-        hear_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
+        classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
     };
     assert_eq!(cut(200), Outcome::Unknown);
     assert_eq!(cut(400), Outcome::Refused);
@@ -198,8 +198,9 @@ fn a_body_that_was_cut_is_unknown_after_a_2xx_and_leaves_a_refusal_what_it_is() 
 
 #[test]
 fn only_a_connect_failure_proves_that_nothing_left() {
-    let broken =
-        |fault| hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() }).outcome;
+    let broken = |fault| {
+        classify_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() }).outcome
+    };
     assert_eq!(broken(TransportFault::NotWritten("refused".into())), Outcome::NotWritten);
     assert_eq!(broken(TransportFault::Unknown("reset".into())), Outcome::Unknown);
 }
@@ -212,14 +213,14 @@ fn what_the_service_says_is_cut_and_safe_to_print() {
     let body = format!(
         r#"{{"error": {{"code": {text}, "message": {text}}}, "requestId": {text}, "remainingCredits": {text}}}"#
     );
-    let classified = hear_aml(&reply(400, &body));
+    let classified = classify_aml(&reply(400, &body));
     for said in [classified.code.unwrap(), classified.message, classified.request_id.unwrap()] {
         assert!(said.starts_with(begins) && said.chars().count() <= 300, "{said}");
     }
     let unreadable = classified.unreadable_amount.unwrap();
     assert!(!unreadable.contains(char::is_control) && !unreadable.contains('\u{202e}'), "{unreadable}");
     let fault = TransportFault::Untrusted { host: "a\u{202e}".into(), fault: "b\n\u{1b}".into() };
-    let classified = hear_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() });
+    let classified = classify_aml(&Exchange { reply: Err(fault), latency: Duration::ZERO, room: Default::default() });
     assert!(
         classified.message.contains(r"a\u{202e}") && classified.message.contains(r"b\n\u{1b}"),
         "{}",

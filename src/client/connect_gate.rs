@@ -1,5 +1,6 @@
-//! A look at the gate between connecting and the first byte. Connecting may take long, and the machine may sleep in it: what
-//! was allowed before may not be allowed any more. A connection that is refused here counts as not written.
+//! A check between connecting and the first byte. Connecting may take long, and the machine may sleep meanwhile, so
+//! what was allowed before may not be allowed any more. A request whose connection is refused here counts as not
+//! written.
 
 use std::{
     error::Error,
@@ -15,22 +16,22 @@ type BoxError = Box<dyn Error + Send + Sync>;
 type Allowed = Box<dyn Fn() -> bool + Send + Sync>;
 
 tokio::task_local! {
-    /// Set while something that may be paid for is sent. What costs nothing, such as the balance, passes the gate: it tells
-    /// the time again.
+    /// Set while a request is sent that may be charged. Free requests, such as the balance query, always pass the gate:
+    /// their replies tell the service's time.
     static PAID: ();
 }
 
-/// Runs an exchange that may be paid for.
+/// Runs an exchange that may be charged.
 pub(super) async fn paid<T>(exchange: impl Future<Output = T>) -> T {
     PAID.scope((), exchange).await
 }
 
-/// Whether a new connection may be written to. Open until it is set.
+/// Decides whether a new connection may be written to. Open until a decision function is set.
 #[derive(Clone, Default)]
 pub(super) struct ConnectGate(Arc<OnceLock<Allowed>>);
 
 impl ConnectGate {
-    /// Sets what decides from now on.
+    /// Sets the decision function. Only the first call has an effect.
     pub(super) fn set(&self, allowed: impl Fn() -> bool + Send + Sync + 'static) {
         self.0.get_or_init(|| Box::new(allowed));
     }
@@ -46,7 +47,9 @@ struct Closed;
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("while it connected, this machine's clock was set, or it slept, or the service asked for a pause")
+        f.write_str(
+            "during connecting, this machine's clock was changed, the machine slept, or the service asked for a pause",
+        )
     }
 }
 

@@ -1,5 +1,6 @@
-//! How long to wait before a request is tried again: exponential delays with full jitter. The schedule is `backoff`'s, which
-//! is unmaintained and therefore used in this file only; the jitter is ours and seeded, so that a run can be repeated.
+//! How long to wait before a request is tried again: exponential delays with full jitter. The schedule comes from
+//! `backoff`, which is unmaintained and therefore used only in this file. The jitter is seeded, so that a run can be
+//! repeated.
 
 use crate::model::rng::Rng;
 use backoff::{ExponentialBackoff, ExponentialBackoffBuilder, backoff::Backoff};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 const FIRST: Duration = Duration::from_secs(1);
 const MOST: Duration = Duration::from_secs(60);
-/// Full jitter may give nearly nothing; two tries in the same instant help nobody.
+/// Full jitter can be close to zero, and two attempts in the same instant are useless.
 const LEAST: Duration = Duration::from_millis(100);
 
 /// The delays of one request in one run.
@@ -28,7 +29,7 @@ impl Delays {
         Delays { schedule, rng: Rng::new(seed) }
     }
 
-    /// A moment between nothing and the next exponential delay.
+    /// A random delay between 100 ms and the next exponential delay.
     pub fn next_delay(&mut self) -> Duration {
         let ceiling = self.schedule.next_backoff().unwrap_or(MOST);
         ceiling.mul_f64(self.rng.fraction()).max(LEAST)

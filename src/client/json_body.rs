@@ -1,27 +1,27 @@
-//! A reply's body as JSON: read in one pass that counts values and depth before memory is spent on them, and that notices
-//! names that an object has twice. JSON readers keep the last of the two values, and it is unclear which one is right.
+//! Parses a reply's body as JSON, in one pass. It limits values and depth before memory is spent on them, and detects
+//! duplicate names in an object. Most JSON parsers keep the last of two values, and it is unclear which one is right.
 
 use crate::model::reply_text::reply_text;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::{cell::Cell, fmt};
 
-/// Values in one document, at most. A real answer has hundreds.
+/// The most values in one document. A real answer has hundreds.
 const VALUES_MAX: usize = 100_000;
-/// Arrays and objects inside each other, at most.
+/// The deepest nesting of arrays and objects.
 const DEPTH_MAX: usize = 64;
 
-/// A JSON document with what is doubtful about how it is written.
+/// A parsed JSON document, and what is doubtful about its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonBody {
     pub value: Value,
-    /// An object names a member twice.
+    /// An object has a duplicate name.
     pub duplicate_names: bool,
-    /// Characters were lost on the way to text.
+    /// Characters were lost in decoding.
     pub wrong_encoding: bool,
 }
 
-/// Reads a body; `None` where it is not one JSON document within the limits.
+/// Parses a body. `None` if it is not a single JSON document within the limits.
 pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
     let (text, wrong_encoding) = reply_text(bytes);
     let reading = JsonCount { values_left: Cell::new(VALUES_MAX), duplicate_names: Cell::new(false) };
@@ -31,7 +31,7 @@ pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
     Some(JsonBody { value, duplicate_names: reading.duplicate_names.get(), wrong_encoding })
 }
 
-/// What one pass counts.
+/// The counters of one pass.
 struct JsonCount {
     values_left: Cell<usize>,
     duplicate_names: Cell<bool>,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_read_as_the_json_library_reads_it() {
+    fn a_document_is_read_as_serde_json_reads_it() {
         for text in [r#"{"a": [1, -2, 2.5, "x", null, true], "b": {}}"#, "[]", "7", "\"text\"", "null"] {
             assert_eq!(value(text), serde_json::from_str(text).ok(), "{text}");
         }

@@ -1,6 +1,6 @@
-//! The client: one HTTP exchange at a time, and what its reply says. It decides nothing about a request's future: that is
-//! the state machine's. It retries nothing by itself and follows no redirect, because either would send the key and the
-//! subject's data again behind the ledger's back.
+//! The client: sends one HTTP request and classifies its reply. What happens to the request next is decided by the
+//! state machine. The client never retries and follows no redirect, because either would send the key and the subject's
+//! data again without the ledger knowing.
 
 mod balance;
 mod classify;
@@ -27,7 +27,7 @@ use crate::model::key::fingerprint;
 use secrecy::{ExposeSecret, SecretString};
 use std::fmt;
 
-/// The secret that pays. Never printed, never in the ledger: a fingerprint of it is.
+/// The API key. It is never printed or stored; the ledger contains only its fingerprint.
 #[derive(Clone)]
 pub struct ApiKey(SecretString);
 
@@ -36,12 +36,13 @@ impl ApiKey {
         ApiKey(key)
     }
 
-    /// Sixteen hexadecimal characters that tell two keys apart.
+    /// Sixteen hexadecimal characters that distinguish keys.
     pub fn fingerprint(&self) -> String {
         fingerprint(b"rescreen api key", self.0.expose_secret())
     }
 
-    /// The last three characters, for a person to recognise the key by; nothing of a key too short to spare them.
+    /// The last three characters, by which a person can recognise the key. Only `…` for keys shorter than 16
+    /// characters.
     pub fn hint(&self) -> String {
         let key = self.0.expose_secret();
         let tail: Vec<char> = key.chars().rev().take(3).collect();

@@ -1,4 +1,4 @@
-//! Reading replies, with the planted bug where there is one.
+//! Classifies replies, with the planted bug if there is one.
 
 use super::{
     classify::{self, Classified, PushBack, ReplySpec, refusal},
@@ -13,7 +13,7 @@ use crate::model::{
 use serde_json::{Map, Value};
 use std::time::SystemTime;
 
-/// Reads an exchange. `now` is this machine's clock.
+/// Classifies an exchange. `now` is this machine's clock.
 pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     let classified = classify::classify(exchange, &mistaken_spec(*spec), now);
     match &exchange.reply {
@@ -22,7 +22,7 @@ pub fn classify(exchange: &Exchange, spec: &ReplySpec<'_>, now: SystemTime) -> C
     }
 }
 
-/// Where a reader with the planted bug looks for a charge, and what it believes.
+/// The specification as a reader with the planted bug would use it.
 fn mistaken_spec(spec: ReplySpec<'_>) -> ReplySpec<'_> {
     match spec.charge_pointer {
         Some(_) if planted(Bug::ConfiguredPointerIgnored) => ReplySpec { charge_pointer: None, ..spec },
@@ -32,7 +32,7 @@ fn mistaken_spec(spec: ReplySpec<'_>) -> ReplySpec<'_> {
     }
 }
 
-/// What a reader with the planted bug makes of a reply.
+/// The classification as a reader with the planted bug would return it.
 fn mistaken(reply: &Reply, correct: Classified) -> Classified {
     let outcome = match (reply.status, correct.outcome) {
         (status @ 300.., Outcome::ChargedRefusal { stated }) if planted(Bug::RefusalChargeIgnored) => {

@@ -1,23 +1,24 @@
-//! `Retry-After`: how long the service wants to be left alone. Seconds or an HTTP date, the date read against the
-//! response's own `Date`, so that a wrong clock here does not shorten it.
+//! `Retry-After`: how long the service asks us to wait, in seconds or as an HTTP date. A date is compared with the
+//! `Date` of the same response, so that a wrong local clock does not shorten the wait.
 
 use httpdate::parse_http_date;
 use std::time::{Duration, SystemTime};
 
-/// What the header said.
+/// The parsed header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// Wait this long; at least a second, so that a date in the past does not become a tight loop, and at most 2^32 - 1.
+    /// The wait: at least 1 second, so that a date in the past does not cause a tight loop, and at most 2^32 - 1
+    /// seconds.
     Wait(Duration),
-    /// No header, or one that cannot be read.
+    /// No header, or an invalid one.
     Unstated,
 }
 
 const LEAST: Duration = Duration::from_secs(1);
-/// 2^32 - 1 seconds, 136 years: "very long" however many digits it has or whichever year it names.
+/// 2^32 - 1 seconds, 136 years. Longer waits are cut to this.
 const MOST: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// Reads the header; `date` is the response's `Date`, `now` stands in for it where it is missing.
+/// Parses the header. `date` is the response's `Date`; if it is missing, `now` is used.
 pub fn retry_after(header: Option<&str>, date: Option<&str>, now: SystemTime) -> RetryAfter {
     let Some(text) = header.map(str::trim) else { return RetryAfter::Unstated };
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,17 +1,18 @@
-//! Memory for replies: all bodies under way share one cap. It decides how a body gets its part, so that replies that wait
-//! for each other's memory cannot all wait for ever.
+//! Memory for replies: all bodies in flight share one cap. This module decides how a body gets its share, so that
+//! replies that wait for each other's memory cannot deadlock.
 
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A body is at most this long.
+/// The maximum length of a body.
 pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Bodies under way take this much together, at most.
+/// The most memory that all bodies in flight use together.
 const ROOM_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// A body up to this length takes its part bit by bit, and waits for little. A larger one takes all it may need at once.
-/// So bodies that hold memory and wait for more hold little, and there is always room for one of any size.
+/// A body up to this length reserves memory in small steps. A larger one reserves all it may need at once. Bodies that
+/// hold memory while they wait for more therefore hold little, and there is always enough left for one body of any
+/// size.
 const SMALL_BYTES_MAX: usize = 1024 * 1024;
-/// A body takes its part in steps of this size, at least.
+/// The smallest step in which a body reserves memory.
 const STEP_BYTES: usize = 16 * 1024;
 const KIB: usize = 1024;
 
@@ -23,32 +24,32 @@ pub(super) struct Rooms {
 }
 
 impl Rooms {
-    /// Room for `in_flight` bodies at once, and for one more: the reply with the balance.
+    /// Room for `in_flight` bodies at once, and for one more: the reply to the balance query.
     pub(super) fn new(in_flight: usize) -> Rooms {
         let each = (ROOM_BYTES_MAX - RESPONSE_BYTES_MAX) / in_flight.saturating_add(1);
         let small_bytes_max = (each - each % STEP_BYTES).clamp(STEP_BYTES, SMALL_BYTES_MAX);
         Rooms { kib: Arc::new(Semaphore::new(ROOM_BYTES_MAX / KIB)), small_bytes_max }
     }
 
-    /// The part of one body, empty at first.
+    /// The share of one body, empty at first.
     pub(super) fn room(&self) -> Room {
         Room { shared: Some(Arc::clone(&self.kib)), small_bytes_max: self.small_bytes_max, expected: None, held: None }
     }
 }
 
-/// The part of one body. It is given back when it is dropped.
+/// The share of one body. Dropping it gives the memory back.
 #[derive(Debug, Default)]
 pub struct Room {
-    /// `None`: a reply that took no memory of the shared cap.
+    /// `None` for a reply that uses no memory of the shared cap.
     shared: Option<Arc<Semaphore>>,
     small_bytes_max: usize,
-    /// The length of the body, where the reply states it.
+    /// The length of the body, if the reply states it.
     expected: Option<usize>,
     held: Option<OwnedSemaphorePermit>,
 }
 
 impl Clone for Room {
-    /// A copy of a body is not under way: it has no part of the cap.
+    /// A copy of a body is not in flight: it has no share of the cap.
     fn clone(&self) -> Room {
         Room::default()
     }
@@ -60,7 +61,7 @@ impl Room {
         self.expected = bytes.and_then(|bytes| usize::try_from(bytes).ok());
     }
 
-    /// Waits until the body may be so long, and says how long it may be at once.
+    /// Waits until the body may have this length, and returns the length that is reserved.
     pub(super) async fn grow_to(&mut self, bytes: usize) -> usize {
         let Some(shared) = &self.shared else { return bytes };
         let held = self.held_bytes();
@@ -79,7 +80,7 @@ impl Room {
         wanted
     }
 
-    /// Gives back what a whole body of this length does not need.
+    /// Gives back what a complete body of this length does not need.
     pub(super) fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.held_bytes().saturating_sub(bytes) / KIB;
         if let Some(held) = &mut self.held {
@@ -91,7 +92,7 @@ impl Room {
         self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB
     }
 
-    /// How much a body takes next: whole steps, doubled while it is small, and all it may need when it is not.
+    /// How much a body reserves next: whole steps, doubling while it is small, and all it may need once it is not.
     fn wanted(&self, bytes: usize, held: usize) -> usize {
         let next = if bytes <= self.small_bytes_max {
             bytes.max((held * 2).min(self.small_bytes_max))
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(one_more.grow_to(1).await, STEP_BYTES);
     }
 
-    /// 64 bodies of unknown length grow side by side to the limit of one.
+    /// 64 bodies of unknown length grow in parallel to the maximum length.
     #[tokio::test(start_paused = true)]
     async fn bodies_that_wait_for_memory_do_not_wait_for_each_other() {
         let rooms = Rooms::new(64);

@@ -1,5 +1,5 @@
-//! The service as a client sees it: where it is, with which key. `send` is the one way in which anything paid for leaves the
-//! machine, and it consumes the ledger's receipt and the throttle's permit.
+//! The connection to the service: its URL, its API key and its connection pool. `send` is the only way in which a
+//! chargeable request leaves the machine. It consumes the ledger's receipt and the throttle's permit.
 
 use super::{
     ApiKey,
@@ -20,16 +20,16 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
-/// Certificates of all public authorities together are a quarter of this.
+/// The certificates of all public authorities together are a quarter of this.
 const CA_FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// A connection that was idle for longer is not used again. A service closes idle connections too, and a request that is
-/// written at that moment is in doubt. Some servers close after 5 seconds, as Node.js 20 does by default.
+/// A connection that was idle for longer is not used again. A service closes idle connections too, and a request that
+/// is written at that moment is in doubt. Some servers close after 5 seconds, as Node.js 20 does by default.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How the API key is sent: two forms are stated, and which applies is not shown.
+/// How the API key is sent. The description states both and does not say which one applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Auth {
@@ -45,26 +45,28 @@ pub struct Settings {
     pub url: String,
     pub auth: Auth,
     pub api_key: ApiKey,
-    /// Requests under way at once, at most.
+    /// The most requests in flight at once.
     pub in_flight: usize,
-    /// The URL of an HTTP proxy, for a service by https.
+    /// The URL of an HTTP proxy. Only for a service that is reached over https.
     pub proxy: Option<String>,
     /// `USER:PASSWORD` for the proxy.
     pub proxy_auth: Option<SecretString>,
-    /// PEM file of a certificate authority to trust beside the system's.
+    /// PEM file with certificate authorities to trust in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// A service in this process, in place of the network.
+    /// A service in this process, instead of the network.
     pub in_process: Option<InProcess>,
 }
 
-/// What makes the service unreachable before anything is sent.
+/// Why the client cannot be set up. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("service url `{url}`: {fault}")]
     Url { url: String, fault: String },
     #[error("[service] proxy: {0}")]
     Proxy(&'static str),
-    #[error("the API key has a character that cannot stand in a header; check where it comes from")]
+    #[error(
+        "expected an API key of visible ASCII characters, found another character; check what [service] api_key names"
+    )]
     Key,
     #[error("ca_file {}: {fault}", .path.display())]
     CaFile { path: PathBuf, fault: String },
@@ -72,20 +74,20 @@ pub enum ClientError {
     Setup(String),
 }
 
-/// The service, ready to be sent to.
+/// A client for the service.
 pub struct Client {
     transport: Transport,
     base: String,
-    /// The same, parsed: the key goes to no other scheme, host or port.
+    /// The same, parsed. The API key is sent to no other scheme, host or port.
     service: Url,
     headers: HeaderMap,
     gate: ConnectGate,
 }
 
-/// Whether a URL may be the service's: https, or http to this machine, and nothing secret in it.
+/// Checks that a URL is valid for the service: https, or http to this machine, with no secret in it.
 ///
 /// # Errors
-/// What is wrong with it, without repeating what may be a secret.
+/// What is wrong with the URL. The message does not repeat anything that may be a secret.
 pub fn check_url(text: &str) -> Result<(), ClientError> {
     checked_url(text).map(|_| ())
 }
@@ -94,7 +96,8 @@ impl Client {
     /// Checks the settings and sets up the connection pool; sends nothing.
     ///
     /// # Errors
-    /// A URL that is not https (or http to this machine), a key that is no header value, an unreadable CA file.
+    /// A URL that is not https (or http to this machine), an API key that is not a valid header value, or an unreadable
+    /// CA file.
     pub fn new(settings: &Settings) -> Result<Client, ClientError> {
         Client::patient(settings, Timeouts::default())
     }
@@ -113,14 +116,14 @@ impl Client {
         Ok(Client { transport, base, service: url, headers: headers(settings)?, gate })
     }
 
-    /// The same client, which writes on a new connection only where `allowed` says so once it stands: connecting may take
-    /// long, and the machine may sleep in it.
+    /// The same client, but it calls `allowed` after each new connection is made and writes to it only if that returns
+    /// true: connecting may take long, and the machine may sleep meanwhile.
     pub fn writing_only_if(self, allowed: impl Fn() -> bool + Send + Sync + 'static) -> Client {
         self.gate.set(allowed);
         self
     }
 
-    /// Sends an armed request. The one way in which anything paid for leaves the machine.
+    /// Sends an armed request. This is the only way in which a chargeable request leaves the machine.
     pub async fn send(&self, _permit: Permit, receipt: Receipt) -> Exchange {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -133,7 +136,7 @@ impl Client {
         paid(self.transport.exchange(Method::POST, url, headers, receipt.into_body())).await
     }
 
-    /// Reads a path that costs nothing.
+    /// Requests a path that is free of charge.
     pub async fn get(&self, _permit: Permit, path: &str) -> Exchange {
         match self.url(path) {
             Ok(url) => self.transport.exchange(Method::GET, url, self.headers.clone(), Vec::new()).await,
@@ -141,18 +144,20 @@ impl Client {
         }
     }
 
-    /// The URL of a route, which is on the configured host whatever its text is.
+    /// The URL of a route. It always has the configured origin, whatever the route's text.
     fn url(&self, route: &str) -> Result<Url, TransportFault> {
         match format!("{}{route}", self.base).parse::<Url>() {
             Ok(url) if route.starts_with('/') && url.origin() == self.service.origin() => Ok(url),
-            _ => Err(TransportFault::NotWritten("its route does not lead to the configured service".to_owned())),
+            _ => Err(TransportFault::NotWritten(
+                "expected a route on the configured service, found one that leads elsewhere".to_owned(),
+            )),
         }
     }
 }
 
-/// The connection pool: no redirect, no retry of its own, no proxy that was not configured.
+/// The connection pool: no redirects, no retries, and no proxy except a configured one.
 fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<reqwest::Client, ClientError> {
-    // A second installation in one process is refused and changes nothing.
+    // A second installation in one process fails and changes nothing.
     drop(rustls::crypto::ring::default_provider().install_default());
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::none())
@@ -179,26 +184,26 @@ fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<r
             builder = builder.add_root_certificate(certificate);
         }
     }
-    // A certificate is looked into only here.
+    // The certificates are parsed only here.
     builder.build().map_err(|error| match &settings.ca_file {
         Some(path) => ClientError::CaFile { path: path.clone(), fault: describe(&error) },
         None => setup(&error),
     })
 }
 
-/// The proxy, where one is configured. What goes through it is encrypted for the service alone.
+/// The proxy, if one is configured. All traffic through it is encrypted end to end for the service.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
     let Some(text) = &settings.proxy else { return Ok(None) };
     let proxy: Url = text.parse().map_err(|_| ClientError::Proxy("expected a URL like http://proxy.example:3128"))?;
     if !proxy.username().is_empty() || proxy.password().is_some() {
         return Err(ClientError::Proxy(
-            "expected no user or password in it; name their source with proxy_auth, such as { env = \"PROXY_AUTH\" } for \
-             USER:PASSWORD",
+            "expected a URL without user and password; name the source of USER:PASSWORD with proxy_auth, such as \
+             { env = \"PROXY_AUTH\" }",
         ));
     }
     if checked_url(&settings.url)?.scheme() != "https" {
         return Err(ClientError::Proxy(
-            "expected a service by https; the API key would be sent through the proxy in clear text",
+            "expected a service with an https URL; over http, the proxy would see the API key in clear text",
         ));
     }
     let proxy = reqwest::Proxy::all(proxy).map_err(|error| setup(&error))?;
@@ -219,7 +224,8 @@ fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
     Ok(HeaderMap::from_iter([(name, value)]))
 }
 
-/// Scheme, host and port of a URL in one form: in lower case, with the port written out, without a dot at the end of the host.
+/// The origin of a URL in normalized format: scheme and host in lower case, explicit port, no dot at the end of the
+/// host.
 pub fn origin_of(text: &str) -> String {
     let Ok(url) = text.parse::<Url>() else { return text.to_ascii_lowercase() };
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
@@ -227,17 +233,17 @@ pub fn origin_of(text: &str) -> String {
     format!("{}://{host}{port}", url.scheme())
 }
 
-/// The service's URL: https, or http to the loopback; no query, no fragment, no user in it.
+/// The service's URL: https, or http to loopback; without query, fragment and user.
 fn checked_url(text: &str) -> Result<Url, ClientError> {
-    // What stands before an `@` or behind a `?` may be a secret: it is not repeated, whether the text is a URL or not.
+    // Text before an `@` or after a `?` may be a secret. It is not repeated, even if the text is not a URL.
     let shown = if text.contains('@') { "…" } else { text.split(['?', '#']).next().unwrap_or_default() };
     let fault = |fault: &str| ClientError::Url { url: shown.to_owned(), fault: fault.to_owned() };
     let url: Url = text.parse().map_err(|_| fault("expected a URL like https://host/path"))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(fault("expected no user or password in it"));
+        return Err(fault("expected a URL without user and password; remove them"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(fault("expected no `?` or `#` in it; routes are appended to it"));
+        return Err(fault("expected a URL without `?` and `#`, because routes are appended to it; remove them"));
     }
     let loopback = match url.host_str() {
         Some("localhost") => true,
@@ -247,7 +253,9 @@ fn checked_url(text: &str) -> Result<Url, ClientError> {
     match url.scheme() {
         "https" => Ok(url),
         "http" if loopback => Ok(url),
-        "http" => Err(fault("expected https; http is for this machine only, it would show the API key to the network")),
+        "http" => Err(fault(
+            "expected https; http is allowed only for this machine, because it would expose the API key to the network",
+        )),
         _ => Err(fault("expected https")),
     }
 }

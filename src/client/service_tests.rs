@@ -1,5 +1,5 @@
-//! Which URLs are the service's, and what becomes of an exchange over a real socket whose other end is slow: every wait ends,
-//! and only one that ends before the first byte proves that nothing was sent.
+//! Which URLs are valid, and how an exchange over a real socket ends if the other end is slow: every wait ends, and
+//! only one that ends before the first byte proves that nothing was sent.
 
 use super::*;
 use crate::client::{Reply, TransportFault};
@@ -31,14 +31,14 @@ fn a_secret_in_a_url_is_refused_and_not_repeated() {
     }
 }
 
-/// Long against what the machine needs, short against each other: connect < idle < total.
+/// Longer than what the machine needs, and well apart from each other: connect < idle < total.
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_millis(300),
     total: Duration::from_millis(1_500),
     idle: Duration::from_millis(600),
 };
 
-/// What comes of a message to somebody who does this with its connection, and when.
+/// The reply from a server that behaves like this on its connections, and how long it took.
 async fn exchanged(
     scheme: &str,
     behaves: impl Fn(TcpStream) + Send + 'static,
@@ -62,11 +62,11 @@ async fn exchanged(
     (exchange.reply, begun.elapsed())
 }
 
-/// Reads what came, and then these bytes go out one at a time.
+/// Reads the request, and then sends these bytes one at a time.
 fn dribbles(bytes: &'static [u8]) -> impl Fn(TcpStream) {
     move |mut stream| {
-        let mut classified = [0; 4_096];
-        assert!(stream.read(&mut classified).unwrap() > 0, "something was sent");
+        let mut received = [0; 4_096];
+        assert!(stream.read(&mut received).unwrap() > 0, "something was sent");
         for byte in bytes {
             std::thread::sleep(Duration::from_millis(100));
             if stream.write_all(&[*byte]).is_err() {
@@ -104,7 +104,7 @@ async fn a_head_that_comes_byte_by_byte_ends_at_the_total_time_out_and_proves_no
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_behind_a_whole_head_is_no_body() {
+async fn a_body_that_stalls_after_the_headers_is_not_a_body() {
     let stalls = |mut stream: TcpStream| {
         assert!(stream.read(&mut [0; 4_096]).unwrap() > 0, "something was sent");
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{").unwrap();

@@ -1,5 +1,6 @@
-//! One HTTP exchange, over the network or with a service in this process: the only place that puts bytes on the wire. It
-//! reads a reply whole or not at all, and tells a failure before the first byte from all others.
+//! One HTTP exchange, over the network or with a service in this process. This is the only module that writes to the
+//! network. It reads a reply completely or not at all, and distinguishes a failure before the first byte from all
+//! others.
 
 use super::{
     ApiKey,
@@ -19,9 +20,9 @@ use tokio::time::Instant;
 /// How long an exchange may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
-    /// Connecting, the TLS handshake with it.
+    /// Connecting, including the TLS handshake.
     pub(super) connect: Duration,
-    /// A whole exchange. Live registry calls take over 15 s, and a client that cuts early pays twice.
+    /// A whole exchange. Live registry calls take over 15 s, and a client that gives up early pays twice.
     pub(super) total: Duration,
     /// A body that stalls.
     pub(super) idle: Duration,
@@ -39,37 +40,37 @@ impl Default for Timeouts {
 /// Why no reply came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransportFault {
-    /// Connect or TLS failure: no byte of the request left.
+    /// Connecting or TLS failed: no byte of the request was sent.
     NotWritten(String),
-    /// The other end has no certificate that is to be trusted: no byte of the request left.
+    /// The server's certificate is not trusted: no byte of the request was sent.
     Untrusted { host: String, fault: String },
-    /// Anything else: nobody knows what arrived.
+    /// Anything else: it is unknown what arrived.
     Unknown(String),
 }
 
-/// A reply as it came.
+/// An HTTP reply.
 #[derive(Clone)]
 pub struct Reply {
     pub status: u16,
-    /// The body; `None` where it was cut, stalled or too long.
+    /// The body; `None` if it was cut off, stalled or too long.
     pub body: Option<Vec<u8>>,
     pub retry_after: Option<String>,
     pub date: Option<String>,
-    /// The simulator marks each of its answers.
+    /// Whether the reply has the mark of the simulator.
     pub simulated: bool,
 }
 
-/// What an exchange came to.
+/// The result of an exchange.
 #[derive(Clone)]
 pub struct Exchange {
     pub reply: Result<Reply, TransportFault>,
     pub latency: Duration,
-    /// The memory that the body has, given back when the exchange is dropped.
+    /// The memory that is reserved for the body. It is given back when the exchange is dropped.
     pub room: Room,
 }
 
 impl Exchange {
-    /// Of a request that was not sent.
+    /// The exchange of a request that was not sent.
     pub(super) fn not_sent(fault: TransportFault) -> Exchange {
         Exchange { reply: Err(fault), latency: Duration::ZERO, room: Room::default() }
     }
@@ -79,11 +80,11 @@ impl Exchange {
 pub type InProcessRequest = axum::http::Request<Vec<u8>>;
 type InProcessReply = Result<axum::http::Response<Body>, TransportFault>;
 
-/// A service in this process: what a socket would do, as a function. For tests under paused time.
+/// A service in this process: a function instead of a socket, for tests under paused time.
 #[derive(Clone)]
 pub struct InProcess {
     service: Arc<dyn Fn(InProcessRequest) -> BoxFuture<'static, InProcessReply> + Send + Sync>,
-    /// The API key it is asked with, in place of the campaign's.
+    /// The API key that is sent to it, instead of the campaign's.
     pub api_key: Option<ApiKey>,
 }
 
@@ -103,14 +104,14 @@ impl fmt::Debug for InProcess {
     }
 }
 
-/// How messages travel.
+/// How requests are sent.
 pub(super) enum Transport {
     Http { http: reqwest::Client, timeouts: Timeouts, rooms: Rooms },
     InProcess(InProcess),
 }
 
 impl Transport {
-    /// Sends one message and reads its reply.
+    /// Sends a request and reads its reply.
     pub(super) async fn exchange(&self, method: Method, url: Url, headers: HeaderMap, body: Vec<u8>) -> Exchange {
         let start = Instant::now();
         let mut room = Room::default();
@@ -176,8 +177,9 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), simulated }
 }
 
-/// The whole body, or nothing where it was cut, stalled, too long, or not there by the deadline. A body that finds no room
-/// waits for it until the deadline: then it counts as cut, so the request is in doubt and is sent again later.
+/// The whole body, or `None` if it was cut off, stalled, too long, or incomplete at the deadline. If there is no memory
+/// for the body, it waits until the deadline; then it counts as cut off, so the request is in doubt and is sent again
+/// later.
 async fn whole_body<C: AsRef<[u8]>, E>(
     chunks: impl Stream<Item = Result<C, E>>,
     deadline: Instant,
@@ -192,7 +194,7 @@ async fn whole_body<C: AsRef<[u8]>, E>(
             Ok(Some(Ok(chunk))) if body.len() + chunk.as_ref().len() <= RESPONSE_BYTES_MAX => {
                 let bytes = body.len() + chunk.as_ref().len();
                 let granted = tokio::time::timeout_at(deadline, room.grow_to(bytes)).await.ok()?;
-                // Reserved exactly: a growing `Vec` doubles, which may be more than was granted.
+                // Reserved exactly: a growing `Vec` doubles, and may use more memory than was granted.
                 body.reserve_exact(granted.saturating_sub(body.len()));
                 body.extend_from_slice(chunk.as_ref());
             }
@@ -206,7 +208,7 @@ async fn whole_body<C: AsRef<[u8]>, E>(
     }
 }
 
-/// Why no reply came; only what failed while connecting is proven not to have left.
+/// Why no reply came. Only a failure to connect proves that nothing was sent.
 fn fault(error: &reqwest::Error) -> TransportFault {
     match certificate_fault(error).filter(|_| error.is_connect()) {
         Some(fault) => {
@@ -218,12 +220,12 @@ fn fault(error: &reqwest::Error) -> TransportFault {
     }
 }
 
-/// What is wrong with the other end's certificate, where that is the cause.
+/// What is wrong with the server's certificate, if that is the cause.
 fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(rustls::Error::InvalidCertificate(fault)) = error.downcast_ref() {
         return Some(in_words(fault));
     }
-    // An I/O error names as its source the source of what it wraps, and so passes over it.
+    // The `source` of an I/O error skips the error that it wraps, so the wrapped error is examined first.
     match error.downcast_ref::<std::io::Error>() {
         Some(wrapping) => certificate_fault(wrapping.get_ref()?),
         None => certificate_fault(error.source()?),
@@ -232,7 +234,7 @@ fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String
 
 fn in_words(fault: &CertificateError) -> String {
     let describe = match fault {
-        CertificateError::UnknownIssuer => "the authority that issued it is not known here",
+        CertificateError::UnknownIssuer => "the authority that issued it is not known on this machine",
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => "it is for another host",
@@ -241,16 +243,16 @@ fn in_words(fault: &CertificateError) -> String {
     describe.to_owned()
 }
 
-/// An error of the HTTP library without its URL, with its causes: the first alone says little.
+/// An error of reqwest without its URL, but with its causes, because the first error alone says little.
 pub(super) fn describe(error: &reqwest::Error) -> String {
     let mut describe = if error.is_timeout() {
         "timed out".to_owned()
     } else if error.is_connect() {
         "cannot connect".to_owned()
     } else if error.is_builder() {
-        "cannot be used".to_owned()
+        "it is invalid".to_owned()
     } else {
-        "the exchange broke".to_owned()
+        "the connection failed".to_owned()
     };
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -268,7 +270,7 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Bodies that come a byte every so often, so many of them.
+    /// Reads a body of `bytes` bytes, which arrive one at a time at this interval.
     async fn dribbled(every: Duration, bytes: usize) -> (Option<Vec<u8>>, Duration) {
         let start = Instant::now();
         let chunks = stream::iter(0..bytes).then(move |_| async move {

@@ -1,11 +1,10 @@
-//! Files on a disk that other people and programs can change. The room's one decision is which of them may be used: a
-//! regular file of a bounded size, which belongs to this user where it matters, and a name that is free where nothing may
-//! be replaced.
+//! Files that other users and programs can change. This module decides which of them may be used: regular files of a
+//! bounded size that belong to this user where it matters, and unused names where nothing may be replaced.
 //!
 //! | file | noun |
 //! |---|---|
 //! | `regular` | a regular file, opened and read up to a limit |
-//! | `owner` | whose file it is, and who else may change it |
+//! | `owner` | who owns a file, and who else may change it |
 //! | `private` | a file or folder that only its owner can read |
 //! | `rename` | a rename that replaces nothing |
 

@@ -1,17 +1,17 @@
-//! Whose file it is, and who else may read or change it. It decides nothing: what to do about it depends on the file.
+//! Who owns a file, and who else may read or change it. The callers decide what that means for their files.
 
 use std::{fs::Metadata, path::Path};
 
-/// Who can reach a file or folder, as far as its owner and mode tell.
+/// Who can access a file or folder, according to its owner and mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The user id of the owner, where that is another user than the one this process acts for.
+    /// The user id of the owner, if that is not the effective user of this process.
     pub other_owner: Option<u32>,
-    /// Its group or everyone may write to it.
+    /// The group or everyone may write to it.
     pub others_write: bool,
-    /// Everyone may write to it, or a group that is not this user's own.
+    /// Everyone may write to it, or a group other than this user's primary group.
     pub world_writable: bool,
-    /// Its group or everyone may read it.
+    /// The group or everyone may read it.
     pub others_read: bool,
 }
 
@@ -26,7 +26,8 @@ pub fn other_writers_in(folder: &Path) -> Option<String> {
     }
 }
 
-/// Reads it off the metadata of an open file. Where the system has no owners and modes, the file is the user's alone.
+/// Reads the access from the metadata of an open file. On systems without owners and modes, only this user can access
+/// it.
 pub fn access(metadata: &Metadata) -> Access {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Files and folders that only their owner can read: what they hold is personal data, or about a secret.
+//! Files and folders that only their owner can read, because they contain personal data or concern a secret.
 
 #[cfg(unix)]
 use super::owner::access;
@@ -9,10 +9,10 @@ use std::{
     path::Path,
 };
 
-/// Makes a folder and its parents, for the owner alone. A folder that exists is left as it is.
+/// Creates a folder and its parents, readable only by the owner. An existing folder is left unchanged.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be created.
 pub fn private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -21,11 +21,12 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a regular file for reading and writing, and makes it for the owner alone where it is missing. What it holds stays.
+/// Opens a regular file for reading and writing, and creates it, readable only by the owner, if it is missing. Its
+/// contents are kept.
 ///
 /// # Errors
-/// It cannot be opened or made, is not a regular file, belongs to another user, or is known by a second name; a link is
-/// refused.
+/// The file cannot be opened or created, is not a regular file, belongs to another user, has several hard links, or is
+/// a symbolic link.
 pub fn open_private(path: &Path) -> io::Result<File> {
     let mut options = options(Links::Refused);
     options.create(true).truncate(false).write(true);
@@ -37,10 +38,14 @@ pub fn open_private(path: &Path) -> io::Result<File> {
         let metadata = file.metadata()?;
         let refused = |fault: String| Err(io::Error::new(io::ErrorKind::InvalidInput, fault));
         if let Some(owner) = access(&metadata).other_owner {
-            return refused(format!("expected a file of your own, found one of the user with the id {owner}"));
+            return refused(format!(
+                "expected a file that you own, found one of the user with the id {owner}; remove it or change its owner"
+            ));
         }
         if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
-            return refused("expected a file with one name, found one with several (hard links); copy it".to_owned());
+            let fault =
+                "expected a file with one name, found one with several names (hard links); replace it with a copy";
+            return refused(fault.to_owned());
         }
     }
     Ok(file)

@@ -1,5 +1,5 @@
-//! Regular files. A named pipe or a device in the place of a file would block its reader for ever, and has no end: neither
-//! is opened. It owns one decision: what counts as a file that can be read.
+//! Regular files. A named pipe or a device in place of a file could block its reader forever or have no end, so neither
+//! is opened. This module decides what counts as a readable file.
 
 use std::{
     fs::{self, File, FileType, OpenOptions},
@@ -10,13 +10,13 @@ use std::{
 /// What happens to a symbolic link in the last part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// It is followed: the user named the file.
+    /// It is followed, because the user named the file.
     Followed,
-    /// It is an error: the program made the file, and makes no links.
+    /// It is an error, because rescreen created the file and never creates links.
     Refused,
 }
 
-/// Options that open without waiting for the other end of a pipe.
+/// Options that open a file without waiting for the other end of a pipe.
 pub fn options(links: Links) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -47,14 +47,14 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
 pub fn opened(path: &Path, options: &OpenOptions, links: Links) -> io::Result<File> {
     check(path, links)?;
     let file = options.open(path)?;
-    // Another file may have taken its place since.
+    // Another file may have replaced it since the check.
     match file.metadata()?.file_type() {
         kind if kind.is_file() => Ok(file),
         kind => Err(not_regular(kind)),
     }
 }
 
-/// Refuses what is there and is not a regular file. A file that is missing passes.
+/// Refuses anything that is not a regular file. A missing file is accepted.
 ///
 /// # Errors
 /// It cannot be examined, or is not a regular file.
@@ -71,7 +71,7 @@ pub fn check(path: &Path, links: Links) -> io::Result<()> {
     }
 }
 
-/// The bytes of a regular file of at most `bytes_max` bytes.
+/// Reads a regular file of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// It cannot be read, is not a regular file, or is larger.
@@ -79,7 +79,7 @@ pub fn read(path: &Path, links: Links, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_open(open(path, links)?, bytes_max)
 }
 
-/// The same for a file that may be missing: `None` then.
+/// Reads a regular file like [`read`]; `None` if it is missing.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -90,7 +90,7 @@ pub fn found(path: &Path, links: Links, bytes_max: u64) -> io::Result<Option<Vec
     }
 }
 
-/// The bytes of an open file of at most `bytes_max` bytes: of the one that was examined, whatever its name leads to by now.
+/// Reads an open file of at most `bytes_max` bytes: the file that was examined, even if its name was reused since.
 ///
 /// # Errors
 /// It cannot be read, or is larger.
@@ -104,7 +104,7 @@ pub fn read_open(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The same as text.
+/// Reads a regular file as UTF-8 text.
 ///
 /// # Errors
 /// Those of [`read`], or it is not UTF-8.
@@ -112,7 +112,7 @@ pub fn read_text(path: &Path, links: Links, bytes_max: u64) -> io::Result<String
     text(read(path, links, bytes_max)?)
 }
 
-/// Bytes as text.
+/// Converts bytes to text.
 ///
 /// # Errors
 /// They are not UTF-8.
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(refused(folder.path(), Links::Followed), "expected a regular file, found a folder");
         assert_eq!(refused(&at("link"), Links::Refused), "expected a regular file, found a symbolic link");
         assert_eq!(read(&at("link"), Links::Followed, 9).unwrap(), b"x");
-        // Also where the pipe takes the place of a file between the look and the opening.
+        // This also holds if a pipe replaces the file between the check and the opening.
         assert!(options(Links::Followed).open(at("pipe")).is_ok(), "it does not wait for a writer");
     }
 }

@@ -1,17 +1,17 @@
-//! A rename that replaces nothing: where the new name is taken, the file keeps its old one.
+//! A rename that replaces nothing: if the new name is taken, the file keeps its old name.
 
 use std::{fs, io, path::Path};
 
-/// Renames a file to a name that is free.
+/// Renames a file to an unused name.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] where the name is taken, and whatever keeps a file from being renamed.
+/// [`io::ErrorKind::AlreadyExists`] if the name is taken, or another error of the rename.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // Some file systems cannot.
+            // Some file systems do not support this flag.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
             renamed => return Ok(renamed?),
         }
@@ -19,8 +19,8 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     by_link(from, to)
 }
 
-/// The same with a second name for the file: a link is never made over what is there. For file systems without links there
-/// is a moment between the look and the rename.
+/// Renames through a hard link, which never replaces a file. On file systems without hard links there is a short race
+/// between the check and the rename.
 fn by_link(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),

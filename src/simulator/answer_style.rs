@@ -1,28 +1,28 @@
-//! How the service speaks: the two dialects and envelopes of its description.
+//! The format of the service's answers: two dialects and two envelopes.
 
 use super::statement::Statement;
 
-/// How errors, charges and the balance are spoken of.
+/// How errors, charges and the balance are stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// As the service is described: structured errors, and what each envelope is described to state.
+    /// As in the service's description: structured errors, and the statements of each envelope.
     #[default]
     Described,
-    /// As such services were seen to answer: flat errors, only `remainingCredits` stated, the balance as text.
+    /// As such services were seen to answer: flat errors, only `remainingCredits`, and the balance as text.
     Field,
 }
 
-/// Where an answer's content stands. Both forms are in the service's description.
+/// Where an answer's content is. The service's description has both envelopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Envelope {
-    /// `results` beside `requestId`, `remainingCredits` and the rest.
+    /// `results`, next to `requestId`, `remainingCredits` and other fields.
     #[default]
     Results,
     /// A `data` object and a `meta` object.
     DataMeta,
 }
 
-/// How answers are shaped, for all of them.
+/// The format of all answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AnswerStyle {
     pub(super) seed: u64,

@@ -1,5 +1,5 @@
-//! The charge book: the independent witness of what was charged, and twice. It looks at the subject's content alone: keys,
-//! their lives and the spelling of a route do not excuse a second charge.
+//! The charge book: the independent witness of all charges, and of double charges. It considers only the subject's
+//! content: another key, the end of a key's lifetime or another spelling of a route does not excuse a second charge.
 
 use super::digest::Digest;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -36,7 +36,7 @@ impl ChargeBook {
     }
 }
 
-/// The account's credits: what is there, and what is set aside for requests being worked on.
+/// The account's credits: the balance, and the amount held for requests in progress.
 #[derive(Debug)]
 pub(super) struct Account {
     pub(super) balance: u64,
@@ -48,12 +48,12 @@ impl Account {
         Account { balance, held: 0 }
     }
 
-    /// What a new request may use.
+    /// The credits that a new request may use.
     pub(super) fn available(&self) -> u64 {
         self.balance.saturating_sub(self.held)
     }
 
-    /// Sets credits aside, or says how many there were.
+    /// Holds credits, or returns how many were available.
     pub(super) fn hold(&mut self, credits: u64) -> Result<(), u64> {
         match self.available() {
             available if available < credits => Err(available),
@@ -64,7 +64,7 @@ impl Account {
         }
     }
 
-    /// Takes what was held.
+    /// Charges credits that were held.
     pub(super) fn take(&mut self, credits: u64) {
         self.held -= credits;
         self.balance = self.balance.saturating_sub(credits);

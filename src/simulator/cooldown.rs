@@ -1,5 +1,5 @@
-//! The sandbox's repeat cooldown. Service-api, Limits: the same payload from the same IP is refused for two seconds, and
-//! distinct inputs run immediately. A refused repeat does not make the two seconds longer.
+//! The sandbox's repeat cooldown. Service-api, Limits: the same payload from the same IP is refused for two seconds,
+//! and distinct inputs run immediately. A refused repeat does not extend the two seconds.
 
 use super::digest::Digest;
 use std::collections::{HashSet, VecDeque};
@@ -14,7 +14,7 @@ pub(super) struct Cooldown {
 }
 
 impl Cooldown {
-    /// Whether a payload (with the address it came from) may run now; if so, it may not again for two seconds.
+    /// Whether a payload (with its sender's address) may run now. If so, it is blocked for the next two seconds.
     pub(super) fn admit(&mut self, payload: Digest, now_us: u64) -> bool {
         while let Some((at, cold)) = self.order.front()
             && at + COOLDOWN_US <= now_us

@@ -1,14 +1,14 @@
-//! What the simulator remembers of keys, bodies and subjects: sixteen bytes of a SHA-256, so that a million requests stay
-//! small and no personal data lies in its memory longer than the request takes.
+//! What the simulator stores of keys, bodies and subjects: sixteen bytes of a SHA-256, so that a million requests need
+//! little memory and no personal data stays in memory after its request.
 
 use crate::model::request::canonical_json;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// Half a SHA-256: two different contents never share one in practice.
+/// Half a SHA-256. In practice, different contents never have the same one.
 pub(super) type Digest = [u8; 16];
 
-/// The digest of several parts; where one ends and the next begins counts.
+/// The digest of several parts. The boundaries between the parts matter.
 pub(super) fn digest(parts: &[&[u8]]) -> Digest {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -20,7 +20,7 @@ pub(super) fn digest(parts: &[&[u8]]) -> Digest {
     half
 }
 
-/// The digest of fields as content: order and spelling of the JSON do not count.
+/// The digest of fields by content: the order and formatting of the JSON do not matter.
 pub(super) fn digest_of_fields(fields: &Map<String, Value>) -> Digest {
     digest(&[&canonical_json(fields)])
 }

@@ -1,5 +1,5 @@
-//! The way of one HTTP message through the service: who asks, at what rate, which route, what is wrong with it, what it
-//! means, and the answer. Each step may end it with a refusal; the order of the steps is this file's decision.
+//! How the service processes one HTTP request: account, rate, route, validation, idempotency and answer. Each step may
+//! end it with a refusal. This file decides the order of the steps.
 
 use super::{
     Simulator,
@@ -31,12 +31,12 @@ use std::{
     time::Duration,
 };
 
-/// A body above this is refused with 413. Service-api shows no limit; the figure is the simulator's own, above what any mapped
-/// request needs.
+/// A larger body is refused with 413. Service-api states no limit. This one is more than any mapped request needs.
 const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// A body that takes longer is refused with 408.
+/// A body that takes longer than this is refused with 408.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// Of a message without a valid API key, so much and for so long is read and thrown away, so that its reply is not lost.
+/// The body of a request without a valid API key is read and discarded up to this size and time, so that its reply is
+/// not lost.
 const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
 const DISCARDED_TIME: Duration = Duration::from_secs(1);
 
@@ -46,8 +46,8 @@ const BOOK: &str = "/_simulator/book";
 const BALANCE: &str = "/my_credits";
 
 impl Simulator {
-    /// One exchange in process, without a socket: what tests under tokio's paused time use. A reply that a socket would
-    /// have lost comes as a body that ends in an error.
+    /// One exchange in process, without a socket, for tests under tokio's paused time. A reply that a socket would lose
+    /// has a body that ends in an error.
     pub async fn exchange(&self, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let reply = match self.own_page(&parts) {
@@ -66,8 +66,8 @@ impl Simulator {
         reply.into_response(self.date())
     }
 
-    /// The simulator's own pages, outside the service: no rate, not counted, and no key but for a reset where
-    /// one is set.
+    /// The simulator's own pages, which are not part of the service. They have no rate limit and are not counted. Only
+    /// a reset needs the API key, if one is set.
     fn own_page(&self, parts: &Parts) -> Option<Reply> {
         match (&parts.method, parts.uri.path()) {
             (&Method::GET, STATS) => {
@@ -88,7 +88,7 @@ impl Simulator {
         }
     }
 
-    /// `METHOD /path` of a route the service has, else `other`: counters stay few whatever is asked.
+    /// `METHOD /path` for a known route, else `other`, so that the number of counters is bounded.
     fn route_label(&self, parts: &Parts) -> String {
         let path = parts.uri.path();
         let known = path == BALANCE || self.checks_at(path).is_some();
@@ -99,7 +99,7 @@ impl Simulator {
         let style = self.style();
         let account = match self.account(&parts.headers) {
             Ok(account) => account,
-            // Whoever has no key fills no memory.
+            // A client without a valid key must not use memory.
             Err(refusal) => {
                 discard(&parts.headers, body).await;
                 return Reply::refusal(&refusal, style);
@@ -107,7 +107,7 @@ impl Simulator {
         };
         let free = self.settings().quirks.free_balance && parts.uri.path() == BALANCE;
         let admitted = self.state().admit(account, self.now_us(), free);
-        // the body is read before anything is answered: a connection closed on unread bytes loses the reply
+        // The body is read before the answer: closing a connection with unread bytes loses the reply.
         let body = match body_bytes(&parts.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return Reply::refusal(&refusal, style),
@@ -149,13 +149,13 @@ impl Simulator {
             (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
             (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, body, admission).await,
             (BALANCE, _) | (_, Some(_)) => {
-                Err(Refusal::new(405, "method_not_allowed", "this route has another method"))
+                Err(Refusal::new(405, "method_not_allowed", "this route does not accept this method"))
             }
             _ => Err(Refusal::new(404, "not_found", "no such route")),
         }
     }
 
-    /// The account of a message: service-api states two header forms and not which applies where, so both do everywhere.
+    /// The account of a request. Service-api states two headers and not which one applies where, so both are accepted.
     fn account(&self, headers: &HeaderMap) -> Result<Digest, Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let bearer = || match text(header::AUTHORIZATION.as_str())?.split_once(' ')? {
@@ -206,7 +206,7 @@ impl Simulator {
             Accepted::Work(ticket) => self.work(order.clone(), ticket, admission).await,
         };
         if let Some(status) = receipt.refused {
-            let refusal = Refusal::new(status, "no_match", "the search is over and charged, and found nothing");
+            let refusal = Refusal::new(status, "no_match", "the search was completed and charged, and found nothing");
             return Err(Refusal { charged: Some(receipt.credits), ..refusal });
         }
         if let Some(refusal) = row.and_then(RowTreatment::refusal) {
@@ -219,7 +219,7 @@ impl Simulator {
         })
     }
 
-    /// An answer as it leaves: as it is, or spoilt by the fault that was drawn for its message.
+    /// An answer as it is sent: unchanged, or spoilt by the fault that was drawn for its request.
     fn spoilt(&self, order: &Order, mut answer: Value, fault: Option<FaultKind>) -> Reply {
         match fault {
             Some(FaultKind::Nulls) => spoil::empty(&mut answer),
@@ -238,8 +238,8 @@ impl Simulator {
         set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
 
-    /// Does the work. A service does not notice that its client has hung up: the slow part goes on in a task of its own,
-    /// and is charged.
+    /// Does the work. A service does not notice that its client has disconnected: the slow part continues in its own
+    /// task and is charged.
     async fn work(&self, order: Order, ticket: Ticket, admission: Admission) -> Receipt {
         let refused = match admission.fault {
             Some(FaultKind::ChargedError(status)) => Some(status),
@@ -258,7 +258,7 @@ impl Simulator {
     }
 }
 
-/// What a row gets for ever where the service does not work on it.
+/// The permanent reply for a row that the service does not work on.
 fn without_acting(row: RowTreatment, order: &Order) -> Result<Reply, Refusal> {
     match row.refusal() {
         Some(refusal) => Err(refusal),
@@ -267,21 +267,21 @@ fn without_acting(row: RowTreatment, order: &Order) -> Result<Reply, Refusal> {
     }
 }
 
-/// The reply of a fault that keeps the service from acting.
+/// The reply for a fault that prevents the service from acting.
 fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
     Err(match fault {
         FaultKind::Html => return Ok(Reply::html()),
         FaultKind::Foreign => return Ok(Reply::foreign()),
-        FaultKind::Error400 => Refusal::new(400, "invalid_parameters", "something is wrong with the request"),
+        FaultKind::Error400 => Refusal::new(400, "invalid_parameters", "the request is invalid"),
         FaultKind::Error401 => Refusal::new(401, "invalid_api_key", "this API key is not known"),
         FaultKind::Error402 => Refusal::insufficient_credits(1, 0),
-        FaultKind::Error403 => Refusal::new(403, "forbidden", "this API key may not do that"),
+        FaultKind::Error403 => Refusal::new(403, "forbidden", "this API key is not allowed to use this route"),
         FaultKind::Error404 => Refusal::new(404, "not_found", "no record"),
-        FaultKind::Error405 => Refusal::new(405, "method_not_allowed", "not this way"),
-        FaultKind::Redirect(status) => Refusal::new(status, "moved", "look elsewhere"),
+        FaultKind::Error405 => Refusal::new(405, "method_not_allowed", "this route does not accept this method"),
+        FaultKind::Redirect(status) => Refusal::new(status, "moved", "this route has moved"),
         FaultKind::Rate429(retry_after) => Refusal::rate_limited(retry_after),
-        FaultKind::Error409 => Refusal::new(409, "conflict", "something else is under way"),
-        FaultKind::Error500 => Refusal::new(500, "internal_error", "something went wrong"),
+        FaultKind::Error409 => Refusal::new(409, "conflict", "another request is in progress"),
+        FaultKind::Error500 => Refusal::new(500, "internal_error", "an internal error occurred"),
         FaultKind::Error502 => Refusal::new(502, "processing_failure", "processing failed or timed out"),
         FaultKind::Error503 => Refusal::new(503, "service_unavailable", "the service is unavailable"),
         FaultKind::Error503Uncharged => {
@@ -289,7 +289,7 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
             let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
             Refusal { states_no_charge: true, ..refusal }
         }
-        // Of these only the first comes first.
+        // Of these, only `DropBefore` happens before the service acts.
         FaultKind::DropBefore
         | FaultKind::DropAfter
         | FaultKind::Truncate
@@ -306,12 +306,12 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
     })
 }
 
-/// Service-api, Errors: a 202 whose `status` is `pending`; the same key brings the answer later.
+/// A pending reply. Service-api, Errors: a 202 whose `status` is `pending`; the same key returns the answer later.
 fn pending(order: &Order) -> Value {
     json!({"success": true, "status": "pending", "requestId": request_id(order), "mode": order.mode})
 }
 
-/// A 202 as bank verification gives it.
+/// A 202 as bank verification returns it.
 fn job(order: &Order) -> Value {
     json!({"success": true, "jobId": format!("job_{}", hex(&order.content)), "status": "pending", "mode": order.mode})
 }
@@ -319,11 +319,11 @@ fn job(order: &Order) -> Value {
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let text = |value: &header::HeaderValue| value.to_str().map(str::to_owned);
     headers.get("idempotency-key").map(text).transpose().map_err(|_| {
-        Refusal::new(400, "invalid_idempotency_key", "an Idempotency-Key is made of visible ASCII characters")
+        Refusal::new(400, "invalid_idempotency_key", "an Idempotency-Key must consist of visible ASCII characters")
     })
 }
 
-/// The address a message came from; one constant where it came without a socket.
+/// The address of the client; a constant if there is no socket.
 fn peer_address(parts: &Parts) -> IpAddr {
     let ours = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<Peer>| peer.address());
     let plain = || parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| peer.ip());
@@ -331,7 +331,7 @@ fn peer_address(parts: &Parts) -> IpAddr {
 }
 
 async fn body_bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let too_large = || Refusal::new(413, "payload_too_large", "the body is above 4 MiB");
+    let too_large = || Refusal::new(413, "payload_too_large", "the body is larger than 4 MiB");
     let stated = stated_length(headers);
     if stated.is_some_and(|length| length > BODY_BYTES_MAX) {
         return Err(too_large());
@@ -348,7 +348,7 @@ fn stated_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
 }
 
-/// Reads a body and keeps nothing of it.
+/// Reads a body and discards it.
 async fn discard(headers: &HeaderMap, body: Body) {
     if stated_length(headers).is_some_and(|length| length > DISCARDED_BYTES_MAX) {
         return;
@@ -363,6 +363,6 @@ async fn discard(headers: &HeaderMap, body: Body) {
             }
         }
     };
-    // What does not come in time is not waited for.
+    // A slow body is not waited for.
     drop(tokio::time::timeout(DISCARDED_TIME, reading).await);
 }

@@ -1,5 +1,6 @@
-//! Faults on demand: what can go wrong between a client and the service, each with its chance, drawn from a seed. The text
-//! form is the command line's `--faults`: `name:probability[:parameter]` or `name@nth[:parameter]`, parted by commas.
+//! Faults on demand: what can go wrong between a client and the service, each with its probability, drawn from a seed.
+//! The text format is that of `--faults`: a comma-separated list of `name:probability[:parameter]` or
+//! `name@nth[:parameter]`.
 
 use super::{
     digest::Digest,
@@ -11,14 +12,14 @@ use crate::model::nearest::hint;
 use crate::model::rng::Rng;
 use std::{str::FromStr, time::Duration};
 
-/// One kind of misfortune. Those before the line do not act; those after it act and charge first.
+/// One kind of fault. With those above the line, the service does not act; with those below, it acts and charges first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultKind {
     /// The connection is cut before anything is done.
     DropBefore,
-    /// A web page with status 200, as a captive portal sends.
+    /// A web page with status 200, as from a captive portal.
     Html,
-    /// A JSON object with status 200, in no envelope of the service.
+    /// A JSON object with status 200 that is not in an envelope of the service.
     Foreign,
     Error400,
     Error401,
@@ -28,7 +29,7 @@ pub(super) enum FaultKind {
     Error405,
     /// A redirect with this status.
     Redirect(u16),
-    /// 429, and how long the client is to wait.
+    /// 429, and how long the client should wait.
     Rate429(RetryAfter),
     Error409,
     Error500,
@@ -36,7 +37,7 @@ pub(super) enum FaultKind {
     Error503,
     /// 503 that states `creditsUsed` 0.
     Error503Uncharged,
-    /// 202 pending; the repeat completes.
+    /// 202 pending; the repeat is answered.
     Pending,
     // ---
     Latency(Duration),
@@ -46,19 +47,19 @@ pub(super) enum FaultKind {
     Truncate,
     /// Acts and charges, then every field of the answer is null.
     Nulls,
-    /// Acts, charges, and refuses with this status and the charge it made; the refusal is kept under the key.
+    /// Acts and charges, then refuses with this status and states the charge; the refusal is kept under the key.
     ChargedError(u16),
-    /// Acts and charges, and states something that is no charge.
+    /// Acts and charges, and states an invalid charge.
     OddCharge(usize),
     /// Acts and charges, then sends the answer to another request of the same check.
     Crossed,
-    /// Acts and charges; the content stands in the answer twice, and differs.
+    /// Acts and charges; the answer has its content twice, and the two differ.
     DuplicateNames,
-    /// Acts and charges; the answer says it is of the other mode.
+    /// Acts and charges; the answer states the other mode.
     OtherMode,
     /// Acts and charges; the answer echoes another input.
     OtherInput,
-    /// Not drawn for a message: a row that the seed picks gets this for ever.
+    /// Not drawn for a request: a row that the seed picks always gets this.
     Row(RowTreatment),
 }
 
@@ -66,7 +67,7 @@ pub(super) enum FaultKind {
 const CHARGED_STATUSES: [u16; 8] = [400, 402, 403, 404, 409, 422, 429, 500];
 
 impl FaultKind {
-    /// Answered or cut before the service acts.
+    /// Whether the request is answered or cut before the service acts.
     pub(super) fn comes_first(self) -> bool {
         use FaultKind::{
             ChargedError, Crossed, DropAfter, DuplicateNames, Latency, Nulls, OddCharge, OtherInput, OtherMode,
@@ -119,7 +120,7 @@ const PARAMETERS: [&str; 8] =
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Chance {
     Probability(f64),
-    /// Exactly the nth message since start, reset or [`super::Simulator::set_faults`], from 1.
+    /// Exactly the nth request since start, reset or [`super::Simulator::set_faults`], from 1.
     Nth(u64),
 }
 
@@ -129,13 +130,14 @@ struct Fault {
     chance: Chance,
 }
 
-/// What may go wrong, and how often. Read from text: `"drop_after:0.05,latency:0.1:2s,error500@3"`. Faults fall on every
-/// message that API key and rate let in, the balance query included; what acts, spoils an answer or delays it, on checks only.
-/// `row:0.05:404` picks rows by their content instead, and they meet it for ever.
+/// What can go wrong, and how often. Parsed from text such as `"drop_after:0.05,latency:0.1:2s,error500@3"`. Faults
+/// apply to every request that passes API key and rate limit, including the balance query. Faults that act, spoil an
+/// answer or delay it apply only to checks. `row:0.05:404` picks rows by their content instead, and they always get
+/// this fault.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults(Vec<Fault>);
 
-/// Why a fault list is not one.
+/// Why a list of faults is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultsError {
     #[error("no fault is called `{name}`{hint}")]
@@ -147,13 +149,13 @@ pub enum FaultsError {
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     pub fn none() -> Faults {
         Faults::default()
     }
 
-    /// Draws for the nth message: the first fault that falls, and how much later it is answered. Every fault is drawn each
-    /// time, so that adding messages does not shift what a seed means for the others.
+    /// Draws the faults for the nth request: the first that applies, and the added delay. Every fault is drawn each
+    /// time, so that a seed has the same effect on each request.
     pub(super) fn draw(&self, rng: &mut Rng, nth: u64) -> (Option<FaultKind>, Duration) {
         let (mut first, mut delay) = (None, Duration::ZERO);
         for fault in &self.0 {
@@ -171,7 +173,7 @@ impl Faults {
         (first, delay)
     }
 
-    /// What a row of this content gets for ever, where it is one of those.
+    /// The permanent treatment of a row with this content, if it is picked.
     pub(super) fn row(&self, seed: u64, content: Digest) -> Option<RowTreatment> {
         self.0.iter().zip(1u64..).find_map(|(fault, nth)| match (fault.kind, fault.chance) {
             (FaultKind::Row(treatment), Chance::Probability(probability)) => {
@@ -220,9 +222,10 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
     }
     let status = |default: u16, allowed: &[u16]| match parameter.map_or(Ok(default), str::parse) {
         Ok(status) if allowed.contains(&status) => Ok(status),
-        _ => Err(wrong("a status that this fault can have")),
+        _ => Err(wrong("a status that this fault supports")),
     };
-    let seconds = || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("whole seconds such as `30`"));
+    let seconds =
+        || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("a whole number of seconds such as `30`"));
     Ok(match name {
         "latency" => FaultKind::Latency(
             humantime::parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?,
@@ -232,7 +235,7 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         "rate429_date" => FaultKind::Rate429(RetryAfter::Date(seconds()?)),
         "rate429_odd" => match seconds()? {
             place if place < ODD.len() as u64 => FaultKind::Rate429(RetryAfter::Odd(place as usize)),
-            _ => return Err(wrong("the number of an odd time, 0 to 5")),
+            _ => return Err(wrong("the index of an odd time, 0 to 5")),
         },
         "charged_error" => FaultKind::ChargedError(status(422, &CHARGED_STATUSES)?),
         "crossed" => FaultKind::Crossed,
@@ -255,7 +258,7 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         "nulls" => FaultKind::Nulls,
         "odd_charge" => match parameter.unwrap_or("0").parse() {
             Ok(place) if place < ODD_CHARGES => FaultKind::OddCharge(place),
-            _ => return Err(wrong("the number of an odd charge, 0 to 5")),
+            _ => return Err(wrong("the index of an odd charge, 0 to 5")),
         },
         "other_input" => FaultKind::OtherInput,
         "other_mode" => FaultKind::OtherMode,
@@ -263,7 +266,7 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
         "redirect" => FaultKind::Redirect(status(307, &[301, 302, 303, 307, 308])?),
         "row" => match parameter.and_then(RowTreatment::of) {
             Some(treatment) => FaultKind::Row(treatment),
-            None => return Err(wrong("a status or a word such as `404` or `surrogate`")),
+            None => return Err(wrong("a status or a name such as `404` or `surrogate`")),
         },
         "truncate" => FaultKind::Truncate,
         other => unreachable!("`{other}` is not in the list of names"),
@@ -293,7 +296,7 @@ mod tests {
         assert!(message("html@0").contains("from 1"));
         assert!(message("latency:1:soon").contains("a duration such as `2s`"));
         assert!(message("error500:1:2").contains("no parameter"));
-        assert!(message("charged_error:1:418").contains("a status that this fault can have"));
+        assert!(message("charged_error:1:418").contains("a status that this fault supports"));
         assert!(message("row:0.1:999").contains("such as `404` or `surrogate`"));
         assert!(message("row@3:404").contains("expected `row:PROBABILITY`"));
     }

@@ -1,10 +1,10 @@
-//! Idempotency keys: what the service remembers under each. Only a completed answer is kept (a refusal is not), and of it
-//! only what makes the same answer again from the same body: time, charge and the balance it stated.
+//! Idempotency keys, and what the service stores for each. Only completed answers are kept, not refusals. Of an answer
+//! it keeps only what is needed to build it again from the same body: time, charge and stated balance.
 
 use super::digest::Digest;
 use std::collections::HashMap;
 
-/// What stays of a completed answer.
+/// The stored part of a completed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Receipt {
     /// When the request was accepted: microseconds since 1970.
@@ -12,21 +12,21 @@ pub(super) struct Receipt {
     pub(super) credits: u64,
     /// The balance after the charge.
     pub(super) remaining: u64,
-    /// The status it was refused with, although it was charged.
+    /// The status of a refusal that was charged.
     pub(super) refused: Option<u16>,
 }
 
-/// What the service knows of a key.
+/// What the service stores for a key.
 #[derive(Debug, Clone, Copy)]
 enum Slot {
-    /// It was seen and nothing was completed under it.
+    /// The key was seen, but no request was completed under it.
     Refused,
-    /// Its request is being worked on.
+    /// Its request is in progress.
     Working {
         content: Digest,
         at_us: i64,
     },
-    /// It was answered 202 and is completed by a repeat.
+    /// It was answered with 202; a repeat completes it.
     Deferred {
         content: Digest,
         at_us: i64,
@@ -40,28 +40,28 @@ enum Slot {
 /// What a key means for the request that carries it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyStatus {
-    /// Nothing is kept under it (or its life is over): the request is new.
+    /// Nothing is stored for it, or its lifetime is over: the request is new.
     New,
-    /// It was told to come back, and did.
+    /// The repeat of a request that was answered with 202.
     Awaited,
     InFlight,
     Replay(Receipt),
     Conflict,
 }
 
-/// All keys ever seen, by the digest of API key and idempotency key.
+/// All keys that were seen, by the digest of API key and idempotency key.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     slots: HashMap<Digest, Slot>,
 }
 
 impl Keys {
-    /// How many different keys were seen.
+    /// The number of distinct keys.
     pub(super) fn count(&self) -> u64 {
         self.slots.len() as u64
     }
 
-    /// What `key` means for a request of this content at this time.
+    /// What `key` means for a request with this content at this time.
     pub(super) fn meaning(&self, key: Digest, content: Digest, now_us: i64, life_us: i64) -> KeyStatus {
         let (kept, at_us, same) = match self.slots.get(&key) {
             None | Some(Slot::Refused) => return KeyStatus::New,
@@ -90,7 +90,7 @@ impl Keys {
         self.slots.insert(key, Slot::Completed { content, receipt });
     }
 
-    /// The key was seen; what is kept under it stays.
+    /// Notes that the key was seen, and leaves what is stored for it unchanged.
     pub(super) fn note(&mut self, key: Digest) {
         self.slots.entry(key).or_insert(Slot::Refused);
     }

@@ -1,17 +1,19 @@
-//! The service on loopback: every rule of its description, on declared checks, with its own charge book as the witness of
-//! what was charged. It knows the model and the catalogue only, never the client, whose mistakes it must not inherit.
+//! The simulated service: every rule of the service's description, for declared checks, with its own charge book as the
+//! witness of what was charged. It uses only the model and the catalogue, not the client, whose mistakes it must not
+//! inherit.
 //!
-//! It is an axum router over shared state. Served on a socket ([`serve`]) it is what `rescreen simulate` runs; in process
+//! It is an axum router over shared state. `rescreen simulate` runs it on a socket ([`serve`]). In process
 //! ([`Simulator::exchange`]) it runs under tokio's paused time, with wall clock and `Date` from the injected clock.
 //!
-//! What the description leaves open is assumed here and said where it is decided: the order in which a message is judged
-//! (key, rate, route, body, cooldown, idempotency key, credits), the error codes, the field of the balance, that a
-//! reserved input ending in 91 answers 500, that fields no declaration names are ignored, that a key's life begins when its
-//! request is accepted, and the spelling of `requestId`, `latency` and `credits_spent` in `meta`.
+//! What the description leaves open is assumed, and documented where it is decided: the order of the checks on a
+//! request (key, rate, route, body, cooldown, idempotency key, credits), the error codes, the field of the balance,
+//! that a reserved input ending in 91 gets a 500, that fields outside the declaration are ignored, that a key's
+//! lifetime starts when its request is accepted, and the spelling of `requestId`, `latency` and `credits_spent` in
+//! `meta`.
 //!
-//! It states no more than the description promises: the results envelope has `remainingCredits` and no charge, the other has
-//! a charge in `meta` and no balance. [`ChargeStated`] plays every other service. What goes wrong is never by default:
-//! [`Faults`] decides about single messages, and about rows that are treated badly for ever.
+//! It states no more than the description promises: the results envelope has `remainingCredits` and no charge, the
+//! other one has a charge in `meta` and no balance. [`ChargeStated`] simulates other services. There are no faults by
+//! default: [`Faults`] defines faults for single requests, and for rows that always fail.
 
 mod answer;
 mod answer_style;
@@ -53,13 +55,13 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The service. Clones share one state.
+/// The simulated service. Clones share one state.
 #[derive(Clone)]
 pub struct Simulator(Arc<Shared>);
 
 struct Shared {
     settings: Settings,
-    /// The checks of each path, in both spellings.
+    /// The checks at each path, in both spellings.
     routes: HashMap<String, Vec<Arc<Declaration>>>,
     started: Instant,
     state: Mutex<State>,
@@ -72,7 +74,7 @@ impl fmt::Debug for Simulator {
 }
 
 impl Simulator {
-    /// A service at its start: nothing asked, nothing charged, the bucket full.
+    /// A new service: no requests, no charges, and a full bucket.
     pub fn new(settings: Settings) -> Simulator {
         let mut routes: HashMap<String, Vec<Arc<Declaration>>> = HashMap::new();
         for declaration in settings.catalogue.iter() {
@@ -89,7 +91,7 @@ impl Simulator {
         Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), state }))
     }
 
-    /// The service as a router, at the root.
+    /// The service as a router.
     pub fn router(&self) -> Router {
         let simulator = self.clone();
         Router::new().fallback(move |request: Request<Body>| {
@@ -98,27 +100,27 @@ impl Simulator {
         })
     }
 
-    /// What was seen and charged so far.
+    /// The requests and charges so far.
     pub fn stats(&self) -> Stats {
         self.state().stats()
     }
 
-    /// Sets everything back to the start: keys, charge book, balance, rates, faults and counters.
+    /// Resets everything: keys, charge book, balance, rates, faults and counters.
     pub fn reset(&self) {
         self.state().reset(&self.0.settings);
     }
 
-    /// Other faults from now on; `name@nth` counts from here. `Faults::none()` heals the service.
+    /// Sets the faults from now on; `name@nth` counts from here. `Faults::none()` removes all faults.
     pub fn set_faults(&self, faults: Faults) {
         self.state().set_faults(faults);
     }
 
-    /// The balance from now on, as when somebody else spends or buys credits.
+    /// Sets the balance, as if another program had spent or bought credits.
     pub fn set_balance(&self, credits: u64) {
         self.state().set_balance(credits);
     }
 
-    /// Credits charged in production under an idempotency key, of whichever API key.
+    /// Credits charged in production under an idempotency key, for all API keys.
     pub fn charged_under(&self, key: &str) -> u64 {
         self.state().charged_under(key)
     }
@@ -128,7 +130,7 @@ impl Simulator {
         self.state().charges()
     }
 
-    /// What a check costs from now on, by its name.
+    /// Sets the price of a check.
     pub fn set_price(&self, check: &str, credits: u64) {
         self.state().set_price(check, credits);
     }
@@ -141,7 +143,7 @@ impl Simulator {
         self.0.settings.style()
     }
 
-    /// What the service's `Date` says.
+    /// The time in the service's `Date` header.
     fn date(&self) -> Timestamp {
         let Settings { clock, date_ahead_s, .. } = &self.0.settings;
         clock.now().saturating_add(SignedDuration::from_secs(*date_ahead_s)).unwrap_or(Timestamp::MAX)
@@ -151,12 +153,13 @@ impl Simulator {
         self.0.routes.get(path).map(Vec::as_slice)
     }
 
-    /// Microseconds of tokio time since the simulator was made: rates and cooldown do not follow a wall clock that jumps.
+    /// Microseconds of tokio time since the simulator was created: rates and cooldown are independent of changes to the
+    /// wall clock.
     fn now_us(&self) -> u64 {
         self.0.started.elapsed().as_micros() as u64
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().expect("nothing panics while it holds the desk")
+        self.0.state.lock().expect("no code panics while it holds the lock")
     }
 }

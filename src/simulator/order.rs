@@ -1,6 +1,6 @@
-//! A POST to a check, read strictly: which check, which mode, which key, and whether the body is what the declaration
-//! asks for. It is written apart from the mapping, which fills the same declarations: neither may inherit the other's
-//! mistakes. Fields no declaration names are ignored: the service's description does not say what it does with them.
+//! A POST to a check, parsed strictly: which check, mode and key, and whether the body matches the declaration. It
+//! shares no code with the mapping, which fills the same declarations, so that neither inherits the other's mistakes.
+//! Fields outside the declaration are ignored, because the service's description does not say what it does with them.
 
 use super::{
     digest::{Digest, digest, digest_of_fields},
@@ -16,10 +16,10 @@ use crate::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Fields that say how, not whom: they are no part of a subject.
+/// Fields that configure the request. They are not part of the subject.
 const TRANSPORT_FIELDS: [&str; 4] = ["mode", "webhookUrl", "webhookSecret", "document_reference"];
 
-/// A request the service would work on. It holds subject data and so has no `Debug`.
+/// A valid request. It contains subject data, so it has no `Debug`.
 #[derive(Clone)]
 pub(super) struct Order {
     pub(super) check: Arc<Declaration>,
@@ -29,14 +29,14 @@ pub(super) struct Order {
     pub(super) idempotency_key: Option<String>,
     /// The idempotency key within its account.
     pub(super) key: Option<Digest>,
-    /// Path and body, byte for byte: what may not change under one key.
+    /// Path and body, byte for byte, which must not change under one key.
     pub(super) content: Digest,
-    /// Mode, check and fields with defaults filled in: what may not be charged twice.
+    /// Mode, check and fields with defaults filled in, which must not be charged twice.
     pub(super) subject: Digest,
 }
 
 impl Order {
-    /// Reads the order of a path's checks, or says what is wrong with it.
+    /// Parses a request to one of a path's checks, or returns what is wrong with it.
     pub(super) fn read(
         checks: &[Arc<Declaration>],
         path: &str,
@@ -56,12 +56,12 @@ impl Order {
         check.rules.iter().try_for_each(|rule| obey(rule, &fields))?;
         match &idempotency_key {
             None if mode == Mode::Production => {
-                let message = "production requests carry an Idempotency-Key header";
+                let message = "production requests must have an Idempotency-Key header";
                 return Err(Refusal::new(400, "idempotency_key_required", message));
             }
             // service-api, Limits: 8 to 160 characters
             Some(key) if !(8..=160).contains(&key.chars().count()) => {
-                let message = "an Idempotency-Key has 8 to 160 characters";
+                let message = "an Idempotency-Key must have 8 to 160 characters";
                 return Err(Refusal::new(400, "invalid_idempotency_key", message));
             }
             _ => {}
@@ -72,20 +72,21 @@ impl Order {
         Ok(Order { check, mode, fields, idempotency_key, key, content, subject })
     }
 
-    /// Whether a text field ends in these digits. Service-api, Errors, 3: reserved inputs end in 90 or 91. Which field is
-    /// meant is not shown: any declared text counts.
+    /// Whether a text field ends in these digits. Service-api, Errors, 3: reserved inputs end in 90 or 91. The
+    /// description does not say in which field, so any declared text counts.
     pub(super) fn ends_in(&self, digits: &str) -> bool {
         let texts = self.check.fields.iter().filter_map(|field| self.fields.get(&field.name)?.as_str());
         texts.into_iter().any(|text| text.trim_end().ends_with(digits))
     }
 }
 
-/// Two checks may share a path: the one whose fixed fields are all there, the one with most of them first.
+/// Chooses among the checks that share a path: all fixed fields of the check must be present. The one with most of them
+/// wins.
 fn chosen(checks: &[Arc<Declaration>], fields: &Map<String, Value>) -> Result<Arc<Declaration>, Refusal> {
     let fits = |check: &&Arc<Declaration>| check.fixed.iter().all(|(name, value)| fields.get(name) == Some(value));
     checks.iter().filter(fits).max_by_key(|check| check.fixed.len()).cloned().ok_or_else(|| {
         let names: Vec<&str> = checks.iter().flat_map(|check| check.fixed.keys()).map(String::as_str).collect();
-        Refusal::new(400, "invalid_parameters", format!("{}: no report of that kind here", names.join(", ")))
+        Refusal::new(400, "invalid_parameters", format!("{}: this route has no such report", names.join(", ")))
     })
 }
 
@@ -142,24 +143,25 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::Text => text.is_some_and(|text| !(field.required && text.trim().is_empty())),
         FieldKind::Integer => value.is_i64() || value.is_u64(),
         FieldKind::Boolean => value.is_boolean(),
-        // a wrong date or check digit is a question for the register, not a wrong parameter
+        // A wrong date or check digit is for the register to find, and is not an invalid parameter.
         FieldKind::SaId => text.is_some_and(|text| text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit())),
         FieldKind::Country2 => text.is_some_and(|text| is_country(text, 2, field.letter_case)),
         FieldKind::Country3 => text.is_some_and(|text| is_country(text, 3, field.letter_case)),
         FieldKind::Date => text.is_some_and(|text| text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()),
-        FieldKind::RegistrationNumber => text.is_some_and(|text| has_form(text, "9999/999999/99")),
-        // the check digit is no duty in every market
+        FieldKind::RegistrationNumber => text.is_some_and(|text| matches_pattern(text, "9999/999999/99")),
+        // Not every market requires the check digit.
         FieldKind::Vin => {
-            text.is_some_and(|text| has_form(text, "AAAAAAAAAAAAAAAAA") && !text.contains(['I', 'O', 'Q']))
+            text.is_some_and(|text| matches_pattern(text, "AAAAAAAAAAAAAAAAA") && !text.contains(['I', 'O', 'Q']))
         }
         FieldKind::Plate => text.is_some_and(|text| {
-            let signs = text.bytes().filter(|byte| *byte != b' ' && *byte != b'-').count();
-            (1..=12).contains(&signs) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -".contains(&byte))
+            let characters = text.bytes().filter(|byte| *byte != b' ' && *byte != b'-').count();
+            (1..=12).contains(&characters)
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -".contains(&byte))
         }),
     };
     let expected = match field.kind {
         FieldKind::Text => "text, as a JSON string",
-        FieldKind::Integer => "a whole number, as a JSON number",
+        FieldKind::Integer => "an integer, as a JSON number",
         FieldKind::Boolean => "true or false, as a JSON boolean",
         FieldKind::SaId => "13 digits, as a JSON string",
         FieldKind::Country2 => "a two-letter country code, as a JSON string",
@@ -172,12 +174,12 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
     if fits { Ok(()) } else { Err(expected.to_owned()) }
 }
 
-/// Whether a text has the form of a pattern: `9` is a digit, `A` a digit or a capital letter, other signs are themselves.
-fn has_form(text: &str, pattern: &str) -> bool {
-    let fits = |(byte, sign): (u8, u8)| match sign {
+/// Whether a text matches a pattern: `9` is a digit, `A` a digit or a capital letter, and other characters are literal.
+fn matches_pattern(text: &str, pattern: &str) -> bool {
+    let fits = |(byte, expected): (u8, u8)| match expected {
         b'9' => byte.is_ascii_digit(),
         b'A' => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
-        _ => byte == sign,
+        _ => byte == expected,
     };
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
 }
@@ -195,9 +197,11 @@ fn obey(rule: &FieldRule, fields: &Map<String, Value>) -> Result<(), Refusal> {
     let given = |names: &[String]| names.iter().filter(|name| fields.contains_key(*name)).count();
     let broken = match rule {
         FieldRule::Together(names) if ![0, names.len()].contains(&given(names)) => {
-            format!("{}: all of them or none", names.join(", "))
+            format!("{}: all or none of these fields are required", names.join(", "))
         }
-        FieldRule::OneOf(names) if given(names) == 0 => format!("{}: one of them is required", names.join(", ")),
+        FieldRule::OneOf(names) if given(names) == 0 => {
+            format!("{}: at least one of these fields is required", names.join(", "))
+        }
         _ => return Ok(()),
     };
     Err(Refusal::new(400, "missing_field", broken))

@@ -1,19 +1,19 @@
-//! The minute rate of one API key: a token bucket for the sustained rate and a sliding window for the most in any minute.
-//! Both are strict, with one allowance: a limit that is stated for a minute does not judge the spacing of messages within
+//! The rate limit of one API key: a token bucket for the steady rate and a sliding window for the maximum in any
+//! minute. Both are strict, with one allowance: a limit per minute does not restrict the spacing of requests within
 //! five seconds.
 
 use std::collections::VecDeque;
 
 const MINUTE_US: u64 = 60_000_000;
 
-/// Above this many a minute a window counts in steps of a millisecond, so that its memory is bounded.
+/// Above this rate a window counts in steps of a millisecond, so that its memory is bounded.
 const EXACT_PER_MINUTE_MAX: u32 = 100_000;
 
-/// The bucket holds the messages of a twelfth of a minute at least. Where the two limits are alike, a bucket of their
-/// difference would refuse a message that comes a millisecond early.
+/// The bucket has room for at least the requests of a twelfth of a minute. If the two limits are equal, a bucket of
+/// their difference would refuse a request that arrives a millisecond early.
 const BUCKETS_PER_MINUTE: u32 = 12;
 
-/// The two figures of the service's limit.
+/// The service's two limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) per_minute: u32,
@@ -31,7 +31,7 @@ impl Limits {
     }
 }
 
-/// How many arrived in the last minute.
+/// The requests that arrived in the last minute.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     grain_us: u64,
@@ -44,7 +44,7 @@ impl Window {
         Window { grain_us: limits.grain_us(), arrivals: VecDeque::new(), count: 0 }
     }
 
-    /// Counts an arrival and says how many the minute that ends now has seen, this one included.
+    /// Counts an arrival and returns the number of arrivals in the minute that ends now, including this one.
     pub(super) fn record(&mut self, now_us: u64) -> u64 {
         self.forget(now_us);
         let step = now_us - now_us % self.grain_us;
@@ -56,7 +56,7 @@ impl Window {
         self.count
     }
 
-    /// Microseconds until fewer than `most` are left in the window; 0 when that is so now.
+    /// Microseconds until fewer than `most` are left in the window; 0 if that is already so.
     fn wait_us(&mut self, now_us: u64, most: u64) -> u64 {
         self.forget(now_us);
         let mut surplus = (self.count + 1).saturating_sub(most.max(1));
@@ -97,7 +97,7 @@ impl Rate {
         Rate { limits, accepted: Window::new(limits), level: limits.burst() * MINUTE_US, refilled_us: now_us }
     }
 
-    /// Takes one message in, or says after how many whole seconds the next one would be.
+    /// Admits a request, or returns after how many whole seconds the next one would be admitted.
     pub(super) fn admit(&mut self, now_us: u64) -> Result<(), u64> {
         let per_minute = u64::from(self.limits.per_minute.max(1));
         let refill = now_us.saturating_sub(self.refilled_us).saturating_mul(per_minute);
@@ -132,12 +132,12 @@ mod tests {
     fn a_greedy_caller_gets_120_in_the_first_minute_and_60_in_the_next() {
         let mut rate = Rate::new(DOCUMENTED, 0);
         let tenths = |from: u64, to: u64| (from * 10..to * 10).map(|tenth| tenth * SECOND_US / 10);
-        assert_eq!(admitted(&mut rate, tenths(0, 60)), 119, "60 at once and one a second after the first");
+        assert_eq!(admitted(&mut rate, tenths(0, 60)), 119, "60 at once, and then one per second");
         assert_eq!(admitted(&mut rate, tenths(60, 120)), 60);
     }
 
     #[test]
-    fn no_minute_anywhere_holds_more_than_the_most() {
+    fn no_minute_has_more_than_the_maximum() {
         let mut rate = Rate::new(DOCUMENTED, 0);
         let taken: Vec<u64> = (0..30_000).map(|step| step * 10_007).filter(|now| rate.admit(*now).is_ok()).collect();
         for (first, at) in taken.iter().enumerate() {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_is_told_is_enough() {
+    fn the_stated_wait_is_long_enough() {
         let mut rate = Rate::new(Limits { per_minute: 6, per_minute_max: 8 }, 0);
         assert_eq!(admitted(&mut rate, [0, 1].into_iter()), 2);
         let wait_s = rate.admit(2).unwrap_err();
@@ -166,7 +166,7 @@ mod tests {
         for per_minute in [60, 600, 6_000, 30_000, 600_000] {
             let limits = Limits { per_minute, per_minute_max: per_minute };
             let (mut rate, count) = (Rate::new(limits, 0), u64::from(per_minute) * 2);
-            // A minute and a quarter of a second for each minute's messages, and each of them up to 200 ms late.
+            // 60.25 seconds for each minute's requests, each of them up to 200 ms late.
             let times = (0..count).map(|at| at * 60_250_000 / u64::from(per_minute) + at * 7_919 % 200 * 1_000);
             let mut times: Vec<u64> = times.collect();
             times.sort_unstable();
@@ -181,7 +181,7 @@ mod tests {
             let mut rate = Rate::new(limits, 0);
             let times = (0..u64::from(per_minute)).map(|at| at * 59_900_000 / u64::from(per_minute));
             let taken = admitted(&mut rate, times) as u32;
-            assert_eq!(taken, per_minute, "a minute's messages in less than a minute");
+            assert_eq!(taken, per_minute, "a minute's requests in less than a minute");
             assert!(rate.admit(59_990_000).is_err(), "{per_minute}");
         }
     }

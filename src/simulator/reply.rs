@@ -1,5 +1,5 @@
-//! What goes back over the wire: a refusal in either dialect, or a completed answer; whole, cut in half, or not at all.
-//! Every reply carries the simulator's marker and a `Date` of the simulator's own clock.
+//! Replies: a refusal in either dialect, or a completed answer; sent completely, cut in half, or not at all. Every
+//! reply has the simulator's marker and a `Date` from the simulator's clock.
 
 use super::{
     answer_style::{AnswerStyle, Dialect},
@@ -18,18 +18,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Why the service does not do what was asked.
+/// Why the service refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) retry_after: RetryAfter,
-    /// Required and available credits, with a 402.
+    /// Required and available credits, for a 402.
     pub(super) credits: Option<(u64, u64)>,
     /// The refusal states `creditsUsed` 0.
     pub(super) states_no_charge: bool,
-    /// The charge it made all the same, which it states.
+    /// The stated charge of a refusal that was charged.
     pub(super) charged: Option<u64>,
 }
 
@@ -85,13 +85,13 @@ impl Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     Whole,
-    /// The headers with the full length, half the body, then the connection ends.
+    /// The headers with the full length and half the body are sent, then the connection ends.
     Half,
-    /// Nothing: the connection ends.
+    /// Nothing is sent: the connection ends.
     Nothing,
 }
 
-/// One reply, before it is put on the wire. It holds subject data and so has no `Debug`.
+/// A reply before it is sent. It contains subject data, so it has no `Debug`.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) delivery: Delivery,
@@ -107,7 +107,7 @@ impl Reply {
         Reply { status, delivery: Delivery::Whole, content_type, retry_after: RetryAfter::Absent, body }
     }
 
-    /// A body that is not to be JSON in all its bytes.
+    /// A body that is not necessarily valid JSON.
     pub(super) fn bytes(status: u16, body: Vec<u8>) -> Reply {
         Reply { body, ..Reply::json(status, &Value::Null) }
     }
@@ -117,14 +117,14 @@ impl Reply {
         Reply { retry_after: refusal.retry_after, ..reply }
     }
 
-    /// A page from something that is not the service.
+    /// A web page that is not from the service.
     pub(super) fn html() -> Reply {
         let page = "<!doctype html><title>Sign in</title><p>Sign in to use this network.";
         let content_type = "text/html; charset=utf-8";
         Reply { content_type, body: page.into(), ..Reply::json(200, &Value::Null) }
     }
 
-    /// A JSON object that is no answer of the service.
+    /// A JSON object that is not an answer of the service.
     pub(super) fn foreign() -> Reply {
         Reply::json(200, &json!({"message": "ok", "code": 0}))
     }
@@ -133,8 +133,8 @@ impl Reply {
         Reply { delivery, ..self }
     }
 
-    /// The HTTP response. Where less than the whole is delivered its body ends in an error, which breaks the connection;
-    /// on a socket of [`super::serve`], `Nothing` breaks it before the first header.
+    /// The HTTP response. If it is not delivered completely, its body ends in an error, which breaks the connection. On
+    /// a socket of [`super::serve`], `Nothing` breaks it before the first header.
     pub(super) fn into_response(self, now: Timestamp) -> Response<Body> {
         let length = self.body.len();
         let body = match self.delivery {
@@ -173,7 +173,7 @@ fn mark(headers: &mut HeaderMap, now: Timestamp) {
     headers.insert(header::DATE, HeaderValue::from_str(&date).expect("an HTTP date is plain ASCII"));
 }
 
-/// A body that sends these bytes and then fails. It pauses in between, so that what was sent so far reaches the wire.
+/// A body that sends these bytes and then fails. It pauses in between, so that these bytes are really sent.
 fn broken_after(bytes: Bytes) -> Body {
     let mut part = Some(bytes).filter(|bytes| !bytes.is_empty());
     let mut paused = part.is_none();

@@ -1,6 +1,6 @@
-//! The simulator on a socket the caller has bound. Each connection carries a switch that cuts it, so that a lost reply is
-//! lost as in life: no status, no header, the connection ends. Connections are limited in number and in the time they take
-//! for a header, since others may use the machine too.
+//! Serves the simulator on a socket that the caller has bound. Each connection has a switch that cuts it, so that a
+//! lost reply behaves as in reality: no status, no header, and the connection ends. The number of connections and the
+//! time for a header are limited, because other programs may use the machine too.
 
 use super::{Simulator, reply::Reply, visitor::Visitors};
 use axum::{
@@ -29,15 +29,15 @@ use tokio::{
     sync::{Semaphore, watch},
 };
 
-/// Connections at once; others wait until one ends.
+/// The most connections at once. Further ones wait.
 const CONNECTIONS_MAX: u32 = 512;
-/// How long the header of a message may take from the end of the one before it.
+/// How long the header of a request may take, from the end of the previous request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// Serves until `shutdown` completes; exchanges begun by then are finished.
+/// Serves until `shutdown` completes. Exchanges that were started by then are finished.
 ///
 /// # Errors
-/// Those of the socket.
+/// A socket error.
 pub async fn serve(
     simulator: Simulator,
     mut listener: TcpListener,
@@ -50,7 +50,7 @@ pub async fn serve(
         loop {
             let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             let (stream, address) = Listener::accept(&mut listener).await;
-            // without it every second small reply on a connection waits for the client's delayed acknowledgement
+            // Without it, every second small reply on a connection waits for the client's delayed acknowledgement.
             let _ = stream.set_nodelay(true);
             let (simulator, ended) = (simulator.clone(), ended.clone());
             tokio::spawn(async move {
@@ -68,7 +68,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// One connection, from its first message to its end.
+/// Serves one connection until it ends.
 async fn converse(
     simulator: Simulator,
     visitors: Visitors,
@@ -88,7 +88,7 @@ async fn converse(
             .header_read_timeout(HEADER_TIME)
             .serve_connection(TokioIo::new(Wire { stream, cut }), service)
     );
-    // How it ended is the client's business: it went away, was cut off or took too long.
+    // It does not matter how it ended: the client disconnected, was cut off or took too long.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = ended.changed() => connection.as_mut().graceful_shutdown(),
@@ -105,7 +105,7 @@ async fn answer(simulator: &Simulator, visitors: Visitors, peer: Peer, request: 
     simulator.exchange(Request::from_parts(parts, Body::new(body))).await
 }
 
-/// Who is at the other end of a connection, and the switch that ends it.
+/// The client's address, and the switch that cuts its connection.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     address: SocketAddr,
@@ -117,7 +117,7 @@ impl Peer {
         self.address.ip()
     }
 
-    /// From now on nothing is written to this connection.
+    /// Cuts the connection: nothing more is written to it.
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Which service is played.
+//! The settings of the simulated service.
 
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
@@ -8,30 +8,30 @@ use super::{
 use crate::{catalogue::Catalogue, model::Clock};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Which service is played. It holds an API key and so has no `Debug`.
+/// The settings of the simulated service. They contain an API key, so there is no `Debug`.
 #[derive(Clone)]
 pub struct Settings {
-    /// The one API key that is accepted; `None` accepts any that is not empty, each with a rate and idempotency keys of its own.
+    /// The only accepted API key. `None` accepts any key that is not empty; each has its own rate and idempotency keys.
     pub api_key: Option<String>,
     /// The balance at the start. All API keys draw on it.
     pub credits: u64,
-    /// Messages a minute that are sustained.
+    /// Steady rate, in requests per minute.
     pub per_minute: u32,
-    /// Messages in any one minute, at most.
+    /// The most requests in any minute.
     pub per_minute_max: u32,
     /// How long a check takes.
     pub latency: Duration,
-    /// Decides answers and faults: equal seeds, equal service.
+    /// Decides answers and faults: the same seed gives the same service.
     pub seed: u64,
     pub faults: Faults,
     pub clock: Clock,
     pub catalogue: Catalogue,
-    /// Credits by check name; where none is given the declaration's price, else 1.
+    /// Prices by check name. The default is the declaration's price, or 1.
     pub prices: BTreeMap<String, u64>,
     pub dialect: Dialect,
     pub envelope: Envelope,
     pub quirks: Quirks,
-    /// Where replies state credits; where it is `None`, as the dialect does in this envelope.
+    /// Where replies state credits. `None` means as usual for the dialect and the envelope.
     pub charge_stated: Option<ChargeStated>,
     pub credits_format: CreditsFormat,
     /// How far the service's `Date` is ahead of its clock, in seconds.
@@ -62,7 +62,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How the service speaks.
+    /// The format of the answers.
     pub(super) fn style(&self) -> AnswerStyle {
         let Settings { seed, dialect, envelope, charge_stated, credits_format: format, .. } = *self;
         let stated = charge_stated.unwrap_or(match (dialect, envelope) {
@@ -73,17 +73,18 @@ impl Settings {
     }
 }
 
-/// What the description does not state. The default is the reading it suggests; a client must bear the others too.
+/// Behaviour that the description does not specify. The default is what it suggests. A client must handle the others
+/// too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quirks {
-    /// A 402 is kept under its idempotency key and given again for it.
+    /// A 402 is kept under its idempotency key and returned again.
     pub keeps_402: bool,
     pub keeps_429: bool,
     /// 500, 502 and 503 are kept.
     pub keeps_5xx: bool,
-    /// A repeat of what is still worked on gets 409, not 202.
+    /// A repeat of a request in progress gets 409, not 202.
     pub conflict_in_flight: bool,
-    /// `GET /my_credits` does not count to the rate.
+    /// `GET /my_credits` does not count towards the rate.
     pub free_balance: bool,
 }
 

@@ -1,15 +1,16 @@
-//! Answers that come spoilt: the service has worked and charged, and what it sends is not what it should be. Pure changes of
-//! a composed answer, so that a repeat under the same key brings the right one, or the same one where the row is to blame.
+//! Spoilt answers: the service has worked and charged, but the answer that it sends is wrong. These are pure changes of
+//! a composed answer, so that a repeat under the same key gives the correct one, or the same one if the row is the
+//! cause.
 
 use super::{reply::Reply, row::RowTreatment};
 use serde_json::{Value, json};
 
-/// Where an answer has its content.
+/// The name under which an answer has its content.
 fn content_of(answer: &Value) -> &'static str {
     if answer.get("data").is_some() { "data" } else { "results" }
 }
 
-/// Leaves an answer its envelope and nothing in it.
+/// Sets all content of an answer to null and keeps its envelope.
 pub(super) fn empty(answer: &mut Value) {
     let content = content_of(answer);
     if let Some(content) = answer[content].as_object_mut() {
@@ -17,7 +18,7 @@ pub(super) fn empty(answer: &mut Value) {
     }
 }
 
-/// The answer says that it is of the other mode.
+/// Makes the answer state the other mode.
 pub(super) fn other_mode(answer: &mut Value) {
     let other = if answer["mode"] == "production" { "sandbox" } else { "production" };
     if answer.get("mode").is_some() {
@@ -27,7 +28,7 @@ pub(super) fn other_mode(answer: &mut Value) {
     }
 }
 
-/// The answer echoes an input that nobody sent. An envelope that echoes none is left alone.
+/// Makes the answer echo an input that was not sent. An envelope without an echo is left unchanged.
 pub(super) fn other_input(answer: &mut Value) {
     let Some(input) = answer.get_mut("input").and_then(Value::as_object_mut) else { return };
     let text = input.values_mut().find(|value| value.is_string());
@@ -36,13 +37,13 @@ pub(super) fn other_input(answer: &mut Value) {
     }
 }
 
-/// The content comes twice under one name, and the two differ: first with a hit and a failure in it, then as it is.
+/// Adds the content a second time under the same name: first with a hit and a failure, then unchanged.
 pub(super) fn duplicate_names(answer: &Value) -> Reply {
     let first = json!({"match": [{"name": "somebody else", "score": 1.0}], "Status": "Failed"});
     after_the_brace(answer, &format!("\"{}\":{first},", content_of(answer)).into_bytes())
 }
 
-/// What a row gets for ever where the service has worked on it and does not refuse it.
+/// The permanent answer for a row that the service works on and does not refuse.
 pub(super) fn row(row: RowTreatment, mut answer: Value) -> Reply {
     match row {
         RowTreatment::Empty => Reply::bytes(200, Vec::new()),
@@ -60,7 +61,7 @@ pub(super) fn row(row: RowTreatment, mut answer: Value) -> Reply {
     }
 }
 
-/// The answer as text, with something put in front of its first name.
+/// The answer as text, with bytes inserted before its first name.
 fn after_the_brace(answer: &Value, inserted: &[u8]) -> Reply {
     let text = answer.to_string().into_bytes();
     let body = [&text[..1], inserted, &text[1..]].concat();

@@ -1,6 +1,6 @@
-//! The service's memory, under one short lock: rates, keys, credits, cooldown, charge book and counters. It decides what a
-//! request means at the moment it is accepted; the work itself (and its latency) happens outside, between [`State::accept`]
-//! and [`State::complete`], with the credits held.
+//! The service's state, under one short lock: rates, keys, credits, cooldown, charge book and counters. It decides what
+//! a request means when it is accepted. The work and its latency happen outside the lock, between [`State::accept`] and
+//! [`State::complete`], while the credits are held.
 
 use super::{
     book::{Account, ChargeBook},
@@ -29,25 +29,25 @@ const HOUR_US: i64 = 3_600_000_000;
 /// Service-api, Limits: answers are kept 72 hours under their key.
 const REFUSAL_KEPT_HOURS: i64 = 72;
 
-/// What a message was let in with: the fault drawn for it, and how much later it is answered.
+/// The fault that was drawn for an admitted request, and its added delay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Admission {
     pub(super) fault: Option<FaultKind>,
     pub(super) delay: Duration,
 }
 
-/// What is to be done with an order.
+/// What to do with an order.
 #[derive(Debug)]
 pub(super) enum Accepted {
-    /// Work on it; credits are held.
+    /// Work on it. Its credits are held.
     Work(Ticket),
-    /// Answer what was answered before.
+    /// Return the earlier answer again.
     Replay(Receipt),
-    /// 202: come back with the same key.
+    /// 202: the client must repeat the request with the same key.
     Pending,
 }
 
-/// An order being worked on.
+/// An order in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticket {
     at_us: i64,
@@ -57,7 +57,7 @@ pub(super) struct Ticket {
 
 #[derive(Debug)]
 pub(super) struct State {
-    /// Counts resets: work begun before one leaves no trace after it.
+    /// Counts resets: work that was started before a reset has no effect after it.
     epoch: u64,
     limits: Limits,
     rates: HashMap<Digest, Rate>,
@@ -72,7 +72,7 @@ pub(super) struct State {
     faults: Faults,
     fault_rng: Rng,
     seed: u64,
-    /// The last answer of each check, while answers are to be crossed.
+    /// The last answer of each check, for the fault `crossed`.
     last_answers: HashMap<String, (Digest, Value)>,
     drawn: u64,
     counts: Stats,
@@ -123,7 +123,7 @@ impl State {
         self.prices.get(check).copied()
     }
 
-    /// The refusal that is given whenever a key comes again within its life.
+    /// The stored refusal that a key gets again within its lifetime.
     pub(super) fn kept_refusal(&self, key: Digest, at_us: i64) -> Option<Refusal> {
         let (since_us, refusal) = self.kept_refusals.get(&key)?;
         (at_us.saturating_sub(*since_us) < REFUSAL_KEPT_HOURS * HOUR_US).then(|| refusal.clone())
@@ -142,12 +142,12 @@ impl State {
         self.book.charges_by_key()
     }
 
-    /// What a row of this content gets for ever, where it is one of those.
+    /// The permanent treatment of a row with this content, if it is picked.
     pub(super) fn row(&self, content: Digest) -> Option<RowTreatment> {
         self.faults.row(self.seed, content)
     }
 
-    /// Swaps an answer with the one given before it to another request of the same check.
+    /// Swaps an answer with the previous one for another request of the same check.
     pub(super) fn cross(&mut self, order: &Order, answer: &Value) -> Option<Value> {
         let before = self.last_answers.insert(order.check.name.clone(), (order.content, answer.clone()));
         before.filter(|(content, _)| *content != order.content).map(|(_, answer)| answer)
@@ -157,7 +157,7 @@ impl State {
         self.account.balance
     }
 
-    /// Counts a message as it arrives, whatever becomes of it.
+    /// Counts an arriving request, whatever its result.
     pub(super) fn receive(&mut self, route: &str, now_us: u64) {
         self.counts.requests += 1;
         match self.counts.by_route.get_mut(route) {
@@ -168,12 +168,12 @@ impl State {
         self.counts.max_in_any_minute = self.counts.max_in_any_minute.max(in_this_minute);
     }
 
-    /// Counts a reply; 0 stands for a connection that was cut without one.
+    /// Counts a reply. 0 means a connection that was cut without a reply.
     pub(super) fn count_reply(&mut self, status: u16) {
         *self.counts.by_status.entry(status).or_default() += 1;
     }
 
-    /// Lets a message of an account in at its rate, which a free one does not count to.
+    /// Admits a request if the account's rate allows it. A free request does not count.
     pub(super) fn admit(&mut self, account: Digest, now_us: u64, free: bool) -> Result<Admission, Refusal> {
         let limits = self.limits;
         let rate = self.rates.entry(account).or_insert_with(|| Rate::new(limits, now_us));
@@ -185,17 +185,17 @@ impl State {
         Ok(Admission { fault, delay })
     }
 
-    /// Lets a sandbox payload in, unless it came from the same address within the cooldown.
+    /// Admits a sandbox payload, unless the same address sent it within the cooldown.
     pub(super) fn cool_down(&mut self, payload: Digest, now_us: u64) -> Result<(), Refusal> {
         if self.cooldown.admit(payload, now_us) {
             Ok(())
         } else {
-            Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent a moment ago"))
+            Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent less than two seconds ago"))
         }
     }
 
-    /// Decides about an order at wall-clock time `at_us`. With `defer`, an order that carries a key is put off with a 202
-    /// once.
+    /// Decides what to do with an order at wall-clock time `at_us`. With `defer`, an order with a key is deferred once,
+    /// with a 202.
     pub(super) fn accept(&mut self, order: &Order, price: u64, at_us: i64, defer: bool) -> Result<Accepted, Refusal> {
         let life_us = i64::from(order.check.key_life_hours) * HOUR_US;
         let meaning = order.key.map(|key| {
@@ -208,7 +208,11 @@ impl State {
                 return Ok(Accepted::Replay(receipt));
             }
             (Some(KeyStatus::InFlight), _) if self.conflict_in_flight => {
-                return Err(Refusal::new(409, "request_in_progress", "this Idempotency-Key is being worked on"));
+                return Err(Refusal::new(
+                    409,
+                    "request_in_progress",
+                    "a request with this Idempotency-Key is in progress",
+                ));
             }
             (Some(KeyStatus::InFlight), _) => return Ok(Accepted::Pending),
             (Some(KeyStatus::Conflict), _) => {
@@ -222,9 +226,9 @@ impl State {
             }
             (Some(KeyStatus::New | KeyStatus::Awaited) | None, _) => {}
         }
-        // service-api, Errors, 3: inputs ending in 91 simulate failure; the status is assumed
+        // Service-api, Errors, 3: inputs ending in 91 simulate failure. The status is assumed.
         if order.mode == Mode::Sandbox && order.ends_in("91") {
-            return Err(Refusal::new(500, "simulated_failure", "a reserved sandbox input that fails"));
+            return Err(Refusal::new(500, "simulated_failure", "a reserved sandbox input that always fails"));
         }
         let price = if order.mode == Mode::Production { price } else { 0 };
         self.account.hold(price).map_err(|available| Refusal::insufficient_credits(price, available))?;
@@ -234,7 +238,7 @@ impl State {
         Ok(Accepted::Work(Ticket { at_us, price, epoch: self.epoch }))
     }
 
-    /// The work is done: charges it and keeps what makes the answer again.
+    /// Completes an order: charges it, and stores what is needed to build the answer again.
     pub(super) fn complete(&mut self, order: &Order, ticket: Ticket, refused: Option<u16>) -> Receipt {
         let receipt = |remaining| Receipt { at_us: ticket.at_us, credits: ticket.price, remaining, refused };
         if ticket.epoch != self.epoch {

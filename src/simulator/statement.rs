@@ -1,25 +1,25 @@
-//! How a reply states credits: where, and in which format. The service's description names three places (`remainingCredits`
-//! in the results envelope, "credits spent" in `meta`, `creditsUsed` with some bank replies) and promises none of them, so
-//! each is played alone, and so is a service that states nothing.
+//! How a reply states credits: where, and in which format. The service's description names three places
+//! (`remainingCredits` in the results envelope, "credits spent" in `meta`, `creditsUsed` with some bank replies) and
+//! promises none of them, so each is simulated alone, and so is a service that states nothing.
 
 use serde_json::{Value, json};
 
-/// Where a reply states a charge. One place at a time: a client that needs two has read more than is promised.
+/// Where a reply states a charge. Only one place at a time, because the description does not promise two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChargeStated {
-    /// `creditsUsed`, in `meta` where there is one. Described for bank verification.
+    /// `creditsUsed`, in `meta` if there is one. Described for bank verification.
     Used,
     /// Only `remainingCredits`, the balance after the charge. Described for the results envelope.
     Remaining,
-    /// `meta.credits_spent`. Described in words only ("credits spent"); the spelling is assumed.
+    /// `meta.credits_spent`. The description says only "credits spent"; the spelling is assumed.
     Meta,
     /// Neither a charge nor a balance.
     Nothing,
-    /// [`ELSEWHERE`], a place that only a configured pointer finds.
+    /// [`ELSEWHERE`], which is found only with a configured pointer.
     Elsewhere,
 }
 
-/// Where [`ChargeStated::Elsewhere`] states the charge, and the balance beside it.
+/// Where [`ChargeStated::Elsewhere`] states the charge and the balance.
 pub const ELSEWHERE: [&str; 2] = ["/billing/charged", "/billing/left"];
 
 /// The format of an amount of credits.
@@ -32,16 +32,16 @@ pub enum CreditsFormat {
     Float,
     /// `"7.00"`
     Text,
-    /// A charge of 7 is stated as `6.5`, a balance of 7 as `7.5`: who rounds a charge up and a balance down has both right.
+    /// A charge of 7 is stated as `6.5`, and a balance of 7 as `7.5`: a charge must be rounded up, and a balance down.
     Fraction,
 }
 
-/// Charges that are none: negative, beyond all measure, or not a number.
+/// Invalid charges: negative, far too large, or not a number.
 pub(super) fn odd_charge(place: usize) -> Value {
     [json!(-7), json!(1e23), json!(u64::MAX), json!("seven"), json!(true), json!([7])][place % ODD_CHARGES].clone()
 }
 
-/// How many there are.
+/// The number of invalid charges.
 pub(super) const ODD_CHARGES: usize = 6;
 
 /// Where and in which format credits are stated.
@@ -52,7 +52,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Adds what a completed answer states.
+    /// Adds the statement of a completed answer.
     pub(super) fn of_answer(self, body: &mut Value, credits: u64, remaining: u64) {
         let pointer = match self.stated {
             ChargeStated::Nothing => return,
@@ -71,13 +71,13 @@ impl Statement {
         set(body, pointer, self.charge(credits));
     }
 
-    /// Adds the charge of a refusal. It is always stated: a refusal that charges in silence breaks the contract that a
-    /// refusal without a stated charge costs nothing.
+    /// Adds the charge of a refusal. It is always stated, because the contract is that a refusal without a stated
+    /// charge costs nothing.
     pub(super) fn of_refusal(self, body: &mut Value, credits: u64) {
         set(body, self.charge_pointer(), self.charge(credits));
     }
 
-    /// Puts something in the place of the charge that is no charge.
+    /// Replaces the charge with an invalid one.
     pub(super) fn odd(self, body: &mut Value, place: usize) {
         set(body, self.charge_pointer(), odd_charge(place));
     }
@@ -110,7 +110,7 @@ impl Statement {
     }
 }
 
-/// Sets a value one or two names deep, making the object on the way.
+/// Sets a value one or two levels deep, and creates the parent object.
 fn set(body: &mut Value, pointer: &str, value: Value) {
     let mut names = pointer.split('/').skip(1);
     match (names.next(), names.next()) {

@@ -1,35 +1,35 @@
-//! What the service saw and charged.
+//! Counters of the service's requests and charges.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the service saw and charged since start or reset.
+/// Counters of requests and charges since start or reset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stats {
-    /// HTTP messages received, refused ones included.
+    /// HTTP requests received, including refused ones.
     pub requests: u64,
-    /// Replies by status; 0 counts connections that were cut without one.
+    /// Replies by status. 0 counts connections that were cut without a reply.
     pub by_status: BTreeMap<u16, u64>,
-    /// Messages by `METHOD /path`; paths the service does not have are `other`.
+    /// Requests by `METHOD /path`. Unknown paths are `other`.
     pub by_route: BTreeMap<String, u64>,
-    /// Idempotency keys seen with a valid request.
+    /// Distinct idempotency keys of valid requests.
     pub distinct_keys: u64,
-    /// Answers given again under their key, at no charge.
+    /// Answers that were returned again under their key, without a charge.
     pub replays: u64,
     pub charges: u64,
     pub credits_charged: u64,
-    /// Charges beyond the first for one check and subject content in production: neither another API key nor the end of
-    /// an idempotency key's life excuses.
+    /// Charges beyond the first for the same check and subject content in production, even with another API key or
+    /// after the end of an idempotency key's lifetime.
     pub double_charges: u64,
-    /// 409s because one idempotency key came with two contents.
+    /// 409s for an idempotency key that was used with two contents.
     pub conflicts: u64,
-    /// The most messages received in any 60 seconds, refused ones included.
+    /// The most requests received in any 60 seconds, including refused ones.
     pub max_in_any_minute: u64,
     pub balance: u64,
 }
 
 impl Stats {
-    /// Messages to checks, refused ones and those under way included.
+    /// Requests to checks, including refused ones and those in progress.
     pub fn checks(&self) -> u64 {
         self.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
     }

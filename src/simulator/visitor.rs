@@ -1,5 +1,5 @@
-//! Who may talk to a simulator on a socket: programs that mean this machine. A web page may make a browser send messages
-//! here, under a host name of its own or from an origin of its own, and those are refused before they have any effect.
+//! Which clients may use a simulator on a socket: programs that address this machine. A web page can make a browser
+//! send requests here, with the page's host name or origin. Those are refused before they have any effect.
 
 use super::reply::Refusal;
 use axum::http::{
@@ -9,7 +9,7 @@ use axum::http::{
 };
 use std::net::IpAddr;
 
-/// Which messages are let in, by the address that is listened on.
+/// Decides which requests are accepted, by the address that the simulator listens on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visitors {
     bound: IpAddr,
@@ -20,13 +20,12 @@ impl Visitors {
         Visitors { bound: bound.to_canonical() }
     }
 
-    /// Why a message is not let in. One without a host or an origin comes from no browser.
+    /// Why a request is refused. A request without a host and an origin does not come from a browser.
     pub(super) fn refusal(self, uri: &Uri, headers: &HeaderMap) -> Option<Refusal> {
         let hosts = headers.get_all(HOST).iter().map(|host| host.as_bytes());
         let stated = uri.authority().map(|authority| authority.as_str().as_bytes());
         if !hosts.chain(stated).all(|host| self.is_ours(host)) {
-            let message =
-                "the simulator answers to localhost and to IP addresses of this machine alone; use one in the URL";
+            let message = "the simulator accepts only localhost and this machine's IP addresses as host; use one of them in the URL";
             return Some(Refusal::new(403, "foreign_host", message));
         }
         let own = headers.get(HOST).map(|host| [b"http://", host.as_bytes()].concat());
@@ -46,7 +45,7 @@ impl Visitors {
         }
         let name = authority.host();
         match name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-            // An address is no name that somebody else could point here.
+            // An address, unlike a name, cannot be redirected here by someone else.
             Ok(address) => {
                 let address = address.to_canonical();
                 address.is_loopback() || address == self.bound || self.bound.is_unspecified()

@@ -1,5 +1,5 @@
-//! Which ledger an output folder belongs to. A folder belongs to one ledger: its name for the folder is in a small file
-//! there, and the results of another ledger are never replaced. It decides whether a run may write into a folder.
+//! Which ledger an output folder belongs to. A folder belongs to one ledger, whose id is in a small file there, and the
+//! results of another ledger are never replaced. This module decides whether a run may write to a folder.
 
 use super::{
     SinkError,
@@ -17,18 +17,20 @@ use std::{
 /// The claim is two short lines.
 const CLAIM_BYTES_MAX: u64 = 512;
 
-/// Claims an output folder for a ledger, or finds that it is its own already. `id` is the ledger's, `campaign` its
-/// campaign's name. `holds_ledger` says that the ledger is in this folder: then a lost claim is written again.
+/// Claims an output folder for a ledger, or finds that it already belongs to it. `id` is the ledger's id, and
+/// `campaign` the name of its campaign. `holds_ledger` means that the ledger is in this folder: then a lost claim is
+/// written again.
 ///
 /// # Errors
-/// The folder belongs to another ledger, holds files of the same names that no ledger claimed, or cannot be written.
+/// The folder belongs to another ledger, contains files with the same names that no ledger claimed, or cannot be
+/// written.
 pub fn claim(folder: &Path, id: &str, campaign: &str, holds_ledger: bool) -> Result<(), SinkError> {
     refuse_links(folder)?;
     refuse_inside_another(folder)?;
     let path = folder.join(CLAIM_NAME);
     let mut file = match (claimed_by(folder)?, used(folder)) {
         (Some(owner), _) if owner.id == id => return Ok(()),
-        // A ledger that was here before published nothing.
+        // The earlier ledger in this folder published nothing.
         (Some(_), None) if holds_ledger => NewFile::create(&path)?,
         (Some(owner), _) => {
             return Err(SinkError::OtherLedger { path: folder.to_owned(), campaign: owner.campaign });
@@ -46,20 +48,20 @@ pub fn claim(folder: &Path, id: &str, campaign: &str, holds_ledger: bool) -> Res
         fault,
     })?;
     match file.publish() {
-        // Another run was faster.
+        // Another run claimed it first.
         Err(SinkError::NotOurs { .. }) => claim(folder, id, campaign, holds_ledger),
         published => published.map(drop),
     }
 }
 
-/// The ledger that claims a folder.
+/// The ledger that owns a folder.
 pub struct Owner {
     id: String,
     /// The name of its campaign.
     pub campaign: String,
 }
 
-/// The ledger that a folder belongs to, if it belongs to any.
+/// The ledger that a folder belongs to, if there is one.
 ///
 /// # Errors
 /// The claim cannot be read.
@@ -74,7 +76,7 @@ pub fn claimed_by(folder: &Path) -> Result<Option<Owner>, SinkError> {
     Ok(Some(Owner { id, campaign: lines.next().unwrap_or_default().to_owned() }))
 }
 
-/// A folder of ours that is a link leads where another program wants it: nothing is written through it.
+/// Refuses a dataset folder that is a symbolic link: another program may have made it, and it may lead anywhere.
 pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
     let folders = PUBLISHED.map(|name| folder.join(name));
     let checks = fs::read_dir(folder.join("results")).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -85,8 +87,8 @@ pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
     }
 }
 
-/// What lies in `results` or another dataset of a folder belongs to that folder's ledger: patterns such as `results/**` find
-/// it there, and it is moved with it.
+/// Refuses a folder inside a dataset, such as `results`, of another output folder: patterns such as `results/**` would
+/// find its files, and it would be moved with that dataset.
 fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
     let Ok(whole) = fs::canonicalize(folder) else { return Ok(()) };
     for (inside, outer) in whole.ancestors().zip(whole.ancestors().skip(1)) {
@@ -98,7 +100,7 @@ fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
     Ok(())
 }
 
-/// Compares the parts of the results with what was written, byte for byte: others can change them.
+/// Compares the result parts with the digests of what was written, because others can change them.
 ///
 /// # Errors
 /// A part is missing, is not the one that was written, or cannot be read.

@@ -1,6 +1,6 @@
-//! The name of a column in the outputs: one that every warehouse takes without quotes.
+//! The name of a column in the outputs, which every warehouse accepts without quotes.
 
-/// Words most databases reserve that are likely as column names.
+/// Words that most databases reserve and that are likely column names.
 const SQL_KEYWORDS: [&str; 58] = [
     "all",
     "and",
@@ -62,7 +62,7 @@ const SQL_KEYWORDS: [&str; 58] = [
     "where",
 ];
 
-/// A carried column's name in the outputs: `[a-z0-9_]`, no digit first, no SQL keyword (those get a `_` behind).
+/// A carried column's name in the outputs: `[a-z0-9_]`, with `_` before a leading digit and after an SQL keyword.
 pub fn column_name(name: &str) -> String {
     let fold = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let mut folded: String = name.trim().chars().map(fold).collect();
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_becomes_one_that_every_warehouse_takes() {
+    fn a_name_becomes_one_that_every_warehouse_accepts() {
         for (name, expected) in [
             ("Customer No", "customer_no"),
             (" Branch-Code ", "branch_code"),

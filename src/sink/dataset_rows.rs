@@ -1,4 +1,4 @@
-//! One row of each dataset, with typed fields, and its cells in the order of the schema.
+//! The rows of each dataset, with typed fields, and their cells in the order of the schema.
 
 use super::TableCell;
 use crate::{
@@ -18,7 +18,7 @@ pub enum OutputMode {
 }
 
 impl OutputMode {
-    /// The mode of the outputs of a ledger: one that has met the simulator is `simulated` for good.
+    /// The mode of a ledger's outputs: `simulated` permanently once it has recorded an answer of the simulator.
     pub fn of(mode: Mode, simulated: bool) -> OutputMode {
         match mode {
             _ if simulated => OutputMode::Simulated,
@@ -27,7 +27,7 @@ impl OutputMode {
         }
     }
 
-    /// The word in the outputs.
+    /// The value in the outputs.
     pub fn as_str(self) -> &'static str {
         match self {
             OutputMode::Production => "production",
@@ -37,14 +37,14 @@ impl OutputMode {
     }
 }
 
-/// What every row of every dataset says: which ask it is.
+/// The columns that every row of every dataset begins with: they identify the ask.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub campaign: &'a str,
     pub mode: OutputMode,
-    /// The check's name in the campaign; `None` for a row that could not be read, which stands for all checks.
+    /// The check's name in the campaign; `None` for a row that could not be read, which counts for all checks.
     pub check_name: Option<&'a str>,
-    /// The cell of the column the user named as `id`.
+    /// The cell of the column that `[input] id` names.
     pub subject: Option<&'a str>,
     pub source: &'a str,
     pub row_number: u64,
@@ -62,13 +62,14 @@ impl Head<'_> {
     }
 }
 
-/// The identity of an ask in the outputs, for merges: 32 hexadecimal characters, the same in every run and every format.
+/// The identity of an ask in the outputs, for merges: 32 hexadecimal characters, the same in every run and every
+/// format.
 pub fn result_id(campaign: &str, mode: OutputMode, check_name: Option<&str>, source: &str, row_number: u64) -> String {
-    let form = serde_json::json!([campaign, mode.as_str(), check_name, source, row_number]).to_string();
-    hex(&Sha256::digest(form.as_bytes())[..16])
+    let canonical = serde_json::json!([campaign, mode.as_str(), check_name, source, row_number]).to_string();
+    hex(&Sha256::digest(canonical.as_bytes())[..16])
 }
 
-/// Whether an ask was answered by a request of its own.
+/// Whether an ask was answered by its own request or by that of an equal ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerSource {
     Sent,
@@ -76,7 +77,7 @@ pub enum AnswerSource {
     Duplicate,
 }
 
-/// A row of results: final.
+/// A row of results. It is final.
 pub struct ResultRow<'a> {
     pub head: Head<'a>,
     pub verdict: Verdict,
@@ -85,14 +86,14 @@ pub struct ResultRow<'a> {
     pub carried: Vec<Option<String>>,
     /// One for each typed column of the check.
     pub columns: Vec<ColumnValue>,
-    /// One for each thing that rows expect of the answer: whether it says so.
+    /// One for each `expect`: whether the answer agrees; `None` if it does not state it.
     pub expected: Vec<Option<bool>>,
     /// Microseconds since 1970.
     pub completed_at_us: i64,
-    /// 0 on a duplicate: the column sums to the charge.
+    /// 0 for a duplicate, so that the sum of the column is the total charge.
     pub credits: Credits,
     pub answer_source: AnswerSource,
-    /// The service's own name for the request, where the answer gives one.
+    /// The service's identifier of the request, if the answer has one.
     pub request_id: Option<&'a str>,
     pub idempotency_key: IdempotencyKey,
     pub http_status: Option<u16>,
@@ -143,7 +144,7 @@ pub struct FailureRow<'a> {
     pub http_status: Option<u16>,
     pub attempts: u32,
     pub possibly_charged: bool,
-    /// Whether `run --retry` would take it along.
+    /// Whether `run --retry` would send it again.
     pub retryable: bool,
     pub line: u64,
     pub byte_offset: u64,
@@ -183,12 +184,12 @@ pub enum PendingReason {
     ServiceJob,
     Repeating,
     Quarantined,
-    /// Answered; its row comes with the next part.
+    /// Answered; its row will be in the next part.
     Answered,
 }
 
 impl PendingReason {
-    /// The word in the outputs.
+    /// The value in the outputs.
     pub fn as_str(self) -> &'static str {
         match self {
             PendingReason::Unsent => "unsent",
@@ -206,7 +207,7 @@ pub struct PendingRow<'a> {
     pub head: Head<'a>,
     pub reason: PendingReason,
     pub job_id: Option<&'a str>,
-    /// Until when it can settle by itself; microseconds since 1970.
+    /// The time until which another run can settle it without a new charge, in microseconds since 1970.
     pub deadline_us: Option<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! The columns of the four datasets, exactly and in the order the documentation promises. Warehouses hold tables of this
-//! shape: a column is added at the end of its group, never moved and never renamed.
+//! The columns of the four datasets, exactly as documented and in that order. Warehouses have tables with these
+//! columns: a column may be added at the end of its group, but never moved or renamed.
 
 use super::{
     SinkError,
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 const NULL: bool = true;
 const FULL: bool = false;
 
-/// What every dataset begins with.
+/// The columns that every dataset begins with.
 const HEAD: [(&str, Kind, bool); 5] = [
     ("result_id", Kind::Text, FULL),
     ("campaign", Kind::Text, FULL),
@@ -64,8 +64,8 @@ fn columns(specs: &[(&str, Kind, bool)]) -> impl Iterator<Item = Column> {
     specs.iter().map(|(name, kind, nullable)| Column { name: (*name).to_owned(), kind: *kind, nullable: *nullable })
 }
 
-/// The columns of one check's results: `carry` are names of input columns, `answer` the check's typed columns, `expects`
-/// the names of what rows expect of the answer.
+/// The columns of one check's results. `carry` has names of input columns, `answer` the check's typed columns, and
+/// `expects` the names that the campaign uses in `expect`.
 pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String]) -> Result<Schema, SinkError> {
     let named = |name: &str, kind| (name.to_owned(), Column { name: column_name(name), kind, nullable: NULL });
     let fixed = |column: Column| (column.name.clone(), column);
@@ -97,7 +97,7 @@ fn kind_of(kind: ColumnKind) -> Kind {
     }
 }
 
-/// The columns of failures. `check_name` is null for a row that could not be read: it stands for all checks.
+/// The columns of failures. `check_name` is null for a row that could not be read, which counts for all checks.
 pub fn failures_schema() -> Schema {
     let mut schema = Schema { columns: columns(&HEAD).chain(columns(&FAILURE)).collect() };
     for column in schema.columns.iter_mut().filter(|column| column.name == "check_name") {
@@ -106,12 +106,12 @@ pub fn failures_schema() -> Schema {
     schema
 }
 
-/// The columns of what is not settled yet.
+/// The columns of pending.
 pub fn pending_schema() -> Schema {
     Schema { columns: columns(&HEAD).chain(columns(&PENDING)).collect() }
 }
 
-/// The columns of what was never to be asked.
+/// The columns of skipped.
 pub fn skipped_schema() -> Schema {
     Schema { columns: columns(&HEAD).chain(columns(&SKIPPED)).collect() }
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_stand_in_the_documented_order() {
+    fn the_columns_are_in_the_documented_order() {
         let schema =
             results_schema(&["Customer No".into(), "Order".into()], &[spec("matches")], &["surname".into()]).unwrap();
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
             results_schema(&carry, &answer, &[]).unwrap_err().to_string()
         };
         let expected = |first, second, name| {
-            format!("output columns `{first}` and `{second}` would both be called `{name}`; rename or drop one of them")
+            format!("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")
         };
         assert_eq!(message(&["Source"], &[]), expected("Source", "source", "source"));
         assert_eq!(message(&["Branch No", "branch-no"], &[]), expected("Branch No", "branch-no", "branch_no"));

@@ -1,11 +1,12 @@
-//! What stops the writing of outputs. Each of them is met again on the next run, which writes the same bytes.
+//! The errors that stop the writing of outputs. The next run writes the same bytes again, and fails again if the cause
+//! remains.
 
 use std::{io, path::PathBuf};
 
 /// Why an output cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    #[error("{}: {step} failed: {fault}; free space or access rights, then run again", .path.display())]
+    #[error("{}: {step} failed: {fault}; check free space and access rights, then run again", .path.display())]
     Storage {
         path: PathBuf,
         step: &'static str,
@@ -18,11 +19,14 @@ pub enum SinkError {
         #[source]
         fault: parquet::errors::ParquetError,
     },
-    #[error("{}: a row does not fit its table: {fault}", .path.display())]
+    #[error("{}: a row does not match the columns of its table: {fault}", .path.display())]
     Row { path: PathBuf, fault: String },
-    #[error("output columns `{first}` and `{second}` would both be called `{name}`; rename or drop one of them")]
+    #[error("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")]
     ColumnClash { first: String, second: String, name: String },
-    #[error("{}: not a manifest: {fault}; it was changed by another hand, or belongs to another program", .path.display())]
+    #[error(
+        "{}: expected a manifest, found another file or a damaged one: {fault}; restore it, or move it away and run again",
+        .path.display()
+    )]
     Manifest {
         path: PathBuf,
         #[source]
@@ -34,28 +38,28 @@ pub enum SinkError {
     )]
     ManifestVersion { path: PathBuf, found: String },
     #[error(
-        "{} holds the results of another ledger (campaign `{campaign}`), and nothing there is replaced; choose another \
-         folder with --out DIR, or with [output] dir", .path.display()
+        "{} contains the results of another ledger (campaign `{campaign}`), which are not replaced; choose another folder \
+         with --out DIR, or with [output] dir", .path.display()
     )]
     OtherLedger { path: PathBuf, campaign: String },
     #[error(
-        "{}: this ledger did not write it, and it is not replaced; move it away, or choose another folder with --out DIR, \
-         and run again", .path.display()
+        "{}: this ledger did not write this file, so it is not replaced; move it away, or choose another folder with \
+         --out DIR, and run again", .path.display()
     )]
     NotOurs { path: PathBuf },
     #[error("{}: expected a folder, found a symbolic link; remove it, or choose another folder with --out DIR", .path.display())]
     Link { path: PathBuf },
     #[error(
-        "{}: it was changed after it was written (its SHA-256 differs); move it away and run again: it is written again \
-         from the ledger", .path.display()
+        "{}: the file was changed after it was written (its SHA-256 differs); move it away and run again, which writes it \
+         again from the ledger", .path.display()
     )]
     Changed { path: PathBuf },
-    #[error("{}: the manifest may not say complete: {fault}", .path.display())]
+    #[error("{}: the campaign is not complete, so the manifest cannot say so: {fault}", .path.display())]
     NotComplete { path: PathBuf, fault: String },
 }
 
 impl SinkError {
-    /// Whether this is a folder the user chose (exit 2) rather than storage (exit 11).
+    /// Whether the user chose a wrong folder (exit code 2), rather than a storage error (exit code 11).
     pub fn is_usage(&self) -> bool {
         matches!(self, SinkError::OtherLedger { .. } | SinkError::NotOurs { .. } | SinkError::Link { .. })
     }

@@ -1,6 +1,6 @@
-//! The output folder: the owner's alone, with a README that says what must not be deleted. It decides what is left over
-//! from earlier runs and may go: temporary files, and snapshot files the manifest no longer names. Result parts and what
-//! others put there are never touched.
+//! The output folder: only its owner can read it, and a README in it says what must not be deleted. This module decides
+//! which leftovers of earlier runs are removed: temporary files, and snapshot files that the manifest no longer names.
+//! Result parts and files of others are never touched.
 
 use super::{
     OutputFormat, SinkError,
@@ -18,64 +18,64 @@ use std::{
     path::Path,
 };
 
-/// The file that says to which ledger a folder belongs.
+/// The file with the id of the ledger that a folder belongs to.
 pub(super) const CLAIM_NAME: &str = "ledger.id";
 const README_NAME: &str = "README.txt";
 
 /// Larger than the README of any release.
 const README_BYTES_MAX: u64 = 64 << 10;
 
-/// How every README of ours begins: another file of that name is not ours.
+/// The first words of every README that rescreen writes. A file with other words is not ours.
 const README_BEGINS: &str = "This folder was written by rescreen.";
 
 const README: &str = "\
-This folder was written by rescreen. It holds personal data: let only those read it who must.
+This folder was written by rescreen. It contains personal data: restrict access to the people who need it.
 
-ledger.sqlite      The receipts: what was asked, sent, answered and charged. Do not delete, edit or move it. Without it
-                   nothing shows what was paid for, and running the campaign again may cost credits again.
-ledger.sqlite-wal  Receipts too: the newest ones, until they are moved into ledger.sqlite. It is there during a run and
-                   after one that was killed. ledger.sqlite without it is incomplete: back up and move both together.
-ledger.sqlite-shm  Belongs to ledger.sqlite-wal; SQLite makes it again.
-ledger.id          Says to which ledger this folder belongs, so that another campaign does not write into it.
-ledger.lock        Lets one run at a time use the ledger, and notes how many commits it has. Do not remove it: a run that
-                   is under way stops when it is gone.
-manifest.json      The parts that count, their columns and digests, and the totals. \"complete\": true means that every
-                   row of the input is answered or accounted for. It appears with the first results.
-results/           The answers, one folder for each check. Final: rows are only ever added, so results/**/* can be read
-                   as it is.
-failures/          What could not be asked or was refused, and why.
-pending/           What is not settled yet.
-skipped/           What was not to be asked.
-before-*/          What was here when a new ledger was begun with --new-ledger.
+ledger.sqlite      The ledger: what was asked, sent, answered and charged. Do not delete, edit or move it. Without it
+                   there is no record of what was paid for, and running the campaign again may cost credits again.
+ledger.sqlite-wal  The newest part of the ledger, until it is moved into ledger.sqlite. It exists during a run and after
+                   one that was killed. ledger.sqlite is incomplete without it: back up and move both together.
+ledger.sqlite-shm  Belongs to ledger.sqlite-wal. SQLite creates it again.
+ledger.id          Identifies the ledger that this folder belongs to, so that another campaign does not write to it.
+ledger.lock        Lets only one run at a time use the ledger, and counts its commits. Do not remove it: a run stops if
+                   it is removed.
+manifest.json      The valid files, their columns and digests, and the totals. \"complete\": true means that every row
+                   of the input is answered or accounted for. It is written with the first results.
+results/           The answers, one folder for each check. They are final: rows are only added, so results/**/* can be
+                   read at any time.
+failures/          Rows that could not be read, mapped or sent, or were refused, and why.
+pending/           Rows that are not settled yet.
+skipped/           Rows that were not checked, because of `when`.
+before-*/          The outputs that were here before --new-ledger started a new ledger.
 
 failures/, pending/ and skipped/ are snapshots. Each publication writes new part-* files there and removes the older ones,
-so keep no such files of your own in these folders. Read the snapshots through manifest.json, which names the current
+so do not keep your own part-* files in these folders. Read the snapshots through manifest.json, which names the current
 files.
 
 To resume, or to publish again, run the same command again: what was paid for is not paid for twice. Without the input
 or the campaign file, `rescreen collect` on this folder settles what is in doubt and publishes what was answered.
 ";
 
-/// Larger numbers are not of our making.
+/// rescreen never writes larger numbers.
 const SNAPSHOT_NUMBER_MAX: u64 = 1_000_000_000_000;
 
-/// The kinds that are replaced as a whole.
+/// The datasets that are replaced as a whole.
 const SNAPSHOTS: [DatasetKind; 3] = [DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
 
-/// Whether a file's name is a temporary one of ours.
+/// Whether a file name is a temporary name of rescreen.
 fn is_temporary(name: &str) -> bool {
     let ours = [MANIFEST_NAME, README_NAME, CLAIM_NAME];
     file_of_temporary(name).is_some_and(|file| ours.contains(&file) || snapshot_number(file).is_some())
 }
 
-/// The number of a part by its file's name.
+/// The number in a part's file name.
 fn snapshot_number(name: &str) -> Option<u64> {
     let (number, extension) = name.strip_prefix("part-")?.split_once('.')?;
     let is_number = number.len() >= 6 && number.bytes().all(|digit| digit.is_ascii_digit());
     (is_number && extension.parse::<OutputFormat>().is_ok()).then(|| number.parse().ok())?
 }
 
-/// One more than the number of any part of a snapshot that is there: nothing is replaced, and readers of the old ones are
+/// One more than the highest number of an existing snapshot part: nothing is replaced, and readers of the old parts are
 /// not disturbed.
 pub fn next_snapshot(folder: &Path) -> u64 {
     let entries = SNAPSHOTS.iter().filter_map(|kind| fs::read_dir(folder.join(kind.as_str())).ok()).flatten().flatten();
@@ -83,8 +83,8 @@ pub fn next_snapshot(folder: &Path) -> u64 {
     numbers.filter(|number| *number <= SNAPSHOT_NUMBER_MAX).max().unwrap_or(0) + 1
 }
 
-/// Writes the README of an output folder, or brings an older one up to date. A file of that name that is not ours is left
-/// as it is.
+/// Writes the README of an output folder, or updates an older one. A file with that name that is not ours is left
+/// unchanged.
 pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
     let path = folder.join(README_NAME);
     let mut file = match files::read(&path, Links::Refused, README_BYTES_MAX) {
@@ -94,27 +94,27 @@ pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
             create_folder(folder)?;
             NewFile::create(&path)?
         }
-        // Larger than any of ours, not a regular file, or not to be read: not ours.
+        // Larger than any README of ours, not a regular file, or unreadable: not ours.
         Err(_) => return Ok(()),
     };
     file.write_all(README.as_bytes()).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
     file.publish().map(|_| ())
 }
 
-/// What a campaign publishes, by name in its folder.
+/// The names of what a campaign publishes in its folder.
 pub(super) const PUBLISHED: [&str; 5] = ["manifest.json", "results", "failures", "pending", "skipped"];
 
-/// What there is in a folder under the names that a campaign publishes.
+/// The first published name under which a folder has files.
 pub fn used(folder: &Path) -> Option<&'static str> {
     PUBLISHED.into_iter().find(|name| has_files(&folder.join(name)))
 }
 
-/// Whether something was published in a folder: a manifest, or a file of results.
+/// Whether a folder has a manifest or a result file.
 pub fn is_published(folder: &Path) -> bool {
     folder.join(PUBLISHED[0]).exists() || has_files(&folder.join(PUBLISHED[1]))
 }
 
-/// Whether there is a file at this path or, where it is a folder, anywhere below it.
+/// Whether this path is a file, or a folder with a file anywhere below it.
 fn has_files(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return path.is_file() };
     entries.flatten().any(|entry| match entry.file_type() {
@@ -124,7 +124,7 @@ fn has_files(path: &Path) -> bool {
     })
 }
 
-/// Whether a folder has result parts that are not among these, by their paths in the folder.
+/// Whether a folder has result parts other than these, given by their paths in the folder.
 pub fn has_other_results(folder: &Path, known: &HashSet<String>) -> bool {
     let checks = fs::read_dir(folder.join(PUBLISHED[1])).into_iter().flatten().flatten();
     let mut parts = checks.flat_map(|check| {
@@ -137,8 +137,8 @@ pub fn has_other_results(folder: &Path, known: &HashSet<String>) -> bool {
     })
 }
 
-/// Moves what was published in a folder into another one below it, where no pattern like `results/**` finds it. The
-/// manifest goes first: without it nothing counts. With `claim`, the folder belongs to no ledger afterwards.
+/// Moves the published files of a folder into a subfolder, where no pattern like `results/**` finds them. The manifest
+/// is moved first: without it no file is valid. With `claim`, the folder belongs to no ledger afterwards.
 pub fn set_aside(folder: &Path, aside: &Path, claim: bool) -> Result<(), SinkError> {
     for name in PUBLISHED.into_iter().chain(claim.then_some(CLAIM_NAME)) {
         let path = folder.join(name);
@@ -152,8 +152,8 @@ pub fn set_aside(folder: &Path, aside: &Path, claim: bool) -> Result<(), SinkErr
     Ok(())
 }
 
-/// Removes what no manifest names any more: stale temporary files, and snapshot files of earlier publications. To be
-/// called by the one process that holds the ledger, after the manifest is written. Returns how many files went.
+/// Removes stale temporary files, and snapshot files that the manifest no longer names. Only the process that holds the
+/// ledger may call it, after it has written the manifest. Returns the number of removed files.
 pub fn sweep(folder: &Path, manifest: &Manifest) -> Result<u64, SinkError> {
     let named: HashSet<&str> =
         manifest.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| part.path.as_str()).collect();
@@ -167,8 +167,8 @@ pub fn sweep(folder: &Path, manifest: &Manifest) -> Result<u64, SinkError> {
     Ok(removed)
 }
 
-/// Removes the files below `under` (relative, ending in `/`) of which `goes` says so. Links are not followed.
-fn remove(folder: &Path, under: &str, deep: bool, goes: &dyn Fn(&str, &str) -> bool) -> Result<u64, SinkError> {
+/// Removes the files below `under` (relative, ending in `/`) for which `is_stale` is true. Links are not followed.
+fn remove(folder: &Path, under: &str, deep: bool, is_stale: &dyn Fn(&str, &str) -> bool) -> Result<u64, SinkError> {
     let here = folder.join(under);
     let failed = |step| {
         let path = here.clone();
@@ -184,8 +184,8 @@ fn remove(folder: &Path, under: &str, deep: bool, goes: &dyn Fn(&str, &str) -> b
         let Ok(name) = entry.file_name().into_string() else { continue };
         let file_type = entry.file_type().map_err(failed("listing"))?;
         if file_type.is_dir() && deep {
-            removed += remove(folder, &format!("{under}{name}/"), deep, goes)?;
-        } else if file_type.is_file() && goes(&name, &format!("{under}{name}")) {
+            removed += remove(folder, &format!("{under}{name}/"), deep, is_stale)?;
+        } else if file_type.is_file() && is_stale(&name, &format!("{under}{name}")) {
             fault_point::pass(Point::Remove)
                 .and_then(|()| fs::remove_file(entry.path()))
                 .map_err(failed("removing a stale file"))?;

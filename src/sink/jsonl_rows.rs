@@ -1,10 +1,10 @@
-//! Rows as JSON lines: every column in its order, null where there is nothing, so that a reader needs no schema to know
-//! the columns.
+//! Rows as JSON Lines: every row has all columns in order, with null for missing values, so that a reader needs no
+//! schema.
 
 use super::{Schema, TableCell};
 use std::io::{self, Write};
 
-/// Rows as JSON lines, into a file or wherever else they go.
+/// A writer of rows as JSON Lines, to a file or any other writer.
 pub struct JsonlRows<W> {
     out: W,
     /// `{"first":` or `,"next":`, one for each column.
@@ -21,7 +21,7 @@ impl<W: Write> JsonlRows<W> {
         JsonlRows { out, names: schema.columns.iter().enumerate().map(name).collect(), line: Vec::new() }
     }
 
-    /// Adds a row that fits the schema.
+    /// Adds a row that matches the schema.
     pub fn write(&mut self, row: &[TableCell]) -> io::Result<()> {
         self.line.clear();
         for (name, cell) in self.names.iter().zip(row) {
@@ -32,7 +32,7 @@ impl<W: Write> JsonlRows<W> {
         self.out.write_all(&self.line)
     }
 
-    /// Gives back what the rows went to.
+    /// Returns the underlying writer.
     pub fn finish(self) -> W {
         self.out
     }

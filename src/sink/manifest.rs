@@ -1,5 +1,5 @@
-//! The manifest: the parts that count, their schemas and digests, and the totals. It is written last and replaced as a
-//! whole; a part it does not name does not count. It may say complete only when every ask is accounted for.
+//! The manifest: the valid parts, their schemas and digests, and the totals. It is written last and replaced as a
+//! whole. A part that it does not name is not valid. It may say `complete` only if every ask is accounted for.
 
 use super::{
     Kind, OutputFormat, OutputMode, Schema, SinkError, WrittenFile,
@@ -14,10 +14,10 @@ use std::{io::Write, path::Path};
 pub const MANIFEST_NAME: &str = "manifest.json";
 /// A manifest of 100,000 parts is a third of this.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
-/// The shape of the manifest.
+/// The version of the manifest's format.
 pub const MANIFEST_VERSION: u32 = 1;
 
-/// What an output folder holds.
+/// The contents of an output folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`MANIFEST_VERSION`].
@@ -26,7 +26,7 @@ pub struct Manifest {
     pub program: String,
     pub campaign: String,
     pub mode: OutputMode,
-    /// Nothing is pending, and the counts add up to the input.
+    /// Nothing is pending, and the counts add up to the rows of the input.
     pub complete: bool,
     pub format: OutputFormat,
     pub datasets: Vec<Dataset>,
@@ -34,11 +34,11 @@ pub struct Manifest {
     pub input: InputTotals,
 }
 
-/// One dataset: all its parts have one schema.
+/// A dataset. All its parts have the same schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dataset {
     pub kind: DatasetKind,
-    /// The check whose results these are; `None` where a dataset holds all checks.
+    /// The check of a results dataset; `None` for a dataset of all checks.
     pub check: Option<String>,
     pub schema: Vec<ColumnType>,
     pub parts: Vec<Part>,
@@ -55,7 +55,7 @@ pub enum DatasetKind {
 }
 
 impl DatasetKind {
-    /// The word, and the name of the folder.
+    /// The name in the manifest, and of the folder.
     pub fn as_str(self) -> &'static str {
         match self {
             DatasetKind::Results => "results",
@@ -75,13 +75,13 @@ pub struct ColumnType {
 }
 
 impl Schema {
-    /// The schema as the manifest says it.
+    /// The columns as the manifest lists them.
     pub fn column_types(&self) -> Vec<ColumnType> {
         self.columns.iter().map(|column| ColumnType { name: column.name.clone(), kind: column.kind }).collect()
     }
 }
 
-/// One immutable file.
+/// An immutable output file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Relative to the output folder, with `/`.
@@ -93,29 +93,29 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part a written file is, under its path relative to the output folder.
+    /// The part for a written file, with its path relative to the output folder.
     pub fn of(path: impl Into<String>, written: WrittenFile) -> Part {
         Part { path: path.into(), rows: written.rows, bytes: written.bytes, sha256: written.sha256 }
     }
 }
 
 impl Manifest {
-    /// Every ask of every check is in exactly one of results, failures, pending and skipped.
+    /// Checks that every ask of every check is in exactly one of results, failures, pending and skipped.
     pub fn accounts(&self) -> Result<(), String> {
         self.totals.iter().try_for_each(CheckTotals::accounts)
     }
 
-    /// What a complete campaign must show besides: nothing pending, the totals of readable rows, and parts that hold
-    /// exactly the rows the totals speak of.
+    /// Checks what else a complete campaign needs: nothing is pending, every readable row has its asks, and the parts
+    /// contain exactly the rows in the totals.
     fn completes(&self) -> Result<(), String> {
         self.accounts()?;
         for totals in &self.totals {
             if totals.pending > 0 {
-                return Err(format!("check `{}`: {} asks are pending", totals.check, totals.pending));
+                return Err(format!("check `{}`: expected no pending asks, found {}", totals.check, totals.pending));
             }
             if u128::from(totals.asks) + u128::from(self.input.unreadable_rows) != u128::from(self.input.rows) {
                 return Err(format!(
-                    "check `{}`: expected one ask for each of {} rows less {} unreadable ones, found {}",
+                    "check `{}`: expected one ask for each of {} rows except {} unreadable ones, found {}",
                     totals.check, self.input.rows, self.input.unreadable_rows, totals.asks
                 ));
             }
@@ -129,7 +129,7 @@ impl Manifest {
         self.expect_rows(DatasetKind::Skipped, None, sum(|totals| totals.skipped))
     }
 
-    /// The rows in the parts of a kind, of one check where `check` says so.
+    /// Checks the number of rows in the parts of a kind, for one check or for all.
     fn expect_rows(&self, kind: DatasetKind, check: Option<&str>, expected: u128) -> Result<(), String> {
         let of_check = |dataset: &&Dataset| check.is_none() || dataset.check.as_deref() == check;
         let datasets = self.datasets.iter().filter(|dataset| dataset.kind == kind).filter(of_check);
@@ -141,7 +141,7 @@ impl Manifest {
         Err(format!("expected {expected} rows in the parts of {}{of}, found {found}", kind.as_str()))
     }
 
-    /// Replaces the manifest of an output folder as a whole. Refuses one that says complete and is not.
+    /// Replaces the manifest of an output folder as a whole. Refuses a manifest that wrongly says `complete`.
     pub fn write_atomically(&self, folder: &Path) -> Result<(), SinkError> {
         let path = folder.join(MANIFEST_NAME);
         if self.complete {
@@ -155,7 +155,7 @@ impl Manifest {
         file.publish().map(|_| ())
     }
 
-    /// The manifest of an output folder; `None` where nothing was published yet.
+    /// The manifest of an output folder; `None` if nothing has been published yet.
     pub fn read(folder: &Path) -> Result<Option<Manifest>, SinkError> {
         let path = folder.join(MANIFEST_NAME);
         let found = files::found(&path, Links::Refused, MANIFEST_BYTES_MAX);
@@ -163,7 +163,7 @@ impl Manifest {
         let Some(text) = found else { return Ok(None) };
         let invalid = |fault| SinkError::Manifest { path: path.clone(), fault };
         let value: serde_json::Value = serde_json::from_slice(&text).map_err(invalid)?;
-        // The version first: another version has another shape.
+        // The version is checked first, because another version has another format.
         let version = &value["manifest_version"];
         if *version != MANIFEST_VERSION {
             return Err(SinkError::ManifestVersion { path, found: version.to_string() });

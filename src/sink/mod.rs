@@ -1,19 +1,19 @@
-//! Write: what a campaign found, as files that are whole or not there. The room's one decision is what a reader may trust:
-//! a part appears under its name only when it is complete and on the disk, the same rows give the same bytes, and the
-//! manifest names the parts that count.
+//! Writes the outputs, as files that are complete or absent. This module decides what a reader may rely on: a part gets
+//! its name only when it is complete and on disk, the same rows give the same bytes, and the manifest names the valid
+//! parts.
 //!
 //! | file | noun |
 //! |---|---|
 //! | `table` | schema, column, cell |
 //! | `writer` | a table being written |
 //! | `parquet_rows`, `jsonl_rows` | its two formats |
-//! | `new_file` | a file that appears whole |
+//! | `new_file` | a file that appears complete |
 //! | `datasets` | the columns of results, failures, pending and skipped |
 //! | `dataset_rows` | one row of each |
 //! | `column_name` | the name of a column in the outputs |
-//! | `manifest`, `totals` | the parts that count, and the counts that must add up |
+//! | `manifest`, `totals` | the valid parts, and the counts that must add up |
 //! | `claim` | the ledger that an output folder belongs to |
-//! | `folder` | the output folder: access rights, README, what is left over |
+//! | `folder` | the output folder: access rights, README, leftovers |
 
 mod claim;
 mod column_name;

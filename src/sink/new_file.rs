@@ -1,5 +1,5 @@
-//! A file that appears whole: written under a temporary name beside its own, on the disk before it is renamed, and gone
-//! when it is given up. It decides the order: flush, fsync, rename, fsync of the folder.
+//! A file that appears complete or not at all. It is written under a temporary name in the same folder, is on disk
+//! before it is renamed, and is removed if it is abandoned. The order is: flush, fsync, rename, fsync of the folder.
 
 use super::SinkError;
 use crate::{
@@ -17,10 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Small where writes are made to fail: a small file has a middle then.
+/// Small for fault tests, so that even a small file is written in several steps.
 const BUFFER_BYTES: usize = unless_failing(64 << 10, 4 << 10);
 
-/// A file on its way.
+/// A file being written.
 pub(super) struct NewFile {
     path: PathBuf,
     temporary: PathBuf,
@@ -28,11 +28,11 @@ pub(super) struct NewFile {
     hasher: Sha256,
     bytes: u64,
     published: bool,
-    /// What is there under its name is replaced.
+    /// Whether an existing file with its name is replaced.
     replaces: bool,
 }
 
-/// A file that is there: its size in bytes and its SHA-256 in hexadecimal.
+/// A published file: its size in bytes and its SHA-256 in hexadecimal.
 pub(super) struct Published {
     pub(super) bytes: u64,
     pub(super) sha256: String,
@@ -43,19 +43,19 @@ fn temporary_name(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// The file of a temporary name, where it is one.
+/// The file name behind a temporary name; `None` for other names.
 pub(super) fn file_of_temporary(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".tmp")
 }
 
 impl NewFile {
-    /// Begins a file in an existing folder; its access right is the owner's alone. It replaces what is there.
+    /// Begins a file in an existing folder, readable only by its owner. It replaces an existing file.
     pub(super) fn create(path: &Path) -> Result<NewFile, SinkError> {
         NewFile::begin(path, true)
     }
 
-    /// The same for a file that replaces nothing: [`SinkError::NotOurs`] where another one is there when it is published. One
-    /// with the same content is as good.
+    /// Begins a file that replaces nothing. If another file has its name when it is published, that is
+    /// [`SinkError::NotOurs`], unless the content is the same.
     pub(super) fn create_new(path: &Path) -> Result<NewFile, SinkError> {
         NewFile::begin(path, false)
     }
@@ -69,7 +69,7 @@ impl NewFile {
             move |fault| SinkError::Storage { path, step, fault }
         };
         if replaces {
-            // A pipe, a device or a link in its place is not ours to replace.
+            // A pipe, a device or a link with this name is not ours and is not replaced.
             files::check(path, Links::Refused).map_err(|fault| SinkError::Storage {
                 path: path.to_owned(),
                 step: "replacing",
@@ -98,7 +98,7 @@ impl NewFile {
         })
     }
 
-    /// Puts the file on the disk and under its name.
+    /// Syncs the file to disk and gives it its name.
     pub(super) fn publish(mut self) -> Result<Published, SinkError> {
         let failed = |step| {
             let path = self.path.clone();
@@ -111,7 +111,7 @@ impl NewFile {
         fault_point::pass(Point::Rename).map_err(failed("renaming"))?;
         match self.rename() {
             Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists && !self.replaces => {
-                // A run that was killed after this very rename left the same file.
+                // A run that was killed right after this rename left the same file.
                 if digest(&self.path).map_err(failed("reading"))? != sha256 {
                     return Err(SinkError::NotOurs { path: self.path.clone() });
                 }
@@ -147,7 +147,7 @@ pub(super) fn digest(path: &Path) -> io::Result<String> {
     }
 }
 
-/// The file below the buffer: its writes are those the disk sees.
+/// The file below the buffer. Its writes go to the disk.
 struct Disk(File);
 
 impl Write for Disk {
@@ -177,20 +177,20 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if !self.published {
-            // What cannot be removed here is swept at the next start.
+            // If it cannot be removed here, the next start removes it.
             let _ = fault_point::pass(Point::Remove).and_then(|()| fs::remove_file(&self.temporary));
         }
     }
 }
 
-/// Makes a folder and its parents, readable by the owner alone; one that exists is left as it is.
+/// Creates a folder and its parents, readable only by the owner. An existing folder is left unchanged.
 pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
     if folder.as_os_str().is_empty() {
         return Ok(());
     }
     files::private_folder(folder).map_err(|fault| SinkError::Storage {
         path: folder.to_owned(),
-        step: "making the folder",
+        step: "creating the folder",
         fault,
     })
 }

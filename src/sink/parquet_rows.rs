@@ -1,5 +1,5 @@
-//! Rows as Parquet. It decides the writer's settings, all of them fixed, so that the same rows give the same bytes on
-//! every machine: row groups of 16,384 rows or 32 MiB (memory stays flat however large the answers are), zstd 3.
+//! Rows as Parquet. All settings of the writer are fixed, so that the same rows give the same bytes on every machine:
+//! zstd level 3, and row groups of 16,384 rows or 32 MiB, which bounds memory however large the answers are.
 
 use super::{
     Schema, TableCell,
@@ -24,12 +24,12 @@ use std::sync::Arc;
 const ROW_GROUP_ROWS: usize = 16_384;
 const ROW_GROUP_BYTES: usize = 32 << 20;
 const BATCH_ROWS: usize = 1_024;
-/// Each column keeps a compressor that grows with its largest page: small pages are what bounds memory, not small groups.
+/// Each column has a compressor that grows with its largest page: small pages bound memory, small row groups do not.
 const PAGE_BYTES: usize = 128 * 1024;
 const BATCH_BYTES: usize = 4 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
-/// A Parquet file on its way.
+/// A Parquet file being written.
 pub(super) struct ParquetRows {
     writer: ArrowWriter<NewFile>,
     schema: SchemaRef,
@@ -61,7 +61,7 @@ impl ParquetRows {
         })
     }
 
-    /// Adds a row that fits the schema.
+    /// Adds a row that matches the schema.
     pub(super) fn write(&mut self, row: Vec<TableCell>) -> Result<(), ParquetError> {
         for (builder, cell) in self.builders.iter_mut().zip(row) {
             self.batch_bytes += builder.append(cell);
@@ -88,7 +88,7 @@ impl ParquetRows {
         Ok(())
     }
 
-    /// Writes what is left and the footer.
+    /// Writes the remaining rows and the footer.
     pub(super) fn finish(mut self) -> Result<NewFile, ParquetError> {
         if self.batch_rows > 0 {
             self.write_batch()?;
@@ -135,7 +135,7 @@ impl Builder {
         }
     }
 
-    /// Adds a cell; returns its bytes in memory, about.
+    /// Adds a cell, and returns its approximate size in memory.
     fn append(&mut self, cell: TableCell) -> usize {
         match (self, cell) {
             (Builder::Text(builder), TableCell::Text(text)) => {

@@ -1,13 +1,13 @@
-//! A snapshot being written: one table in as many parts as it takes. It owns one decision: a part ends after so many rows,
-//! because what a Parquet file says of its row groups stays in memory until its end.
+//! A snapshot being written: one table in one or more parts. A part ends after a fixed number of rows, because
+//! row-group metadata is buffered until the footer is written.
 
 use super::{DatasetKind, OutputFormat, Part, Schema, SinkError, TableCell, TableWriter};
 use std::path::Path;
 
-/// Rows of one part of a snapshot, at most.
+/// The most rows in one part of a snapshot.
 pub const SNAPSHOT_ROWS_MAX: u64 = 250_000;
 
-/// A snapshot on its way; its parts appear one after another, and count once a manifest names them.
+/// A snapshot being written. Its parts appear one after another, and are valid once a manifest names them.
 pub struct SnapshotWriter<'a> {
     out: &'a Path,
     kind: DatasetKind,
@@ -21,7 +21,7 @@ pub struct SnapshotWriter<'a> {
 }
 
 impl<'a> SnapshotWriter<'a> {
-    /// Begins a snapshot whose first part has this number; the others follow it. There is always one part.
+    /// Begins a snapshot. Its first part has this number, and the others count up from it. There is at least one part.
     pub fn create(
         out: &'a Path,
         kind: DatasetKind,
@@ -47,7 +47,7 @@ impl<'a> SnapshotWriter<'a> {
         self.part.write_row(row)
     }
 
-    /// Makes the last part appear; all of them in order.
+    /// Publishes the last part, and returns all parts in order.
     pub fn finish(mut self) -> Result<Vec<Part>, SinkError> {
         self.parts.push(Part::of(path(self.kind, self.number, self.format), self.part.finish()?));
         Ok(self.parts)

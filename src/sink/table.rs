@@ -1,18 +1,18 @@
-//! A table: columns of six kinds, and rows of cells that fit them. One abstraction serves all datasets and both formats;
-//! it decides which cell a column takes.
+//! A table: columns of six types, and rows of cells that match them. It is used for all datasets and both formats, and
+//! decides which cells a column accepts.
 
 use crate::catalogue::ColumnValue;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Text,
     /// 64 bits, signed.
     Integer,
-    /// 64 bits, floating.
+    /// 64 bits, floating point.
     Number,
     Boolean,
     /// A day without a time zone.
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word in the manifest and in messages.
+    /// The name in the manifest and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -67,12 +67,12 @@ impl TableCell {
         TableCell::Text(text.into())
     }
 
-    /// A whole number; what is above 2^63 - 1 becomes that.
+    /// An integer. Anything above 2^63 - 1 becomes 2^63 - 1.
     pub fn integer(number: impl TryInto<i64>) -> TableCell {
         TableCell::Integer(number.try_into().unwrap_or(i64::MAX))
     }
 
-    /// The cell, or null where there is none.
+    /// The cell, or null if there is none.
     pub fn or_null(cell: Option<TableCell>) -> TableCell {
         cell.unwrap_or(TableCell::Null)
     }
@@ -91,7 +91,7 @@ impl TableCell {
 }
 
 impl fmt::Debug for TableCell {
-    /// Cells are personal data: only their kind is shown.
+    /// Shows only whether a cell is null, because cells are personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().map_or("null", |_| "[redacted]"))
     }
@@ -111,7 +111,7 @@ impl From<ColumnValue> for TableCell {
 }
 
 impl Schema {
-    /// Whether a row fits, or what does not: never the value itself.
+    /// Checks that a row matches the schema. The error says what does not match, but never contains a value.
     pub(super) fn admit(&self, row: &[TableCell]) -> Result<(), String> {
         if row.len() != self.columns.len() {
             return Err(format!("expected {} cells, found {}", self.columns.len(), row.len()));
@@ -131,7 +131,7 @@ impl Schema {
                 return Err(format!("column `{name}`: expected a finite number"));
             }
             if matches!(cell, TableCell::Timestamp(at_us) if jiff::Timestamp::from_microsecond(*at_us).is_err()) {
-                return Err(format!("column `{name}`: expected a timestamp of the years -9999 to 9999"));
+                return Err(format!("column `{name}`: expected a timestamp between the years -9999 and 9999"));
             }
         }
         Ok(())
@@ -148,7 +148,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The word in files and on the command line.
+    /// The name in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             OutputFormat::Parquet => "parquet",
@@ -156,7 +156,7 @@ impl OutputFormat {
         }
     }
 
-    /// The ending of a file's name, without the dot.
+    /// The file extension, without the dot.
     pub fn extension(self) -> &'static str {
         self.as_str()
     }
@@ -175,7 +175,7 @@ impl FromStr for OutputFormat {
         match text {
             "parquet" => Ok(OutputFormat::Parquet),
             "jsonl" => Ok(OutputFormat::Jsonl),
-            other => Err(format!("format is `parquet` or `jsonl`, not `{other}`")),
+            other => Err(format!("expected `parquet` or `jsonl`, found `{other}`")),
         }
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_does_not_fit_is_told_by_its_column_and_not_by_its_value() {
+    fn a_row_that_does_not_match_names_its_column_and_not_its_value() {
         let column = |name: &str, kind, nullable| Column { name: name.into(), kind, nullable };
         let schema = Schema { columns: vec![column("id", Kind::Text, false), column("n", Kind::Number, true)] };
         let fault = |row: &[TableCell]| schema.admit(row).unwrap_err();

@@ -1,10 +1,10 @@
-//! The counts of a campaign, and the proof that every ask is in exactly one place. A manifest may only say complete when
-//! they add up.
+//! The counts of a campaign, and the check that every ask is in exactly one dataset. A manifest may say `complete` only
+//! if they add up.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What became of the asks of one check.
+/// The asks of one check, by dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckTotals {
     /// The check's name in the campaign.
@@ -22,7 +22,7 @@ pub struct CheckTotals {
 }
 
 impl CheckTotals {
-    /// Results, failures, pending and skipped are the asks, and the verdicts are the results.
+    /// Checks that results, failures, pending and skipped add up to the asks, and the verdicts to the results.
     pub fn accounts(&self) -> Result<(), String> {
         let CheckTotals { check, asks, results, failures, pending, skipped, .. } = self;
         let found: u128 = [results, failures, pending, skipped].into_iter().map(|count| u128::from(*count)).sum();
@@ -43,9 +43,9 @@ impl CheckTotals {
 /// What was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InputTotals {
-    /// Records, the unreadable ones included.
+    /// Records, including unreadable ones.
     pub rows: u64,
-    /// Records that could not be read: one failure each, which stands for all checks.
+    /// Records that could not be read. Each is one failure, which counts for all checks.
     pub unreadable_rows: u64,
     pub sources: Vec<SourceTotals>,
 }
@@ -56,8 +56,8 @@ pub struct SourceTotals {
     pub name: String,
     pub rows: u64,
     pub bytes: u64,
-    /// SHA-256 of these bytes, hexadecimal.
+    /// SHA-256 of these bytes, in hexadecimal.
     pub sha256: String,
-    /// Whether it was read to its end.
+    /// Whether it was read to the end.
     pub complete: bool,
 }

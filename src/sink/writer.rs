@@ -1,4 +1,4 @@
-//! A table being written: rows in, a file that appears whole out. It decides nothing about bytes; the formats do.
+//! A table being written: rows go in, and a file appears complete. The formats decide its bytes.
 
 use super::{
     OutputFormat, Schema, SinkError, TableCell,
@@ -8,7 +8,7 @@ use super::{
 };
 use std::path::{Path, PathBuf};
 
-/// A table on its way. Dropped before [`TableWriter::finish`], it leaves nothing behind.
+/// A table being written. If it is dropped before [`TableWriter::finish`], it leaves nothing behind.
 pub struct TableWriter {
     path: PathBuf,
     schema: Schema,
@@ -21,7 +21,7 @@ enum RowWriter {
     Jsonl(Box<JsonlRows<NewFile>>),
 }
 
-/// A table that is there.
+/// A finished table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenFile {
     pub rows: u64,
@@ -31,7 +31,7 @@ pub struct WrittenFile {
 }
 
 impl TableWriter {
-    /// Begins a table at `path`, where nothing else is; folders that are missing are made.
+    /// Begins a table at `path`, where no file may exist. Missing folders are created.
     pub fn create(path: &Path, format: OutputFormat, schema: &Schema) -> Result<TableWriter, SinkError> {
         if let Some(folder) = path.parent() {
             create_folder(folder)?;
@@ -63,10 +63,10 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Makes the table appear under its name, whole and on the disk.
+    /// Publishes the table under its name, complete and on disk.
     ///
     /// # Errors
-    /// Storage, and [`SinkError::NotOurs`] where another file has the name.
+    /// A storage error, or [`SinkError::NotOurs`] if another file has the name.
     pub fn finish(self) -> Result<WrittenFile, SinkError> {
         let file = match self.format {
             RowWriter::Parquet(rows) => {

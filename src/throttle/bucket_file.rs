@@ -1,6 +1,5 @@
-//! The bucket of an account as a small file that all campaigns of one machine share. It decides who may read and write
-//! it, one process at a time and for microseconds. What the file holds is data: anything that is not a record reads as
-//! nothing known.
+//! The token bucket of an account, in a small file that all campaigns on one machine share. Only one process at a time
+//! can read and write it, for microseconds. If the file is not a valid record, nothing is known about the last minute.
 
 use super::record::{RECORD_BYTES, Record};
 use crate::{files, model::key::fingerprint};
@@ -11,27 +10,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The file is opened again this often, so that a folder that was removed or replaced is noticed.
+/// The file is reopened at this interval, so that a removed or replaced folder is noticed.
 const OPENED_MAX: Duration = Duration::from_secs(1);
 
-/// The bucket of one account, kept in a file.
+/// The token bucket of one account, kept in a file.
 #[derive(Debug)]
 pub struct BucketFile {
     path: PathBuf,
     opened: Option<(File, Instant)>,
 }
 
-/// Why the file did not change.
+/// Why the file was not updated.
 #[derive(Debug)]
 pub(super) enum Unchanged {
-    /// Another process has it at this moment.
+    /// Another process has it locked.
     Busy,
     Storage(io::Error),
 }
 
 impl BucketFile {
-    /// The bucket of an account in this folder, which is created where it is missing. `account` names the account, and only
-    /// a digest of it is the file's name.
+    /// Opens the bucket of an account in this folder, which is created if it is missing. `account` identifies the
+    /// account. The file name contains only a digest of it.
     ///
     /// # Errors
     /// The folder or the file cannot be read or written.
@@ -51,7 +50,7 @@ impl BucketFile {
         &self.path
     }
 
-    /// Reads the record, if there is one, and writes what is decided, if anything, while no other process can.
+    /// Locks the file, reads the record if there is one, and writes the record that `decide` returns, if any.
     pub(super) fn update<T>(
         &mut self,
         decide: impl FnOnce(Option<Record>) -> (Option<Record>, T),

@@ -1,7 +1,10 @@
-//! The throttle: the one gate all HTTP messages pass. It decides when a message may leave: not before the account's rate
-//! allows it, and not before a push-back is over.
+//! The throttle: the rate limiter that every HTTP request passes. It decides when a request may be sent: not before the
+//! account's rate allows it, and not before a push-back is over.
 //!
-//! `governor` decides the pace (`pace`). Its own waiting ignores tokio's paused clock, so the waiting is tokio's sleep.
+//! Here, a request is any HTTP request, including repeats and the balance query.
+//!
+//! `governor` decides the pace (see `pace`). Its waiting ignores tokio's paused clock, so this module waits with
+//! tokio's sleep.
 
 mod bucket_file;
 mod pace;
@@ -26,39 +29,39 @@ use std::{
 };
 use tokio::{sync::Mutex, time::Instant};
 
-/// A permit older than this is exchanged before the message leaves: the reserve of the schedule covers no more.
+/// A permit older than this is renewed before the request is sent, because the schedule's reserve covers no more.
 pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
-/// An old permit is exchanged within this many periods, or given back.
+/// An old permit is renewed within this many periods, or given back.
 const PERIODS_FOR_RENEWAL: u32 = 4;
-/// The file of a bucket is asked for again after this, where another process has it.
+/// The wait before the bucket's file is tried again if another process has it locked.
 const BUSY_WAIT: Duration = Duration::from_millis(1);
-/// A file that another process has for longer than this is not waited for.
+/// If another process has the file locked for longer than this, the file is not used any more.
 const BUSY_MAX: Duration = Duration::from_secs(2);
-/// A clock that differs from a timer by more than this was set, or the machine slept.
+/// If the clock differs from the timer by more than this, the clock was changed or the machine slept.
 const CLOCK_MOVED_MAX_NS: u64 = 1_000_000_000;
 
-/// Where the throttle starts from, and who shares it.
+/// The initial state of the throttle, and who shares it.
 #[derive(Debug)]
 pub enum Bucket {
-    /// A service that nobody has used yet.
+    /// The service has not been used yet.
     Full,
-    /// A service of whose last minute nothing is known.
+    /// Nothing is known about the last minute.
     Empty,
-    /// The bucket of the account, shared by all processes of this machine, by this clock.
+    /// The account's bucket, which all processes on this machine share, measured with this clock.
     Shared(BucketFile, Clock),
 }
 
-/// The gate of one API key.
+/// The rate limiter of one API key.
 pub struct Throttle {
     meter: SyncMutex<Meter>,
-    /// First come, first admitted.
+    /// Admits requests in the order of their arrival.
     turn: Mutex<()>,
     paused_until: SyncMutex<Option<Instant>>,
     renewal_max: Duration,
 }
 
 impl Throttle {
-    /// A gate for this rate.
+    /// A rate limiter for this rate.
     pub fn new(rate: Rate, bucket: Bucket) -> Throttle {
         let schedule = Schedule::of(rate);
         let renewal_max = schedule.period.saturating_mul(PERIODS_FOR_RENEWAL).saturating_add(PERMIT_AGE_MAX);
@@ -66,7 +69,7 @@ impl Throttle {
         Throttle { meter, turn: Mutex::new(()), paused_until: SyncMutex::new(None), renewal_max }
     }
 
-    /// Waits for a place in the schedule and an open gate.
+    /// Waits for a slot in the schedule, and until no pause is active.
     pub async fn admit(&self) -> Permit {
         let _turn = self.turn.lock().await;
         loop {
@@ -83,9 +86,9 @@ impl Throttle {
         }
     }
 
-    /// Exchanges a permit that has become too old, like after a slow commit: messages that waited together must not leave
-    /// together, and they count when they leave. `None` where that is not soon; then the permit is given back, and the
-    /// message is not sent now.
+    /// Renews a permit that has become too old, for example after a slow commit: requests that waited together must not
+    /// be sent together, and they count when they are sent. `None` if that is not possible soon; then the permit is
+    /// given back, and the request is not sent now.
     pub async fn renew(&self, permit: Permit) -> Option<Permit> {
         if permit.age() <= PERMIT_AGE_MAX {
             return Some(permit);
@@ -97,7 +100,7 @@ impl Throttle {
                 Ok(slot) => return Some(Permit::issue(slot)),
                 Err(wait) if Instant::now() + wait <= until => tokio::time::sleep(wait).await,
                 Err(_) => {
-                    // Where it cannot be given back it stays counted: that errs on the safe side.
+                    // If it cannot be given back it stays counted, which is the safe side.
                     let _counted = self.meter().take(Want::Nothing(permit.slot()));
                     return None;
                 }
@@ -109,29 +112,29 @@ impl Throttle {
         self.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the gate until `until`, unless it is closed for longer already.
+    /// Pauses all requests until `until`, unless they are already paused for longer.
     pub fn pause_until(&self, until: Instant) {
         let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
         *paused = (*paused).max(Some(until));
     }
 
-    /// Until when the gate is closed; `None` where it is open. Checked again just before each write.
+    /// The end of the pause; `None` if there is none. It is checked again just before each write.
     pub fn paused_until(&self) -> Option<Instant> {
         let paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
         paused.filter(|until| *until > Instant::now())
     }
 }
 
-/// The pace, and the record it reads.
+/// The pace and its record.
 struct Meter {
     pace: Pace,
     kept: Kept,
-    /// Nothing leaves before; saves a look at the record.
+    /// No request is admitted before this time. It saves reading the record.
     not_before: Instant,
 }
 
 enum Kept {
-    /// By tokio's time since `started`.
+    /// Measured in tokio's time since `started`.
     InMemory {
         record: Record,
         started: Instant,
@@ -160,7 +163,7 @@ impl Meter {
         Meter { pace: Pace::new(schedule), kept, not_before: started }
     }
 
-    /// Admits a message, or says how long to wait.
+    /// Admits a request, or returns how long to wait.
     fn admit(&mut self) -> Result<u64, Duration> {
         let now = Instant::now();
         if let Some(wait) = self.not_before.checked_duration_since(now).filter(|wait| !wait.is_zero()) {
@@ -179,7 +182,7 @@ impl Meter {
             Kept::InFile(shared) => match shared.take(&mut self.pace, want) {
                 SharedTurn::Turn(taken) => taken,
                 SharedTurn::Unusable(fault) => {
-                    tracing::warn!("the rate is no longer shared with other runs on this machine: {fault}");
+                    tracing::warn!("the rate limit is no longer shared with other runs on this machine: {fault}");
                     self.kept =
                         Kept::InMemory { record: Record::used_up(0, &self.pace.schedule), started: Instant::now() };
                     self.take(want)
@@ -189,7 +192,7 @@ impl Meter {
     }
 }
 
-/// What a shared record says to a message.
+/// The answer of a shared record to a request.
 enum SharedTurn {
     /// Its slot, or how long to wait before asking again.
     Turn(Result<u64, Duration>),
@@ -218,13 +221,13 @@ impl SharedRecord {
                 SharedTurn::Turn(Err(BUSY_WAIT))
             }
             Err(Unchanged::Busy) => {
-                SharedTurn::Unusable(format!("{}: another process keeps it locked", self.file.path().display()))
+                SharedTurn::Unusable(format!("{}: another process keeps the file locked", self.file.path().display()))
             }
             Err(Unchanged::Storage(error)) => SharedTurn::Unusable(format!("{}: {error}", self.file.path().display())),
         }
     }
 
-    /// Whether the clock was set, or the machine slept, since the clock was last read.
+    /// Whether the clock was changed or the machine slept since the clock was last read.
     fn clock_moved(&self, now_ns: u64) -> bool {
         let (then_ns, then) = self.read;
         then_ns.saturating_add(nanos(then.elapsed())).abs_diff(now_ns) > CLOCK_MOVED_MAX_NS

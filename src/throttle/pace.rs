@@ -1,5 +1,6 @@
-//! When the next message may leave. `governor` decides the pace; the count of the last minute decides whether the minute
-//! has room. Both read one record, so that it can be kept in memory or in a file that processes share.
+//! Decides when the next request may be sent. `governor` decides the pace, and the count of the last minute decides
+//! whether the minute has room. Both use one record, so that it can be kept in memory or in a file that processes
+//! share.
 
 use super::{record::Record, schedule::Schedule};
 use governor::{
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-/// A number that `governor` reads, set before each question: its clock, or its state.
+/// A number that `governor` reads as its clock or its state. It is set before each call.
 #[derive(Debug, Clone, Default)]
 struct SharedNumber(Arc<AtomicU64>);
 
@@ -52,24 +53,24 @@ impl StateStore for SharedNumber {
     }
 }
 
-/// What the record is asked for. The answer is the slot where the message counts from now on.
+/// A change to the record. The result is the slot in which the request counts from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
-    /// To admit a message.
+    /// Admit a request.
     New,
-    /// To let a message that was admitted and counted in this slot leave only now.
+    /// Move a request that was admitted and counted in this slot to now, because it is sent only now.
     Late(u64),
-    /// To forget a message that was counted in this slot and does not leave.
+    /// Forget a request that was counted in this slot and is not sent.
     Nothing(u64),
 }
 
 type Limiter = RateLimiter<NotKeyed, SharedNumber, SharedNumber, NoOpMiddleware<Nanos>>;
 
-/// A schedule that is asked message by message. Only one caller asks at a time.
+/// A schedule, applied to one request at a time. Only one caller uses it at a time.
 pub(super) struct Pace {
     pub(super) schedule: Schedule,
     limiter: Limiter,
-    /// For late messages: each had its turn before, so it only matters how many leave at once.
+    /// For late requests. Each was admitted before, so only the number sent at once matters.
     late: Limiter,
     now: SharedNumber,
     arrival: SharedNumber,
@@ -79,14 +80,15 @@ pub(super) struct Pace {
 impl Pace {
     pub(super) fn new(schedule: Schedule) -> Pace {
         let quota = Quota::with_period(schedule.period.max(Duration::from_nanos(1))).expect("a nanosecond or more");
-        // All begin at zero, so that `governor` counts from there, as the record does.
+        // All start at zero, so that `governor` counts from zero as the record does.
         let (now, arrival, late_arrival) = (SharedNumber::default(), SharedNumber::default(), SharedNumber::default());
         let limiter = RateLimiter::new(quota.allow_burst(schedule.burst), arrival.clone(), now.clone());
         let late = RateLimiter::new(quota.allow_burst(schedule.late_burst), late_arrival.clone(), now.clone());
         Pace { schedule, limiter, late, now, arrival, late_arrival }
     }
 
-    /// Gives what is wanted, or says how long to wait before asking again; the record changes only where it is given.
+    /// Makes the change, or returns how long to wait before the next try. The record changes only if the change is
+    /// made.
     pub(super) fn take(&mut self, record: &mut Record, now_ns: u64, want: Want) -> Result<u64, Duration> {
         record.pass_to(now_ns);
         self.now.set(now_ns);
@@ -100,7 +102,7 @@ impl Pace {
                 Ok(record.count())
             }
             Want::Late(slot) => {
-                // Its own count makes room for it.
+                // Its own count is removed, so it does not use up the limit.
                 let most = self.schedule.most.saturating_add(u64::from(record.counts(slot)));
                 record.full_for(now_ns, most).map_or(Ok(()), Err)?;
                 if self.late_arrival.get() > self.schedule.late_by(now_ns) {

@@ -1,11 +1,11 @@
-//! What an account has used of its rate: the theoretical arrival time of its next message, and how many messages left in
-//! each twentieth of a second of the last minute. It decides how that is written down, and when what was read is not
-//! believed.
+//! What an account has used of its rate: the theoretical arrival time of its next request, and the number of requests
+//! sent in each twentieth of a second of the last minute. This module defines the stored format, and when a stored
+//! record is not believed.
 
 use super::schedule::{SLOT_NS, SLOTS, Schedule};
 use std::time::Duration;
 
-/// A record further ahead of the clock than this was written by another clock.
+/// If a record is further ahead of the clock than this, it was written with another clock.
 const AHEAD_MAX_NS: u64 = 60_000_000_000;
 
 const MAGIC: [u8; 16] = *b"rescreen rate 1\n";
@@ -14,30 +14,30 @@ const SUM_BYTES: usize = 8;
 /// The length of a written record.
 pub(super) const RECORD_BYTES: usize = HEAD_BYTES + 4 * SLOTS + SUM_BYTES;
 
-/// Times are nanoseconds of whatever clock the throttle reads.
+/// The usage of one account. Times are nanoseconds of the clock that the throttle reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
-    /// When the next message would leave at the steady rate.
+    /// When the next request would be sent at the steady rate.
     pub(super) arrival_ns: u64,
-    /// The newest slot, counted from the beginning of time.
+    /// The newest slot, counted from the clock's zero.
     newest: u64,
-    /// A slot's count is at its number modulo [`SLOTS`].
+    /// The count of slot `n` is at `n` modulo [`SLOTS`].
     slots: Box<[u32; SLOTS]>,
     total: u64,
 }
 
 impl Record {
-    /// Nothing has left for long.
+    /// A record of an account that was idle for long.
     pub(super) fn idle(now_ns: u64) -> Record {
         Record { arrival_ns: 0, newest: now_ns / SLOT_NS, slots: Box::new([0; SLOTS]), total: 0 }
     }
 
-    /// Nothing is known, so the account counts as in steady use up to now.
+    /// A record for an unknown past: the account counts as in steady use until now.
     pub(super) fn used_up(now_ns: u64, schedule: &Schedule) -> Record {
         Record { arrival_ns: schedule.used_up_at(now_ns), ..Record::idle(now_ns) }
     }
 
-    /// Whether this clock can have written it under such a schedule.
+    /// Whether this clock and this schedule can have produced the record.
     pub(super) fn is_believable(&self, now_ns: u64, schedule: &Schedule) -> bool {
         let latest_ns = now_ns.saturating_add(AHEAD_MAX_NS);
         self.newest <= latest_ns / SLOT_NS && self.arrival_ns <= schedule.used_up_at(latest_ns)
@@ -58,7 +58,7 @@ impl Record {
         self.newest = self.newest.max(now);
     }
 
-    /// Counts a message that leaves now, and says in which slot.
+    /// Counts a request that is sent now, and returns its slot.
     pub(super) fn count(&mut self) -> u64 {
         let count = &mut self.slots[place(self.newest)];
         if let Some(more) = count.checked_add(1) {
@@ -68,12 +68,12 @@ impl Record {
         self.newest
     }
 
-    /// Whether a message that was counted in this slot still counts.
+    /// Whether a request that was counted in this slot still counts.
     pub(super) fn counts(&self, slot: u64) -> bool {
         slot <= self.newest && self.newest - slot < SLOTS as u64 && self.slots[place(slot)] > 0
     }
 
-    /// Takes back a message that was counted in this slot and did not leave.
+    /// Removes a request that was counted in this slot and was not sent.
     pub(super) fn uncount(&mut self, slot: u64) {
         if self.counts(slot) {
             self.slots[place(slot)] -= 1;
@@ -81,13 +81,13 @@ impl Record {
         }
     }
 
-    /// How long until the window holds fewer than `most`; `None` where that is so now.
+    /// How long until the window contains fewer than `most`; `None` if it does already.
     pub(super) fn full_for(&self, now_ns: u64, most: u64) -> Option<Duration> {
         let mut surplus = (self.total + 1).saturating_sub(most.max(1));
         if surplus == 0 {
             return None;
         }
-        // A slot leaves the window when as many newer ones have begun as the window has.
+        // A slot leaves the window once `SLOTS` newer ones have begun.
         for leaving in self.newest + 1..=self.newest + SLOTS as u64 {
             surplus = surplus.saturating_sub(u64::from(self.slots[place(leaving)]));
             if surplus == 0 {
@@ -110,7 +110,7 @@ impl Record {
         bytes
     }
 
-    /// Reads the bytes of a record; `None` where they are not one.
+    /// Decodes a record; `None` if the bytes are invalid.
     pub(super) fn decoded(bytes: &[u8]) -> Option<Record> {
         if bytes.len() != RECORD_BYTES || !bytes.starts_with(&MAGIC) {
             return None;
@@ -134,7 +134,7 @@ fn place(slot: u64) -> usize {
     (slot % SLOTS as u64) as usize
 }
 
-/// FNV-1a over words of eight bytes: it notices damage, and nobody is kept out by it.
+/// FNV-1a over words of eight bytes. It detects damage, not tampering.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let rest = rest.iter().map(|byte| u64::from(*byte));

@@ -1,5 +1,5 @@
-//! The two limits of the service as a schedule: how far apart messages are, how many may leave at once, and how many a
-//! minute may hold. It decides where the reserve for late arrivals comes from.
+//! Turns the service's two limits into a schedule: the time between requests, how many may be sent at once, and how
+//! many in a minute. It also decides where the reserve for late arrivals comes from.
 
 use crate::model::planted::{Bug, planted};
 use std::{num::NonZeroU32, time::Duration};
@@ -7,9 +7,9 @@ use std::{num::NonZeroU32, time::Duration};
 /// The service's limits. Service-api, Limits: 60 a minute, burstable to 120.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Messages a minute in the long run.
+    /// Steady rate, in requests per minute.
     pub per_minute: u32,
-    /// Messages in any minute at most.
+    /// The most requests in any minute.
     pub per_minute_max: u32,
 }
 
@@ -19,36 +19,37 @@ impl Default for Rate {
     }
 }
 
-/// Messages are counted in slots of this length.
+/// Requests are counted in slots of this length.
 pub(super) const SLOT_NS: u64 = 50_000_000;
-/// 60.25 seconds: a minute, and the reserve for messages that arrive less evenly than they leave.
+/// 60.25 seconds: a minute plus a reserve, because requests arrive less evenly than they are sent.
 pub(super) const SLOTS: usize = 1_205;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// A minute and the reserve for messages that arrive less evenly than they leave.
+/// A minute plus the reserve.
 const WINDOW: Duration = Duration::from_nanos(SLOT_NS * SLOTS as u64);
-/// `governor` counts in nanoseconds: a bucket that takes longer than a year to fill is cut to a year.
+/// `governor` counts in nanoseconds, so a bucket that takes longer than a year to fill is limited to a year.
 const FILLING_MAX: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// A rate as a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// One message per period in the long run.
+    /// One request per period, in the long run.
     pub(super) period: Duration,
-    /// At most this many at once, after a pause or a late timer.
+    /// The most requests sent at once, after a pause or a late timer.
     pub(super) burst: NonZeroU32,
-    /// At most this many at once, of messages that leave later than they were admitted.
+    /// The most requests sent at once that were admitted earlier.
     pub(super) late_burst: NonZeroU32,
-    /// At most this many in [`WINDOW`].
+    /// The most requests in [`WINDOW`].
     pub(super) most: u64,
-    /// How much of the burst goes beyond what the two limits have room for. Only the count of the last minute allows it.
+    /// The part of the burst beyond the difference of the two limits. Only the count of the last minute permits it.
     borrowed: u32,
 }
 
 impl Schedule {
-    /// The difference of the two limits is the bucket, less a quarter of a second's messages and at least two, because
-    /// messages arrive less evenly than they leave. Where that leaves less than two seconds' messages, a late timer may
-    /// still catch up by so much, and the count of the last minute keeps the limit.
+    /// The schedule for a rate. The bucket is the difference of the two limits, minus a reserve of a quarter second's
+    /// requests and at least two, because requests arrive less evenly than they are sent. If fewer than two seconds'
+    /// requests remain, a late timer may still catch up by two seconds' requests, and the count of the last minute
+    /// enforces the limit.
     pub(super) fn of(rate: Rate) -> Schedule {
         let most = rate.per_minute_max.max(1);
         let per_minute = rate.per_minute.clamp(1, most);
@@ -69,13 +70,13 @@ impl Schedule {
         self.cells_ns(self.burst.get())
     }
 
-    /// The theoretical arrival time of the next message where nothing is known of the minute before: no burst is left, and
-    /// what an earlier process may have caught up with is waited for.
+    /// The theoretical arrival time of the next request if nothing is known about the last minute: no burst is left,
+    /// and the requests with which an earlier process may have caught up are waited for.
     pub(super) fn used_up_at(&self, now_ns: u64) -> u64 {
         now_ns.saturating_add(self.burst_ns()).saturating_add(self.cells_ns(self.borrowed))
     }
 
-    /// The latest theoretical arrival time that late messages can have by now.
+    /// The latest theoretical arrival time that late requests can have now.
     pub(super) fn late_by(&self, now_ns: u64) -> u64 {
         now_ns.saturating_add(self.cells_ns(self.late_burst.get()))
     }

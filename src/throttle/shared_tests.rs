@@ -1,4 +1,4 @@
-//! The bucket that processes share, under paused time: each throttle here is another process.
+//! The bucket that processes share, under paused time. Each throttle represents another process.
 
 use super::{throttle_tests::most_in_a_minute, *};
 use jiff::Timestamp;
@@ -22,12 +22,12 @@ impl Machine {
         BucketFile::open(self.folder.path(), ACCOUNT).unwrap()
     }
 
-    /// Another process that starts now.
+    /// A process that starts now.
     fn process(&self, rate: Rate) -> Throttle {
         Throttle::new(rate, Bucket::Shared(self.file(), self.clock))
     }
 
-    /// An account that nobody used for two minutes.
+    /// An account that was not used for two minutes.
     async fn idle() -> Machine {
         let machine = Machine::new();
         let _permit = machine.process(Rate::default()).admit().await;
@@ -87,7 +87,7 @@ async fn another_account_has_another_bucket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_is_not_a_record_counts_as_nothing_known_and_is_written_anew() {
+async fn a_file_that_is_not_a_record_counts_as_nothing_known_and_is_written_again() {
     for content in [&b""[..], b"garbage", &[0; 20_000], &[0xff; record::RECORD_BYTES]] {
         let machine = Machine::idle().await;
         fs::write(machine.file().path(), content).unwrap();

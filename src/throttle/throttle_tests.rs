@@ -1,10 +1,10 @@
-//! The gate of one process under paused time: the limits hold, and they are used.
+//! The rate limiter of one process under paused time: the limits are kept, and they are used.
 
 use super::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most messages in any window of a minute; the times ascend.
+/// The most requests in any window of a minute. The times must ascend.
 pub(super) fn most_in_a_minute(times: &[Instant]) -> usize {
     let mut from = 0;
     let window = |(at, time): (usize, &Instant)| {
@@ -65,7 +65,7 @@ async fn every_pair_of_limits_is_used_to_99_percent() {
     }
 }
 
-/// Timers that are late again and again, by up to two seconds.
+/// Timers that are repeatedly late, by up to two seconds.
 #[tokio::test(start_paused = true)]
 async fn a_late_timer_is_caught_up_within_the_minute() {
     for (per_minute, per_minute_max) in [(60, 60), (600, 600), (6_000, 6_000), (600, 720)] {
@@ -87,7 +87,7 @@ async fn a_late_timer_is_caught_up_within_the_minute() {
     }
 }
 
-/// A service that refills a bucket of the difference of the limits, message by message, never refuses either.
+/// A service with a token bucket of the difference of the limits never refuses a request either.
 #[tokio::test(start_paused = true)]
 async fn where_the_limits_leave_room_a_token_bucket_of_their_difference_is_enough() {
     for (per_minute, per_minute_max) in [(60, 120), (600, 720), (6_000, 7_200)] {
@@ -131,7 +131,7 @@ async fn a_permit_within_the_reserve_is_kept() {
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
-/// A commit that takes 20 seconds, with a message admitted each second meanwhile.
+/// A commit that takes 20 seconds, while one request is admitted each second.
 #[tokio::test(start_paused = true)]
 async fn permits_that_waited_together_do_not_leave_together() {
     let throttle = Throttle::new(Rate::default(), Bucket::Empty);
@@ -146,11 +146,11 @@ async fn permits_that_waited_together_do_not_leave_together() {
     });
     let left: Vec<Duration> = futures::future::join_all(renewals).await.into_iter().flatten().collect();
     let at_once = left.iter().filter(|after| **after < Duration::from_millis(900)).count();
-    assert_eq!(at_once, 3, "the permit of this second, and two that are late: {left:?}");
+    assert_eq!(at_once, 3, "the permit of this second, and two late ones: {left:?}");
     assert!((5..=8).contains(&left.len()), "the others are not sent now: {left:?}");
 }
 
-/// A stall in the middle of steady use: what left late counts when it left.
+/// A stall during steady use: a late request counts when it is sent.
 #[tokio::test(start_paused = true)]
 async fn after_a_stall_the_minute_still_holds_the_limit() {
     for (per_minute, per_minute_max) in [(600, 600), (60, 60), (600, 720)] {
@@ -177,22 +177,22 @@ async fn after_a_stall_the_minute_still_holds_the_limit() {
     }
 }
 
-/// With commits that always take longer than a permit lives, messages leave all the same.
+/// Requests are sent even if every commit takes longer than a permit is valid.
 #[tokio::test(start_paused = true)]
 async fn a_disk_that_is_always_slow_does_not_stop_all_messages() {
     let throttle = std::sync::Arc::new(Throttle::new(rate(60, 60), Bucket::Empty));
-    let mut flights = tokio::task::JoinSet::new();
+    let mut renewals = tokio::task::JoinSet::new();
     let (mut sent, start) = (0, Instant::now());
     while start.elapsed() < Duration::from_secs(300) {
         tokio::select! {
             permit = throttle.admit() => {
                 let throttle = throttle.clone();
-                flights.spawn(async move {
+                renewals.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(300)).await;
                     throttle.renew(permit).await
                 });
             }
-            Some(landed) = flights.join_next(), if !flights.is_empty() => sent += usize::from(landed.unwrap().is_some()),
+            Some(renewed) = renewals.join_next(), if !renewals.is_empty() => sent += usize::from(renewed.unwrap().is_some()),
         }
     }
     assert!(sent > 290, "{sent} of 300 seconds");

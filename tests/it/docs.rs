@@ -1,5 +1,5 @@
-//! The pages in `docs/` say what the program does: every key, column, failure code and exit code is there, and the page of
-//! the checks is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes it again.
+//! The pages in `docs/` agree with the program: every key, column, failure code and exit code is documented, and
+//! `docs/checks.md` is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes that page again.
 
 mod commands;
 
@@ -112,8 +112,8 @@ fn the_page_of_the_checks_is_what_the_catalogue_says() {
 
 fn checks_page() -> String {
     let mut page = "# Checks\n\n<!-- Generated from src/catalogue by tests/it/docs.rs. -->\n\n\
-        Each check is one request to the service. Columns and fields marked *assumed* are not in the service's description; the\n\
-        whole answer is always in the column `answer`. `rescreen checks NAME` prints a check, and `rescreen checks NAME --toml` its\n\
+        Each check is one request to the service. Columns and fields marked *assumed* are not in the service's description. The column\n\
+        `answer` always contains the whole answer. `rescreen checks NAME` prints a check; `rescreen checks NAME --toml` prints its\n\
         declaration, to copy into a campaign file and correct.\n"
         .to_owned();
     Catalogue::built_in().iter().for_each(|declaration| describe(&mut page, declaration));
@@ -126,12 +126,13 @@ fn describe(page: &mut String, check: &Declaration) {
     let list = |items: &[String]| items.iter().map(|item| code(item)).collect::<Vec<_>>().join(" or ");
     let flow = match check.flow {
         Flow::Direct => "answered at once",
-        Flow::Replay => "answered at once, or asked again under its key until it is",
+        Flow::Replay => "answered at once, or repeated with the same key until it is answered",
     };
     let price = check
         .price
         .map_or_else(|| "not documented; state it in `[budget] prices`".to_owned(), |price| format!("{price} credits"));
-    let routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
+    let mut routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
+    routes.dedup();
     writeln!(page, "\n## {}\n\n{}\n", check.name, check.summary).unwrap();
     writeln!(page, "- Route: {}, {flow}", list(&routes)).unwrap();
     writeln!(page, "- Price: {price}").unwrap();
@@ -164,7 +165,6 @@ fn describe(page: &mut String, check: &Declaration) {
         writeln!(page, "| `{}` | `{finding}` |", verdict.as_str()).unwrap();
     }
     for (_, expect) in check.expectations() {
-        writeln!(page, "| `review` | `{0}_mismatch`, `{0}_not_stated`: what `expect.{0}` names |", expect.name)
-            .unwrap();
+        writeln!(page, "| `review` | `{0}_mismatch` or `{0}_not_stated`, with `expect.{0}` |", expect.name).unwrap();
     }
 }

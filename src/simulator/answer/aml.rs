@@ -1,5 +1,6 @@
-//! The answer to an AML screening. The service's description shows no field of it: the shape is the catalogue's assumption
-//! (hits in `match`, beside `Header`). About nine subjects in ten have no match, which is what a real book looks like.
+//! The answer to an AML screening. The service's description shows no field of it: the format is the catalogue's
+//! assumption (hits in `match`, next to `Header`). About nine subjects in ten have no match, as in a real customer
+//! list.
 
 use super::question::Question;
 use crate::model::{key::hex, rng::Rng};
@@ -50,7 +51,7 @@ fn hit(question: &Question<'_>, kind: usize, rng: &mut Rng) -> Value {
     })
 }
 
-/// The name as another list might spell it.
+/// The name as a sanctions list might spell it.
 fn variation(name: &str, rng: &mut Rng) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return name.to_owned() };

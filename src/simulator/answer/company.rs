@@ -1,5 +1,6 @@
-//! The answer of the register of companies. The service's description shows no field of it: names and status words are the
-//! catalogue's assumption, under `status` as described and under `company_status` as such services were seen to answer.
+//! The answer of the companies register. The service's description shows no field of it: field names and status values
+//! are the catalogue's assumption, in `status` as described and in `company_status` as such services were seen to
+//! answer.
 
 use super::{identity::LAST, question::Question};
 use crate::simulator::answer_style::Dialect;

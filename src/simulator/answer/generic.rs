@@ -1,5 +1,5 @@
-//! The answer to a check a user declared: something of the declared type at every column's pointer, so that a rehearsal
-//! fills every column. What the values mean is the user's business.
+//! The answer to a check that a user declared: a value of the declared type at every column's pointer, so that a
+//! rehearsal fills every column. The values have no meaning.
 
 use super::question::{Question, place};
 use crate::catalogue::ColumnKind;

@@ -1,5 +1,5 @@
-//! The answer to an ID verification, in the exact shape the service's description shows. `ID Number Valid` is the one
-//! status it shows; the other two are the catalogue's assumption. Everyone in it is invented.
+//! The answer to an ID verification, in exactly the format that the service's description shows. `ID Number Valid` is
+//! the only status that it shows; the other two are the catalogue's assumption. All people in it are invented.
 
 use super::question::Question;
 use crate::model::{field::sa_id, key::hex};
@@ -50,7 +50,7 @@ pub(super) fn content(mut question: Question<'_>) -> Value {
     })
 }
 
-/// What the register says of a number: birth, gender and citizenship are in the number itself.
+/// The register's data for a number. Birth, gender and citizenship are encoded in the number.
 fn person(question: &mut Question<'_>, number: &str) -> Value {
     let part = |from: usize, to: usize| number[from..to].parse::<i16>().unwrap_or_default();
     let today = question.at.to_zoned(TimeZone::UTC).date();
@@ -78,7 +78,7 @@ fn person(question: &mut Question<'_>, number: &str) -> Value {
     })
 }
 
-/// The number has no century: the latest one that is not in the future.
+/// The date of birth. The number has no century: the latest one that is not in the future is used.
 fn birth(year: i16, month: i16, day: i16, today: Date) -> Date {
     let in_century = |century: i16| Date::new(century + year, month as i8, day as i8).ok();
     let candidates = [2000, 1900].into_iter().filter_map(in_century);

@@ -1,5 +1,5 @@
 //! The answer to an adverse media search. The service's description names `articles` and `screening`, the second "where
-//! available", and shows nothing inside them: what is there is invented. About one subject in fifteen has something.
+//! available", but does not show their contents, which are invented here. About one subject in fifteen has a hit.
 
 use super::question::Question;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) fn content(question: Question<'_>) -> Value {
     };
     let articles: Vec<Value> = (0..articles).map(|_| article()).collect();
     let mut content = json!({ "articles": articles });
-    // Three accounts in four have the premium screening; it finds something where the press does not, now and then.
+    // Three accounts in four have the premium screening. It sometimes has a hit where the press has none.
     let is_found = !question.negative && rng.below(1_000) < if articles.is_empty() { 8 } else { 500 };
     if rng.below(4) > 0 {
         let finding = json!([{"list": "court-reports", "name": name, "score": (70 + rng.below(30)) as f64 / 100.0}]);

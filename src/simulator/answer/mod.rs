@@ -1,5 +1,6 @@
-//! Completed answers: a pure function of the order, its receipt and the seed, so that a replay is the same text without
-//! being kept. This file owns the two envelopes; what is inside is a file per check and a generic one.
+//! Completed answers: a pure function of the order, its receipt and the seed, so that a replay gives the same text
+//! without being stored. This file builds the two envelopes. Their content comes from one file per check, and a generic
+//! one.
 
 mod aml;
 mod company;
@@ -45,7 +46,7 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, style: AnswerStyle) -> V
         "vin-decode" => vehicle::decoded(question),
         _ => generic::content(question),
     };
-    // A pool of its own: where the content stands moves nothing else.
+    // A separate generator, so that the place of the content does not change the content.
     let mut places = Rng::of(!style.seed, digest_of_fields(&subject));
     match style.envelope {
         Envelope::Results => {
@@ -59,8 +60,8 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, style: AnswerStyle) -> V
     }
 }
 
-/// Where the content stands: as described, keyed by the report type under `results` and bare under `data`; in the field
-/// dialect at any place of the declaration, since such services were seen to use several.
+/// Where the content is. As described: keyed by the report type under `results`, and directly under `data`. In the
+/// field dialect: at any place of the declaration, because such services were seen to use several.
 fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, rng: &mut Rng) -> &'a str {
     let pointers = &order.check.answer.payload;
     let fitting: Vec<&String> = pointers.iter().filter(|pointer| pointer.starts_with(under)).collect();
@@ -74,12 +75,12 @@ fn place_of<'a>(order: &'a Order, under: &'a str, dialect: Dialect, rng: &mut Rn
     }
 }
 
-/// The id of a request: its key, as seen in the field; one made of its content where it has none.
+/// The id of a request: its key, as seen in the field, or one made from its content if it has no key.
 pub(super) fn request_id(order: &Order) -> String {
     order.idempotency_key.clone().unwrap_or_else(|| format!("req_{}", hex(&order.content)))
 }
 
-/// Service-api, "Verification response envelope".
+/// The results envelope. Service-api, "Verification response envelope".
 fn results(
     order: &Order,
     receipt: &Receipt,
@@ -106,7 +107,7 @@ fn results(
     answer
 }
 
-/// Service-api, the second envelope: a `data` object beside a `meta` object.
+/// The second envelope of service-api: a `data` object and a `meta` object.
 fn data_meta(
     order: &Order,
     receipt: &Receipt,

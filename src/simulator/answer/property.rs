@@ -1,5 +1,5 @@
-//! The answer to a property search. The description shows `found`; deeds and addresses are invented. Two people in five own
-//! something.
+//! The answer to a property search. The description shows `found`; deeds and addresses are invented. Two people in five
+//! own a property.
 
 use super::question::Question;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What the content of an answer is made from, and where it is put.
+//! The input for the content of an answer, and where the content is placed.
 
 use crate::{
     model::rng::Rng,
@@ -7,11 +7,11 @@ use crate::{
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// What the content of an answer is made from.
+/// The input for the content of an answer.
 pub(super) struct Question<'a> {
     pub(super) order: &'a Order,
     pub(super) at: Timestamp,
-    /// A sandbox input ending in 90: the path without a finding.
+    /// A sandbox input that ends in 90: the answer has no finding.
     pub(super) negative: bool,
     pub(super) dialect: Dialect,
     pub(super) rng: Rng,
@@ -23,8 +23,8 @@ impl Question<'_> {
     }
 }
 
-/// Puts a value where a JSON pointer points, making what is on the way: a number makes a list. At the root, or where
-/// something stands already, objects are joined.
+/// Sets the value at a JSON pointer, and creates missing parents: a number creates a list. If there is already an
+/// object at this place, or at the root, the objects are merged.
 pub(super) fn place(root: &mut Value, pointer: &str, value: Value) {
     let mut at = root;
     for token in pointer.split('/').skip(1) {

@@ -1,5 +1,5 @@
-//! The answer to a consumer trace: the four groups of the description, or in the field dialect the flat form that such
-//! services were seen to answer. Everyone in it is invented.
+//! The answer to a consumer trace: the four groups of the description, or in the field dialect the flat format that
+//! such services were seen to return. All people in it are invented.
 
 use super::{
     identity::{FEMALE, LAST, MALE},
@@ -52,7 +52,7 @@ pub(super) fn content(mut question: Question<'_>) -> Value {
     }
 }
 
-/// The birth in the number; of the last century, which is good enough for somebody invented.
+/// The date of birth in the number. The last century is assumed, which is good enough for an invented person.
 fn born(number: &str) -> String {
     let part = |from: usize| number.get(from..from + 2).unwrap_or("01");
     format!("19{}-{}-{}", part(0), part(2), part(4))

@@ -1,6 +1,6 @@
-//! The answers about vehicles: the comprehensive check, the decoding of a VIN and the look-up of a plate. The description
-//! shows `lookupType` and `vehicleMatched` and names the groups of the first; everything else is the catalogue's
-//! assumption. Makes and models are invented.
+//! The answers about vehicles: the comprehensive check, the decoding of a VIN and the lookup of a plate. The
+//! description shows `lookupType` and `vehicleMatched` and names the groups of the comprehensive check. Everything else
+//! is the catalogue's assumption. Makes and models are invented.
 
 use super::question::Question;
 use crate::{model::rng::Rng, simulator::answer_style::Dialect};
@@ -18,7 +18,7 @@ const COLOURS: [&str; 6] = ["White", "Silver", "Grey", "Red", "Blue", "Black"];
 /// VINs never have I, O or Q.
 const SIGNS: &[u8; 33] = b"0123456789ABCDEFGHJKLMNPRSTUVWXYZ";
 
-/// A VIN decoded: one in fifty is not known.
+/// A decoded VIN. One in fifty is unknown.
 pub(super) fn decoded(mut question: Question<'_>) -> Value {
     let vin = question.text("vin").to_owned();
     if question.negative || question.rng.below(50) == 0 {
@@ -28,7 +28,7 @@ pub(super) fn decoded(mut question: Question<'_>) -> Value {
     }
 }
 
-/// The vehicle of a plate: one in twenty-five is not known.
+/// The vehicle with a plate. One in twenty-five is unknown.
 pub(super) fn of_plate(mut question: Question<'_>) -> Value {
     let plate = question.text("registrationNumber").to_owned();
     if question.negative || question.rng.below(25) == 0 {
@@ -40,7 +40,8 @@ pub(super) fn of_plate(mut question: Question<'_>) -> Value {
     json!({ "vehicle": vehicle })
 }
 
-/// The comprehensive check. Service-api: with the plate alone `lookupType` is `registration` and `vehicleMatched` null.
+/// The comprehensive check. Service-api: with only a plate, `lookupType` is `registration` and `vehicleMatched` is
+/// null.
 pub(super) fn checked(mut question: Question<'_>) -> Value {
     let (plate, vin) = (question.text("registrationNumber").to_owned(), question.text("vin").to_owned());
     let lookup_type = if vin.is_empty() { "registration" } else { "registration_vin" };

@@ -9,12 +9,12 @@ fn the_overview_names_every_check_with_its_route_and_fields() {
     let lines: Vec<String> =
         said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     for line in [
-        "adverse-media /adverse-media name, entity adverse media search on a person or a company",
-        "cipc-company /cipc registration_number company by its registration number in the register of companies (CIPC)",
+        "adverse-media /adverse-media name, entity adverse media search for a person or company",
+        "cipc-company /cipc registration_number company lookup by registration number in the South African companies register (CIPC)",
         "consumer-trace /verify idNumber addresses, contacts and employment of a South African ID number",
-        "number-plate /number-plate registrationNumber the vehicle of a number plate",
+        "number-plate /number-plate registrationNumber vehicle lookup by number plate",
         "property-search /property-search idNumber properties registered to a South African ID number",
-        "vin-decode /vin-decode vin what a 17-character VIN says of its vehicle",
+        "vin-decode /vin-decode vin vehicle data decoded from a 17-character VIN",
     ] {
         assert!(lines.iter().any(|found| found == line), "expected `{line}` in:\n{}", said.stdout);
     }
@@ -25,7 +25,7 @@ fn the_overview_names_every_check_with_its_route_and_fields() {
 fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
     let said = Desk::new(0).say(&["checks", "adverse-media"]).exits(0);
     insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
-    adverse-media: adverse media search on a person or a company
+    adverse-media: adverse media search for a person or company
     route /adverse-media (alternate none) · the POST is answered, or repeated under its key until it is · key lifetime 48 h · price not documented: --price
 
      field   kind     needed  default  meaning

@@ -55,7 +55,7 @@ fn a_result_part_that_the_ledger_did_not_write_is_not_replaced() {
     if said.code == 0 {
         panic!("the run published over a file of the user's: {}", said.stderr);
     }
-    said.exits(2).says("this ledger did not write it");
+    said.exits(2).says("this ledger did not write this file");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     fs::remove_file(&mine).unwrap();
     campaign.run().exits(0);
@@ -71,7 +71,7 @@ fn a_part_that_was_changed_is_found_before_the_manifest_says_complete() {
     let part = campaign.out().join("results/aml-screening/part-000001.jsonl");
     let written = fs::read_to_string(&part).unwrap();
     fs::write(&part, written.replace("clear", "cleer")).unwrap();
-    campaign.run().exits(11).says("it was changed after it was written");
+    campaign.run().exits(11).says("the file was changed after it was written");
     fs::remove_file(&part).unwrap();
     campaign.run().exits(0);
     assert_eq!(fs::read_to_string(&part).unwrap(), written);

@@ -79,11 +79,11 @@ fn complete_is_refused_when_the_counts_do_not_add_up() {
                 manifest.totals[0].pending = 1;
                 manifest.totals[0].skipped = 0;
             },
-            "check `aml`: 1 asks are pending",
+            "check `aml`: expected no pending asks, found 1",
         ),
         (
             |manifest| manifest.input.rows = 11,
-            "check `aml`: expected one ask for each of 11 rows less 1 unreadable ones, found 9",
+            "check `aml`: expected one ask for each of 11 rows except 1 unreadable ones, found 9",
         ),
         (
             |manifest| manifest.datasets[0].parts[0].rows = 5,
@@ -115,8 +115,12 @@ fn a_manifest_of_another_version_or_shape_is_refused() {
     };
     assert!(read(r#"{"manifest_version": 2}"#).unwrap_err().contains("expected a manifest of version 1, found 2"));
     assert!(read("{}").unwrap_err().contains("found null"));
-    assert!(read(r#"{"manifest_version": 1}"#).unwrap_err().contains("not a manifest"));
-    assert!(read("not json").unwrap_err().contains("not a manifest"));
+    assert!(
+        read(r#"{"manifest_version": 1}"#)
+            .unwrap_err()
+            .contains("expected a manifest, found another file or a damaged one")
+    );
+    assert!(read("not json").unwrap_err().contains("expected a manifest, found another file or a damaged one"));
     // A field of a later release is no obstacle.
     let mut value = serde_json::to_value(manifest()).unwrap();
     value["signed_by"] = "somebody".into();

@@ -125,7 +125,10 @@ fn a_row_that_does_not_fit_is_an_error_without_its_value() {
     let mut row = row(1);
     row[1] = TableCell::text("Thandi");
     let message = writer.write_row(row).unwrap_err().to_string();
-    assert!(message.ends_with("a row does not fit its table: column `n`: expected integer, found text"), "{message}");
+    assert!(
+        message.ends_with("a row does not match the columns of its table: column `n`: expected integer, found text"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -231,7 +234,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     fs::write(folder.path().join("results"), "a file in the way").unwrap();
     match write(&folder.path().join("results/aml/part"), OutputFormat::Parquet, 1) {
         Err(SinkError::Storage { path, step, .. }) => {
-            assert_eq!((path, step), (folder.path().join("results/aml"), "making the folder"));
+            assert_eq!((path, step), (folder.path().join("results/aml"), "creating the folder"));
         }
         other => panic!("{other:?}"),
     }

@@ -58,7 +58,7 @@ fn a_proxy_of_the_campaign_file_is_used_with_its_password_and_sees_no_key() {
 fn plain_http_through_a_proxy_and_a_password_in_a_proxy_are_refused() {
     let proxy = Wire::new(|_, _| Answer::Bytes(clear()));
     for (service, expected) in [
-        (format!("url = \"http://127.0.0.1:9\"\nproxy = \"{}\"", proxy.url), "expected a service by https"),
+        (format!("url = \"http://127.0.0.1:9\"\nproxy = \"{}\"", proxy.url), "expected a service with an https URL"),
         (
             format!("url = \"https://127.0.0.1:9\"\nproxy = \"{}\"", proxy.url.replace("//", "//me:hunter2@")),
             "proxy_auth",
