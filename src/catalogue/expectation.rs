@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn case_accents_blanks_and_signs_make_no_difference_and_a_letter_does() {
+    fn case_accents_spaces_and_punctuation_are_ignored_and_letters_are_not() {
         for (expected, found) in [
             ("van der Merwe", "VAN  DER MERWE"),
             ("Zoë André", "ZOE ANDRE"),
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_its_letters_and_digits() {
+    fn only_the_letters_and_digits_of_an_identifier_are_compared() {
         assert_eq!(text(Compare::Identifier, "CA 123-456", "ca123456"), Some(true));
         assert_eq!(text(Compare::Identifier, "CA 123-456", "CA 123 457"), Some(false));
     }
 
     #[test]
-    fn what_the_answer_does_not_state_is_neither_the_same_nor_different() {
+    fn a_value_that_the_answer_does_not_state_is_neither_equal_nor_different() {
         assert_eq!(text(Compare::Words, "Nkosi", " "), None);
         let date = column(ColumnKind::Date, Compare::Words);
         assert_eq!(date.meets(&json!("1980-01-01"), &json!({})), None);

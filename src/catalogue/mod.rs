@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_knows_may_not_be_declared_clear() {
+    fn a_declaration_cannot_make_unrecognised_answers_clear() {
         let catalogue = Catalogue::built_in();
         let mut declaration = catalogue.get("aml-screening").unwrap().clone();
         declaration.verdict.otherwise.verdict = Verdict::Clear;

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_shapes_seen_in_public_are_read() {
+    fn the_three_public_balance_formats_are_read() {
         assert_eq!(credits(r#"{"available_credits": 1000}"#, None), Some(1000));
         assert_eq!(credits(r#"{"available_credits": 7, "source": "org", "organizationName": "x"}"#, None), Some(7));
         let nested = r#"{"Status": "Success", "Result": {"credits": "1000", "last_refresh": "2026-01-01"}}"#;
@@ -49,13 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_pointer_stands_alone() {
+    fn only_the_configured_pointer_is_read() {
         assert_eq!(credits(r#"{"wallet": {"left": 12.9}, "available_credits": 5}"#, Some("/wallet/left")), Some(12));
         assert_eq!(credits(r#"{"available_credits": 5}"#, Some("/wallet/left")), None);
     }
 
     #[test]
-    fn anything_else_is_no_balance() {
+    fn anything_else_is_not_a_balance() {
         for body in ["", "{}", "[]", "<html>", r#"{"available_credits": null}"#, r#"{"available_credits": "NaN"}"#] {
             assert_eq!(credits(body, None), None, "{body}");
         }

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_back_and_damage_is_told() {
+    fn compressed_text_decompresses_and_damage_is_reported() {
         for text in [String::new(), "one answer".to_owned(), "0".repeat(3 << 20)] {
             for level in [Level::Rows, Level::Answer] {
                 let compressed = compress(text.as_bytes(), level);

@@ -93,7 +93,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_split_weighs_what_its_rows_do_whatever_is_asked_of_them() {
+    async fn the_size_of_a_split_is_that_of_its_rows_without_any_asks() {
         let folder = tempfile::tempdir().unwrap();
         let (campaign, origin) = ("wide".to_owned(), "simulated".to_owned());
         let identity = Identity { campaign, mode: Mode::Sandbox, origin, key_secret: None };

@@ -61,14 +61,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_are_counted_as_the_tree_has_them(value in json()) {
+        fn values_are_counted_as_in_the_parsed_tree(value in json()) {
             prop_assert_eq!(count(&value.to_string(), usize::MAX), in_tree(&value));
             prop_assert_eq!(count(&serde_json::to_string_pretty(&value).unwrap(), usize::MAX), in_tree(&value));
         }
     }
 
     #[test]
-    fn empty_lists_and_signs_inside_texts_are_not_counted_as_more() {
+    fn empty_lists_count_once_and_punctuation_inside_strings_is_not_counted() {
         for (text, values) in [
             ("7", 1),
             ("[]", 1),

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_and_half_a_surrogate_pair_are_replaced_and_said() {
+    fn invalid_utf_8_and_lone_surrogates_are_replaced_and_reported() {
         let cases: [(&[u8], &str); 4] = [
             (b"{\"a\": \"Andr\xe9\"}", "{\"a\": \"Andr\u{fffd}\"}"),
             (br#"{"a": "Li \ud83d"}"#, r#"{"a": "Li \ufffd"}"#),

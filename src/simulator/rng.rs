@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_means_the_same_numbers_for_ever() {
+    fn a_seed_always_gives_the_same_numbers() {
         let mut rng = Rng::new(1);
         assert_eq!([rng.roll(), rng.roll()], [0x910a_2dec_8902_5cc1, 0xbeeb_8da1_658e_ec67]);
     }

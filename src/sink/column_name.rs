@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_becomes_one_that_every_warehouse_takes() {
+    fn a_name_becomes_one_that_every_warehouse_accepts() {
         for (name, expected) in [
             ("Customer No", "customer_no"),
             (" Branch-Code ", "branch_code"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_stand_in_the_documented_order() {
+    fn columns_are_in_the_documented_order() {
         let schema =
             results_schema(&["Customer No".into(), "Order".into()], &[spec("matches")], &["surname".into()]).unwrap();
         assert_eq!(

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_does_not_fit_is_told_by_its_column_and_not_by_its_value() {
+    fn a_row_that_does_not_fit_is_reported_by_its_column_and_not_by_its_value() {
         let column = |name: &str, kind, nullable| Column { name: name.into(), kind, nullable };
         let schema = Schema { columns: vec![column("id", Kind::Text, false), column("n", Kind::Number, true)] };
         let fault = |row: &[TableCell]| schema.admit(row).unwrap_err();

@@ -22,7 +22,7 @@ async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
 }
 
 #[tokio::test]
-async fn the_limit_is_of_all_runs_together() {
+async fn the_limit_covers_all_runs_together() {
     let mut world = World::new().rows(30).max_credits(10);
     world.run().await.exits(ExitCode::Budget).charged(10);
     let again = world.run().await.exits(ExitCode::Budget).charged(10);
@@ -45,7 +45,7 @@ async fn a_price_that_does_not_fit_the_rest_of_the_limit_is_not_spent() {
 }
 
 #[tokio::test]
-async fn the_balance_is_never_taken_below_what_is_to_be_kept() {
+async fn the_balance_is_never_taken_below_the_floor() {
     let mut world = World::new().rows(30).credits(100).campaign(|file| file.budget.keep_balance = Credits(90));
     let ran = world.run().await.exits(ExitCode::Budget).charged(10);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Balance { keep: Credits(90), .. })));
@@ -55,7 +55,7 @@ async fn the_balance_is_never_taken_below_what_is_to_be_kept() {
 }
 
 #[tokio::test]
-async fn production_wants_a_price_a_limit_and_an_id_before_anything_is_opened() {
+async fn production_requires_a_price_a_limit_and_an_id_before_anything_is_opened() {
     for (change, what) in [
         (World::new().campaign(|file| file.budget.prices.clear()), "price of `aml-screening`"),
         (World::new().campaign(|file| file.budget.max_credits = None), "--max-credits"),
@@ -92,7 +92,7 @@ async fn a_price_above_the_table_stops_arming_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_price_that_rose_beyond_the_limit_leaves_what_is_in_doubt_for_a_run_that_has_more() {
+async fn a_price_that_rose_beyond_the_limit_leaves_doubts_for_a_run_with_a_higher_limit() {
     let mut world = World::new().rows(3).in_flight(1).max_credits(3).under_paused_time();
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(300)).await.in_state(State::InDoubt, 3);
@@ -125,7 +125,7 @@ async fn a_balance_that_cannot_be_read_stops_production_before_any_request() {
 }
 
 #[tokio::test]
-async fn what_is_in_doubt_counts_against_the_limit() {
+async fn requests_in_doubt_count_against_the_limit() {
     let mut world = World::new().rows(3).in_flight(1).max_credits(1).fault("drop_after@2");
     let ran = world.run_until(|stats| stats.charges == 1).await;
     let ran = ran.in_state(State::InDoubt, 1).in_state(State::Planned, 2);

@@ -185,7 +185,7 @@ fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
 }
 
 #[test]
-fn no_file_imports_in_a_circle() {
+fn the_source_files_have_no_import_cycles() {
     let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let edges = all.edges();
     let count: usize = edges.values().map(BTreeSet::len).sum();
@@ -194,7 +194,7 @@ fn no_file_imports_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_also_through_a_name_that_is_passed_on() {
+fn a_cycle_through_a_re_export_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     fs::create_dir(folder.path().join("room")).unwrap();
@@ -236,7 +236,7 @@ fn against_the_line(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
 }
 
 #[test]
-fn the_rooms_of_the_pipeline_keep_their_order() {
+fn the_modules_of_the_pipeline_keep_their_order() {
     let edges = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges();
     assert_eq!(against_the_line(&edges), Vec::<String>::new());
 

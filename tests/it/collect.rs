@@ -55,7 +55,7 @@ fn is_collected(desk: &Desk) {
 }
 
 #[test]
-fn an_edited_input_is_refused_with_the_command_that_collects_and_that_settles_what_is_in_doubt() {
+fn an_edited_input_is_refused_with_the_collect_command_and_that_settles_the_doubts() {
     let desk = killed();
     assert!(in_doubt(&desk) > 0);
     desk.write("book.csv", "no,name,status\n1,Somebody Else,active\n");
@@ -110,7 +110,7 @@ fn the_api_key_may_be_named_by_a_campaign_file_and_is_never_in_the_ledger() {
 }
 
 #[test]
-fn an_api_key_under_which_nothing_was_sent_is_not_shown_to_the_service() {
+fn an_api_key_that_was_never_used_is_not_sent_to_the_service() {
     let desk = killed();
     let before = desk.service.simulator.stats();
     let mut command = rescreen(desk.path(), &["collect", "out/2026-11"]);
@@ -144,7 +144,7 @@ fn a_lost_api_key_leaves_the_decision_to_a_person() {
 }
 
 #[test]
-fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amounts() {
+fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_states_both_amounts() {
     let desk = Desk::new(4);
     desk.run(&[]).exits(0);
     let correct = |more: &[&str]| desk.say(&[&["resolve", "out/2026-11"], more].concat());
@@ -169,7 +169,7 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amoun
 }
 
 #[test]
-fn a_charge_that_a_person_corrects_to_nothing_may_be_asked_for_again() {
+fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
     let desk = killed();
     let waiting = in_doubt(&desk);
     let decide = |words: &[&str]| desk.say(&[&["resolve", "out/2026-11"], words].concat());

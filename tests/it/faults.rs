@@ -23,13 +23,13 @@ const ALL: Measure = Measure { all_ways_max: u64::MAX, tried_max: u64::MAX };
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn storage_that_fails_stops_the_run_and_another_run_completes_it() {
+fn failing_storage_stops_the_run_and_another_run_completes_it() {
     sweep(Layer::Program, Shape::Plain, ALL, None);
 }
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn calls_to_the_system_that_fail_stop_the_run_and_another_run_completes_it() {
+fn failing_system_calls_stop_the_run_and_another_run_completes_it() {
     let Some(preload) = preload("storage calls are not made to fail here") else { return };
     let (plain, two_checks) = match std::env::var_os("RESCREEN_FAULTS_ALL") {
         Some(_) => (ALL, ALL),
@@ -41,7 +41,7 @@ fn calls_to_the_system_that_fail_stop_the_run_and_another_run_completes_it() {
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn what_is_renamed_and_what_is_sent_after_is_on_the_disk_first() {
+fn data_is_on_disk_before_a_rename_or_a_send_that_depends_on_it() {
     let Some(preload) = preload("storage calls are not watched here") else { return };
     for shape in [Shape::Plain, Shape::TwoChecks] {
         let unsynced = broken::unsynced(shape, &preload);

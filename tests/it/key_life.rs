@@ -41,7 +41,7 @@ fn posts(world: &mut World) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_402_kept_under_a_key_in_doubt_is_not_asked_for_without_end() {
+async fn a_402_kept_under_a_key_in_doubt_is_not_requested_endlessly() {
     let mut world = in_doubt(2).await;
     let before = posts(&mut world);
     world.paused().turns_away(402);

@@ -146,7 +146,7 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
 }
 
 #[test]
-fn a_ledger_that_died_before_its_first_commit_is_begun_again() {
+fn a_ledger_killed_before_its_first_commit_is_started_again() {
     let world = World::new(30, 1);
     std::fs::create_dir_all(world.out()).unwrap();
     std::fs::write(world.ledger(), "").unwrap();

@@ -112,14 +112,14 @@ fn code(mapped: &Mapped) -> FailureCode {
 }
 
 #[test]
-fn columns_are_found_with_blanks_and_case_ignored_and_values_are_tidied() {
+fn column_names_match_with_spaces_and_case_ignored_and_values_are_trimmed() {
     let draft = Draft::plain().field("name", " customer name");
     let mapped = draft.maps(&["no", "Customer Name "], &["1", "  Thandi \u{a0} Nkosi "]);
     assert_eq!(fields(&mapped[0]), json!({"name": "Thandi Nkosi", "entity": 0, "country": "za"}));
 }
 
 #[test]
-fn identifiers_stay_what_they_were() {
+fn identifiers_stay_unchanged() {
     let mapped = Draft::plain().maps(&["name"], &["0012"]);
     assert_eq!(fields(&mapped[0])["name"], json!("0012"));
     let mapped = Draft::of(SAID).maps(&["ID No."], &["8001015009087"]);
@@ -127,7 +127,7 @@ fn identifiers_stay_what_they_were() {
 }
 
 #[test]
-fn fields_nobody_mapped_are_matched_by_name_and_synonym() {
+fn unmapped_fields_are_matched_by_name_and_synonym() {
     let header = ["Full-Name", "entity type", "COUNTRY_CODE", "dataset"];
     let bound = Draft::of(AML).bind(&header).unwrap();
     let feeds: Vec<_> =
@@ -144,13 +144,13 @@ fn fields_nobody_mapped_are_matched_by_name_and_synonym() {
 }
 
 #[test]
-fn what_is_written_goes_before_what_would_match() {
+fn an_explicit_mapping_precedes_a_match() {
     let mapped = Draft::plain().field("name", "trading_as").maps(&["name", "trading_as"], &["A", "B"]);
     assert_eq!(fields(&mapped[0])["name"], json!("B"));
 }
 
 #[test]
-fn two_columns_that_fit_are_not_chosen_between() {
+fn an_ambiguous_match_is_not_resolved() {
     let message = Draft::plain().clone().refusal(&["full name", "customer_name"]);
     assert!(message.contains("no column is called `name`"), "{message}");
     let draft = Draft::of(AML).constant("entity", json!(0)).constant("country", json!("za"));
@@ -173,7 +173,7 @@ fn a_required_field_without_a_source_names_the_columns_and_the_flag() {
 }
 
 #[test]
-fn every_wrong_name_names_the_nearest_right_one() {
+fn every_wrong_name_names_the_nearest_valid_one() {
     let cases = [
         (Draft::of("aml-screning"), "no check is called `aml-screning`; did you mean `aml-screening`?"),
         (Draft::of(AML).field("nme", "a"), "check `aml-screening` has no field `nme`; did you mean `name`?"),
@@ -251,7 +251,7 @@ fn a_surname_of_null_is_a_surname_where_its_column_says_so() {
 }
 
 #[test]
-fn jo_none_is_never_screened() {
+fn a_missing_surname_never_becomes_part_of_a_name() {
     let header = ["first_name", "surname"];
     let draft = Draft::plain().field("name", "{{ first_name }} {{ surname }}");
     assert_eq!(fields(&draft.maps(&header, &["Jo", "Dube"])[0])["name"], json!("Jo Dube"));
@@ -265,7 +265,7 @@ fn jo_none_is_never_screened() {
 }
 
 #[test]
-fn when_decides_whether_a_row_is_asked_about() {
+fn when_decides_whether_a_row_is_checked() {
     let draft = Draft::plain().when("status == 'active'");
     let header = ["name", "status"];
     assert!(matches!(draft.maps(&header, &["A", " active "])[0], Mapped::Ask(_)));
@@ -336,7 +336,7 @@ fn a_json_row_feeds_single_values_and_refuses_lists() {
 
 /// The same 120 customers, flat and nested, are the same 120 requests.
 #[test]
-fn a_flat_and_a_nested_form_of_the_same_customers_give_the_same_keys() {
+fn flat_and_nested_rows_of_the_same_customers_give_the_same_keys() {
     let (Some(flat_path), Some(nested_path)) =
         (shared("names/senzing_customers.csv"), shared("names/senzing_customers.jsonl"))
     else {

@@ -92,7 +92,7 @@ fn passed(said: &str) -> u64 {
 }
 
 #[test]
-fn a_long_run_of_no_test_is_no_success() {
+fn a_long_run_without_tests_is_not_a_success() {
     assert_eq!(passed("running 3 tests\n...\ntest result: ok. 3 passed; 0 failed; 0 ignored"), 3);
     assert_eq!(passed("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 385 filtered out"), 0);
     assert_eq!(passed(""), 0);

@@ -14,7 +14,7 @@ fn limited(per_minute: u32, per_minute_max: u32) -> World {
 }
 
 #[tokio::test]
-async fn at_6000_a_minute_the_schedule_is_used_without_a_429() {
+async fn at_6000_a_minute_the_schedule_is_used_fully_without_a_429() {
     // From an empty bucket, so that a short run shows the sustained rate and not the burst.
     let mut world = limited(6_000, 7_200).rows(1);
     let first = world.run().await.exits(ExitCode::Complete).charged(1);
@@ -31,7 +31,7 @@ async fn at_6000_a_minute_the_schedule_is_used_without_a_429() {
 }
 
 #[tokio::test]
-async fn a_new_ledger_starts_without_a_burst_where_nothing_is_known_of_the_account() {
+async fn a_new_ledger_of_an_unknown_account_starts_without_a_burst() {
     let mut world = limited(600, 650).rows(30);
     let ran = world.run().await.exits(ExitCode::Complete).charged(30);
     assert_eq!(ran.replies(429), 0);

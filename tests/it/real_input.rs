@@ -80,7 +80,7 @@ async fn one_book_as_csv_and_as_nested_json_is_the_same_set_of_keys() {
 }
 
 #[tokio::test]
-async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
+async fn numbers_that_the_rule_refuses_are_failures_and_the_others_are_sent() {
     let Some(path) = shared("identity/za_id_vectors.csv") else { return };
     let mut rows = csv::Reader::from_path(&path).unwrap();
     let numbers: Vec<String> = rows.records().map(|row| row.unwrap()[0].to_owned()).collect();

@@ -19,7 +19,7 @@ fn names(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_test_that_safety_md_names_is_there() {
+fn every_test_named_in_safety_md_exists() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut there = BTreeSet::new();
     for folder in ["src", "tests"] {

@@ -74,7 +74,7 @@ fn play_all(first: u64, count: u64) -> Vec<(u64, Vec<String>)> {
 }
 
 #[test]
-fn seeds_of_the_suite_hold() {
+fn the_default_seeds_hold() {
     let found = play_all(1, 60);
     assert!(found.is_empty(), "again: make sim SEED=…\n{found:#?}");
 }

@@ -107,7 +107,7 @@ fn no_template_takes_more_than_24_mib() {
 }
 
 #[test]
-fn what_takes_most_takes_no_more_than_24_mib() {
+fn the_most_expensive_templates_take_no_more_than_24_mib() {
     let row = row();
     let text = "text".repeat(15_000);
     for source in [

@@ -322,7 +322,7 @@ fn lines(path: &str, text: &str) -> Vec<usize> {
 }
 
 #[test]
-fn an_import_that_does_not_go_down_is_found_with_its_line() {
+fn an_import_against_the_layer_order_is_found_with_its_line() {
     let text = "//! x\nuse crate::{\n    model::Row,\n    ledger::{Arm, crate_of},\n};\n";
     let faults = File::new("src/mapping/fill.rs", text).faults();
     let found: Vec<String> = faults.iter().map(Fault::to_string).collect();
@@ -338,7 +338,7 @@ fn an_import_that_does_not_go_down_is_found_with_its_line() {
 }
 
 #[test]
-fn an_import_that_goes_down_is_not_found() {
+fn an_import_along_the_layer_order_is_allowed() {
     let text = "//! x\nuse crate::{catalogue::Catalogue, model::Row, template};\nuse super::ask;\n// crate::ledger\n";
     assert_eq!(lines("src/mapping/fill.rs", text), NONE);
     assert_eq!(lines("src/pipeline/run.rs", "//! x\nuse crate::{client, error::Error, ledger};\n"), NONE);
@@ -346,7 +346,7 @@ fn an_import_that_goes_down_is_not_found() {
 }
 
 #[test]
-fn sizes_openings_and_refused_words_are_found() {
+fn wrong_sizes_openings_and_names_are_found() {
     assert_eq!(lines("src/model/row.rs", &format!("//! x\n{}", "\n".repeat(LINES_MAX))), [LINES_MAX + 1]);
     assert_eq!(lines("src/model/row.rs", "// x\n"), [1]);
     assert_eq!(lines("src/model/utils.rs", "//! x\n"), [1]);
@@ -356,7 +356,7 @@ fn sizes_openings_and_refused_words_are_found() {
 }
 
 #[test]
-fn a_witness_that_another_room_issues_is_found() {
+fn a_witness_issued_by_another_module_is_found() {
     let text = "//! x\nfn f() { Receipt::issue(); }\nfn g() { Permit::issue(); }\n";
     assert_eq!(lines("src/ledger/arm.rs", text), [3]);
     assert_eq!(lines("src/throttle.rs", text), [2]);
@@ -364,7 +364,7 @@ fn a_witness_that_another_room_issues_is_found() {
 }
 
 #[test]
-fn no_build_has_a_planted_bug_unless_it_is_asked_for_by_name() {
+fn a_build_has_planted_bugs_only_when_the_feature_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cargo: toml::Table = fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
     let features = cargo["features"].as_table().unwrap();
@@ -382,7 +382,7 @@ fn no_build_has_a_planted_bug_unless_it_is_asked_for_by_name() {
 }
 
 #[test]
-fn unwrap_and_printing_are_found_outside_tests_comments_and_texts() {
+fn unwrap_and_printing_are_found_outside_tests_comments_and_strings() {
     let text = "//! x\nfn f() { g().unwrap(); }\n// g().unwrap()\nconst T: &str = \"x.unwrap() println!\";\n\
         fn h<'a>() { println!(\"x\"); }\n#[cfg(test)]\nmod tests {\n    fn k() {\n        g().unwrap();\n    }\n}\n\
         const Q: char = '\"'; fn l() { g().unwrap(); }\n";

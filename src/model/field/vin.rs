@@ -62,7 +62,7 @@ mod tests {
     use crate::model::FailureCode;
 
     #[test]
-    fn a_vin_is_upper_case_and_what_is_none_says_why() {
+    fn a_vin_becomes_upper_case_and_an_invalid_one_is_refused_with_the_reason() {
         assert_eq!(read("1m8gdm9axkp042788").unwrap(), "1M8GDM9AXKP042788");
         for (text, says) in [
             ("1M8GDM9AXKP04278", "has 16"),

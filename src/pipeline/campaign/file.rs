@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
+    fn an_unknown_key_names_its_line_and_the_nearest_valid_one() {
         let message = parse("[budget]\nmax_credit = 5\n").unwrap_err();
         assert!(message.contains("line 2") && message.contains("did you mean `max_credits`?"), "{message}");
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_not_endless_and_harmless_to_a_terminal() {
+    fn a_message_is_bounded_and_safe_for_a_terminal() {
         for text in [format!("mode = \"{}\\u001b[2J\"", "x".repeat(10_000)), format!("{} \u{1b}", "x".repeat(10_000))] {
             let message = parse(&text).unwrap_err();
             assert!(message.chars().count() < 700 && !message.contains('\u{1b}'), "{message}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_the_documentation_is_read() {
+    fn the_documented_campaign_file_is_read() {
         let text = r#"
             campaign = "2026-11"
             mode = "sandbox"

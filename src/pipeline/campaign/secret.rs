@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_when_it_ends_in_time_and_prints_little() {
+    fn the_output_of_a_program_that_ends_in_time_and_prints_little_is_used() {
         let long = Duration::from_secs(30);
         assert_eq!(of("echo key", long).unwrap(), "key\n");
         assert_eq!(of("head -c 65536 /dev/zero | tr '\\0' x", long).unwrap().len(), 65_536);

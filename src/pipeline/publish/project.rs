@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_or_a_silence_makes_a_pleasing_answer_one_for_a_person() {
+    fn a_difference_or_an_unstated_value_turns_clear_and_data_into_review() {
         let (same, other, silent) = (Some(true), Some(false), None);
         for verdict in [Verdict::Clear, Verdict::Data] {
             assert_eq!(found(verdict, &[None, Some(("surname", same))]), (verdict, "as_answered".into()));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_for_a_person_or_worse_stays_what_it_is() {
+    fn a_verdict_of_review_or_worse_is_unchanged() {
         for verdict in [Verdict::Review, Verdict::Adverse, Verdict::NotFound, Verdict::Unrecognised] {
             assert_eq!(found(verdict, &[Some(("surname", Some(false)))]), (verdict, "as_answered".into()));
         }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_that_fits_may_be_written_otherwise_masked_or_missing() {
+    fn a_matching_echo_may_be_reformatted_masked_or_missing() {
         for input in [
             json!({}),
             json!({"idNumber": 8_001_015_009_087_u64}),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_other_mode_is_told_wherever_it_says_so() {
+    fn an_answer_of_the_other_mode_is_detected_wherever_it_says_so() {
         for answer in [
             json!({"mode": "sandbox"}),
             json!({"meta": {"environment": "SANDBOX"}}),

@@ -93,7 +93,7 @@ fn a_charge_that_is_stated_in_full_is_its_own_proof_until_the_balance_falls_unex
 }
 
 #[test]
-fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
+fn a_stated_charge_that_the_balance_contradicts_five_times_equally_is_not_the_price() {
     let mut proofs = doubted_after_first();
     for _ in 0..4 {
         assert_eq!(shown(&mut proofs, &[993, 993]), ShownPrice::Unclear);
@@ -146,7 +146,7 @@ fn a_stated_balance_proves_the_price_without_another_reading() {
 }
 
 #[test]
-fn where_nothing_is_stated_nothing_leaves_before_the_account_told_the_balance() {
+fn where_nothing_is_stated_nothing_is_sent_before_the_balance_is_read() {
     let mut proofs = after_first(&answered(None, None));
     assert!(proofs.needs_reading());
     assert_eq!(shown(&mut proofs, &[993, 993]), costs(7));
@@ -177,7 +177,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
 }
 
 #[test]
-fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_again_decides() {
+fn where_the_balance_falls_between_requests_two_equal_costs_in_a_row_decide() {
     let mut proofs = after_first(&answered(None, None));
     assert_eq!(shown(&mut proofs, &[900, 890]), ShownPrice::Unclear);
     goes_alone(&mut proofs, 890, &answered(None, None));
@@ -202,7 +202,7 @@ fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_agai
 }
 
 #[test]
-fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_no_price_that_rose() {
+fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_not_a_higher_price() {
     let mut proofs = after_first(&answered(None, None));
     let in_doubt = Credits(5);
     for _ in 0..2 {
@@ -252,7 +252,7 @@ fn after_an_unexplained_fall_a_statement_alone_is_no_proof() {
 }
 
 #[test]
-fn a_fall_before_the_first_request_takes_the_belief_in_statements_away() {
+fn after_a_fall_before_the_first_request_statements_are_not_believed() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(45));
     goes_alone(&mut proofs, 1_000, &answered(Some(5), None));
@@ -295,7 +295,7 @@ fn a_lone_refusal_after_which_the_balance_is_lower_was_charged() {
 }
 
 #[test]
-fn what_was_found_and_booked_is_unexplained_no_more() {
+fn a_charge_that_was_found_and_booked_is_no_longer_unexplained() {
     let mut proofs = Proofs::new(Mode::Production, false);
     proofs.fell(Credits(9));
     proofs.explained(Credits(5));

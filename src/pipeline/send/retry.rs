@@ -71,7 +71,7 @@ mod tests {
     use crate::model::{Failure, Stage};
 
     #[test]
-    fn a_refusal_since_an_unexplained_fall_is_retried_at_a_persons_word_only() {
+    fn a_refusal_since_an_unexplained_fall_is_retried_only_on_a_persons_decision() {
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: String::new() };
         let failed = |refused_at_us| Retryable {
             request: RequestId(1),

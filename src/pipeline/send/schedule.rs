@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn new_requests_and_repeats_take_turns_until_half_of_the_places_are_repeats() {
+    fn new_requests_and_repeats_alternate_until_half_of_the_slots_are_repeats() {
         let mut schedule = Schedule::new(4);
         schedule.new.extend((1..=5).map(new));
         (11..=14).for_each(|id| schedule.put_last(repeat(id)));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_landed_makes_room_for_the_next_one() {
+    fn a_repeat_that_ended_frees_its_slot_for_the_next_one() {
         let mut schedule = Schedule::new(1);
         schedule.new.extend((1..=3).map(new));
         (11..=12).for_each(|id| schedule.put_last(repeat(id)));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_did_not_leave_keeps_the_turn_of_its_kind() {
+    fn a_request_that_was_not_sent_keeps_the_turn_of_its_kind() {
         // Some are taken at a time, the first one leaves, and its reply closes the gate before the others can.
         for (places, others) in [(4, 2), (6, 6), (64, 5)] {
             let mut schedule = Schedule::new(places);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_run_sent_goes_before_what_an_earlier_run_sent() {
+    fn repeats_of_this_run_precede_those_of_an_earlier_run() {
         let mut schedule = Schedule::new(8);
         schedule.sent_before.extend((11..=12).map(repeat));
         schedule.put_last(repeat(21));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_put_off_is_due_at_its_moment_and_behind_what_was_due_before() {
+    async fn a_postponed_request_is_due_at_its_time_and_after_those_due_earlier() {
         let (mut schedule, now) = (Schedule::new(8), Instant::now());
         let second = Duration::from_secs(1);
         schedule.put_off(now + second * 2, new(2));

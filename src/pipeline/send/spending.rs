@@ -84,7 +84,7 @@ mod tests {
     use crate::model::Credits;
 
     #[test]
-    fn nothing_leaves_while_the_budget_refuses_and_then_one_alone_and_then_all() {
+    fn while_the_budget_refuses_nothing_is_sent_then_one_alone_then_all() {
         let mut spending = Spending::default();
         assert_eq!(spending.room(16), 16);
         spending.refused(BudgetRefusal::Unread, RequestId(1));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_of_a_key_ends_where_its_own_request_leaves_and_the_next_one_has_it() {
+    fn a_key_trial_ends_when_its_own_request_is_sent_and_passes_to_the_next_one() {
         let mut spending = Spending { key_on_trial: Some(RequestId(1)), ..Spending::default() };
         spending.wait_for_trial(Candidate::new(RequestId(2), "x".to_owned()));
         spending.leaves(RequestId(2));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_whose_balance_agrees_with_the_account_before_spares_a_reading() {
+    fn a_stated_balance_that_agrees_with_the_account_saves_a_reading() {
         let stated = |reply| Around { reply: Some(Credits(reply)), ..around() }.weigh();
         assert_eq!(stated(995), Weighed::Within(Credits(5)));
         for reply in [1_000, 1_200, 994, 0] {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_that_falls_by_itself_or_for_others_is_no_price() {
+    fn a_fall_of_the_balance_with_another_cause_is_not_a_price() {
         assert_eq!(read(990, None).weigh(), Weighed::WantsLater);
         assert_eq!(read(990, Some(990)).weigh(), Weighed::Above(Credits(10)));
         assert_eq!(read(990, Some(982)).weigh(), Weighed::Unclear(Credits(2)));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_refusal_cost_what_the_balance_fell_by_and_did_not_fall_by_itself() {
+    fn a_lone_refusal_costs_the_fall_of_a_balance_that_then_stays() {
         assert_eq!(around().weigh_refusal(), Weighed::WantsAfter);
         assert_eq!(read(1_000, None).weigh_refusal(), Weighed::NoFall);
         assert_eq!(read(999, None).weigh_refusal(), Weighed::WantsLater);

@@ -39,7 +39,7 @@ fn noise(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_compression_is_told_by_the_end_of_the_name_or_by_the_first_bytes() {
+fn compression_is_detected_by_extension_or_first_bytes() {
     assert_eq!(Compression::of("gz", b"id,name"), Some(Compression::Gzip));
     assert_eq!(Compression::of("csv", &gzip(b"x")), Some(Compression::Gzip));
     assert_eq!(Compression::of("", &zstd(b"x")), Some(Compression::Zstd));
@@ -49,7 +49,7 @@ fn a_compression_is_told_by_the_end_of_the_name_or_by_the_first_bytes() {
 }
 
 #[test]
-fn members_and_frames_follow_one_another() {
+fn several_members_and_frames_are_read() {
     for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
         let compressed = [pack(b"id\n1\n"), pack(b""), pack(b"2\n")].concat();
         assert_eq!(decompressed(compression, &compressed), (b"id\n1\n2\n".to_vec(), None));
@@ -57,7 +57,7 @@ fn members_and_frames_follow_one_another() {
 }
 
 #[test]
-fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
+fn data_before_a_damaged_place_is_read_and_the_place_is_reported() {
     let text = noise(1 << 20);
     for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
         let whole = pack(&text);
@@ -82,7 +82,7 @@ fn what_stands_before_a_damaged_place_is_given_and_the_place_is_told() {
 }
 
 #[test]
-fn two_hundred_for_one_is_unpacked_and_one_byte_more_is_not() {
+fn a_200_fold_expansion_is_read_and_one_byte_more_is_not() {
     let zeros = |count: u64| zstd(&vec![0; usize::try_from(count).unwrap()]);
     assert_eq!(decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES)).1, None, "the first MiB is free");
     let (before, fault) = decompressed(Compression::Zstd, &zeros(RATIO_FREE_BYTES + 1));
@@ -102,7 +102,7 @@ fn two_hundred_for_one_is_unpacked_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_bomb_of_gzip_stops_early() {
+fn a_gzip_bomb_stops_early() {
     let compressed = gzip(&vec![0; 64 << 20]);
     let (before, fault) = decompressed(Compression::Gzip, &compressed);
     assert!(before.len() < 2 << 20, "{}", before.len());

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_by_its_place_and_never_by_its_content() {
+    fn a_fault_names_its_place_and_never_its_content() {
         let (code, message) = fault(r#"{"name": "Thandi" "x"}"#);
         assert_eq!(code, FailureCode::InvalidJson);
         assert_eq!(message, "line 7, column 19: expected a JSON object, found: expected `,` or `}`");
@@ -217,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_named() {
+    fn a_value_that_is_not_an_object_is_named() {
         assert_eq!(fault("[1]").1, "expected one JSON object on the line, found a list");
         assert_eq!(fault("12").0, FailureCode::NotAnObject);
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_refused_at_every_level() {
+    fn a_duplicate_name_is_refused_at_every_level() {
         assert!(fault(r#"{"id":1,"id":1}"#).1.contains("found `id` twice"));
         assert!(fault(r#"{"a":[{"id":1,"\u0069d":2}]}"#).1.contains("found `id` twice"));
     }

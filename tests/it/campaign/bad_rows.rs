@@ -63,7 +63,7 @@ async fn a_row_without_a_value_or_with_a_wrong_one_is_a_failure_that_costs_nothi
 }
 
 #[tokio::test]
-async fn rows_the_condition_leaves_out_are_skipped_with_their_reason() {
+async fn rows_that_the_condition_excludes_are_skipped_with_their_reason() {
     let csv = book(1, 6).replace("3,P00003 Vexford,active", "3,P00003 Vexford,closed");
     let mut world = World::new().csv(&csv).campaign(|file| file.checks[0].when = Some("status == 'active'".into()));
     let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(5, 0, 0, 1).adds_up(true);
@@ -83,7 +83,7 @@ async fn when_too_many_rows_cannot_be_read_the_run_stops_before_much_is_spent() 
 }
 
 #[tokio::test]
-async fn failures_that_were_accepted_beforehand_end_with_zero() {
+async fn failures_that_were_accepted_beforehand_give_exit_code_0() {
     let mut world = World::new().csv(&(book(1, 3) + "x\n"));
     world.run().await.exits(ExitCode::Failures);
     let mut world = world.campaign(|file| file.guards.accept_failures = Some(Share::Count(1)));
@@ -104,7 +104,7 @@ async fn a_refused_identity_number_is_never_sent() {
 }
 
 #[tokio::test]
-async fn a_cell_that_a_template_takes_for_a_pattern_is_a_failure_of_its_row_alone() {
+async fn a_cell_that_a_template_uses_as_a_pattern_fails_only_its_row() {
     let csv = "no,name,status\n1,A Vexford,%s\n2,B Vexford,%.99999f\n3,C Vexford,%1000000000d\n4,D Vexford,%6s\n";
     let mut world = World::new().csv(csv).campaign(|file| {
         file.checks[0].fields.insert("name".into(), "{{ name }} {{ status | format(1.5) }}".into());

@@ -55,7 +55,7 @@ async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn an_appended_book_goes_on_where_it_ended() {
+async fn an_appended_book_resumes_where_it_ended() {
     let mut world = World::new().csv(&(book(1, 50) + &people(1, 50).repeat(21)));
     let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(1_100, 0, 0, 0);
     world.append("book.csv", &people(41, 70));
@@ -68,7 +68,7 @@ async fn an_appended_book_goes_on_where_it_ended() {
 }
 
 #[tokio::test]
-async fn two_checks_share_a_campaign_and_each_counts_for_itself() {
+async fn two_checks_share_a_campaign_and_are_counted_separately() {
     let mut text = "no,name,id_number,country\n".to_owned();
     for (number, id) in ["8001015009087", "9111060123086", "8001015009087", "8001015009088"].into_iter().enumerate() {
         text += &format!("{number},P{number} Vexford,{id},za\n");

@@ -38,7 +38,7 @@ async fn register() -> BTreeMap<String, [String; 3]> {
 }
 
 #[tokio::test]
-async fn a_difference_is_for_a_person_and_moves_no_key() {
+async fn a_difference_is_for_review_and_changes_no_key() {
     let register = register().await;
     let known: Vec<_> = register.iter().filter(|(_, [_, verdict, _])| verdict == "clear").take(4).collect();
     let surnames = [known[0].1[0].to_uppercase(), "Somebody-Else".into(), String::new(), known[3].1[0].clone()];
@@ -68,7 +68,7 @@ async fn a_difference_is_for_a_person_and_moves_no_key() {
 }
 
 #[tokio::test]
-async fn two_rows_that_expect_different_things_of_one_answer_share_its_charge() {
+async fn two_rows_with_different_expectations_of_one_answer_share_its_charge() {
     let register = register().await;
     let (id, [surname, ..]) = register.iter().find(|(_, [_, verdict, _])| verdict == "clear").unwrap();
     let csv = format!("no,id_number,surname\n1,{id},{surname}\n2,{id},Somebody-Else\n");
@@ -78,7 +78,7 @@ async fn two_rows_that_expect_different_things_of_one_answer_share_its_charge() 
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_state_what_was_expected_is_for_a_person_unless_it_is_worse() {
+async fn an_answer_that_does_not_state_what_was_expected_is_for_review_unless_it_is_worse() {
     let register = register().await;
     let bad = register.iter().find(|(_, [_, verdict, _])| verdict == "adverse").unwrap();
     let csv = format!("no,id_number,surname\n1,{},Nkosi\n", bad.0);

@@ -44,7 +44,7 @@ async fn a_ledger_of_another_service_is_refused() {
 }
 
 #[tokio::test]
-async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_is_said() {
+async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_is_printed() {
     let secret = |name: &str| Some(SecretSource::File(name.into()));
     let message = refused_after(|world| world.file.keys.secret = secret("secret")).await;
     assert!(message.contains("key secret") && !message.contains("one secret"), "{message}");
@@ -83,7 +83,7 @@ async fn a_second_run_on_a_ledger_in_use_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_check_that_comes_too_late_is_refused_and_the_campaign_stays_whole() {
+async fn a_check_that_is_added_too_late_is_refused_and_the_campaign_stays_complete() {
     let late = CheckTable::of(SAID);
     let mut world = World::new().csv("no,name,id_number\n1,P00001 Vexford,8001015009087\n");
     world.run().await.exits(ExitCode::Complete).charged(1);

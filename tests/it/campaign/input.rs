@@ -44,7 +44,7 @@ async fn a_shortened_input_is_refused_with_its_counts() {
 }
 
 #[tokio::test]
-async fn a_row_that_grows_at_its_end_is_not_taken_again() {
+async fn a_row_that_grows_at_its_end_is_not_ingested_again() {
     let mut world = World::new().csv(book(1, 3).trim_end());
     world.run().await.exits(ExitCode::Complete).charged(3);
     world.append("book.csv", "-and-more\n");
@@ -73,7 +73,7 @@ async fn an_input_that_was_read_to_its_end_is_not_needed_again() {
 }
 
 #[tokio::test]
-async fn a_changed_template_moves_no_key_of_a_row_that_was_taken() {
+async fn a_changed_template_changes_no_key_of_an_ingested_row() {
     let mut world = World::new().rows(5).max_credits(2);
     world.run().await.exits(ExitCode::Budget).charged(2);
     let mut world = world.max_credits(100).campaign(|file| {
@@ -86,7 +86,7 @@ async fn a_changed_template_moves_no_key_of_a_row_that_was_taken() {
 }
 
 #[tokio::test]
-async fn only_the_first_rows_are_read_where_that_is_asked_and_the_rest_later() {
+async fn with_a_row_limit_the_first_rows_are_read_and_the_rest_later() {
     let mut world = World::new().rows(10).campaign(|file| file.limit_rows = Some(4));
     let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(4, 0, 0, 0);
     assert!(!some.manifest().complete, "the input was not read to its end");

@@ -26,7 +26,7 @@ async fn content_that_is_mapped_and_content_that_is_a_default_make_one_request()
 }
 
 #[tokio::test]
-async fn more_requests_in_doubt_than_a_page_are_each_on_their_way_once() {
+async fn more_requests_in_doubt_than_a_page_are_each_sent_once() {
     let mut world = in_doubt(World::new(), 150).await;
     world.met().simulator.set_faults("pending:1.0".parse().unwrap());
     let mut world = world.in_flight(4);
@@ -36,7 +36,7 @@ async fn more_requests_in_doubt_than_a_page_are_each_on_their_way_once() {
 }
 
 #[tokio::test]
-async fn a_price_that_was_raised_holds_for_requests_in_doubt() {
+async fn a_raised_price_applies_to_requests_in_doubt() {
     // Turned away before the service says what it charges: nobody knows of the rise.
     let mut world = World::new().rows(20).in_flight(20).with_a_door().service(|settings| {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
@@ -93,7 +93,7 @@ async fn the_checks_and_the_format_of_a_campaign_are_those_of_its_first_run() {
 }
 
 #[tokio::test]
-async fn an_absurd_retry_after_does_not_stand_in_the_way_for_ever() {
+async fn an_absurd_retry_after_does_not_block_a_campaign_forever() {
     let mut world = World::new().rows(3).in_flight(1).fault("rate429@2:99999999");
     let ran = world.run().await.exits(ExitCode::Service);
     let until = ran.report().sums.paused_until_us.unwrap();
@@ -103,7 +103,7 @@ async fn an_absurd_retry_after_does_not_stand_in_the_way_for_ever() {
 }
 
 #[tokio::test]
-async fn what_is_in_doubt_is_settled_before_a_spent_budget_ends_the_run() {
+async fn requests_in_doubt_are_settled_before_a_spent_budget_ends_the_run() {
     let mut world = World::new().rows(20).in_flight(1).max_credits(10).fault("drop_after@11");
     world.run().await.exits(ExitCode::Budget).charged(10).in_state(State::InDoubt, 0);
 }

@@ -50,14 +50,14 @@ async fn result_parts_are_only_added_and_snapshots_are_replaced_as_a_whole() {
 }
 
 #[tokio::test]
-async fn what_is_pending_says_why() {
+async fn pending_asks_say_why() {
     let mut world = World::new().rows(5).max_credits(2);
     let ran = world.run().await.exits(ExitCode::Budget).counts(2, 0, 3, 0);
     assert!(ran.lines(DatasetKind::Pending).iter().all(|line| text(line, "reason") == "unsent"));
 }
 
 #[tokio::test]
-async fn everything_says_that_it_was_simulated() {
+async fn every_output_says_that_it_was_simulated() {
     let csv =
         crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
     let mut world = World::new().csv(&csv).max_credits(2);
@@ -70,7 +70,7 @@ async fn everything_says_that_it_was_simulated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rehearsal_says_so_before_anybody_answered() {
+async fn a_rehearsal_says_so_before_the_first_answer() {
     let mut world = World::new().sandbox().rows(2).under_paused_time();
     world.paused().is_away();
     let ran = world.run().await;
@@ -99,7 +99,7 @@ async fn a_late_answer_goes_to_a_new_part_although_rows_after_it_are_published()
 }
 
 #[tokio::test]
-async fn folders_and_files_are_the_owners_alone() {
+async fn folders_and_files_are_private_to_the_owner() {
     let mut world = World::new().rows(2);
     world.append("book.csv", &(people(3, 3) + "torn\n"));
     let ran = world.run().await.exits(ExitCode::Failures);

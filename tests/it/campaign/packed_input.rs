@@ -38,7 +38,7 @@ fn world(name: &str, bytes: &[u8]) -> World {
 }
 
 #[tokio::test]
-async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
+async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
     for (name, form) in FORMS {
         // The third message is lost on its way back, and the run is interrupted while rows wait.
         let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
@@ -63,7 +63,7 @@ async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
 }
 
 #[tokio::test]
-async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_book() {
+async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_book() {
     let text = book(1, 3) + "4,Ren\u{e9} Vexford,active\n";
     let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
     let mut world = world("book.csv", &bytes);
@@ -78,7 +78,7 @@ async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_boo
 }
 
 #[tokio::test]
-async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_the_rest() {
+async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_rest() {
     let text = book(1, 3_000);
     let packed = gzip(&text);
     let mut world = world("book.csv.gz", &packed[..packed.len() * 2 / 3]);
@@ -89,7 +89,7 @@ async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_t
 }
 
 #[tokio::test]
-async fn a_book_without_a_header_is_screened_by_the_names_of_the_campaign() {
+async fn a_book_without_a_header_uses_the_column_names_of_the_campaign_file() {
     let mut world = World::new().csv(&people(1, 5)).campaign(|file| {
         file.input.header = Some(false);
         file.input.columns = Some(["no", "name", "status"].map(str::to_owned).to_vec());
@@ -99,7 +99,7 @@ async fn a_book_without_a_header_is_screened_by_the_names_of_the_campaign() {
 }
 
 #[tokio::test]
-async fn words_about_an_input_that_do_not_go_together_are_refused() {
+async fn conflicting_input_settings_are_refused() {
     for (header, columns, fault) in [
         (None, &["a"][..], "columns: expected header = false (--no-header) beside it"),
         (Some(true), &["a"], "columns: expected header = false (--no-header) beside it"),
@@ -117,7 +117,7 @@ async fn words_about_an_input_that_do_not_go_together_are_refused() {
 }
 
 #[tokio::test]
-async fn a_null_word_is_compared_without_the_blanks_around_the_value_and_by_column() {
+async fn null_words_are_compared_after_trimming_and_by_column() {
     let text = "no,name,status\n1,-0- ,x\n2, n/a,x\n3,-0-,x\n4,P00004 Vexford,x\n";
     let run = async |null_in: &[(&str, &str)]| {
         let mut world = World::new().csv(text).campaign(|file| {
@@ -134,7 +134,7 @@ async fn a_null_word_is_compared_without_the_blanks_around_the_value_and_by_colu
 }
 
 #[tokio::test]
-async fn a_table_of_a_file_translates() {
+async fn a_table_from_a_file_translates_values() {
     let mut world =
         World::new().csv("no,name,status\n1,P00001 Vexford,Dutch\n2,P00002 Vexford,Martian\n").campaign(|file| {
             file.tables = toml::from_str("nationality = \"demonyms.csv\"").unwrap();

@@ -32,7 +32,7 @@ async fn with_many_under_way_a_push_back_closes_the_gate_for_all() {
 }
 
 #[tokio::test]
-async fn a_push_back_without_a_time_holds_five_seconds_and_across_runs() {
+async fn a_push_back_without_a_time_lasts_five_seconds_and_across_runs() {
     let mut world = World::new().rows(4).in_flight(1).fault("rate429_bare@3");
     let first = world.run_until(|stats| stats.by_status.contains_key(&429)).await.exits(ExitCode::Interrupted);
     let until = first.report().sums.paused_until_us.unwrap();
@@ -43,7 +43,7 @@ async fn a_push_back_without_a_time_holds_five_seconds_and_across_runs() {
 }
 
 #[tokio::test]
-async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_go_on() {
+async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_resume() {
     let mut world = World::new().rows(4).in_flight(1).fault("rate429@3:3600");
     let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| matches!(stop, Stop::PushedBack { .. }));
     let stats = ran.in_state(State::Planned, 3).stats;
@@ -86,7 +86,7 @@ async fn a_402_that_repeats_under_one_key_is_cached_there_and_the_next_key_asks_
 }
 
 #[tokio::test]
-async fn when_the_credits_run_out_the_run_pauses_and_goes_on_after_a_top_up() {
+async fn when_the_credits_run_out_the_run_pauses_and_resumes_after_a_top_up() {
     let mut world = World::new().rows(10).credits(4);
     let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(4, 0, 6, 0);
     assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "what is not there is not asked for");
@@ -127,7 +127,7 @@ async fn a_price_that_only_the_balance_shows_stops_the_run_at_its_first_charge()
 }
 
 #[tokio::test]
-async fn somebody_else_spends_the_balance_and_the_run_pauses() {
+async fn when_another_client_spends_the_balance_the_run_pauses() {
     let mut world = World::new().rows(60).in_flight(2).credits(1_000).service(|settings| {
         settings.latency = Duration::from_millis(10);
     });
@@ -146,7 +146,7 @@ async fn somebody_else_spends_the_balance_and_the_run_pauses() {
 }
 
 #[tokio::test]
-async fn an_outage_pauses_the_run_and_what_was_paid_for_is_safe() {
+async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
     let mut world = World::new().rows(8).in_flight(1);
     world.met();
     let ran = world.run().await.exits(ExitCode::Complete).charged(8);

@@ -31,7 +31,7 @@ fn book_of_kinds(kinds: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn five_requests_refused_alike_in_a_row_stop_the_run() {
+async fn five_equal_refusals_in_a_row_stop_the_run() {
     let mut world = mistyped().csv(&book_of_kinds(&["0"; 12]));
     let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(0, 5, 7, 0);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::SameRefusals { count: 5, .. }));
@@ -43,7 +43,7 @@ async fn five_requests_refused_alike_in_a_row_stop_the_run() {
 }
 
 #[tokio::test]
-async fn an_explicit_limit_of_errors_lifts_that_guard() {
+async fn an_explicit_error_limit_lifts_that_guard() {
     let mut world = mistyped().csv(&book_of_kinds(&["0"; 12])).campaign(|file| {
         file.guards.max_errors = Some(Share::Percent(100.0));
     });
@@ -52,7 +52,7 @@ async fn an_explicit_limit_of_errors_lifts_that_guard() {
 }
 
 #[tokio::test]
-async fn a_retried_refusal_goes_under_a_new_key_and_is_charged_at_most_once() {
+async fn a_retried_refusal_gets_a_new_key_and_is_charged_at_most_once() {
     let mut world = mistyped().csv(&book_of_kinds(&["0", "0"]));
     let first = world.run().await.exits(ExitCode::Failures).counts(0, 2, 0, 0);
     let second = world.retry().await.exits(ExitCode::Failures).charged(0).counts(0, 2, 0, 0);
@@ -61,7 +61,7 @@ async fn a_retried_refusal_goes_under_a_new_key_and_is_charged_at_most_once() {
 }
 
 #[tokio::test]
-async fn answers_that_no_rule_knows_stop_the_run_after_twenty() {
+async fn unrecognised_answers_stop_the_run_after_twenty() {
     let mut world = World::new().rows(60).in_flight(1).declares(|declaration| {
         declaration.verdict.recognised = "payload.outcome is defined".into();
     });
@@ -75,7 +75,7 @@ async fn answers_that_no_rule_knows_stop_the_run_after_twenty() {
 }
 
 #[tokio::test]
-async fn a_route_that_is_not_there_leaves_the_requests_in_doubt_until_it_is_corrected() {
+async fn a_missing_route_leaves_the_requests_in_doubt_until_it_is_corrected() {
     let world = World::new().rows(6).declares(|declaration| declaration.routes.guide = "/aml-nowhere".into());
     let mut world = world.may_lose_checks("the simulator does not count what comes to a route it does not have");
     let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(0, 0, 6, 0).in_state(State::InDoubt, 5);

@@ -9,14 +9,14 @@ use rescreen::model::ExitCode;
 use std::time::Duration;
 
 #[tokio::test]
-async fn sandbox_costs_nothing_and_asks_for_no_balance() {
+async fn sandbox_costs_nothing_and_reads_no_balance() {
     let mut world = World::new().sandbox().rows(20).credits(0);
     let ran = world.run().await.exits(ExitCode::Complete).charged(0).counts(20, 0, 0, 0).adds_up(true);
     assert_eq!((ran.stats.distinct_keys, ran.stats.by_route.get("GET /my_credits")), (20, None));
 }
 
 #[tokio::test]
-async fn sandbox_wants_neither_prices_nor_a_limit_nor_an_id() {
+async fn sandbox_requires_neither_prices_nor_a_limit_nor_an_id() {
     let mut world = World::new().sandbox().rows(2).campaign(|file| {
         file.budget = Default::default();
         file.input.id = None;
@@ -49,7 +49,7 @@ async fn an_input_ending_in_90_has_no_finding() {
 }
 
 #[tokio::test]
-async fn an_input_ending_in_91_fails_as_the_service_says_and_the_others_go_on() {
+async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
     let csv = book(1, 20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
     let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(20, 0, 1, 0);
@@ -58,7 +58,7 @@ async fn an_input_ending_in_91_fails_as_the_service_says_and_the_others_go_on() 
 
 #[tokio::test]
 #[ignore = "half a minute of real time"]
-async fn in_sandbox_attempts_that_are_over_are_a_failure() {
+async fn in_sandbox_running_out_of_attempts_is_a_failure() {
     let csv = book(1, 20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
     let ran = world.run().await.exits(ExitCode::Failures).counts(20, 1, 0, 0).adds_up(true);

@@ -43,11 +43,11 @@ async fn a_production_ledger_refuses_the_simulator_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn in_sandbox_the_first_answer_of_the_real_service_ends_a_rehearsal_and_is_no_answer() {
+async fn in_sandbox_the_first_answer_of_the_real_service_ends_a_rehearsal_and_is_not_used() {
     confused(World::new().sandbox().in_flight(1), false).await;
 }
 
 #[tokio::test]
-async fn in_sandbox_the_first_answer_of_the_simulator_ends_the_run_and_is_no_answer() {
+async fn in_sandbox_the_first_answer_of_the_simulator_ends_the_run_and_is_not_used() {
     confused(World::new().sandbox().in_flight(1), true).await;
 }

@@ -7,7 +7,7 @@ use crate::support::{
 use rescreen::model::ExitCode;
 
 #[tokio::test]
-async fn a_row_that_was_sent_before_its_line_was_complete_keeps_its_answer_and_the_rows_after_it_are_taken() {
+async fn a_row_sent_before_its_line_was_complete_keeps_its_answer_and_later_rows_are_read() {
     let whole = book(1, 2);
     let mut world = World::new().csv(whole.trim_end().trim_end_matches("active"));
     world.run().await.exits(ExitCode::Complete).counts(2, 0, 0, 0).charged(2);
@@ -19,7 +19,7 @@ async fn a_row_that_was_sent_before_its_line_was_complete_keeps_its_answer_and_t
 }
 
 #[tokio::test]
-async fn a_row_that_was_not_sent_before_its_line_was_complete_fails_alone() {
+async fn a_row_not_sent_before_its_line_was_complete_fails_alone() {
     let whole = book(1, 3);
     let mut world = World::new().csv(whole.trim_end().trim_end_matches("active")).max_credits(1);
     world.run().await.exits(ExitCode::Budget).counts(1, 0, 2, 0);

@@ -80,7 +80,7 @@ async fn a_429_of_an_hour_in_three_runs_is_cached_under_the_key_and_the_new_key_
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_sandbox_it_is_the_same_without_a_reading_of_the_account() {
+async fn in_sandbox_a_cached_429_is_recognised_without_reading_the_account() {
     let faults = "rate429@1:3600,rate429@2:3600,rate429@3:3600";
     the_third_refusal_in_a_row_changes_the_key(World::new().sandbox(), faults).await;
 }
@@ -105,7 +105,7 @@ async fn in_sandbox_a_refusal_before_any_answer_stops_where_the_balance_cannot_b
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_sandbox_an_outage_is_over_when_the_account_answers_although_it_has_no_balance() {
+async fn in_sandbox_an_outage_ends_when_the_account_answers_even_without_a_balance() {
     // After five of them the account is read, which is message 6.
     let mut world = without_a_balance(1, "error500@1,error500@2,error500@3,error500@4,error500@5");
     let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);

@@ -52,7 +52,7 @@ const BOOK: &str = "no,reg_no,vin\n1,2016/004321/07,1M8GDM9AXKP042788\n2,CK2016/
                     3,2016//004321/07,1M8GDM9A1KP042788\n4,8.61E+12,\n5,IT 353/2013,1M8\n";
 
 #[test]
-fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
+fn plan_and_run_count_doubtful_values_and_print_none() {
     let desk = Desk::new(0);
     desk.write("book.csv", BOOK);
     let said = |command: &str| {

@@ -25,7 +25,7 @@ fn after_the_limit_the_command_names_the_limit_that_suffices() {
 }
 
 #[test]
-fn where_checks_differ_in_price_the_command_is_copied_again_until_the_job_is_done() {
+fn where_prices_differ_repeating_the_printed_command_completes_the_campaign() {
     let prices = [("aml-screening".to_owned(), 5), ("said-verification".to_owned(), 1)].into();
     let desk = Desk::with(0, Settings { prices, ..lifted() });
     desk.write("book.csv", "no,name,id_number\n1,P00001 Vexford,8001015009087\n2,P00002 Vexford,9111060123086\n");
@@ -67,7 +67,7 @@ fn after_a_price_above_the_table_the_command_names_the_price() {
 }
 
 #[test]
-fn after_a_refused_key_and_an_outage_the_same_command_goes_on() {
+fn after_a_refused_key_and_an_outage_the_same_command_resumes() {
     let pages: Vec<String> = (3..=8).map(|nth| format!("html@{nth}")).collect();
     for (fault, code) in [("error401@3,error401@4".to_owned(), 7), (pages.join(","), 10)] {
         let faults: Faults = fault.parse().unwrap();
@@ -79,7 +79,7 @@ fn after_a_refused_key_and_an_outage_the_same_command_goes_on() {
 }
 
 #[test]
-fn after_its_time_the_command_goes_on() {
+fn after_its_time_limit_the_command_resumes() {
     let latency = std::time::Duration::from_millis(50);
     let desk = Desk::with(60, Settings { latency, ..lifted() });
     let said = desk.run(&["--for", "300ms", "--in-flight", "4"]).exits(9);
@@ -93,7 +93,7 @@ fn after_its_time_the_command_goes_on() {
 }
 
 #[test]
-fn blanks_and_templates_are_quoted_for_the_shell() {
+fn spaces_and_templates_are_quoted_for_the_shell() {
     let desk = Desk::new(0);
     desk.write("my book.csv", "no,first name,surname\n1,Ada,O'Vexford\n2,Bo,Vexford\n");
     let url = desk.service.url.clone();

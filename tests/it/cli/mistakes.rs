@@ -44,7 +44,7 @@ fn an_unknown_field_names_the_nearest() {
 }
 
 #[test]
-fn a_field_nothing_feeds_says_what_to_write() {
+fn a_field_without_a_source_says_what_to_write() {
     insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @r#"
     error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column feeds it; the columns are `no`, `name`, `status`; write `--map entity=COLUMN`
     "#);

@@ -4,7 +4,7 @@ use super::{Desk, Said};
 use crate::support::{program::rescreen, tables::manifest};
 
 #[test]
-fn production_wants_yes_where_nobody_can_be_asked() {
+fn production_requires_yes_without_a_terminal() {
     let desk = Desk::new(3);
     let said = Said::of(&mut desk.production("run", &[])).exits(2).without_data();
     let said = said.says("PRODUCTION · ").says("production wants --yes where nobody can be asked");
@@ -14,7 +14,7 @@ fn production_wants_yes_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
+fn a_run_prints_its_service_its_mapping_and_its_result() {
     let desk = Desk::new(3);
     desk.write("book.csv", "no,name\n1,P00001 Vexford\n2,P00002 Vexford\n3,P00001 Vexford\n4\n");
     let said = desk.run(&[]).exits(3).without_data();
@@ -43,7 +43,7 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
 }
 
 #[test]
-fn quiet_says_nothing_where_nothing_went_wrong() {
+fn quiet_prints_nothing_when_nothing_went_wrong() {
     let desk = Desk::new(3);
     let said = desk.run(&["--quiet"]).exits(0).without_data();
     assert_eq!(said.stderr, "");
@@ -59,7 +59,7 @@ fn the_log_in_json_is_json() {
 }
 
 #[test]
-fn standard_input_is_an_input_by_its_sign() {
+fn a_dash_means_standard_input() {
     let desk = Desk::new(0);
     let words = |more: &str| {
         let url = desk.service.url.clone();

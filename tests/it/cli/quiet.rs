@@ -4,14 +4,14 @@ use super::{Desk, lifted};
 use rescreen::simulator::Settings;
 
 #[test]
-fn a_run_that_finishes_says_nothing() {
+fn a_quiet_run_that_finishes_prints_nothing() {
     let desk = Desk::new(3);
     let said = desk.run(&["-q"]).exits(0).without_data();
     assert_eq!(said.stderr, "");
 }
 
 #[test]
-fn a_run_that_stops_says_why_and_how_to_continue() {
+fn a_quiet_run_that_stops_says_why_and_how_to_continue() {
     let desk = Desk::new(30);
     let said = desk.run(&["-q", "--max-credits", "12", "--price", "aml-screening=1"]).exits(4).without_data();
     assert!(said.next_command().contains("--max-credits 30"));

@@ -56,7 +56,7 @@ fn a_plan_warns_that_limit_or_balance_will_pause_the_run() {
 }
 
 #[test]
-fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
+fn status_reports_a_campaign_as_text_and_as_json() {
     let desk = Desk::new(12);
     desk.run(&["--max-credits", "5", "--price", "aml-screening=1"]).exits(4);
     let said = desk.say(&["status"]).exits(0);
@@ -125,7 +125,7 @@ fn a_printed_declaration_loads_as_one_of_the_campaign_file() {
 }
 
 #[test]
-fn the_demo_of_a_newcomer_is_complete_and_can_be_had_again() {
+fn the_demo_completes_and_can_be_repeated() {
     let desk = Desk::new(0);
     let said = desk.say(&["demo"]).exits(0).without_data();
     for part in ["PRODUCTION · simulator", "262 rows: 495 results", "read_parquet", "rescreen run -c"] {

@@ -16,7 +16,7 @@ fn planted(desk: &Desk) {
 }
 
 #[test]
-fn neither_the_key_nor_a_subject_is_said_however_much_is_said() {
+fn neither_the_key_nor_a_subject_is_printed_at_any_verbosity() {
     let faults = "error500@3,html@5,error401@9,drop_after@12,truncate@14".parse().unwrap();
     let desk = Desk::with(0, Settings { faults, ..lifted() });
     planted(&desk);

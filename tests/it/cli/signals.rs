@@ -42,7 +42,7 @@ fn an_interrupt_drains_publishes_and_ends_with_130() {
 }
 
 #[test]
-fn a_scheduler_that_terminates_gets_143() {
+fn sigterm_ends_the_run_with_143() {
     let desk = slow(100);
     let under_way = begun(&desk);
     under_way.signal("TERM");
@@ -51,7 +51,7 @@ fn a_scheduler_that_terminates_gets_143() {
 }
 
 #[test]
-fn a_second_interrupt_ends_at_once_and_the_next_run_settles_what_was_under_way() {
+fn a_second_interrupt_ends_at_once_and_the_next_run_settles_requests_under_way() {
     let desk = slow(1_500);
     let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
     let stats = || desk.service.simulator.stats();
@@ -71,7 +71,7 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_settles_what_was_under_way()
 }
 
 #[test]
-fn an_interrupt_is_heeded_while_the_gate_is_closed() {
+fn an_interrupt_takes_effect_while_the_gate_is_closed() {
     let faults = "rate429@2:600".parse().unwrap();
     let desk = Desk::with(5, Settings { faults, ..lifted() });
     for _ in 0..2 {

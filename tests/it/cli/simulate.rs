@@ -12,7 +12,7 @@ use std::{
 };
 
 #[tokio::test]
-async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
+async fn a_spawned_simulator_serves_a_campaign_and_reports_what_it_saw() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("book.csv"), book(1, 6)).unwrap();
     let arguments = "simulate --listen 127.0.0.1:0 --per-minute 60000 --per-minute-max 90000 --credits 50 \
@@ -55,7 +55,7 @@ async fn reqwest_get(url: &str) -> Value {
 }
 
 #[test]
-fn an_address_that_is_taken_is_a_mistake_of_the_user() {
+fn an_address_in_use_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -63,7 +63,7 @@ fn an_address_that_is_taken_is_a_mistake_of_the_user() {
 }
 
 #[test]
-fn an_address_that_others_can_reach_wants_a_flag() {
+fn an_address_that_others_can_reach_requires_a_flag() {
     let folder = tempfile::tempdir().unwrap();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let said = Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", address])).exits(2).without_data();

@@ -116,7 +116,7 @@ fn numbers(count: u64, tried_max: u64) -> Vec<u64> {
 }
 
 #[test]
-fn of_many_passes_a_part_is_tried_with_the_first_and_the_last() {
+fn a_sample_of_many_passes_includes_the_first_and_the_last() {
     assert_eq!(numbers(5, 20), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(numbers(100, 10), [1, 33, 65, 97, 98, 99, 100, 101, 102, 103]);
     assert_eq!(numbers(100, 3), [1, 97, 98, 99, 100, 101, 102, 103]);

@@ -90,7 +90,7 @@ fn an_echo_that_leaves_fields_out_or_adds_some_is_not_a_difference() {
 
 #[test]
 #[ignore = "make hostile"]
-fn two_answers_that_are_exchanged_are_both_for_review() {
+fn two_swapped_answers_are_both_for_review() {
     let crossed = |asked: &super::Asked| {
         let other = match asked.row {
             5 => 6,
@@ -151,7 +151,7 @@ fn an_answer_of_another_mode_or_environment_stops_the_run() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_answer_that_says_it_failed_is_asked_for_again_under_its_key() {
+fn an_answer_that_says_it_failed_is_requested_again_under_its_key() {
     let timed_out = json!({ "success": false, "error": { "code": "UPSTREAM_TIMEOUT" }, "results": {} });
     let once = move |asked: &super::Asked| (asked.row == 4 && asked.nth == 1).then(|| Reply::answer(timed_out.clone()));
     let service = Hostile::new().script(once).start();
@@ -165,7 +165,7 @@ fn an_answer_that_says_it_failed_is_asked_for_again_under_its_key() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_answer_that_says_it_failed_for_ever_is_final_and_stops_no_other() {
+fn an_answer_that_always_says_it_failed_is_final_and_stops_no_other_row() {
     let timed_out = json!({ "success": false, "error": { "code": "UPSTREAM_TIMEOUT" }, "results": {} });
     let service = Hostile::new().on_row(4, Reply::answer(timed_out)).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -228,7 +228,7 @@ fn an_answer_with_half_a_surrogate_pair_is_for_review() {
 
 #[test]
 #[ignore = "make hostile"]
-fn answers_that_no_rule_knows_stop_the_run_and_the_stop_is_remembered() {
+fn unrecognised_answers_stop_the_run_and_the_stop_is_remembered() {
     let strange = json!({ "success": true, "results": { "outcome": 7 } });
     let service = Hostile::new().on_all(Reply::answer(strange)).start();
     let campaign = Campaign::of(&service, 60);

@@ -31,7 +31,7 @@ fn a_service_clock_that_is_ten_minutes_off_leaves_no_request_in_doubt() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_key_that_is_over_by_both_clocks_is_quarantined_although_they_differ() {
+fn a_key_expired_by_both_clocks_is_quarantined_although_they_differ() {
     let Some(library) = library() else { return };
     let service = one_in_doubt(Hostile::new().clock_ahead(600));
     let campaign = Campaign::of(&service, 6);
@@ -50,7 +50,7 @@ fn a_key_that_is_over_by_both_clocks_is_quarantined_although_they_differ() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_clock_that_was_ahead_and_is_set_right_leaves_no_request_in_doubt() {
+fn a_corrected_clock_that_was_ahead_leaves_no_request_in_doubt() {
     let Some(library) = library() else { return };
     let service = one_in_doubt(Hostile::new());
     let campaign = Campaign::of(&service, 6);

@@ -118,7 +118,7 @@ fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_balance_reading_is_understood_in_every_public_shape_in_turn() {
+fn a_balance_is_read_in_every_public_format() {
     let service = Hostile::new()
         .states(Stated::Nothing)
         .balance_script(|nth, balance| {
@@ -176,7 +176,7 @@ fn stops_where_the_balance_cannot_be_read(service: &Service) {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_balance_that_cannot_be_read_any_more_blames_no_row_for_a_refusal() {
+fn when_the_balance_becomes_unreadable_no_row_is_blamed_for_a_refusal() {
     stops_where_the_balance_cannot_be_read(&readable_once().on_row(5, Reply::status(401)).start());
 }
 

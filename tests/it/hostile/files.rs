@@ -88,19 +88,19 @@ fn is_not_begun_anew_without(lost: &[&str]) {
 
 #[test]
 #[ignore = "make hostile"]
-fn published_results_without_their_ledger_are_not_paid_again_in_silence() {
+fn published_results_without_their_ledger_are_not_silently_paid_again() {
     is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"]);
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn results_without_ledger_and_manifest_are_not_paid_again_in_silence() {
+fn results_without_ledger_and_manifest_are_not_silently_paid_again() {
     is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "manifest.json"]);
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn a_new_ledger_does_not_replace_one_that_is_there() {
+fn a_new_ledger_does_not_replace_an_existing_one() {
     let service = Hostile::new().on_row(3, Reply::lost()).start();
     let campaign = Campaign::of(&service, 10);
     campaign.run_until_asked(1..=10);

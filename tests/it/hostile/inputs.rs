@@ -30,7 +30,7 @@ fn collect_settles_and_publishes_without_the_input() {
 
 #[test]
 #[ignore = "make hostile"]
-fn collect_without_anything_in_doubt_sends_no_check() {
+fn collect_with_nothing_in_doubt_sends_no_check() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     campaign.run().exits(0);
@@ -42,7 +42,7 @@ fn collect_without_anything_in_doubt_sends_no_check() {
 
 #[test]
 #[ignore = "make hostile"]
-fn requests_in_doubt_under_a_lost_api_key_are_resolved_on_an_explicit_word() {
+fn requests_in_doubt_under_a_lost_api_key_are_resolved_by_an_explicit_decision() {
     let service = Hostile::new().script(|asked| (asked.row == 3).then(Reply::lost)).start();
     let campaign = Campaign::of(&service, 6);
     campaign.run_until_asked(1..=6);
@@ -63,7 +63,7 @@ fn requests_in_doubt_under_a_lost_api_key_are_resolved_on_an_explicit_word() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_last_line_without_its_end_that_is_completed_later_concerns_that_row_alone() {
+fn an_unterminated_last_line_completed_later_affects_that_row_alone() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     let append = |text: &str| {
@@ -87,7 +87,7 @@ fn a_last_line_without_its_end_that_is_completed_later_concerns_that_row_alone()
 
 #[test]
 #[ignore = "make hostile"]
-fn a_last_line_without_its_end_that_is_only_ended_later_changes_nothing() {
+fn an_unterminated_last_line_only_terminated_later_changes_nothing() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     let path = campaign.path().join("book.csv");

@@ -73,7 +73,7 @@ fn a_pending_reply_is_not_repeated_by_the_next_run_before_its_retry_after() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_state_folder_that_cannot_be_written_is_said_and_stops_nothing() {
+fn an_unwritable_state_folder_is_reported_and_stops_nothing() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     fs::write(campaign.path().join("state"), "a file where a folder is wanted").unwrap();
@@ -102,7 +102,7 @@ fn a_quiet_run_says_why_it_stopped_for_a_guard_the_time_and_the_storage() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_check_with_a_wrong_route_is_named_and_takes_no_answer_of_another_check_away() {
+fn a_check_with_a_wrong_route_is_named_and_other_checks_keep_their_answers() {
     let of_media = |asked: &super::Asked| asked.body.get("country").is_none();
     let wrong = move |asked: &super::Asked| (of_media(asked) && !asked.is_healed).then(|| Reply::status(404));
     let media = json!({ "success": true, "results": { "articles": [] } });
@@ -135,7 +135,7 @@ fn a_check_with_a_wrong_route_is_named_and_takes_no_answer_of_another_check_away
 
 #[test]
 #[ignore = "make hostile"]
-fn a_run_whose_input_is_gone_proposes_the_command_that_collects() {
+fn a_run_whose_input_is_missing_suggests_collect() {
     let service = Hostile::new().script(|asked| (asked.row == 2 && !asked.is_healed).then(Reply::lost)).start();
     let campaign = Campaign::of(&service, 3000).with("--in-flight 8");
     campaign.run_until_asked(1..=10);

@@ -30,7 +30,7 @@ fn unreadable_for_ever(bytes: &[u8]) {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_number_that_json_does_not_have_is_an_unreadable_answer() {
+fn an_invalid_json_number_is_an_unreadable_answer() {
     unreadable_for_ever(br#"{"success":true,"results":{"match":[],"score":NaN}}"#);
 }
 
@@ -42,7 +42,7 @@ fn an_empty_body_is_an_unreadable_answer() {
 
 #[test]
 #[ignore = "make hostile"]
-fn json_that_ends_too_early_is_an_unreadable_answer() {
+fn truncated_json_is_an_unreadable_answer() {
     unreadable_for_ever(br#"{"success":true,"results":{"match":["#);
 }
 
@@ -137,7 +137,7 @@ fn a_retry_after_of_a_century_does_not_end_the_campaign() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_date_header_without_sense_stops_no_campaign() {
+fn a_nonsensical_date_header_stops_no_campaign() {
     for date in ["", "yesterday", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"] {
         let service = Hostile::new().date(date).start();
         let campaign = Campaign::of(&service, 12);
@@ -149,7 +149,7 @@ fn a_date_header_without_sense_stops_no_campaign() {
 
 #[test]
 #[ignore = "make hostile"]
-fn one_reply_with_a_wrong_date_does_not_put_the_next_lost_reply_out_of_reach() {
+fn a_lost_reply_after_one_with_a_wrong_date_is_still_settled() {
     let odd = Reply::clear().header("date", "Fri, 31 Dec 2027 23:59:59 GMT");
     let service =
         Hostile::new().on_row(2, odd).script(|asked| (asked.row == 8 && asked.nth == 1).then(Reply::lost)).start();

@@ -98,7 +98,7 @@ fn a_price_that_rises_in_a_run_is_seen_where_nothing_is_stated() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_fall_of_the_balance_that_the_price_does_not_explain_is_said_at_the_end() {
+fn an_unexplained_fall_of_the_balance_is_reported_at_the_end() {
     let service = Hostile::new().price_by(|before| if before < 20 { 1.0 } else { 7.0 }).states(Stated::Nothing).start();
     let campaign = Campaign::of(&service, 40).limit(400).with_unstated_charges();
     let said = campaign.run();

@@ -26,7 +26,7 @@ fn a_stated_charge_below_the_price_does_not_lift_the_limit() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_stated_charge_below_the_price_is_booked_once_the_balance_showed_that_it_is_true() {
+fn a_stated_charge_below_the_price_is_booked_once_the_balance_confirms_it() {
     at_once([true, false], |states_balance| {
         let service = Hostile::new()
             .states_with(move |body, used, left| {
@@ -98,7 +98,7 @@ fn an_account_that_shows_a_charge_seconds_later_is_waited_for() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_account_that_is_minutes_behind_what_replies_state_is_no_price() {
+fn an_account_minutes_behind_the_replies_does_not_show_a_price() {
     // The account is as it was before the run that another campaign just made.
     let service = Hostile::new()
         .balance(899.0)
@@ -166,7 +166,7 @@ fn lone_refusals_after_which_the_account_is_lower_stay_within_the_limit() {
 
 #[test]
 #[ignore = "make hostile"]
-fn refusals_since_an_unexplained_fall_are_not_retried_without_a_word() {
+fn refusals_since_an_unexplained_fall_are_not_retried_without_confirmation() {
     let service = charges_refusals_in_silence(false).start();
     let campaign = Campaign::of(&service, 60).with("--max-errors 100%").with_unstated_charges();
     campaign.run().exits(3);
@@ -193,7 +193,7 @@ fn a_price_that_was_stated_by_mistake_is_dropped_with_its_charge() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_fall_that_somebody_else_caused_is_neither_held_nor_booked_after_continue_anyway() {
+fn a_fall_caused_by_another_client_is_neither_held_nor_booked_after_continue_anyway() {
     // Another program takes 37 credits while the first request is under way.
     let service = Hostile::new().states(Stated::Nothing).another_takes(37.0, 1).start();
     let campaign = Campaign::of(&service, 60).limit(80);
@@ -205,7 +205,7 @@ fn a_fall_that_somebody_else_caused_is_neither_held_nor_booked_after_continue_an
 
 #[test]
 #[ignore = "make hostile"]
-fn an_amount_that_is_never_readable_is_switched_off_and_the_balance_proves() {
+fn an_unreadable_amount_can_be_switched_off_and_the_balance_proves_the_price() {
     for (file, limit) in [
         ("charge_pointer = \"\"\nremaining_pointer = \"\"\n", 100),
         ("charge_pointer = \"/creditsUsed/amount\"\nremaining_pointer = \"\"\n", 100),

@@ -28,7 +28,7 @@ fn a_ledger_that_another_program_has_open_is_kept_and_the_message_says_so() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_ledger_that_is_no_database_is_set_aside_on_the_users_word() {
+fn a_ledger_that_is_not_a_database_is_set_aside_on_request() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 10);
     campaign.run().exits(0);
@@ -70,7 +70,7 @@ fn put_back(campaign: &Campaign) {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
+fn an_older_copy_of_the_ledger_is_accepted_only_on_explicit_request() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 20);
     put_back(&campaign);
@@ -98,7 +98,7 @@ fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
 
 #[test]
 #[ignore = "make hostile"]
-fn collect_goes_on_with_an_older_copy_of_the_ledger_on_the_same_word() {
+fn collect_accepts_an_older_copy_of_the_ledger_on_the_same_request() {
     let service = Hostile::new().start();
     // What the copy does not know, its books do not have.
     let campaign = Campaign::of(&service, 20).with_unstated_charges();
@@ -109,7 +109,7 @@ fn collect_goes_on_with_an_older_copy_of_the_ledger_on_the_same_word() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_restored_backup_is_said_to_be_older_before_it_is_restored() {
+fn the_message_about_a_lost_ledger_names_the_flag_for_an_older_backup() {
     let service = Hostile::new().on_all(Reply::clear()).start();
     let campaign = Campaign::of(&service, 5);
     campaign.run().exits(0);

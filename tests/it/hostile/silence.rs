@@ -37,7 +37,7 @@ fn after_refusals_in_a_row_the_balance_is_read_before_they_are_retried() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_statement_that_the_balance_denied_in_one_run_ends_the_next_one() {
+fn a_stated_charge_that_the_balance_contradicted_in_one_run_ends_the_next_one() {
     let service = Hostile::new().price(7.0).states_with(|body, _, left| {
         body.insert("creditsUsed".to_owned(), json!(1));
         body.insert("balanceAfter".to_owned(), number(left));
@@ -54,7 +54,7 @@ fn a_statement_that_the_balance_denied_in_one_run_ends_the_next_one() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_refused_key_that_was_charged_in_silence_is_followed_by_no_other_key() {
+fn a_silently_charged_refusal_gets_no_new_key() {
     for refusal in [Reply::status(402), Reply::status(429).header("retry-after", "0"), Reply::status(403)] {
         let service = Hostile::new().on_row(7, refusal.cost(1.0)).start();
         let campaign = Campaign::of(&service, 20).with("--in-flight 1").with_unstated_charges();
@@ -66,7 +66,7 @@ fn a_refused_key_that_was_charged_in_silence_is_followed_by_no_other_key() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_row_with_an_uncharged_server_error_for_ever_fails_when_nothing_else_is_left() {
+fn a_row_with_endless_uncharged_server_errors_fails_when_nothing_else_is_left() {
     let service = Hostile::new().on_row(7, Reply::error(503, json!({ "creditsUsed": 0 }))).start();
     let campaign = Campaign::of(&service, 20);
     let codes: Vec<i32> = (0..4).map(|_| campaign.run().code).collect();

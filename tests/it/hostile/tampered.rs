@@ -305,7 +305,7 @@ fn damage(ledger: &Path, rng: &mut Rng) -> String {
 
 #[test]
 #[ignore = "make hostile"]
-fn five_hundred_random_damages_end_in_order() {
+fn five_hundred_randomly_damaged_ledgers_end_cleanly() {
     let service = half_working();
     let campaign = interrupted(&service);
     service.heal();

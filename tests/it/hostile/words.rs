@@ -10,7 +10,7 @@ fn says(said: &Said, part: &str) -> bool {
 
 #[test]
 #[ignore = "make hostile"]
-fn json_without_content_is_not_called_a_captive_portal_alone() {
+fn json_without_content_is_reported_as_possibly_another_service() {
     let service = Hostile::new().on_all(Reply::exactly(&json!({ "message": "ok", "code": 0 }))).start();
     let said = Campaign::of(&service, 20).run().exits(10);
     assert!(!says(&said, "expected JSON"), "JSON is what came: {}", said.stderr);
@@ -75,7 +75,7 @@ fn collect_that_leaves_rows_prints_the_command_that_sends_them() {
 
 #[test]
 #[ignore = "make hostile"]
-fn after_a_remembered_stop_the_printed_command_goes_on() {
+fn after_a_remembered_stop_the_printed_command_resumes() {
     let strange = json!({ "success": true, "results": { "outcome": 7 } });
     let service = Hostile::new().on_all(Reply::answer(strange)).start();
     let campaign = Campaign::of(&service, 60);
@@ -90,7 +90,7 @@ fn after_a_remembered_stop_the_printed_command_goes_on() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_request_in_quarantine_is_not_said_to_have_an_old_key_where_that_is_not_the_reason() {
+fn a_request_quarantined_for_another_reason_is_not_said_to_have_an_old_key() {
     let refused_later = |asked: &super::Asked| {
         (asked.row == 2).then(|| if asked.nth == 1 { Reply::lost() } else { Reply::status(400) })
     };

@@ -28,7 +28,7 @@ fn read(mut reader: SourceReader) -> (usize, String) {
 }
 
 #[test]
-fn a_header_without_an_end_is_refused_after_16_mebibytes() {
+fn an_endless_header_is_refused_after_16_mebibytes() {
     let expected = "input: the header: expected a line end within 16 MiB, found none; is a quote left open in it?";
     for (start, byte) in [("", 0), ("id,name", b'x'), ("id,\"name", b'\n'), ("", b','), ("sep=", b';')] {
         for options in [SourceOptions::default(), of(Format::Csv)] {
@@ -39,7 +39,7 @@ fn a_header_without_an_end_is_refused_after_16_mebibytes() {
 }
 
 #[test]
-fn a_row_without_an_end_stops_the_reading_after_the_rows_before_it() {
+fn an_endless_row_stops_the_reading_after_the_rows_before_it() {
     let expected = |line| format!("input: line {line}: expected a row that ends within 256 MiB, found no end");
     let (rows, message) = read(endless("id,name\n1,a\n2,\"b", b'x', &of(Format::Csv)).unwrap());
     assert_eq!(rows, 1);
@@ -50,7 +50,7 @@ fn a_row_without_an_end_stops_the_reading_after_the_rows_before_it() {
 }
 
 #[test]
-fn a_first_row_without_an_end_is_refused_where_there_is_no_header() {
+fn an_endless_first_row_is_refused_where_there_is_no_header() {
     let options = SourceOptions { header: HeaderLine::Missing, ..of(Format::Csv) };
     let error = endless("", 0, &options).err().expect("refused").to_string();
     assert!(error.starts_with("input: line 1: expected a row that ends within 256 MiB"), "{error}");

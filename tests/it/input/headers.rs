@@ -38,7 +38,7 @@ fn columns_without_names_have_numbers() {
 }
 
 #[test]
-fn a_book_without_a_header_goes_on_where_it_was() {
+fn a_book_without_a_header_resumes_where_it_was() {
     let book: String = (1..=2_500).map(|n| format!("{n},name {n}\n")).collect();
     for say in [&missing as &dyn Fn(&mut SourceOptions), &named(&["id", "name"])] {
         let known = csv(&book).said(say).known();
@@ -51,7 +51,7 @@ fn a_book_without_a_header_goes_on_where_it_was() {
 }
 
 #[test]
-fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
+fn column_names_that_differ_from_the_first_run_are_refused() {
     let known = csv("1,2\n").said(named(&["id", "name"])).known();
     let message = csv("1,2\n3,4\n").said(named(&["name", "id"])).refused(Some(&known));
     assert!(
@@ -61,7 +61,7 @@ fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
 }
 
 #[test]
-fn json_lines_have_names_of_their_own() {
+fn json_lines_have_their_own_column_names() {
     let message = jsonl("{\"a\":1}\n").said(missing).refused(None);
     assert!(message.contains("leave `header` and `columns` out"), "{message}");
 }

@@ -29,7 +29,7 @@ fn book(rows: u32) -> String {
 }
 
 #[test]
-fn a_packed_book_is_read_like_the_text_inside_by_name_by_first_bytes_and_from_a_stream() {
+fn a_compressed_book_reads_like_its_text_by_name_by_first_bytes_and_from_a_stream() {
     let folder = tempfile::tempdir().unwrap();
     let book = book(2_500);
     let plain: Vec<_> = csv(&book).records().iter().map(|record| (shown(record), place(record))).collect();
@@ -48,7 +48,7 @@ fn a_packed_book_is_read_like_the_text_inside_by_name_by_first_bytes_and_from_a_
 }
 
 #[test]
-fn the_name_inside_tells_the_format() {
+fn the_inner_extension_gives_the_format() {
     let folder = tempfile::tempdir().unwrap();
     let layout = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -70,7 +70,7 @@ fn the_name_inside_tells_the_format() {
 }
 
 #[test]
-fn a_book_is_known_again_packed_or_not_and_a_new_member_is_appended() {
+fn a_book_is_recognised_compressed_or_not_and_a_new_member_is_appended() {
     let (old, new) = (book(1_200), "01201,x\n01202,y\n");
     let known = csv(&old).known();
     for (ending, pack) in PACKINGS {
@@ -89,7 +89,7 @@ fn a_book_is_known_again_packed_or_not_and_a_new_member_is_appended() {
 }
 
 #[test]
-fn rows_before_a_damaged_place_are_taken_and_the_whole_book_goes_on_after_them() {
+fn rows_before_a_damaged_place_are_read_and_the_full_book_continues_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let book = book(20_000);
     for (ending, pack) in PACKINGS {
@@ -144,7 +144,7 @@ fn a_bomb_stops_with_the_rows_before_the_limit() {
 }
 
 #[test]
-fn the_limits_of_fields_and_rows_hold_inside() {
+fn the_limits_of_fields_and_rows_hold_in_compressed_books() {
     let noise: String =
         (0..(1 << 20) + 1).map(|n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26)).collect();
     let text = format!("a,b\n1,{}\n2,{noise}\n3,x\n", &noise[1..]);
@@ -160,7 +160,7 @@ fn the_limits_of_fields_and_rows_hold_inside() {
 }
 
 #[test]
-fn an_empty_file_with_the_name_of_a_packed_one_is_no_end() {
+fn an_empty_file_with_a_compressed_extension_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.csv.gz");
     std::fs::write(&path, "").unwrap();

@@ -36,7 +36,7 @@ fn an_unchanged_source_gives_nothing_and_an_appended_one_gives_the_new_rows() {
 }
 
 #[test]
-fn a_digest_is_that_of_the_bytes_before_the_split_ends() {
+fn a_digest_covers_all_bytes_up_to_the_end_of_its_split() {
     let book = book(3_500);
     let splits = csv(&book).splits(None).unwrap();
     assert_eq!(splits.len(), 4);
@@ -51,7 +51,7 @@ fn a_digest_is_that_of_the_bytes_before_the_split_ends() {
 }
 
 #[test]
-fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
+fn reading_in_two_runs_equals_reading_at_once_wherever_the_first_ended() {
     let book = book(2_500);
     let splits = csv(&book).splits(None).unwrap();
     let all: Vec<_> = splits.iter().flat_map(|split| &split.records).map(|r| (shown(r), place(r))).collect();
@@ -67,7 +67,7 @@ fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
 }
 
 #[test]
-fn an_edit_is_told_with_the_rows_of_its_split() {
+fn an_edit_is_reported_with_the_rows_of_its_split() {
     let book = book(2_500);
     let known = csv(&book).known();
     let edited = book.replace("01500,", "01501,");
@@ -86,7 +86,7 @@ fn an_edit_is_told_with_the_rows_of_its_split() {
 }
 
 #[test]
-fn a_last_line_that_was_completed_is_that_of_its_row_and_the_rows_after_it_are_read() {
+fn a_completed_last_line_belongs_to_its_row_and_the_rows_after_it_are_read() {
     let of_csv = [
         ("a,b\n1,2\n3,4", "5\n6,7\n", vec!["6,7"]),
         ("a,b\n1,2\n3,4", "5", vec![]),
@@ -120,7 +120,7 @@ fn a_last_line_that_was_completed_is_that_of_its_row_and_the_rows_after_it_are_r
 }
 
 #[test]
-fn a_truncated_source_is_told_apart_from_an_empty_stream() {
+fn a_truncated_source_is_distinguished_from_an_empty_stream() {
     let book = book(1_200);
     let known = csv(&book).known();
     let short = &book.as_bytes()[..book.len() - 3];
@@ -143,7 +143,7 @@ fn a_truncated_source_is_told_apart_from_an_empty_stream() {
 }
 
 #[test]
-fn a_limit_of_rows_counts_over_all_runs() {
+fn a_row_limit_counts_over_all_runs() {
     let book = book(20);
     let reader = csv(&book).limit(7).open(None).unwrap();
     let (splits, known) = super::known_of(reader);

@@ -58,7 +58,7 @@ fn number(digits: &str) -> String {
 }
 
 #[test]
-fn numbers_keep_their_digits_and_texts_their_signs() {
+fn numbers_keep_their_digits_and_texts_their_characters() {
     for workbook in [
         book(&[
             &[ID, NAME],
@@ -105,7 +105,7 @@ fn dates_booleans_and_results_of_formulas_are_text() {
 }
 
 #[test]
-fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
+fn a_cell_without_a_value_fails_its_row_and_the_next_row_is_read() {
     for (cell, message, kept) in [
         ("<c t=\"e\"><v>#N/A</v></c>", "found the error #N/A; mend the cell", "#N/A"),
         ("<c t=\"e\"><f>X1</f><v>#REF!</v></c>", "found the error #REF!", "#REF!"),
@@ -130,7 +130,7 @@ fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
 }
 
 #[test]
-fn places_are_rows_of_the_sheet_and_empty_rows_are_no_records() {
+fn places_are_rows_of_the_sheet_and_empty_rows_are_not_records() {
     let broken = text("x\ny\r\nz");
     let sheet = Sheet::of(&book(&[
         &[],
@@ -235,7 +235,7 @@ fn an_unchanged_sheet_gives_nothing_an_appended_one_the_new_rows_and_an_edited_o
 }
 
 #[test]
-fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
+fn a_damaged_spreadsheet_is_a_fault_and_never_an_end_of_input() {
     let whole = book(&[&[ID, NAME], &[&number("1"), &text("x")], &[&number("2"), &text("y")]]);
     let xml = rows(&[&[ID], &[&number("1")]]);
     let cut = Workbook::new().shared(&["id"]).sheet("Customers", &xml[..xml.len() - 30]);
@@ -283,7 +283,7 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
 }
 
 #[test]
-fn a_spreadsheet_that_unpacks_beyond_measure_is_refused() {
+fn a_spreadsheet_that_expands_too_far_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
     let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();

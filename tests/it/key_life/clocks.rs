@@ -10,7 +10,7 @@ use rescreen::{
 use std::time::Duration;
 
 #[tokio::test(start_paused = true)]
-async fn within_70_hours_what_is_in_doubt_is_settled_at_no_cost() {
+async fn within_70_hours_requests_in_doubt_are_settled_at_no_cost() {
     let mut world = in_doubt(3).await;
     world.paused().at(69, 50).await;
     let ran = world.run().await.exits(ExitCode::Complete).charged(3).adds_up(true);
@@ -18,7 +18,7 @@ async fn within_70_hours_what_is_in_doubt_is_settled_at_no_cost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_70_hours_nothing_in_doubt_is_sent_again_by_itself() {
+async fn past_70_hours_nothing_in_doubt_is_sent_again_automatically() {
     let mut world = in_doubt(3).await;
     world.paused().at(70, 10).await;
     let posts = posts(&mut world);
@@ -58,7 +58,7 @@ async fn clocks_that_differ_about_a_keys_life_stop_the_run_and_give_nothing_up()
 }
 
 #[tokio::test(start_paused = true)]
-async fn clocks_that_are_apart_and_agree_that_a_key_lives_stand_in_no_ones_way() {
+async fn clocks_that_are_apart_and_agree_that_a_key_lives_block_nothing() {
     for seconds in [-600, -360, 360, 600] {
         let mut world = in_doubt(2).await;
         world.paused().at(10, 0).await;
@@ -69,7 +69,7 @@ async fn clocks_that_are_apart_and_agree_that_a_key_lives_stand_in_no_ones_way()
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_sandbox_where_nothing_is_charged_no_clock_stands_in_the_way() {
+async fn in_sandbox_where_nothing_is_charged_no_clock_blocks_a_request() {
     let mut world = World::new().sandbox().rows(4).in_flight(1).under_paused_time();
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(1)).await;
@@ -79,7 +79,7 @@ async fn in_sandbox_where_nothing_is_charged_no_clock_stands_in_the_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_clock_was_set_right_the_older_age_counts_and_no_request_is_stuck() {
+async fn after_a_clock_was_corrected_the_older_age_counts_and_no_request_is_stuck() {
     for (wrong_by_days, tells_time) in [(8, true), (-8, true), (8, false), (-8, false)] {
         let mut world = World::new().rows(1).in_flight(1).under_paused_time();
         if !tells_time {
@@ -98,7 +98,7 @@ async fn after_a_clock_was_set_right_the_older_age_counts_and_no_request_is_stuc
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_api_key_never_sends_again_what_is_in_doubt() {
+async fn another_api_key_never_resends_requests_in_doubt() {
     let mut world = in_doubt(4).await;
     let posts = posts(&mut world);
     world.private("other-key", "sk-another-key-of-the-account\n");
@@ -114,7 +114,7 @@ async fn another_api_key_never_sends_again_what_is_in_doubt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_others_go_on_while_some_wait_for_a_decision() {
+async fn the_others_continue_while_some_wait_for_a_decision() {
     let (mut world, _) = quarantined(2).await;
     world.append("book.csv", &crate::support::world::people(3, 5));
     let ran = world.run().await.exits(ExitCode::Doubt).counts(3, 0, 2, 0).in_state(State::Quarantined, 2);
@@ -122,7 +122,7 @@ async fn the_others_go_on_while_some_wait_for_a_decision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_after_a_lost_answer_waits_for_a_decision_and_keeps_its_hold() {
+async fn a_refusal_after_a_lost_answer_waits_for_a_decision_and_keeps_its_hold() {
     let mut world = in_doubt(2).await;
     world.paused().turns_away(400);
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
@@ -133,7 +133,7 @@ async fn what_is_refused_after_a_lost_answer_waits_for_a_decision_and_keeps_its_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_refused_first_is_as_old_as_its_first_sight() {
+async fn a_key_that_was_refused_first_is_as_old_as_its_first_attempt() {
     // Which refusals the service keeps under a key is open: its life may have begun with one.
     let mut world = World::new().rows(1).in_flight(1).under_paused_time();
     world.paused().turns_away(402);
@@ -186,7 +186,7 @@ async fn a_key_that_lives_48_hours_is_not_sent_again_in_its_last_two() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_only_refused_and_is_forgotten_begins_its_life_anew() {
+async fn a_key_that_was_only_refused_and_is_forgotten_starts_a_new_life() {
     let mut world = World::new().rows(1).in_flight(1).under_paused_time();
     world.paused().turns_away(401);
     world.run().await.in_state(State::Planned, 1);

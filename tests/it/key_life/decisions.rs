@@ -54,7 +54,7 @@ async fn decide_with(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_listed_with_its_rows_and_its_hold() {
+async fn quarantined_requests_are_listed_with_their_rows_and_holds() {
     let (world, _) = quarantined(3).await;
     let waiting = pipeline::quarantined(&world.path("out")).unwrap();
     assert_eq!(waiting.len(), 3);
@@ -87,7 +87,7 @@ async fn a_write_off_makes_the_ask_a_failure_and_the_hold_a_charge() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_off_is_never_retried() {
+async fn a_written_off_request_is_never_retried() {
     let (mut world, ran) = quarantined(1).await;
     decide(&world, &[], Decision::WriteOff, "why").await.unwrap();
     let posts = ran.posts();
@@ -97,7 +97,7 @@ async fn what_was_written_off_is_never_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sent_again_is_a_new_generation_a_new_key_and_a_new_charge() {
+async fn sending_again_makes_a_new_generation_a_new_key_and_a_new_charge() {
     let (mut world, _) = quarantined(1).await;
     decide(&world, &[], Decision::SendAgain, "the answer is needed").await.unwrap();
     let [(key, generation, held, charged)] = &requests(&world)[..] else { panic!("one request") };
@@ -134,7 +134,7 @@ async fn only_the_requests_named_are_decided() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_without_a_reason_is_refused_and_nothing_moves() {
+async fn a_decision_without_a_reason_is_refused_and_changes_nothing() {
     let (mut world, _) = quarantined(1).await;
     for reason in ["", "  \n"] {
         let error = decide(&world, &[], Decision::SendAgain, reason).await.unwrap_err();

@@ -85,7 +85,7 @@ fn a_moved_folder_ends_the_run_and_moved_back_it_is_finished() {
 }
 
 #[test]
-fn a_campaign_begun_in_the_place_of_a_moved_one_is_not_touched_by_the_older_run() {
+fn a_campaign_started_in_the_place_of_a_moved_one_is_not_touched_by_the_older_run() {
     let desk = slow(60);
     let first = under_way(&desk, 6);
     fs::rename(out(&desk), desk.path().join("elsewhere")).unwrap();

@@ -63,7 +63,7 @@ fn another_program_that_reads_a_killed_ledger_does_no_harm() {
 }
 
 #[test]
-fn from_its_beginning_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
+fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
     let desk = slow(30);
     let run = under_way(&desk, 1);
     let readme = fs::read_to_string(out(&desk).join("README.txt")).unwrap();
@@ -89,7 +89,7 @@ fn without_ledger(rows: usize, also: &[&str]) -> Desk {
 }
 
 #[test]
-fn results_without_their_ledger_are_refused_with_three_ways_out() {
+fn results_without_their_ledger_are_refused_with_three_remedies() {
     for also in [&[][..], &["manifest.json"], &["ledger.lock"], &["ledger.lock", "manifest.json"]] {
         let desk = without_ledger(5, also);
         let said = desk.run(&[]).exits(2);
@@ -103,7 +103,7 @@ fn results_without_their_ledger_are_refused_with_three_ways_out() {
 }
 
 #[test]
-fn another_folder_is_a_way_out_of_a_lost_ledger() {
+fn another_output_folder_is_a_remedy_for_a_lost_ledger() {
     let desk = without_ledger(5, &[]);
     desk.run(&["--out", "second"]).exits(0);
     let stats = desk.service.simulator.stats();
@@ -111,7 +111,7 @@ fn another_folder_is_a_way_out_of_a_lost_ledger() {
 }
 
 #[test]
-fn a_new_ledger_sets_the_old_results_aside_and_is_begun_once() {
+fn a_new_ledger_sets_the_old_results_aside_and_is_started_once() {
     let desk = without_ledger(5, &[]);
     let old = tables::files(&out(&desk), "");
     let old: Vec<_> = old.iter().filter(|path| path.to_string_lossy().contains("results/")).collect();

@@ -7,7 +7,7 @@ use std::fs;
 
 #[cfg(unix)]
 #[test]
-fn folders_and_files_are_the_owners_alone() {
+fn folders_and_files_are_private_to_the_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out/2026-11");
@@ -39,7 +39,7 @@ fn the_readme_says_what_must_not_be_deleted_and_a_users_own_is_kept() {
 }
 
 #[test]
-fn a_sweep_takes_what_is_left_over_and_nothing_else() {
+fn a_sweep_removes_leftovers_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let kept = [
         ".notes.txt.tmp",
@@ -76,7 +76,7 @@ fn a_sweep_takes_what_is_left_over_and_nothing_else() {
 }
 
 #[test]
-fn what_is_not_there_needs_no_move_and_a_move_that_fails_is_said() {
+fn missing_files_need_no_move_and_a_failed_move_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (out, aside) = (folder.path().join("out"), folder.path().join("aside"));
     fs::create_dir_all(out.join("results/aml")).unwrap();

@@ -200,7 +200,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
 }
 
 #[test]
-fn a_writer_that_is_given_up_leaves_nothing_and_the_old_file_stands() {
+fn an_abandoned_writer_leaves_nothing_and_the_old_file_stays() {
     let folder = tempfile::tempdir().unwrap();
     for format in [OutputFormat::Parquet, OutputFormat::Jsonl] {
         let path = folder.path().join("part");
@@ -217,7 +217,7 @@ fn a_writer_that_is_given_up_leaves_nothing_and_the_old_file_stands() {
 }
 
 #[test]
-fn a_stale_temporary_file_is_written_anew() {
+fn a_stale_temporary_file_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".part.tmp"), "half a row of an earlier run").unwrap();
     write(&folder.path().join("part"), OutputFormat::Jsonl, 1).unwrap();

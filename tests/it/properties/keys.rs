@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn equal_content_has_one_key_in_whatever_order(
+    fn equal_content_has_one_key_in_any_order(
         (fields, shuffled) in fields().prop_flat_map(|fields| (Just(fields.clone()), Just(fields).prop_shuffle())),
         secret in text("\\PC{1,20}"),
     ) {
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn any_other_value_or_field_is_another_key(fields in fields(), at in any::<prop::sample::Index>(), other in value()) {
+    fn a_different_value_or_field_gives_another_key(fields in fields(), at in any::<prop::sample::Index>(), other in value()) {
         let at = at.index(fields.len());
         let mut changed = fields.clone();
         changed[at].1 = other;

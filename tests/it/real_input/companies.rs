@@ -51,7 +51,7 @@ fn is_well_formed(cell: &str) -> bool {
 }
 
 #[tokio::test]
-async fn every_registration_number_is_asked_or_fails_with_what_to_do() {
+async fn every_registration_number_is_sent_or_fails_with_what_to_do() {
     for (name, column) in FILES {
         let Some(ran) = asked(name, column).await else { return };
         let ran = ran.adds_up(true);

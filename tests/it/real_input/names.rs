@@ -118,7 +118,7 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
 }
 
 #[test]
-fn the_end_mark_of_an_old_system_is_no_row() {
+fn the_end_of_file_character_of_an_old_system_is_not_a_row() {
     for name in ["names/ofac_add.csv", "names/ofac_alt.csv"] {
         let Some(path) = shared(name) else { return };
         let bytes = std::fs::read(&path).unwrap();

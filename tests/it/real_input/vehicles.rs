@@ -39,7 +39,7 @@ async fn an_auctions_2499_cars_are_as_many_charges_as_it_has_vins() {
 }
 
 #[tokio::test]
-async fn number_plates_as_they_are_printed_are_asked() {
+async fn number_plates_as_they_are_printed_are_sent() {
     let Some(path) = shared("vehicles/za_plate_specimens.csv") else { return };
     let rows = csv::Reader::from_path(&path).unwrap().into_records().count();
     let mut world = World::new().campaign(|file| {

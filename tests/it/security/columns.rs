@@ -47,7 +47,7 @@ fn a_first_line_that_is_a_row_is_not_repeated() {
 }
 
 #[test]
-fn names_of_columns_are_repeated_except_those_that_do_not_look_like_names() {
+fn column_names_are_repeated_unless_they_do_not_look_like_names() {
     let text = "Customer Name,Country,2026-11,Balance 20251130,joined_2024\nAda,za,1,2,3\n";
     let message = refused("book.csv", text, &["--map", "name=customr name"]);
     assert!(
@@ -60,7 +60,7 @@ fn names_of_columns_are_repeated_except_those_that_do_not_look_like_names() {
 }
 
 #[test]
-fn columns_that_are_named_twice_or_have_changed_are_told_by_their_places() {
+fn duplicate_or_changed_columns_are_reported_by_their_positions() {
     let message = refused("book.csv", "Thandi Nkosi,za,Thandi Nkosi\n", &[]);
     assert!(message.contains("columns 1 and 3") && message.contains("--no-header"), "{message}");
     assert!(!message.contains("Nkosi"), "{message}");
@@ -82,7 +82,7 @@ fn a_wrong_file_is_not_shown() {
 }
 
 #[test]
-fn keys_of_json_rows_are_not_repeated_where_they_are_no_names() {
+fn json_keys_that_do_not_look_like_names_are_not_repeated() {
     let message = refused("book.jsonl", "{\"Thandi Nkosi\":1,\"8001015009087\":2}\n", &[]);
     assert!(!message.contains("Nkosi") && !message.contains("800101"), "{message}");
     assert!(message.contains("2 keys"), "{message}");

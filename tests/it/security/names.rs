@@ -4,7 +4,7 @@ use crate::support::program::{Said, rescreen};
 use std::fs;
 
 #[test]
-fn names_that_windows_reserves_are_refused_before_anything_is_made() {
+fn names_that_windows_reserves_are_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("book.csv"), "no,name\n1,Ada Vexford\n").unwrap();
     let words = "run book.csv --check aml-screening --set entity=0 --set country=za --simulate --campaign";

@@ -13,7 +13,7 @@ use std::{fs, process::Command, time::Duration};
 /// Debug builds panic on request: there is no other way to see what a panic says.
 #[cfg(debug_assertions)]
 #[test]
-fn a_panic_says_where_it_is_and_never_what_it_was_about() {
+fn a_panic_prints_its_place_and_never_its_message() {
     let folder = tempfile::tempdir().unwrap();
     for place in ["main", "thread", "task"] {
         for backtrace in ["0", "full"] {
@@ -32,7 +32,7 @@ fn a_panic_says_where_it_is_and_never_what_it_was_about() {
 
 #[cfg(unix)]
 #[test]
-fn an_argument_that_is_not_text_is_no_panic() {
+fn an_argument_that_is_not_text_does_not_panic() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"book\xff.csv");

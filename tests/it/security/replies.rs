@@ -43,7 +43,7 @@ async fn a_redirect_is_not_followed_and_key_and_body_go_nowhere_else() {
 }
 
 #[tokio::test]
-async fn no_cell_and_no_column_decides_where_a_message_goes_or_what_its_head_says() {
+async fn no_cell_and_no_column_changes_the_destination_or_the_headers_of_a_message() {
     let elsewhere = Wire::new(|_, _| Answer::Bytes(clear()));
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let there = elsewhere.url.trim_start_matches("http://").to_owned();
@@ -79,7 +79,7 @@ async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doub
 }
 
 #[tokio::test]
-async fn a_new_key_that_is_refused_for_its_content_leaves_the_trial_to_another() {
+async fn a_new_key_that_is_refused_for_its_content_passes_the_trial_to_another() {
     // The service keeps a 402 under the first two keys it sees, and refuses the third.
     let keys = std::sync::Mutex::new(Vec::new());
     let wire = Wire::new(move |_, message| {
@@ -105,14 +105,14 @@ async fn a_reply_shorter_than_it_says_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_reply_longer_than_it_says_proves_nothing_and_the_rest_is_no_answer_to_another() {
+async fn a_reply_longer_than_it_says_proves_nothing_and_the_rest_answers_no_other_request() {
     let body = r#"{"success":true,"creditsUsed":1,"results":{"match":[]}}"#;
     let wire = once(move || Answer::Bytes(format!("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{body}").into()));
     is_settled_after("unreadable", &wire).await;
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_in_the_head_or_in_the_body_proves_nothing() {
+async fn a_connection_that_ends_in_the_headers_or_in_the_body_proves_nothing() {
     for part in [12, 40, 90] {
         let cut = clear()[..part].to_vec();
         is_in_doubt_and_then_settled(&once(move || Answer::ThenClose(cut.clone()))).await;
@@ -125,7 +125,7 @@ async fn a_reset_connection_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_proves_nothing() {
+async fn a_reply_that_is_not_http_proves_nothing() {
     is_in_doubt_and_then_settled(&once(|| Answer::ThenClose(b"SSH-2.0-OpenSSH\r\n".to_vec()))).await;
 }
 
@@ -140,7 +140,7 @@ async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
 }
 
 #[tokio::test]
-async fn on_connections_closed_without_a_word_no_more_messages_are_seen_than_attempts() {
+async fn on_silently_closed_connections_no_more_messages_are_seen_than_attempts() {
     let wire = Wire::new(|_, _| Answer::ThenClose(clear()));
     let mut world =
         world(12, &wire).in_flight(4).may_lose_checks("a connection is closed while the next check is written");

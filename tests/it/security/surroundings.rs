@@ -76,7 +76,7 @@ fn plain_http_through_a_proxy_and_a_password_in_a_proxy_are_refused() {
 }
 
 #[test]
-fn a_ca_file_that_is_no_certificate_is_a_mistake_that_leaves_nothing_behind() {
+fn a_ca_file_without_a_certificate_is_a_usage_error_and_leaves_nothing_behind() {
     for content in
         [Some("not a certificate"), Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), None]
     {
@@ -90,7 +90,7 @@ fn a_ca_file_that_is_no_certificate_is_a_mistake_that_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_url_that_would_show_the_key_to_the_network_is_refused_before_anything_is_made() {
+fn a_url_that_would_show_the_key_to_the_network_is_refused_before_anything_is_created() {
     for url in ["http://api.example.com", "http://127.0.0.1.example.com", "http://10.0.0.1", "ftp://127.0.0.1"] {
         let folder = desk(&format!("url = \"{url}\""));
         run(folder.path()).exits(2).says("https");

@@ -53,7 +53,7 @@ fn with_book() -> TempDir {
 }
 
 #[test]
-fn a_ledger_cannot_write_to_the_terminal_through_status() {
+fn a_ledger_cannot_control_the_terminal_through_status() {
     let folder = with_book();
     harmless(folder.path(), &[&words(RUN)[..], &["book.csv", "--simulate"]].concat()).exits(0);
     edit(folder.path(), "update campaign set campaign = ?1, origin = ?1");
@@ -68,7 +68,7 @@ fn a_ledger_cannot_write_to_the_terminal_through_status() {
 }
 
 #[test]
-fn a_ledger_cannot_write_to_the_terminal_through_the_list_of_decisions() {
+fn a_ledger_cannot_control_the_terminal_through_the_list_of_decisions() {
     let wire = Wire::new(|_, _| Answer::Bytes(json("500 Internal Server Error", "{}")));
     let folder = with_book();
     let run =
@@ -83,7 +83,7 @@ fn a_ledger_cannot_write_to_the_terminal_through_the_list_of_decisions() {
 }
 
 #[test]
-fn names_of_sheets_columns_and_files_cannot_write_to_the_terminal() {
+fn names_of_sheets_columns_and_files_cannot_control_the_terminal() {
     let folder = with_book();
     let sheet = rows(&[&[&text("id"), &text("name")], &[&text("1"), &text("Ada")]]);
     let named = format!("b\nerror: all is well\u{202e}{}", "\u{61c}");
@@ -111,7 +111,7 @@ fn names_of_sheets_columns_and_files_cannot_write_to_the_terminal() {
 }
 
 #[test]
-fn a_campaign_file_cannot_write_to_the_terminal() {
+fn a_campaign_file_cannot_control_the_terminal() {
     let folder = with_book();
     for text in [
         format!("campaign = '''{HOSTILE}'''\nmode = \"production\"\n"),
@@ -129,7 +129,7 @@ fn a_campaign_file_cannot_write_to_the_terminal() {
 }
 
 #[test]
-fn what_the_service_says_cannot_write_to_the_terminal_at_any_verbosity() {
+fn service_messages_cannot_control_the_terminal_at_any_verbosity() {
     let text = serde_json::Value::from(HOSTILE).to_string();
     let error = format!(r#"{{"error":{{"code":{text},"message":{text}}},"requestId":{text}}}"#);
     let priced =

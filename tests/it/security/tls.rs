@@ -68,7 +68,7 @@ async fn is_refused(wire: &Wire, world: &mut World, why: &str) {
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_stops_the_run_and_the_right_ca_file_lets_it_go_on() {
+async fn a_certificate_of_an_unknown_authority_stops_the_run_until_the_right_ca_file_is_given() {
     let authority = Authority::new();
     let wire = authority.serves("127.0.0.1", |_| {});
     let mut world = world(2, &wire);
@@ -104,7 +104,7 @@ async fn a_certificate_of_another_host_stops_the_run() {
 }
 
 #[tokio::test]
-async fn in_sandbox_too_where_no_balance_is_read_first_every_attempt_is_proven_not_written() {
+async fn in_sandbox_without_a_balance_reading_every_attempt_is_proven_not_written() {
     let authority = Authority::new();
     let wire = authority.serves("service.example", |_| {});
     let mut world = trusting(&authority, &wire).sandbox();
@@ -115,7 +115,7 @@ async fn in_sandbox_too_where_no_balance_is_read_first_every_attempt_is_proven_n
 }
 
 #[test]
-fn the_balance_alone_is_not_asked_of_a_stranger_either() {
+fn the_balance_is_not_requested_from_an_unverified_server_either() {
     let wire = Authority::new().serves("127.0.0.1", |_| {});
     let folder = tempfile::tempdir().unwrap();
     let said = Said::of(&mut rescreen(folder.path(), &["credits", "--service", &wire.url])).exits(10);

@@ -89,7 +89,7 @@ fn a_plan_and_a_rehearsal_start_no_program() {
 }
 
 #[test]
-fn secrets_come_from_regular_files_of_ones_own_and_from_programs_that_end() {
+fn secrets_come_from_the_users_own_regular_files_and_from_programs_that_end() {
     let url = "url = \"http://127.0.0.1:1\"";
     for (source, mode, expected) in [
         ("{ file = \"key\" }", 0o640, "can be read or changed by others"),
@@ -131,7 +131,7 @@ fn files_that_are_read_at_the_start_are_regular_and_bounded() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_of_ours_is_refused_at_once() {
+fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
         let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
@@ -147,7 +147,7 @@ fn a_pipe_in_the_place_of_a_file_of_ours_is_refused_at_once() {
 }
 
 #[test]
-fn a_second_signal_ends_the_program_whatever_it_waits_for() {
+fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
     // A service that takes the connection and never answers, and two signals of each kind.
     let wire = Wire::new(|_, _| {
         std::thread::sleep(Duration::from_secs(60));
@@ -243,7 +243,7 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
 
 /// Files are exchanged by whoever owns the folder they are in.
 #[test]
-fn a_folder_that_others_can_write_is_no_place_for_a_campaign_file_a_ledger_or_outputs() {
+fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_outputs() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -264,7 +264,7 @@ fn a_folder_that_others_can_write_is_no_place_for_a_campaign_file_a_ledger_or_ou
 }
 
 #[test]
-fn a_rollback_journal_beside_a_ledger_is_not_played_back() {
+fn a_rollback_journal_beside_a_ledger_is_not_applied() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
     said(folder.path(), &["run", "--yes"]).exits(0);
@@ -281,7 +281,7 @@ fn a_rollback_journal_beside_a_ledger_is_not_played_back() {
 }
 
 #[test]
-fn a_file_that_is_called_like_the_lock_is_not_overwritten() {
+fn a_foreign_file_with_the_name_of_the_lock_is_not_overwritten() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let folder = desk(&format!("[service]\nurl = \"{}\"\n[ledger]\npath = \"package.sqlite\"\n", wire.url));
     let lock = folder.path().join("package.lock");

@@ -138,7 +138,7 @@ fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn half_of_the_seeds_have_the_first_two_checks_and_the_others_every_one_in_both_places() {
+fn half_of_the_seeds_have_the_first_two_checks_and_the_others_each_check_in_both_places() {
     let pairs: Vec<[&str; 2]> = (1..=1_000).map(|seed| pair(seed).map(|check| check.name)).collect();
     let first_two = pairs.iter().filter(|pair| **pair == ["aml-screening", "said-verification"]).count();
     assert!((450..580).contains(&first_two), "{first_two}");

@@ -128,7 +128,7 @@ fn credits_are_read_in_every_format_and_place() {
 }
 
 #[test]
-fn a_name_that_comes_twice_is_seen_at_any_depth() {
+fn a_duplicate_name_is_seen_at_any_depth() {
     assert!(repeats_a_name(r#"{"a": 1, "a": 2}"#));
     assert!(repeats_a_name(r#"{"a": [{"b": {"c": 1, "d": null, "c": 2.5}}]}"#));
     assert!(!repeats_a_name(r#"{"a": {"a": 1}, "b": [true, "a"]}"#));

@@ -21,7 +21,7 @@ async fn answers(path: &str, bodies: impl Iterator<Item = Value>) -> Vec<Value> 
 }
 
 #[tokio::test]
-async fn the_results_envelope_is_the_described_one() {
+async fn the_results_envelope_is_as_described() {
     let service = Service::start(Settings { clock: driven(), ..unlimited() }).await;
     let answer = service.post(ID, KEY, &id("production", AL)).await.body;
     let names: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();

@@ -36,7 +36,7 @@ async fn charged() -> (Service, String) {
 }
 
 #[tokio::test]
-async fn a_web_page_can_neither_reset_the_simulator_nor_ask_it() {
+async fn a_web_page_can_neither_reset_nor_query_the_simulator() {
     let (service, port) = charged().await;
     let before = service.stats();
     for headers in [
@@ -98,7 +98,7 @@ async fn programs_of_this_machine_are_served_under_every_name_of_loopback() {
 }
 
 #[tokio::test]
-async fn a_wrong_api_key_is_refused_before_the_body_comes() {
+async fn a_wrong_api_key_is_refused_before_the_body_arrives() {
     let service = Service::start(Settings { api_key: Some("right".into()), ..unlimited() }).await;
     let host = service.url.trim_start_matches("http://");
     for length in [100, 1_000_000] {
@@ -149,7 +149,7 @@ async fn connections_that_never_finish_their_header_are_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_end_is_given_up() {
+async fn an_endless_body_is_abandoned() {
     let simulator = Simulator::new(unlimited());
     let body = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
     let request = Request::post(AML).header("x-api-key", "api-key").body(body).unwrap();

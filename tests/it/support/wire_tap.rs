@@ -48,13 +48,13 @@ pub fn noted(ledger: &Path) -> u64 {
 
 #[test]
 #[should_panic(expected = "3 checks arrived, 2 attempts")]
-fn a_check_that_was_sent_twice_for_one_attempt_is_found() {
+fn a_check_sent_twice_for_one_attempt_is_found() {
     let before = Counted { arrived: 5, noted: 7 };
     Counted { arrived: 8, noted: 9 }.grew_alike_since(before, Counts::AtMost("a reason"));
 }
 
 #[test]
 #[should_panic(expected = "1 checks arrived, 2 attempts")]
-fn an_attempt_that_never_left_is_found() {
+fn an_attempt_that_was_never_sent_is_found() {
     Counted { arrived: 1, noted: 2 }.grew_alike_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
 }
