@@ -2,12 +2,12 @@
 //! goes on, and no secret and no subject is ever said.
 
 mod checks;
-mod going_on;
 mod help;
 mod mistakes;
+mod next_command;
 mod production;
 mod quiet;
-mod readings;
+mod reading_commands;
 mod secrets;
 mod signals;
 mod simulate;

@@ -5,13 +5,13 @@
 
 mod broken;
 mod case;
-mod desk;
 mod preload;
+mod setup;
 
 use broken::Broken;
 use case::{Case, Layer, Measure, Shape, cases};
-use desk::PERSONS;
 use preload::Preload;
+use setup::PERSONS;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, atomic::AtomicUsize, atomic::Ordering},

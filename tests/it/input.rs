@@ -1,12 +1,12 @@
 //! The promise: every record of an input becomes a row or a failure with its position, values stay what they were, and
 //! what was read once is recognised again.
 
+mod compressed;
 mod csv_records;
 mod encodings;
 mod endless;
 mod headers;
 mod json_lines;
-mod packed;
 mod resume;
 mod sheets;
 mod splits;

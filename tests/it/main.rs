@@ -9,7 +9,6 @@ static ALLOCATOR: support::allocated::Counting = support::allocated::Counting;
 mod budget;
 mod campaign;
 mod catalogue;
-mod circles;
 mod cli;
 mod collect;
 mod docs;
@@ -18,6 +17,7 @@ mod faults;
 mod fuzzed;
 #[cfg(unix)]
 mod hostile;
+mod import_cycles;
 mod input;
 mod key_life;
 mod keys;

@@ -3,9 +3,9 @@
 
 mod columns;
 mod names;
+mod output;
 mod process;
 mod replies;
-mod said;
 mod surroundings;
 mod terminal;
 mod tls;

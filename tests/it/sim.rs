@@ -7,8 +7,8 @@
 mod audit;
 mod book;
 mod checks;
+mod clocks;
 mod edits;
-mod hands;
 mod heal;
 mod life;
 mod money;
@@ -16,9 +16,9 @@ mod oddities;
 mod onlooker;
 mod progress;
 mod rows;
-mod said;
 mod script;
 mod stage;
+mod stated_credits;
 mod wire;
 mod wire_rules;
 

@@ -2,8 +2,8 @@
 
 use super::{
     case::{Case, Layer, Shape},
-    desk::{Desk, Told},
     preload::Preload,
+    setup::{Setup, Told},
 };
 use crate::support::{onlooker::Onlooker, service::lifted};
 use rescreen::simulator::Settings;
@@ -33,9 +33,9 @@ pub struct Broken {
 pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap<String, u64> {
     let mut fewest: BTreeMap<String, u64> = BTreeMap::new();
     for _ in 0..3 {
-        let desk = Desk::new(shape, preload, lifted());
-        let said = desk.run_with(layer, None).exits(COMPLETE);
-        assert_eq!(desk.at_the_end(), Vec::<String>::new());
+        let setup = Setup::new(shape, preload, lifted());
+        let said = setup.run_with(layer, None).exits(COMPLETE);
+        assert_eq!(setup.at_the_end(), Vec::<String>::new());
         for (kind, count) in Told::of(&said).counts() {
             fewest.entry(kind).and_modify(|fewest| *fewest = count.min(*fewest)).or_insert(count);
         }
@@ -49,9 +49,9 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
 /// # Panics
 /// The library has not seen every check, or no file was renamed: then it has nothing to say.
 pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
-    let desk = Desk::new(shape, Some(preload), lifted());
-    let told = Told::of(&desk.run_with(Layer::System, None).exits(COMPLETE));
-    assert_eq!(told.count("sent"), desk.sent(), "checks the library saw, and the service");
+    let setup = Setup::new(shape, Some(preload), lifted());
+    let told = Told::of(&setup.run_with(Layer::System, None).exits(COMPLETE));
+    assert_eq!(told.count("sent"), setup.sent(), "checks the library saw, and the service");
     assert!(told.count("rename") > 0);
     ["renamed-unsynced", "sent-unsynced"].map(|name| (name, told.count(name)))
 }
@@ -59,35 +59,35 @@ pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
 impl Broken {
     /// Runs into the fault, then runs on without it, and compares what the witnesses say.
     pub fn tried(case: &Case, preload: Option<&Preload>) -> Broken {
-        Broken::at(&Desk::new(case.shape, preload, lifted()), case)
+        Broken::at(&Setup::new(case.shape, preload, lifted()), case)
     }
 
     /// The same while answers come slowly.
     pub fn tried_slowly(case: &Case, latency: Duration) -> Broken {
-        Broken::at(&Desk::new(case.shape, None, Settings { latency, ..lifted() }), case)
+        Broken::at(&Setup::new(case.shape, None, Settings { latency, ..lifted() }), case)
     }
 
-    fn at(desk: &Desk, case: &Case) -> Broken {
+    fn at(setup: &Setup, case: &Case) -> Broken {
         let mut violations = Vec::new();
-        let mut onlooker = Onlooker::of(&desk.out());
-        let said = desk.run_with(case.layer, Some(&case.fault));
+        let mut onlooker = Onlooker::of(&setup.out());
+        let said = setup.run_with(case.layer, Some(&case.fault));
         let told = Told::of(&said);
         let met = told.count("failed") > 0;
         // SQLite tries some calls again, and some are made in passing: then everything must be there all the same.
         let survived = said.code == COMPLETE && case.layer == Layer::System;
         match met {
             true if said.code == if case.kills() { ABORTED } else { STORAGE } => {}
-            true if survived => violations.extend(desk.at_the_end()),
+            true if survived => violations.extend(setup.at_the_end()),
             false if said.code == COMPLETE => {}
             _ => violations.push(format!("exit code {}, met: {met}:\n{}", said.code, said.stderr)),
         }
-        let sent = desk.sent();
-        violations.extend(desk.sent_beyond_the_ledger(case, sent, &told));
+        let sent = setup.sent();
+        violations.extend(setup.sent_beyond_the_ledger(case, sent, &told));
         violations.extend(onlooker.look());
         let code = said.code;
         let mut last = said;
         for _ in 0..LATER_RUNS_MAX {
-            last = desk.run();
+            last = setup.run();
             violations.extend(onlooker.look());
             if last.code == COMPLETE {
                 break;
@@ -96,7 +96,7 @@ impl Broken {
         if last.code != COMPLETE {
             violations.push(format!("the last run ended with {}:\n{}", last.code, last.stderr));
         }
-        violations.extend(desk.at_the_end());
+        violations.extend(setup.at_the_end());
         let at = told.failed_at();
         let violations = violations.into_iter().map(|fault| format!("RESCREEN_FAULT_CASE={case} ({at}): {fault}"));
         Broken { met, code, sent, violations: violations.collect() }

@@ -75,7 +75,7 @@ impl Stage {
             return;
         }
         let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
-        let (clock, commit_mode) = (self.hands.ours(), CommitMode::Inline);
+        let (clock, commit_mode) = (self.clocks.ours(), CommitMode::Inline);
         let resolution = Resolution {
             decision,
             reason: "the desk was asked",

@@ -29,7 +29,7 @@ pub enum Crash {
 
 /// What happens to a clock while a life goes on.
 #[derive(Debug, Clone, Copy)]
-pub enum Hand {
+pub enum ClockMove {
     /// Somebody sets this machine's clock by so many seconds.
     Set(i64),
     /// The machine sleeps so many seconds: everybody's day goes on, its timers do not.
@@ -87,9 +87,9 @@ pub struct Life {
     pub guards_off: bool,
     /// The machine's clock less the service's at its start, in seconds.
     pub clock_apart: i64,
-    pub hands: Vec<(Duration, Hand)>,
+    pub clock_moves: Vec<(Duration, ClockMove)>,
     /// Just after the nth commit that finds a request armed again.
-    pub at_commit: Option<(u64, Hand)>,
+    pub at_commit: Option<(u64, ClockMove)>,
     /// Just before the service sees the nth request.
     pub moves: Vec<(u64, Move)>,
     pub api_key: &'static str,
@@ -119,7 +119,7 @@ impl Life {
             edit: Edit::None,
             guards_off: false,
             clock_apart: 0,
-            hands: Vec::new(),
+            clock_moves: Vec::new(),
             at_commit: None,
             moves: Vec::new(),
             api_key,
@@ -134,7 +134,7 @@ impl Life {
         let second = Duration::from_secs(1);
         Life {
             faults: "drop_after:0.4".to_owned(),
-            hands: vec![(second, Hand::Set(86_400))],
+            clock_moves: vec![(second, ClockMove::Set(86_400))],
             rest: 80 * 3_600 * second,
             max_credits: self.max_credits,
             table: self.table,
@@ -168,7 +168,7 @@ impl Life {
                 _ => Edit::None,
             },
             clock_apart: if rng.falls(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
-            hands: hands(rng),
+            clock_moves: clock_moves(rng),
             rival: rng.falls(5).then(|| seconds(rng, &[0, 1, 30])),
             rest: seconds(rng, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
             ..quiet
@@ -191,16 +191,16 @@ fn crash(rng: &mut Rng) -> Crash {
     }
 }
 
-fn hands(rng: &mut Rng) -> Vec<(Duration, Hand)> {
+fn clock_moves(rng: &mut Rng) -> Vec<(Duration, ClockMove)> {
     let count = if rng.falls(12) { rng.from(1, 2) } else { 0 };
-    let hand = |rng: &mut Rng| {
+    let clock_move = |rng: &mut Rng| {
         let after = Duration::from_secs(rng.pick(&[0, 1, 10, 120]));
         match rng.falls(50) {
-            true => (after, Hand::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
-            false => (after, Hand::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
+            true => (after, ClockMove::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
+            false => (after, ClockMove::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
         }
     };
-    (0..count).map(|_| hand(rng)).collect()
+    (0..count).map(|_| clock_move(rng)).collect()
 }
 
 fn faults(rng: &mut Rng) -> String {

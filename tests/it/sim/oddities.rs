@@ -3,7 +3,7 @@
 //! script as it was. `RESCREEN_SIM_WORLD` names the ones to play (`all`, `none`, or names with commas between them).
 
 use super::{
-    life::{Crash, Hand, Life, Move},
+    life::{ClockMove, Crash, Life, Move},
     rng::Rng,
     script::{PLENTY, Script},
 };
@@ -341,13 +341,13 @@ fn at_commit(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
     let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     let life = &mut script.lives[life];
-    let hand = match rng.falls(75) {
-        true => Hand::Sleep(75 * 3_600),
-        false => Hand::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])),
+    let clock_move = match rng.falls(75) {
+        true => ClockMove::Sleep(75 * 3_600),
+        false => ClockMove::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])),
     };
     let moves = std::mem::take(&mut life.moves);
     calm(life, "drop_after:0.2");
-    (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), hand)));
+    (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), clock_move)));
 }
 
 /// The service asks for a pause while this machine's clock is days ahead, the life ends, and the clock is set right.

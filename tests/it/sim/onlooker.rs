@@ -2,8 +2,8 @@
 //! ledger whether that may be. And at a chosen storage point it ends the life.
 
 use super::{
-    hands::Hands,
-    life::{Crash, Hand, Life},
+    clocks::Clocks,
+    life::{ClockMove, Crash, Life},
 };
 use rescreen::{
     ledger::Sums,
@@ -34,9 +34,9 @@ struct Seen {
     /// Charged and held may not go beyond.
     limit: Option<u64>,
     crash: Crash,
-    hands: Hands,
+    clocks: Clocks,
     /// What happens to the clocks just after the nth commit that finds a request armed again.
-    at_commit: Option<(u64, Hand)>,
+    at_commit: Option<(u64, ClockMove)>,
     commits: u64,
     /// The most that was held at once.
     held_most: u64,
@@ -49,14 +49,14 @@ struct Seen {
 }
 
 impl Onlooker {
-    pub fn new(out: &Path, simulator: Simulator, hands: Hands) -> Onlooker {
+    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
             simulator,
             conn: None,
             limit: None,
             crash: Crash::Never,
-            hands,
+            clocks,
             at_commit: None,
             commits: 0,
             held_most: 0,
@@ -120,10 +120,10 @@ impl Seen {
         match point {
             Point::AfterCommit => {
                 self.committed();
-                if let Some((nth, hand)) = self.at_commit.filter(|_| self.arms_again()) {
+                if let Some((nth, clock_move)) = self.at_commit.filter(|_| self.arms_again()) {
                     self.commits += 1;
                     if nth == self.commits {
-                        self.hands.move_by(hand);
+                        self.clocks.move_by(clock_move);
                     }
                 }
             }

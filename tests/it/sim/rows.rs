@@ -1,7 +1,7 @@
 //! What a result row must say: it is this row's subject that was sent, it is its own answer that stands there, and the
 //! verdict is the answer's.
 
-use super::{checks::Cells, said::repeats_a_name, script::Script};
+use super::{checks::Cells, script::Script, stated_credits::repeats_a_name};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use super::{
     audit::Audit,
+    clocks::Clocks,
     edits::edited,
-    hands::Hands,
     life::{Crash, Edit, Life},
     oddities::{Oddity, is_played},
     onlooker::Onlooker,
@@ -64,7 +64,7 @@ pub struct Stage {
     pub simulator: Simulator,
     onlooker: Onlooker,
     pub wire: Wire,
-    pub hands: Hands,
+    pub clocks: Clocks,
     pub audit: Audit,
     number: usize,
     died: Vec<bool>,
@@ -89,7 +89,7 @@ enum End {
 
 impl Stage {
     fn new(script: Script) -> Stage {
-        let hands = Hands::new();
+        let clocks = Clocks::new();
         let simulator = Simulator::new(Settings {
             api_key: None,
             credits: script.balance,
@@ -98,7 +98,7 @@ impl Stage {
             latency: script.latency,
             seed: script.seed,
             faults: Faults::none(),
-            clock: hands.service(),
+            clock: clocks.service(),
             catalogue: Catalogue::built_in(),
             prices: [].into(),
             dialect: script.dialect(),
@@ -112,9 +112,9 @@ impl Stage {
         for book in &script.books {
             fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
         }
-        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), hands);
+        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), clocks);
         let checks = script.pair.map(|check| check.name);
-        let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, checks, script.seed);
+        let wire = Wire::new(simulator.clone(), onlooker.clone(), clocks, checks, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
         let (died, log) = (Vec::new(), Vec::new());
         Stage {
@@ -123,7 +123,7 @@ impl Stage {
             simulator,
             onlooker,
             wire,
-            hands,
+            clocks,
             audit,
             number: 0,
             died,
@@ -166,7 +166,7 @@ impl Stage {
     pub async fn one(&mut self, life: &Life) -> bool {
         let number = self.number;
         self.number += 1;
-        self.hands.set_apart(life.clock_apart);
+        self.clocks.set_apart(life.clock_apart);
         for (check, price) in self.script.pair.into_iter().zip(life.prices) {
             self.simulator.set_price(check.name, price);
         }
@@ -308,7 +308,7 @@ impl Stage {
             std::future::pending::<End>().await
         };
         let turning = async {
-            self.hands.turn(&life.hands).await;
+            self.clocks.apply_in_time(&life.clock_moves).await;
             std::future::pending::<End>().await
         };
         let rivalling = async {
@@ -356,7 +356,7 @@ impl Stage {
         let file = CampaignFile { simulate: true, ..file };
         let mut campaign = Campaign::new(file, self.folder.path())?;
         campaign.commit_mode = CommitMode::Inline;
-        campaign.clock = self.hands.ours();
+        campaign.clock = self.clocks.ours();
         campaign.source_options.split_rows = self.script.split_rows;
         campaign.service.in_process = Some(self.wire.service(life.api_key));
         Ok(campaign)

@@ -2,11 +2,11 @@
 //! are refused, and at a chosen message the life is struck.
 
 use super::{
-    hands::Hands,
+    clocks::Clocks,
     life::{Crash, Life, Move},
     onlooker::Onlooker,
     rng::Rng,
-    said::{Said, said},
+    stated_credits::{Said, said},
 };
 use axum::{
     body::{Body, Bytes},
@@ -92,14 +92,14 @@ struct State {
 pub struct Wire {
     simulator: Simulator,
     onlooker: Onlooker,
-    hands: Hands,
+    clocks: Clocks,
     checks: [&'static str; 2],
     begun: Instant,
     state: Arc<Mutex<State>>,
 }
 
 impl Wire {
-    pub fn new(simulator: Simulator, onlooker: Onlooker, hands: Hands, checks: [&'static str; 2], seed: u64) -> Wire {
+    pub fn new(simulator: Simulator, onlooker: Onlooker, clocks: Clocks, checks: [&'static str; 2], seed: u64) -> Wire {
         let state = State {
             life: 0,
             crash: Crash::Never,
@@ -112,7 +112,7 @@ impl Wire {
             log: Vec::new(),
             refused: Vec::new(),
         };
-        Wire { simulator, onlooker, hands, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
+        Wire { simulator, onlooker, clocks, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// From here on messages are of this life, which is told by `strike` when it is struck.
@@ -217,8 +217,8 @@ impl Wire {
         Message {
             life: 0,
             at_us: self.now_us(),
-            wall_us: self.hands.service().now_us(),
-            apart_s: self.hands.apart_s(),
+            wall_us: self.clocks.service().now_us(),
+            apart_s: self.clocks.apart_s(),
             submit: request.method().as_str() == "POST",
             path: request.uri().path().to_owned(),
             key: header("idempotency-key").to_owned(),

@@ -1,4 +1,4 @@
-//! The desk of a case: a small book with duplicates and a torn row, the service in the test's process, and one output
+//! The setup of a case: a small book with duplicates and a torn row, the service in the test's process, and one output
 //! folder. It decides what must be so after a broken run, and what at the end.
 
 use super::{
@@ -34,7 +34,7 @@ const ROWS: u64 = CUSTOMERS + 1;
 /// So many requests may be armed when the ledger fails, and leave after that.
 const IN_FLIGHT: u64 = 2;
 
-pub struct Desk<'a> {
+pub struct Setup<'a> {
     folder: TempDir,
     service: Service,
     shape: Shape,
@@ -42,15 +42,15 @@ pub struct Desk<'a> {
     preload: Option<&'a Preload>,
 }
 
-impl Desk<'_> {
-    pub fn new(shape: Shape, preload: Option<&Preload>, settings: Settings) -> Desk<'_> {
+impl Setup<'_> {
+    pub fn new(shape: Shape, preload: Option<&Preload>, settings: Settings) -> Setup<'_> {
         let folder = tempfile::tempdir().unwrap();
         let mut file = File::create(folder.path().join("book.csv")).unwrap();
         book::write(&mut file, 1..1 + CUSTOMERS, |number| number % PERSONS).unwrap();
         writeln!(file, "00000013,torn").unwrap();
-        let desk = Desk { folder, service: Service::start(settings), shape, preload };
-        fs::write(desk.folder.path().join("rescreen.toml"), desk.campaign()).unwrap();
-        desk
+        let setup = Setup { folder, service: Service::start(settings), shape, preload };
+        fs::write(setup.folder.path().join("rescreen.toml"), setup.campaign()).unwrap();
+        setup
     }
 
     fn campaign(&self) -> String {
@@ -93,7 +93,7 @@ impl Desk<'_> {
         let mut command = rescreen(self.folder.path(), &["run", "--yes"]);
         match (layer, self.preload) {
             (Layer::Program, _) => _ = command.env("RESCREEN_FAULT", fault.unwrap_or("count")),
-            (Layer::System, None) => panic!("the desk has no library to preload"),
+            (Layer::System, None) => panic!("the setup has no library to preload"),
             (Layer::System, Some(preload)) => {
                 command.env("LD_PRELOAD", &preload.library);
                 command.env("FAILING_STORAGE", self.folder.path().join("out"));
