@@ -1,6 +1,7 @@
 //! The promise: charged plus held never exceeds what the user allows, in any run and across all runs of a campaign.
 
 use crate::support::{
+    ran::results,
     tables::text,
     world::{AML, World},
 };
@@ -14,11 +15,11 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_limit_of_400_for_1000_rows_charges_exactly_400_and_the_rest_later() {
     let mut world = World::new().rows(1_000).max_credits(400);
-    let ran = world.run().await.exits(ExitCode::Budget).charged(400).counts(400, 0, 600, 0).adds_up(false);
+    let ran = world.run().await.exits(ExitCode::Budget).charged(400).counts(results(400).pending(600)).adds_up(false);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Limit { limit: Credits(400), .. })));
     assert_eq!(ran.posts(), 400);
     let mut world = world.max_credits(1_000);
-    world.run().await.exits(ExitCode::Complete).charged(1_000).counts(1_000, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(1_000).counts(results(1_000)).adds_up(true);
 }
 
 #[tokio::test]
@@ -41,7 +42,7 @@ async fn a_price_that_does_not_fit_the_rest_of_the_limit_is_not_spent() {
         settings.prices = [(AML.to_owned(), 3)].into();
     });
     world.file.budget.prices.insert(AML.into(), Credits(3));
-    world.run().await.exits(ExitCode::Budget).charged(9).counts(3, 0, 7, 0);
+    world.run().await.exits(ExitCode::Budget).charged(9).counts(results(3).pending(7));
 }
 
 #[tokio::test]
@@ -101,7 +102,7 @@ async fn a_price_that_rose_beyond_the_limit_leaves_doubts_for_a_run_with_a_highe
     let posts = world.met().checks_arrived();
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::InDoubt, 3);
     assert_eq!(ran.posts(), posts, "there is no room for the rest of its price");
-    let ran = world.max_credits(100).run().await.exits(ExitCode::Complete).counts(3, 0, 0, 0);
+    let ran = world.max_credits(100).run().await.exits(ExitCode::Complete).counts(results(3));
     assert_eq!(ran.stats.double_charges, 0);
 }
 
@@ -117,7 +118,7 @@ async fn a_configured_pointer_finds_the_balance() {
 #[tokio::test]
 async fn a_balance_that_cannot_be_read_stops_production_before_any_request() {
     let mut world = World::new().rows(3).campaign(|file| file.service.balance_pointer = Some("/wallet".into()));
-    let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(0, 0, 3, 0);
+    let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(results(0).pending(3));
     let ran = ran.stops_with(|stop| *stop == Stop::BalanceUnreadable);
     assert_eq!(ran.posts(), 0);
     let mut world = world.campaign(|file| file.service.balance_pointer = None);
@@ -134,7 +135,7 @@ async fn requests_in_doubt_count_against_the_limit() {
     let reasons: Vec<String> =
         ran.lines(DatasetKind::Pending).iter().map(|line| text(line, "reason").to_owned()).collect();
     assert_eq!(reasons, ["in_doubt", "unsent", "unsent"]);
-    world.run().await.exits(ExitCode::Budget).charged(1).counts(1, 0, 2, 0);
+    world.run().await.exits(ExitCode::Budget).charged(1).counts(results(1).pending(2));
     let mut world = world.max_credits(3);
     world.run().await.exits(ExitCode::Complete).charged(3);
 }

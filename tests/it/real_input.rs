@@ -7,7 +7,7 @@ mod vehicles;
 
 use crate::support::{
     data::shared,
-    ran::Ran,
+    ran::{Ran, results},
     tables::text,
     world::{AML, SAID, World},
 };
@@ -26,7 +26,7 @@ async fn a_museums_14769_artists_are_14719_charges() {
         file.output.carry = vec!["DisplayName".into()];
         file.checks = vec![check];
     });
-    let ran = world.run().await.exits(ExitCode::Complete).charged(14_719).counts(14_769, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(14_719).counts(results(14_769)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (14_719, 14_719));
     // Case and blanks at the ends: what a key is made of is the name with its blanks made one, its case kept.
     let names: BTreeSet<String> = ran
@@ -71,7 +71,7 @@ async fn one_book_as_csv_and_as_nested_json_is_the_same_set_of_keys() {
             fields.insert("name".into(), name.as_str().into());
             fields.insert("entity".into(), entity.as_str().into());
         });
-        let ran = world.run().await.exits(ExitCode::Complete).counts(120, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).counts(results(120)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
         found.push(keys(&ran));
     }
@@ -100,7 +100,7 @@ async fn numbers_that_the_rule_refuses_are_failures_and_the_others_are_sent() {
         file.guards.max_errors = Some("100%".parse().unwrap());
     });
     let ran = world.run().await.exits(ExitCode::Failures).adds_up(true);
-    let ran = ran.counts(good_rows, numbers.len() - good_rows, 0, 0);
+    let ran = ran.counts(results(good_rows).failures(numbers.len() - good_rows));
     assert!(
         ran.failures()
             .iter()

@@ -1,6 +1,7 @@
 //! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book goes on.
 
 use crate::support::{
+    ran::results,
     tables::{number, text},
     world::{AML, SAID, World, book, people},
 };
@@ -21,7 +22,7 @@ fn crowded() -> String {
 #[tokio::test]
 async fn every_row_is_a_result_line_and_every_distinct_content_one_charge() {
     let mut world = World::new().csv(&crowded());
-    let ran = world.run().await.exits(ExitCode::Complete).charged(300).counts(1_100, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(300).counts(results(1_100)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (300, 300));
     assert!(ran.stats.by_status.keys().all(|status| *status == 200), "{:?}", ran.stats.by_status);
 
@@ -57,9 +58,9 @@ async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
 #[tokio::test]
 async fn an_appended_book_resumes_where_it_ended() {
     let mut world = World::new().csv(&(book(1, 50) + &people(1, 50).repeat(21)));
-    let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(1_100, 0, 0, 0);
+    let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(1_100));
     world.append("book.csv", &people(41, 70));
-    let second = world.run().await.exits(ExitCode::Complete).charged(70).counts(1_130, 0, 0, 0).adds_up(true);
+    let second = world.run().await.exits(ExitCode::Complete).charged(70).counts(results(1_130)).adds_up(true);
     assert_eq!(second.posts() - first.posts(), 20, "ten of the new rows were answered before");
     let late = second.result_of(1_101);
     assert_eq!((text(late, "answer_source"), number(late, "credits")), ("duplicate", 0));
@@ -75,7 +76,7 @@ async fn two_checks_share_a_campaign_and_are_counted_separately() {
     }
     let said = CheckTable::of(SAID);
     let mut world = World::new().csv(&text).campaign(|file| file.checks.push(said));
-    let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(7, 1, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(results(7).failures(1)).adds_up(true);
     let totals = &ran.manifest().totals;
     let of = |check: &str| totals.iter().find(|totals| totals.check == check).unwrap();
     assert_eq!((of(AML).results, of(AML).credits), (4, 4));
@@ -97,7 +98,7 @@ async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_th
     };
     let checks = vec![named("person", 0), named("again", 0), named("company", 1)];
     let mut world = World::new().rows(3).campaign(|file| file.checks = checks);
-    let ran = world.run().await.exits(ExitCode::Complete).charged(6).counts(9, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(6).counts(results(9)).adds_up(true);
     let credits = |check: &str| ran.results_of(check).into_iter().map(|line| number(line, "credits")).sum::<i64>();
     assert_eq!([credits("person"), credits("again"), credits("company")], [3, 0, 3]);
 }
@@ -107,7 +108,7 @@ async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
     let mut world =
         World::new().rows(30).campaign(|file| file.input.paths = vec!["book.csv".into(), "more.csv".into()]);
     world.write("more.csv", &book(21, 50));
-    let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(60, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(60)).adds_up(true);
     let sources: BTreeSet<(String, i64)> =
         ran.results().iter().map(|line| (text(line, "source").to_owned(), number(line, "row_number"))).collect();
     assert_eq!(sources.len(), 60);
@@ -129,7 +130,7 @@ async fn json_lines_in_and_json_lines_out_are_the_same_campaign() {
         file.output.carry = vec!["name".into()];
     });
     world.write("book.jsonl", &lines);
-    let ran = world.run().await.exits(ExitCode::Complete).charged(10).counts(12, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(10).counts(results(12)).adds_up(true);
     let line = ran.result_of(11);
     assert_eq!((text(line, "subject"), text(line, "name")), ("11", "P00001 Vexford"));
     assert_eq!((text(line, "answer_source"), text(line, "mode")), ("duplicate", "simulated"));

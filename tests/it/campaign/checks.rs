@@ -2,7 +2,7 @@
 //! the verdicts are the same, every column has been filled by some answer, and nothing is charged twice.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{number, text},
     world::World,
 };
@@ -71,7 +71,7 @@ async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<Strin
             settings.prices = [(check.to_owned(), 3)].into();
         });
         let ran = world.run().await.exits(ExitCode::Complete).charged(3 * subjects as u64);
-        let ran = ran.counts(subjects, 0, 0, ROWS - subjects).adds_up(true);
+        let ran = ran.counts(results(subjects).skipped(ROWS - subjects)).adds_up(true);
         assert_eq!(ran.posts(), subjects as u64, "{dialect:?} {envelope:?}");
         let path = Catalogue::built_in().get(check).unwrap().routes.path(spelling).to_owned();
         assert_eq!(ran.stats.by_route[&format!("POST {path}")], subjects as u64);
@@ -151,7 +151,7 @@ async fn a_property_that_is_not_found_is_charged() {
     let mut world =
         world("property-search", &[]).csv("no,id_number\n1,8001015009087\n2,9111060123086\n3,8001015009087\n");
     world = world.service(|settings| settings.charge_stated = Some(ChargeStated::Used));
-    let ran = world.run().await.exits(ExitCode::Complete).counts(3, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(3));
     // It costs less than the table says: booked for the first one is the price, and then what the balance showed to be true.
     let account = ran.report().sums.account;
     assert_eq!((ran.stats.double_charges, ran.stats.credits_charged, account.charged.0), (0, 2, 4));
@@ -172,7 +172,7 @@ async fn two_checks_on_one_route_are_two_requests_and_two_charges() {
             settings.dialect = Dialect::Field;
             settings.prices = [("consumer-trace".to_owned(), 3)].into();
         });
-        let ran = world.run().await.exits(ExitCode::Complete).charged(4).counts(2, 0, 0, 0);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(4).counts(results(2));
         let answer = |check: &str| -> Value { serde_json::from_str(text(ran.results_of(check)[0], "answer")).unwrap() };
         assert_eq!(answer("consumer-trace")["reportType"], "consumer_trace");
         assert_eq!(answer("said-verification")["reportType"], "said_verification");
@@ -188,7 +188,7 @@ async fn one_company_and_one_plate_however_typed_are_paid_for_once() {
         file.checks.push(plate);
         file.budget.prices.insert("number-plate".into(), Credits(1));
     });
-    let ran = world.run().await.exits(ExitCode::Complete).counts(6, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(6));
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (2, 0));
     let lines = ran.report().lines().join("\n");
     assert!(

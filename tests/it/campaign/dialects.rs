@@ -2,7 +2,7 @@
 //! verdicts are the same.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{number, text},
     world::{SAID, World},
 };
@@ -41,7 +41,7 @@ async fn both_dialects_and_both_envelopes_give_the_same_verdicts() {
             settings.dialect = dialect;
             settings.envelope = envelope;
         });
-        let ran = world.run().await.exits(ExitCode::Complete).charged(62).counts(120, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(62).counts(results(120)).adds_up(true);
         assert!(ran.results().iter().all(|line| !line["request_id"].is_null()), "{dialect:?} {envelope:?}");
         found.insert(verdicts(&ran));
     }

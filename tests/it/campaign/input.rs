@@ -1,7 +1,10 @@
 //! What may happen to an input between two runs: appended is fine, everything else is refused with the rows named, before
 //! anything is sent.
 
-use crate::support::world::{World, book, people};
+use crate::support::{
+    ran::results,
+    world::{World, book, people},
+};
 use rescreen::model::ExitCode;
 
 /// 2,500 rows, in three splits, of 50 people.
@@ -48,7 +51,7 @@ async fn a_row_that_grows_at_its_end_is_not_ingested_again() {
     let mut world = World::new().csv(book(1, 3).trim_end());
     world.run().await.exits(ExitCode::Complete).charged(3);
     world.append("book.csv", "-and-more\n");
-    world.run().await.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
+    world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3));
     world.write("book.csv", &(book(1, 3) + &people(4, 5)));
     world.run().await.exits(ExitCode::Complete).charged(5);
 }
@@ -69,7 +72,7 @@ async fn an_input_that_was_read_to_its_end_is_not_needed_again() {
     world.run().await.exits(ExitCode::Budget).charged(2);
     std::fs::remove_file(world.path("book.csv")).unwrap();
     let mut world = world.max_credits(3);
-    world.run().await.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
 }
 
 #[tokio::test]
@@ -88,7 +91,7 @@ async fn a_changed_template_changes_no_key_of_an_ingested_row() {
 #[tokio::test]
 async fn with_a_row_limit_the_first_rows_are_read_and_the_rest_later() {
     let mut world = World::new().rows(10).campaign(|file| file.limit_rows = Some(4));
-    let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(4, 0, 0, 0);
+    let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(results(4));
     assert!(!some.manifest().complete, "the input was not read to its end");
     let mut world = world.campaign(|file| file.limit_rows = None);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
@@ -97,7 +100,7 @@ async fn with_a_row_limit_the_first_rows_are_read_and_the_rest_later() {
 #[tokio::test]
 async fn an_input_of_another_length_than_expected_sends_nothing() {
     let mut world = World::new().rows(10).campaign(|file| file.expect_rows = Some((11, 20)));
-    let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(0, 0, 10, 0);
+    let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(results(0).pending(10));
     assert_eq!(ran.posts(), 0);
     let mut world = world.campaign(|file| file.expect_rows = Some((10, 10)));
     world.run().await.exits(ExitCode::Complete).charged(10);

@@ -3,7 +3,10 @@
 
 use crate::{
     fuzzed::checks::xlsx::{Workbook, rows, text},
-    support::world::{World, book, people},
+    support::{
+        ran::results,
+        world::{World, book, people},
+    },
 };
 use flate2::{Compression, write::GzEncoder};
 use rescreen::model::ExitCode;
@@ -44,14 +47,14 @@ async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
         let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
         let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
-        world.run().await.exits(ExitCode::Complete).charged(1_500).counts(1_500, 0, 0, 0).adds_up(true);
+        world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
         // Appended: a new member, or a longer sheet.
         let longer = match name {
             "book.csv.gz" => [gzip(&book(1, 1_500)), gzip(&people(1_501, 1_503))].concat(),
             _ => form(&(book(1, 1_500) + &people(1_501, 1_503))),
         };
         std::fs::write(world.path(name), longer).unwrap();
-        let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(1_503, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(results(1_503)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
         // Edited: refused with its rows, before anything is sent.
         std::fs::write(world.path(name), form(&book(1, 1_503).replace("P01200", "P91200"))).unwrap();
@@ -67,14 +70,14 @@ async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_boo
     let text = book(1, 3) + "4,Ren\u{e9} Vexford,active\n";
     let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
     let mut world = world("book.csv", &bytes);
-    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
     let mut world = world.campaign(|file| file.input.encoding = Some(rescreen::source::Encoding::Windows1252));
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats.credits_charged, 3);
     let message = again.error();
     assert!(message.contains("was begun with encoding none, and `windows-1252` is said now: put it back"), "{message}");
     let mut world = world.campaign(|file| file.input.encoding = None);
-    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
 }
 
 #[tokio::test]
@@ -85,7 +88,7 @@ async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_r
     let message = world.run().await.exits(ExitCode::Usage).error();
     assert!(message.contains("the gzip file is damaged or cut off") && message.contains("run again"), "{message}");
     std::fs::write(world.path("book.csv.gz"), &packed).unwrap();
-    world.run().await.exits(ExitCode::Complete).charged(3_000).counts(3_000, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(3_000).counts(results(3_000)).adds_up(true);
 }
 
 #[tokio::test]
@@ -94,7 +97,7 @@ async fn a_book_without_a_header_uses_the_column_names_of_the_campaign_file() {
         file.input.header = Some(false);
         file.input.columns = Some(["no", "name", "status"].map(str::to_owned).to_vec());
     });
-    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(5, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(results(5));
     assert!(ran.result_of(1)["sent"].as_str().unwrap().contains("P00001 Vexford"));
 }
 
@@ -142,7 +145,7 @@ async fn a_table_from_a_file_translates_values() {
             file.guards.max_errors = Some("100%".parse().unwrap());
         });
     world.write("demonyms.csv", "demonym;code\nDutch;nl\n");
-    let ran = world.run().await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(1).failures(1));
     assert!(ran.result_of(1)["sent"].as_str().unwrap().contains(r#""country":"nl""#));
     assert_eq!(ran.failure_codes().get("missing_value"), Some(&1));
 }

@@ -1,7 +1,10 @@
 //! What a later run brings: another price, another API key, other checks, requests in doubt by the page. Nothing of it
 //! charges twice, and what cannot be is refused with the way back.
 
-use crate::support::world::{SAID, World};
+use crate::support::{
+    ran::results,
+    world::{SAID, World},
+};
 use rescreen::{
     model::{Credits, ExitCode, state::State},
     pipeline::campaign::file::{CheckTable, SecretSource},
@@ -22,7 +25,7 @@ async fn in_doubt(mut world: World, rows: u64) -> World {
 async fn content_that_is_mapped_and_content_that_is_a_default_make_one_request() {
     let text = "no,name,dataset\n1,Thandi Nkosi,\n2,Thandi Nkosi,all\n";
     let mut world = World::new().csv(text);
-    world.run().await.exits(ExitCode::Complete).charged(1).counts(2, 0, 0, 0);
+    world.run().await.exits(ExitCode::Complete).charged(1).counts(results(2));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! the simulator answered, and nobody but the owner reads any of it.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{files, read, text},
     world::{World, people},
 };
@@ -33,10 +33,11 @@ fn named(ran: &Ran, kind: DatasetKind) -> Vec<PathBuf> {
 async fn result_parts_are_only_added_and_snapshots_are_replaced_as_a_whole() {
     let mut world = World::new().rows(10).max_credits(4);
     world.append("book.csv", "torn\n");
-    let first = world.run().await.exits(ExitCode::Budget).charged(4).counts(4, 1, 6, 0).adds_up(false);
+    let first =
+        world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).failures(1).pending(6)).adds_up(false);
     let before = contents(&first.out, "results");
     let mut world = world.max_credits(100);
-    let second = world.run().await.exits(ExitCode::Failures).charged(10).counts(10, 1, 0, 0).adds_up(true);
+    let second = world.run().await.exits(ExitCode::Failures).charged(10).counts(results(10).failures(1)).adds_up(true);
     let after = contents(&second.out, "results");
     assert_eq!((before.len(), after.len()), (1, 2));
     assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "a part never changes");
@@ -52,7 +53,7 @@ async fn result_parts_are_only_added_and_snapshots_are_replaced_as_a_whole() {
 #[tokio::test]
 async fn pending_asks_say_why() {
     let mut world = World::new().rows(5).max_credits(2);
-    let ran = world.run().await.exits(ExitCode::Budget).counts(2, 0, 3, 0);
+    let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).pending(3));
     assert!(ran.lines(DatasetKind::Pending).iter().all(|line| text(line, "reason") == "unsent"));
 }
 
@@ -62,7 +63,7 @@ async fn every_output_says_that_it_was_simulated() {
         crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
     let mut world = World::new().csv(&csv).max_credits(2);
     world.file.checks[0].when = Some("status == 'active'".into());
-    let ran = world.run().await.exits(ExitCode::Budget).counts(2, 1, 1, 1);
+    let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).failures(1).pending(1).skipped(1));
     assert_eq!(ran.manifest().mode, OutputMode::Simulated);
     for kind in [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped] {
         assert!(ran.lines(kind).iter().all(|line| text(line, "mode") == "simulated"), "{kind:?}");

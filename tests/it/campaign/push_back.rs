@@ -1,7 +1,7 @@
 //! Push-back is obeyed: nothing before its time, across runs too, and the stops that a person must lift leave nothing
 //! failed behind.
 
-use crate::support::{tables::number, world::World};
+use crate::support::{ran::results, tables::number, world::World};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     simulator::Faults,
@@ -54,7 +54,7 @@ async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_resume() {
 #[tokio::test]
 async fn a_key_that_is_refused_mid_run_stops_it_and_fails_nothing() {
     let mut world = World::new().rows(6).in_flight(1).fault("error401@4,error401@5");
-    let ran = world.run().await.exits(ExitCode::Refused).counts(2, 0, 4, 0).in_state(State::Failed, 0);
+    let ran = world.run().await.exits(ExitCode::Refused).counts(results(2).pending(4)).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 2);
     world.run().await.exits(ExitCode::Complete).charged(6).adds_up(true);
 }
@@ -62,7 +62,7 @@ async fn a_key_that_is_refused_mid_run_stops_it_and_fails_nothing() {
 #[tokio::test]
 async fn a_wrong_key_is_noticed_before_anything_is_sent() {
     let mut world = World::new().rows(3).service(|settings| settings.api_key = Some("another".into()));
-    let ran = world.run().await.exits(ExitCode::Refused).counts(0, 0, 3, 0);
+    let ran = world.run().await.exits(ExitCode::Refused).counts(results(0).pending(3));
     assert_eq!(ran.posts(), 0);
     assert!(!ran.report().lines().join("\n").contains(crate::support::API_KEY));
 }
@@ -88,7 +88,7 @@ async fn a_402_that_repeats_under_one_key_is_cached_there_and_the_next_key_asks_
 #[tokio::test]
 async fn when_the_credits_run_out_the_run_pauses_and_resumes_after_a_top_up() {
     let mut world = World::new().rows(10).credits(4);
-    let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(4, 0, 6, 0);
+    let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).pending(6));
     assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "what is not there is not asked for");
     world.met().simulator.set_balance(100);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
@@ -102,7 +102,7 @@ async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
     // Five different requests are refused, each under two keys, before it is the check's fault and not one request's.
     assert!(ran.attempts().len() < 80, "{} attempts", ran.attempts().len());
     world.met().turns_away(0);
-    let ran = world.run().await.exits(ExitCode::Complete).counts(20, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(20));
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (20, 0));
 }
 
@@ -113,7 +113,7 @@ async fn a_service_that_never_answers_stops_the_run_although_the_balance_can_be_
     let ran = world.run().await.exits(ExitCode::Service);
     assert!(ran.attempts().len() < 200, "{} attempts", ran.attempts().len());
     world.met().turns_away(0);
-    world.run().await.exits(ExitCode::Complete).counts(300, 0, 0, 0).charged(300);
+    world.run().await.exits(ExitCode::Complete).counts(results(300)).charged(300);
 }
 
 #[tokio::test]

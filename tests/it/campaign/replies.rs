@@ -1,6 +1,7 @@
 //! What may become of a reply, and that the request is paid for once whatever it was.
 
 use crate::support::{
+    ran::results,
     tables::{number, text},
     world::World,
 };
@@ -13,7 +14,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_lost_reply_is_sent_again_with_the_same_key() {
     let ran = World::new().rows(3).in_flight(1).fault("drop_after@2").run().await;
-    let ran = ran.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
+    let ran = ran.exits(ExitCode::Complete).charged(3).counts(results(3));
     assert_eq!((ran.stats.distinct_keys, ran.stats.replays, ran.posts()), (3, 1, 4));
     assert_eq!([1, 2, 3].map(|row| number(ran.result_of(row), "attempts")), [2, 1, 1]);
     let outcomes: Vec<(i64, String)> =
@@ -120,7 +121,7 @@ async fn many_faults_at_random_still_pay_once() {
             break;
         }
     }
-    world.run().await.exits(ExitCode::Complete).charged(120).counts(120, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(120).counts(results(120)).adds_up(true);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! inputs do what they are reserved for.
 
 use crate::support::{
+    ran::results,
     tables::text,
     world::{World, book},
 };
@@ -11,7 +12,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn sandbox_costs_nothing_and_reads_no_balance() {
     let mut world = World::new().sandbox().rows(20).credits(0);
-    let ran = world.run().await.exits(ExitCode::Complete).charged(0).counts(20, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(0).counts(results(20)).adds_up(true);
     assert_eq!((ran.stats.distinct_keys, ran.stats.by_route.get("GET /my_credits")), (20, None));
 }
 
@@ -30,7 +31,7 @@ async fn sandbox_requires_neither_prices_nor_a_limit_nor_an_id() {
 async fn a_repeated_payload_waits_out_the_cooldown_alone() {
     // The reply of the first row is lost; its repeat falls into the two seconds after it.
     let mut world = World::new().sandbox().rows(30).in_flight(1).fault("drop_after@1");
-    let ran = world.run().await.exits(ExitCode::Complete).counts(30, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(30));
     let first = ran.attempts().into_iter().filter(|attempt| attempt.request == 1).collect::<Vec<_>>();
     assert_eq!(first.last().unwrap().outcome, "answered");
     let waited = Duration::from_micros((first.last().unwrap().armed_at_us - first[0].armed_at_us) as u64);
@@ -44,7 +45,7 @@ async fn a_repeated_payload_waits_out_the_cooldown_alone() {
 async fn an_input_ending_in_90_has_no_finding() {
     let rows: String = (100..160).map(|n| format!("{n},Vexford {n}90,active\n")).collect();
     let mut world = World::new().sandbox().csv(&(book(1, 0) + &rows));
-    let ran = world.run().await.exits(ExitCode::Complete).counts(60, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(60));
     assert!(ran.results().iter().all(|line| text(line, "verdict") == "clear"));
 }
 
@@ -52,7 +53,7 @@ async fn an_input_ending_in_90_has_no_finding() {
 async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
     let csv = book(1, 20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
-    let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(20, 0, 1, 0);
+    let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(results(20).pending(1));
     assert!(ran.replies(500) >= 1);
 }
 
@@ -61,6 +62,6 @@ async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
 async fn in_sandbox_running_out_of_attempts_is_a_failure() {
     let csv = book(1, 20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
-    let ran = world.run().await.exits(ExitCode::Failures).counts(20, 1, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(20).failures(1)).adds_up(true);
     assert_eq!(ran.failure_codes(), [("attempts_over".into(), 1)].into());
 }

@@ -1,7 +1,10 @@
 //! The simulator's answers and the service's never mix: a ledger stays on the side it first met, in both directions, and
 //! nothing is charged twice for the confusion.
 
-use crate::support::world::{World, people};
+use crate::support::{
+    ran::results,
+    world::{World, people},
+};
 use rescreen::{
     model::{ExitCode, Stop},
     sink::OutputMode,
@@ -20,11 +23,11 @@ async fn confused(world: World, real_first: bool) -> World {
     assert_eq!(first.manifest().mode, expected);
     world.append("book.csv", &people(6, 10));
     world.met().looks_real(!real_first);
-    let confused = world.run().await.exits(ExitCode::Usage).counts(5, 0, 5, 0);
+    let confused = world.run().await.exits(ExitCode::Usage).counts(results(5).pending(5));
     let confused = confused.stops_with(|stop| *stop == Stop::OtherSide { simulated: real_first });
     assert_eq!(confused.manifest().mode, expected);
     world.met().looks_real(real_first);
-    world.run().await.exits(ExitCode::Complete).counts(10, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).counts(results(10)).adds_up(true);
     world
 }
 

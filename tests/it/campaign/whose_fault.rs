@@ -1,7 +1,10 @@
 //! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing of the rows fails none
 //! of them, and a new key is tried where only the key can be at fault.
 
-use crate::support::{ran::Ran, world::World};
+use crate::support::{
+    ran::{Ran, results},
+    world::World,
+};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::RunOptions,
@@ -68,7 +71,7 @@ async fn the_third_refusal_in_a_row_changes_the_key(world: World, faults: &str) 
         let ran = ran.stops_with(|stop| matches!(stop, Stop::PushedBack { .. }));
         assert_eq!(new_keys(&ran), expected);
     }
-    let ran = world.run_with(lifted()).await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world.run_with(lifted()).await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.replies(429), new_keys(&ran)), (3, 1));
 }
 
@@ -94,7 +97,7 @@ fn without_a_balance(rows: usize, faults: &str) -> World {
 #[tokio::test(start_paused = true)]
 async fn in_sandbox_a_refused_row_is_at_fault_although_the_balance_cannot_be_read() {
     let mut world = without_a_balance(3, "error401@2,error401@5");
-    world.run().await.exits(ExitCode::Failures).counts(2, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).counts(results(2).failures(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,6 +111,6 @@ async fn in_sandbox_a_refusal_before_any_answer_stops_where_the_balance_cannot_b
 async fn in_sandbox_an_outage_ends_when_the_account_answers_even_without_a_balance() {
     // After five of them the account is read, which is message 6.
     let mut world = without_a_balance(1, "error500@1,error500@2,error500@3,error500@4,error500@5");
-    let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.replies(500), ran.stats.by_route["GET /my_credits"]), (5, 1));
 }

@@ -2,7 +2,7 @@
 //! never to send and never to give up a request.
 
 use super::{in_doubt, in_doubt_in, posts, quarantined};
-use crate::support::world::World;
+use crate::support::{ran::results, world::World};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::campaign::file::SecretSource,
@@ -24,7 +24,8 @@ async fn past_70_hours_nothing_in_doubt_is_sent_again_automatically() {
     let posts = posts(&mut world);
     for hour in [70, 71, 72, 73, 300] {
         world.paused().at(hour, 20).await;
-        let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 3).counts(0, 0, 3, 0);
+        let ran =
+            world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 3).counts(results(0).pending(3));
         assert_eq!(ran.posts(), posts, "hour {hour}");
         assert_eq!(ran.report().sums.account.held.0, 3, "the hold is kept");
     }
@@ -117,7 +118,7 @@ async fn another_api_key_never_resends_requests_in_doubt() {
 async fn the_others_continue_while_some_wait_for_a_decision() {
     let (mut world, _) = quarantined(2).await;
     world.append("book.csv", &crate::support::world::people(3, 5));
-    let ran = world.run().await.exits(ExitCode::Doubt).counts(3, 0, 2, 0).in_state(State::Quarantined, 2);
+    let ran = world.run().await.exits(ExitCode::Doubt).counts(results(3).pending(2)).in_state(State::Quarantined, 2);
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (5, 0));
 }
 

@@ -4,6 +4,7 @@
 use super::{in_doubt, in_doubt_in, quarantined};
 use crate::support::{
     program::{Said, rescreen},
+    ran::results,
     tables::text,
     world::World,
 };
@@ -71,7 +72,7 @@ async fn a_write_off_makes_the_ask_a_failure_and_the_hold_a_charge() {
     let posts = ran.posts();
     let before = jiff::Timestamp::now().as_microsecond();
     assert_eq!(decide(&world, &[], Decision::WriteOff, " the desk confirmed ").await.unwrap(), 2);
-    let ran = world.run().await.exits(ExitCode::Failures).counts(0, 2, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(0).failures(2)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.charges), (posts, 2), "nothing is sent");
     let account = ran.report().sums.account;
     assert_eq!((account.held.0, account.charged.0), (0, 2));
@@ -92,7 +93,7 @@ async fn a_written_off_request_is_never_retried() {
     decide(&world, &[], Decision::WriteOff, "why").await.unwrap();
     let posts = ran.posts();
     for _ in 0..2 {
-        assert_eq!(world.retry().await.exits(ExitCode::Failures).counts(0, 1, 0, 0).posts(), posts);
+        assert_eq!(world.retry().await.exits(ExitCode::Failures).counts(results(0).failures(1)).posts(), posts);
     }
 }
 
@@ -103,7 +104,7 @@ async fn sending_again_makes_a_new_generation_a_new_key_and_a_new_charge() {
     let [(key, generation, held, charged)] = &requests(&world)[..] else { panic!("one request") };
     assert_eq!((key.len(), *generation, *held, *charged), (16, 1, 0, 1), "the old hold is a charge");
     let keys = world.met().simulator.stats().distinct_keys;
-    let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1)).adds_up(true);
     assert_eq!(ran.stats.distinct_keys, keys + 1);
     assert_eq!((ran.stats.charges, ran.report().sums.account.charged.0), (2, 2), "both charges are counted");
     assert_eq!(ran.report().sums.account.held.0, 0);
@@ -128,7 +129,12 @@ async fn only_the_requests_named_are_decided() {
     let (mut world, _) = quarantined(3).await;
     let ids: Vec<i64> = pipeline::quarantined(&world.path("out")).unwrap().iter().map(|one| one.request.0).collect();
     assert_eq!(decide(&world, &ids[1..2], Decision::WriteOff, "why").await.unwrap(), 1);
-    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2).counts(0, 1, 2, 0);
+    let ran = world
+        .run()
+        .await
+        .exits(ExitCode::Doubt)
+        .in_state(State::Quarantined, 2)
+        .counts(results(0).failures(1).pending(2));
     assert_eq!(ran.report().sums.account.held.0, 2);
     assert_eq!(decisions(&world)[0].0, ids[1]);
 }
@@ -189,5 +195,5 @@ async fn the_program_lists_and_decides_and_records_who() {
     say(&["resolve", "out", "--write-off", "--reason", "asked the desk"]).exits(0).says("2 requests decided");
     say(&["resolve", "out", "--list"]).exits(0);
     assert!(decisions(&world).iter().all(|decided| decided.3 == "nomsa" && decided.2 == "asked the desk"));
-    world.run().await.exits(ExitCode::Failures).counts(0, 2, 0, 0);
+    world.run().await.exits(ExitCode::Failures).counts(results(0).failures(2));
 }

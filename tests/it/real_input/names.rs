@@ -3,6 +3,7 @@
 use super::distinct;
 use crate::support::{
     data::shared,
+    ran::results,
     tables::{number, text},
     world::{AML, World},
 };
@@ -51,7 +52,8 @@ async fn a_museums_nationalities_become_countries_and_what_no_table_knows_is_cou
             ..CheckTable::of(AML)
         }];
     });
-    let ran = world.run().await.exits(ExitCode::Failures).counts(answered, nulls + unmapped, 0, 0).adds_up(true);
+    let ran =
+        world.run().await.exits(ExitCode::Failures).counts(results(answered).failures(nulls + unmapped)).adds_up(true);
     assert_eq!(ran.failure_codes(), [("missing_value".to_owned(), nulls + unmapped)].into());
     let of_table = ran.failures().iter().filter(|line| text(line, "message").contains("table `nationality`")).count();
     assert_eq!(of_table, unmapped, "a nationality that is there and not in the table says so");
@@ -107,7 +109,7 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
     });
     let ran = world.run().await.exits(ExitCode::Complete).adds_up(true);
     let skipped = 2 * rows.len() - persons - organisations;
-    let ran = ran.counts(persons + organisations, 0, 0, skipped);
+    let ran = ran.counts(results(persons + organisations).skipped(skipped));
     assert_eq!((ran.results_of("person").len(), ran.results_of("organisation").len()), (persons, organisations));
     let entity = |line: &crate::support::tables::Line| text(line, "sent").contains("\"entity\":1");
     assert!(ran.results_of("person").iter().all(|line| !entity(line)));

@@ -5,6 +5,7 @@ use super::{
     wire::{Answer, Wire, clear, json},
     world,
 };
+use crate::support::ran::results;
 use rescreen::model::{ExitCode, Stop, state::State};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ async fn is_in_doubt_and_then_settled(wire: &Wire) {
 
 /// The same after this outcome.
 async fn is_settled_after(first: &str, wire: &Wire) {
-    let ran = world(1, wire).run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world(1, wire).run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!(outcomes(&ran), [first, "answered"]);
     assert_eq!(ran.report().sums.account.charged.0, 1);
     let [first, second] = &wire.checks()[..] else { panic!("{:?}", wire.checks().len()) };
@@ -57,7 +58,7 @@ async fn no_cell_and_no_column_changes_the_destination_or_the_headers_of_a_messa
     let rows: String =
         cells.iter().enumerate().map(|(at, cell)| format!("{at},{cell},active,{there},{there},/stolen\n")).collect();
     let csv = format!("no,name,status,url,host,path\n{rows}");
-    world(1, &wire).csv(&csv).run().await.exits(ExitCode::Complete).counts(5, 0, 0, 0);
+    world(1, &wire).csv(&csv).run().await.exits(ExitCode::Complete).counts(results(5));
     let here = wire.url.trim_start_matches("http://");
     for message in wire.messages() {
         let begins = if message.is_check() { "POST /aml-screening HTTP/1.1" } else { "GET /my_credits HTTP/1.1" };
@@ -94,7 +95,8 @@ async fn a_new_key_that_is_refused_for_its_content_passes_the_trial_to_another()
             _ => clear(),
         })
     });
-    let ran = world(2, &wire).run_for(Duration::from_secs(60)).await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    let ran =
+        world(2, &wire).run_for(Duration::from_secs(60)).await.exits(ExitCode::Failures).counts(results(1).failures(1));
     assert_eq!(ran.report().sums.account.charged.0, 1);
 }
 
@@ -134,7 +136,7 @@ async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
     // Every third message meets a reset, on a connection that was used before.
     let wire = Wire::new(|nth, _| if nth % 3 == 2 { Answer::Reset } else { Answer::Bytes(clear()) });
     let mut world = world(8, &wire).in_flight(4);
-    let ran = world.run().await.exits(ExitCode::Complete).counts(8, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(8));
     assert!(ran.attempts().len() > 8);
     assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent behind the ledger's back");
 }
@@ -144,7 +146,7 @@ async fn on_silently_closed_connections_no_more_messages_are_seen_than_attempts(
     let wire = Wire::new(|_, _| Answer::ThenClose(clear()));
     let mut world =
         world(12, &wire).in_flight(4).may_lose_checks("a connection is closed while the next check is written");
-    let ran = world.run().await.exits(ExitCode::Complete).counts(12, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(12));
     assert!(wire.checks().len() <= ran.attempts().len());
     assert_eq!(ran.report().sums.account.charged.0, 12);
 }

@@ -45,6 +45,33 @@ impl Outputs {
     }
 }
 
+/// The number of lines in each output: `results(4).failures(1)`. An output that is not named has 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    results: usize,
+    failures: usize,
+    pending: usize,
+    skipped: usize,
+}
+
+pub fn results(results: usize) -> Counts {
+    Counts { results, ..Counts::default() }
+}
+
+impl Counts {
+    pub fn failures(self, failures: usize) -> Counts {
+        Counts { failures, ..self }
+    }
+
+    pub fn pending(self, pending: usize) -> Counts {
+        Counts { pending, ..self }
+    }
+
+    pub fn skipped(self, skipped: usize) -> Counts {
+        Counts { skipped, ..self }
+    }
+}
+
 /// One HTTP exchange as the ledger has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
@@ -77,10 +104,13 @@ impl Ran {
     }
 
     #[track_caller]
-    pub fn counts(self, results: usize, failures: usize, pending: usize, skipped: usize) -> Ran {
-        let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
-        let found = kinds.map(|kind| self.lines(kind).len());
-        assert_eq!(found, [results, failures, pending, skipped], "results, failures, pending, skipped");
+    pub fn counts(self, expected: Counts) -> Ran {
+        let lines = |kind| self.lines(kind).len();
+        let found = results(lines(DatasetKind::Results))
+            .failures(lines(DatasetKind::Failures))
+            .pending(lines(DatasetKind::Pending))
+            .skipped(lines(DatasetKind::Skipped));
+        assert_eq!(found, expected);
         self
     }
 
