@@ -1,4 +1,4 @@
-//! The promise: charged plus held never exceeds what the user allows, in any run and across all runs of a campaign.
+//! The promise: charges plus holds never exceed what the user allows, in any run and across all runs of a campaign.
 
 use crate::support::{
     ran::results,

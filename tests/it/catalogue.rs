@@ -1,6 +1,6 @@
-//! Every declaration is held to the service's description by a table written by hand from it: simulator and client read the
-//! same declarations and could share a wrong one. Nothing more than the table, nothing less; what the description does
-//! not show is declared assumed.
+//! Compares every declaration with a table written by hand from the service's description. The simulator and the client
+//! read the same declarations and could share a mistake. The declarations contain exactly the table, and what the
+//! description does not show is declared assumed.
 
 mod described;
 

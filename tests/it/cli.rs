@@ -1,5 +1,5 @@
-//! The promise: standard output is data, standard error is talk, every stop has its exit code and prints the command that
-//! goes on, and no secret and no subject is ever said.
+//! The promise: standard output is data, standard error is messages, every stop has its exit code and prints the
+//! command that continues, and no secret and no subject is ever printed.
 
 mod checks;
 mod help;
@@ -27,12 +27,12 @@ use tempfile::TempDir;
 pub(crate) struct Desk {
     folder: TempDir,
     pub(crate) service: Service,
-    /// A ledger is taken away for good: what it noted cannot be counted.
+    /// A ledger is removed for good: its attempts cannot be counted.
     pub(crate) loses_a_ledger: bool,
 }
 
 impl Drop for Desk {
-    /// Nothing left that is not noted in one of the ledgers here, whatever became of the runs.
+    /// Nothing was sent that is not recorded in one of the ledgers here, however the runs ended.
     fn drop(&mut self) {
         if std::thread::panicking() || self.loses_a_ledger {
             return;
@@ -63,7 +63,7 @@ impl Desk {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// The usual campaign in production, with more words behind it.
+    /// The usual production campaign, with more arguments appended.
     pub(crate) fn production(&self, command: &str, more: &[&str]) -> Command {
         let url = self.service.url.as_str();
         let words = "book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production \
@@ -84,7 +84,7 @@ impl Desk {
         Said::of(&mut rescreen(self.path(), arguments))
     }
 
-    /// What was said, with what differs from run to run taken out.
+    /// The output, without what differs from run to run.
     fn filtered(&self, text: &str) -> String {
         let host = self.service.url.trim_start_matches("http://");
         let text = text.replace(&self.service.url, "[url]").replace(host, "[host]");

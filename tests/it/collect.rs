@@ -1,5 +1,5 @@
-//! The promise: what was sent is settled and published from the ledger alone, whatever became of input, campaign file or API
-//! key; and a person's word on what cannot be settled is recorded.
+//! The promise: requests that were sent are settled and published from the ledger alone, whatever happened to the
+//! input, the campaign file or the API key. A person's decision about a request that cannot be settled is recorded.
 
 use crate::{
     cli::Desk,
@@ -26,7 +26,7 @@ fn out(desk: &Desk) -> PathBuf {
 fn killed() -> Desk {
     let desk = Desk::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
     let run = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    // Of four in flight, the tenth at the service comes after at least six answers, and is under way for 900 ms.
+    // With four in flight, the tenth arrives at the service after at least six answers, and is under way for 900 ms.
     wait_until("the tenth request", || desk.service.simulator.stats().checks() >= 10);
     run.signal("KILL");
     assert_eq!(run.wait().code, -9);
@@ -70,7 +70,7 @@ fn without_input_and_without_campaign_file_the_only_campaign_of_the_folder_is_co
     fs::remove_file(desk.path().join("book.csv")).unwrap();
     desk.say(&["collect"]).exits(8).says("collecting");
     is_collected(&desk);
-    // Again: nothing is left to do, and no API key is needed for that.
+    // The second time nothing is left to do, and no API key is needed.
     let mut again = rescreen(desk.path(), &["collect"]);
     Said::of(again.env_remove("RESCREEN_API_KEY")).exits(8);
     is_collected(&desk);
@@ -184,7 +184,7 @@ fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
     assert_eq!(failed(), waiting - 1, "it was asked for again, and the others were not");
 }
 
-/// A ledger is data: whoever changed it could lead a person to type anything.
+/// A ledger is data: an attacker who changed it could otherwise make a person type anything.
 #[test]
 fn a_command_that_only_the_ledger_names_is_not_printed() {
     let desk = killed();

@@ -1,5 +1,5 @@
-//! The pages in `docs/` say what the program does: every key, column, failure code and exit code is there, and the page of
-//! the checks is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes it again.
+//! The pages in `docs/` match the program: they list every key, column, failure code and exit code, and the page on
+//! checks is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes it again.
 
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow},
@@ -56,7 +56,7 @@ fn the_page_on_outputs_lists_every_column_and_failure_code() {
     }
 }
 
-/// The keys that a table knows, as the message about an unknown one lists them.
+/// The keys of a table, as the message about an unknown key lists them.
 fn keys(table: &str) -> Vec<String> {
     let message = parse(&format!("{table}\nzzz = 1\n")).unwrap_err();
     let known = message.split("expected").nth(1).unwrap_or_else(|| panic!("{table}: {message}"));

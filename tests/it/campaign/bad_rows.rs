@@ -1,5 +1,5 @@
-//! Rows that cannot be read or mapped are failures with their place in the file, cost nothing, and stop nobody else's row;
-//! rows that are not meant are skipped.
+//! Rows that cannot be read or mapped are failures with their place in the file. They cost nothing and do not stop
+//! other rows. Rows that the condition excludes are skipped.
 
 use crate::support::{
     ran::results,

@@ -1,4 +1,5 @@
-//! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book goes on.
+//! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book
+//! resumes.
 
 use crate::support::{
     ran::results,
@@ -9,8 +10,8 @@ use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign::file::
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// 1,100 rows in two splits: 300 people, each three times in the first split, a hundred of them beside each other in the
-/// second.
+/// 1,100 rows in two splits: 300 people, each three times in the first split, and a hundred of them next to each other
+/// in the second.
 fn crowded() -> String {
     let mut text = book(1, 300) + &people(1, 300).repeat(2) + &people(201, 300);
     for number in 101..=150 {

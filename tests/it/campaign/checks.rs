@@ -1,5 +1,5 @@
-//! Each check of companies, vehicles, media, property and trace from a book to its rows, in both dialects and both envelopes:
-//! the verdicts are the same, every column has been filled by some answer, and nothing is charged twice.
+//! Each check of companies, vehicles, media, property and trace, from a book to its rows, in both dialects and both
+//! envelopes: the verdicts are the same, every column is filled by some answer, and nothing is charged twice.
 
 use crate::support::{
     ran::{Ran, results},
@@ -36,7 +36,7 @@ fn book() -> String {
 
 fn world(check: &str, fields: &[(&str, FieldSource)]) -> World {
     let fields = fields.iter().map(|(field, source)| ((*field).to_owned(), source.clone())).collect();
-    // Of the book's rows a third has no VIN.
+    // A third of the rows have no VIN.
     let when = (check == "vin-decode").then(|| "vin".to_owned());
     let table = CheckTable { when, fields, ..CheckTable::of(check) };
     let check = check.to_owned();
@@ -53,7 +53,7 @@ fn verdicts(ran: &Ran) -> BTreeSet<(i64, String, String)> {
         .collect()
 }
 
-/// The findings of a check, the same in all manners of speaking.
+/// The findings of a check, which are the same in every dialect and envelope.
 async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<String, usize> {
     let subjects = if check == "vin-decode" { ROWS - ROWS / 3 } else { ROWS };
     let mut found = BTreeSet::new();
@@ -152,7 +152,8 @@ async fn a_property_that_is_not_found_is_charged() {
         world("property-search", &[]).csv("no,id_number\n1,8001015009087\n2,9111060123086\n3,8001015009087\n");
     world = world.service(|settings| settings.charge_stated = Some(ChargeStated::Used));
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(3));
-    // It costs less than the table says: booked for the first one is the price, and then what the balance showed to be true.
+    // The check costs less than the table says. The first one is booked at the table's price, the others at what the
+    // balance proved.
     let account = ran.report().sums.account;
     assert_eq!((ran.stats.double_charges, ran.stats.credits_charged, account.charged.0), (0, 2, 4));
     let not_found = ran.results().iter().filter(|line| text(line, "verdict") == "not_found");

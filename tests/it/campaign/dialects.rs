@@ -1,5 +1,5 @@
-//! The service may speak as described or as seen in the field, in either envelope, and take the key in either header: the
-//! verdicts are the same.
+//! The service may use the described dialect or the one seen in the field, either envelope, and either header for the
+//! API key. The verdicts are the same.
 
 use crate::support::{
     ran::{Ran, results},
@@ -66,7 +66,7 @@ async fn the_key_is_sent_in_either_header() {
     }
 }
 
-/// The service takes the one key of the tests and no other.
+/// The service accepts the key of the tests only.
 fn world_with_the_key(world: &mut World) -> World {
     std::mem::replace(world, World::new()).service(|settings| settings.api_key = Some(crate::support::API_KEY.into()))
 }

@@ -1,4 +1,4 @@
-//! A ledger belongs to one campaign, mode, service and key scheme: anything else is refused before it is read or sent,
+//! A ledger belongs to one campaign, mode, service and key scheme. Anything else is refused before it is read or sent,
 //! because a key made under another identity is another charge.
 
 use crate::support::{

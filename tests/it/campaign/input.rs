@@ -1,5 +1,5 @@
-//! What may happen to an input between two runs: appended is fine, everything else is refused with the rows named, before
-//! anything is sent.
+//! Changes of an input between two runs: appended rows are accepted. Everything else is refused before anything is
+//! sent, and the message names the rows.
 
 use crate::support::{
     ran::results,
@@ -12,14 +12,14 @@ fn long_book() -> String {
     book(1, 50) + &people(1, 50).repeat(49)
 }
 
-/// A world that has screened them.
+/// A world that has screened those rows.
 async fn screened() -> World {
     let mut world = World::new().csv(&long_book());
     world.run().await.exits(ExitCode::Complete).charged(50);
     world
 }
 
-/// Runs again: refused as a mistake of the user, and nothing was sent.
+/// Runs again; expects a usage error and that nothing was sent.
 async fn refused(world: &mut World) -> String {
     let before = world.met().simulator.stats();
     let again = world.run().await.exits(ExitCode::Usage);

@@ -1,5 +1,5 @@
-//! Books as people have them: packed, in another encoding, without a header, as a spreadsheet. A run goes on in the middle of
-//! each, nothing is paid twice, and an edited one is refused.
+//! Input formats: compressed, in another encoding, without a header, as a spreadsheet. A run resumes in the middle of
+//! each, nothing is paid twice, and an edited file is refused.
 
 use crate::{
     fuzzed::checks::xlsx::{Workbook, rows, text},
@@ -43,12 +43,12 @@ fn world(name: &str, bytes: &[u8]) -> World {
 #[tokio::test]
 async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
     for (name, form) in FORMS {
-        // The third message is lost on its way back, and the run is interrupted while rows wait.
+        // The reply to the third message is lost, and the run is interrupted while rows wait.
         let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
         let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
         world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
-        // Appended: a new member, or a longer sheet.
+        // Append: a new member, or a longer sheet.
         let longer = match name {
             "book.csv.gz" => [gzip(&book(1, 1_500)), gzip(&people(1_501, 1_503))].concat(),
             _ => form(&(book(1, 1_500) + &people(1_501, 1_503))),
@@ -56,7 +56,7 @@ async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
         std::fs::write(world.path(name), longer).unwrap();
         let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(results(1_503)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
-        // Edited: refused with its rows, before anything is sent.
+        // Edit: refused with its rows, before anything is sent.
         std::fs::write(world.path(name), form(&book(1, 1_503).replace("P01200", "P91200"))).unwrap();
         let again = world.run().await.exits(ExitCode::Usage);
         assert_eq!(again.stats.credits_charged, 1_503);

@@ -1,5 +1,5 @@
-//! What a later run brings: another price, another API key, other checks, requests in doubt by the page. Nothing of it
-//! charges twice, and what cannot be is refused with the way back.
+//! Changes between runs: another price, another API key, other checks, more requests in doubt than a page. None of them
+//! charges twice, and a change that is not allowed is refused with what to do.
 
 use crate::support::{
     ran::results,
@@ -40,7 +40,7 @@ async fn more_requests_in_doubt_than_a_page_are_each_sent_once() {
 
 #[tokio::test]
 async fn a_raised_price_applies_to_requests_in_doubt() {
-    // Turned away before the service says what it charges: nobody knows of the rise.
+    // Turned away before the service states a charge, so the rise of the price is not known yet.
     let mut world = World::new().rows(20).in_flight(20).with_a_door().service(|settings| {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
     });

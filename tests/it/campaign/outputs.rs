@@ -1,5 +1,5 @@
-//! What a run leaves in its folder: result parts are only added, snapshots are replaced as a whole, every line says that
-//! the simulator answered, and nobody but the owner reads any of it.
+//! What a run leaves in its folder: result parts are only added, snapshots are replaced as a whole, every line says
+//! that the simulator answered, and only the owner can read it.
 
 use crate::support::{
     ran::{Ran, results},
@@ -21,7 +21,7 @@ fn contents(out: &Path, under: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     files(out, under).into_iter().map(|file| (file.clone(), fs::read(out.join(file)).unwrap())).collect()
 }
 
-/// What the manifest names of one kind.
+/// The parts of one kind that the manifest names.
 fn named(ran: &Ran, kind: DatasetKind) -> Vec<PathBuf> {
     let datasets = ran.manifest().datasets.iter().filter(|one| one.kind == kind);
     let mut paths: Vec<PathBuf> = datasets.flat_map(|one| &one.parts).map(|part| (&part.path).into()).collect();

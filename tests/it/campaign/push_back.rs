@@ -1,5 +1,5 @@
-//! Push-back is obeyed: nothing before its time, across runs too, and the stops that a person must lift leave nothing
-//! failed behind.
+//! Push-back is obeyed: nothing is sent before its time, across runs too. A stop that a person must lift leaves no
+//! failures behind.
 
 use crate::support::{ran::results, tables::number, world::World};
 use rescreen::{
@@ -99,7 +99,7 @@ async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
     let mut world = World::new().rows(20).in_flight(4).with_a_door();
     world.met().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Failed, 0);
-    // Five different requests are refused, each under two keys, before it is the check's fault and not one request's.
+    // Five different requests are refused, each under two keys, before the check is at fault and not one request.
     assert!(ran.attempts().len() < 80, "{} attempts", ran.attempts().len());
     world.met().turns_away(0);
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(20));

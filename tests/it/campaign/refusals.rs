@@ -1,5 +1,5 @@
-//! Refusals of the request itself, answers nobody understands, and routes that are not there: the run stops early, nothing
-//! is lost, and a mended declaration goes on.
+//! Refusals of the request itself, unrecognised answers and missing routes: the run stops early, nothing is lost, and a
+//! fixed declaration continues.
 
 use crate::support::{
     ran::results,
@@ -13,7 +13,7 @@ use rescreen::{
 };
 use serde_json::json;
 
-/// The declaration says text where the service wants a number.
+/// The declaration sends text where the service expects a number.
 fn wrong_type(declaration: &mut rescreen::catalogue::Declaration) {
     let entity = declaration.fields.iter_mut().find(|field| field.name == "entity").unwrap();
     entity.kind = FieldKind::Text;

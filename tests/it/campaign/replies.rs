@@ -1,4 +1,4 @@
-//! What may become of a reply, and that the request is paid for once whatever it was.
+//! Whatever happens to a reply, the request is paid for once.
 
 use crate::support::{
     ran::results,

@@ -1,4 +1,4 @@
-//! Sandbox: nothing is charged, no balance is asked for, repeats of one payload wait out the cooldown, and the reserved
+//! Sandbox: nothing is charged, the balance is not read, repeats of one payload wait for the cooldown, and the reserved
 //! inputs do what they are reserved for.
 
 use crate::support::{
@@ -29,7 +29,7 @@ async fn sandbox_requires_neither_prices_nor_a_limit_nor_an_id() {
 
 #[tokio::test]
 async fn a_repeated_payload_waits_out_the_cooldown_alone() {
-    // The reply of the first row is lost; its repeat falls into the two seconds after it.
+    // The reply to the first row is lost. Its repeat falls within the two seconds of the cooldown.
     let mut world = World::new().sandbox().rows(30).in_flight(1).fault("drop_after@1");
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(30));
     let first = ran.attempts().into_iter().filter(|attempt| attempt.request == 1).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! The simulator's answers and the service's never mix: a ledger stays on the side it first met, in both directions, and
-//! nothing is charged twice for the confusion.
+//! Answers of the simulator and of the real service never mix: a ledger stays with the one it first met, in both
+//! directions, and nothing is charged twice after a mix-up.
 
 use crate::support::{
     ran::results,
@@ -10,7 +10,7 @@ use rescreen::{
     sink::OutputMode,
 };
 
-/// Five rows on one side; then five more, and the other side answers.
+/// Five rows are answered by one side, then five more by the other side.
 async fn confused(world: World, real_first: bool) -> World {
     let mut world = world.with_a_door().rows(5);
     world.met().looks_real(real_first);

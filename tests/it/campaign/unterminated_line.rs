@@ -1,4 +1,4 @@
-//! A last line without its end is a row; when the line is completed later, that row alone is affected.
+//! A last line without a line end is a row. When the line is completed later, that row alone is affected.
 
 use crate::support::{
     ran::results,

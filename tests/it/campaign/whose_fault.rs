@@ -1,5 +1,5 @@
-//! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing of the rows fails none
-//! of them, and a new key is tried where only the key can be at fault.
+//! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing about the rows
+//! fails none of them, and a new key is tried only where the key can be at fault.
 
 use crate::support::{
     ran::{Ran, results},
@@ -11,7 +11,7 @@ use rescreen::{
 };
 use std::time::Duration;
 
-/// How many new keys a request of a world has had, at most.
+/// The highest number of new keys that a request of this world has had.
 fn new_keys(ran: &Ran) -> i64 {
     let ledger = rusqlite::Connection::open(ran.out.join("ledger.sqlite")).unwrap();
     ledger.query_row("SELECT max(generation) FROM request", [], |row| row.get(0)).unwrap()
@@ -36,7 +36,7 @@ async fn a_rate_that_refuses_every_request_under_every_key_stops_the_run_and_fai
     world.run().await.exits(ExitCode::Complete).charged(2);
 }
 
-/// A world with one request in doubt, whose repeats meet nothing but 429.
+/// A world with one request in doubt, whose repeats are all answered with 429.
 async fn in_doubt_and_refused_for_the_rate(world: World) -> (World, Ran) {
     let mut world = world.rows(1).in_flight(1).under_paused_time();
     world.paused().loses_answers();
@@ -77,7 +77,7 @@ async fn the_third_refusal_in_a_row_changes_the_key(world: World, faults: &str) 
 
 #[tokio::test(start_paused = true)]
 async fn a_429_of_an_hour_in_three_runs_is_cached_under_the_key_and_the_new_key_is_kept() {
-    // Each run reads the account first: every second message is the check.
+    // Each run reads the account first, so every second message is the check.
     let faults = "rate429@2:3600,rate429@4:3600,rate429@6:3600";
     the_third_refusal_in_a_row_changes_the_key(World::new(), faults).await;
 }

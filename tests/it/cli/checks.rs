@@ -1,4 +1,4 @@
-//! What the catalogue says of itself, and what is said about identifiers that were accepted with a doubt.
+//! What `rescreen checks` prints, and what is reported about identifiers that were accepted with a doubt.
 
 use super::{Desk, Said};
 use crate::support::program::rescreen;

@@ -1,8 +1,8 @@
-//! Mistakes of the user: exit code 2 before anything is sent, what was meant in the message, and nothing left behind.
+//! Mistakes of the user: exit code 2 before anything is sent, a suggestion in the message, and nothing left behind.
 
 use super::Desk;
 
-/// The message of a run that must not begin.
+/// The message of a run that must not start.
 fn refused(desk: &Desk, arguments: &[&str]) -> String {
     let said = desk.say(arguments).exits(2).without_data();
     assert_eq!(desk.service.simulator.stats().requests, 0, "nothing is sent");

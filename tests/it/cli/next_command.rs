@@ -1,10 +1,10 @@
-//! Every stop prints the command that goes on; copied into a shell, it finishes the job.
+//! Every stop prints the command that continues. Copied into a shell, it completes the campaign.
 
 use super::{Desk, Said};
 use crate::support::{program::shell, service::lifted, tables::manifest};
 use rescreen::simulator::{Faults, Settings};
 
-/// Runs what was printed, in a shell, and takes it to have finished the campaign.
+/// Runs the printed command in a shell and expects it to complete the campaign.
 fn copied(desk: &Desk, said: &Said) -> Said {
     Said::of(&mut shell(desk.path(), said.next_command())).exits(0)
 }
@@ -83,7 +83,7 @@ fn after_its_time_limit_the_command_resumes() {
     let latency = std::time::Duration::from_millis(50);
     let desk = Desk::with(60, Settings { latency, ..lifted() });
     let said = desk.run(&["--for", "300ms", "--in-flight", "4"]).exits(9);
-    // The time is given again with the command: it goes on as often as it is run.
+    // The command repeats the time limit, so each run of it continues.
     let mut said = Said::of(&mut shell(desk.path(), said.next_command()));
     while said.code == 9 {
         said = Said::of(&mut shell(desk.path(), said.next_command()));

@@ -1,4 +1,4 @@
-//! Production is never begun by accident, and what a run says is what it did.
+//! Production is never started by accident, and what a run prints is what it did.
 
 use super::{Desk, Said};
 use crate::support::{program::rescreen, tables::manifest};

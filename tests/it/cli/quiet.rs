@@ -1,4 +1,4 @@
-//! `-q` is for schedulers: nothing where nothing is wrong, and on a stop the reason and the command that continues.
+//! `-q` is for schedulers: it prints nothing when all is well, and on a stop the reason and the command that continues.
 
 use super::{Desk, lifted};
 use rescreen::simulator::Settings;

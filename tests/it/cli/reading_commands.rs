@@ -1,4 +1,4 @@
-//! The commands that only read: plan, status, resolve, checks, credits. Data goes to standard output.
+//! The commands that only read: plan, status, resolve, checks, credits. Their data goes to standard output.
 
 use super::{Desk, Said};
 use rescreen::catalogue::Catalogue;

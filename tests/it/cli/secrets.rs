@@ -1,12 +1,12 @@
-//! No secret and no subject in anything that is said: planted markers are looked for in every byte written outside outputs
-//! and ledger.
+//! No secret and no subject in any output or log: planted markers are searched for in every byte written outside
+//! outputs and ledger.
 
 use super::{Desk, Said};
 use crate::support::{API_KEY, program::UnderWay, service::lifted, tables::files};
 use rescreen::simulator::Settings;
 use std::{fs, time::Duration};
 
-/// In every row's name.
+/// Part of every row's name.
 const PLANTED: &str = "Vexford";
 
 fn planted(desk: &Desk) {

@@ -1,5 +1,5 @@
-//! What the terminal and the scheduler say: interrupt drains, twice ends at once, terminate drains; nothing is lost or paid
-//! twice.
+//! Signals of the terminal and the scheduler: an interrupt drains, a second one ends at once, SIGTERM drains. Nothing
+//! is lost or paid twice.
 
 use super::Desk;
 use crate::support::{
@@ -55,7 +55,7 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_settles_requests_under_way()
     let desk = slow(1_500);
     let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
     let stats = || desk.service.simulator.stats();
-    // The first goes alone: what it costs is to be seen.
+    // The first request is sent alone, to see what it costs.
     wait_until("four requests are under way", || stats().by_route.get("POST /aml-screening") == Some(&5));
     under_way.signal("INT");
     std::thread::sleep(Duration::from_millis(150));
@@ -63,7 +63,7 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_settles_requests_under_way()
     under_way.signal("INT");
     under_way.wait().exits(130);
     assert!(second.elapsed() < Duration::from_millis(1_000), "{:?}", second.elapsed());
-    // The service finished what it had begun, whoever listened.
+    // The service finished the work it had begun, although the client had left.
     desk.service.wait_for_charges(5);
     let said = desk.run(&["--for", "1ms", "--in-flight", "64"]);
     assert!([8, 9].contains(&said.code), "{}", said.stderr);

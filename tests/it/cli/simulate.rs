@@ -1,4 +1,4 @@
-//! The simulator as a program: it says where it listens, can be asked what it saw, and serves a campaign.
+//! The simulator as a program: it prints its address, reports what it saw, and serves a campaign.
 
 use crate::support::{
     program::{BINARY, Said, rescreen},
@@ -38,7 +38,7 @@ async fn a_spawned_simulator_serves_a_campaign_and_reports_what_it_saw() {
     );
 }
 
-/// The simulator under way, with the first line that it says.
+/// The running simulator, with the first line that it prints.
 fn started(words: &str) -> (Child, String) {
     let mut command = Command::new(BINARY);
     command.args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,4 +1,5 @@
-//! One broken run and the runs after it, judged by three witnesses: the service's book, the ledger, and the outputs.
+//! One broken run and the runs after it, judged by three witnesses: the service's charge book, the ledger, and the
+//! outputs.
 
 use super::{
     case::{Case, Layer, Shape},
@@ -9,27 +10,27 @@ use crate::support::{onlooker::Onlooker, service::lifted};
 use rescreen::simulator::Settings;
 use std::{collections::BTreeMap, time::Duration};
 
-/// What is in doubt after the fault is settled by the next run; more are a sign of trouble.
+/// The next run settles the requests in doubt after a fault. More runs are a sign of trouble.
 const LATER_RUNS_MAX: u32 = 3;
 
-/// Some rows failed, and everything else is there.
+/// Some rows failed, and everything else is complete.
 const COMPLETE: i32 = 3;
 const STORAGE: i32 = 11;
-/// By its own signal.
+/// Killed by its own signal.
 const ABORTED: i32 = -6;
 
-/// What came of a case.
+/// The result of a case.
 pub struct Broken {
-    /// The run came to the point that was to fail.
+    /// The run reached the point that was to fail.
     pub met: bool,
     pub code: i32,
-    /// Submissions the service received until it stopped.
+    /// Requests the service received until the run stopped.
     pub sent: u64,
     pub violations: Vec<String>,
 }
 
-/// How often a run without a fault passes each point or makes each call: the fewest of three runs, because a slow one may
-/// publish once more.
+/// How often a run without a fault passes each point or makes each call: the fewest of three runs, because a slow run
+/// may publish one time more.
 pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap<String, u64> {
     let mut fewest: BTreeMap<String, u64> = BTreeMap::new();
     for _ in 0..3 {
@@ -43,11 +44,10 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
     fewest
 }
 
-/// What a run without a fault puts at the mercy of the power: files renamed, and checks sent, before what they stand on was
-/// on the disk.
+/// What a run without a fault would lose in a power failure: files that were renamed and checks that were sent before
+/// the data they depend on was on disk.
 ///
-/// # Panics
-/// The library has not seen every check, or no file was renamed: then it has nothing to say.
+/// # Panics The library has not seen every check, or no file was renamed: then the result means nothing.
 pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
     let setup = Setup::new(shape, Some(preload), lifted());
     let told = Told::of(&setup.run_with(Layer::System, None).exits(COMPLETE));
@@ -57,12 +57,12 @@ pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
 }
 
 impl Broken {
-    /// Runs into the fault, then runs on without it, and compares what the witnesses say.
+    /// Runs with the fault, then without it, and compares what the witnesses say.
     pub fn tried(case: &Case, preload: Option<&Preload>) -> Broken {
         Broken::at(&Setup::new(case.shape, preload, lifted()), case)
     }
 
-    /// The same while answers come slowly.
+    /// The same with slow answers.
     pub fn tried_slowly(case: &Case, latency: Duration) -> Broken {
         Broken::at(&Setup::new(case.shape, None, Settings { latency, ..lifted() }), case)
     }
@@ -73,7 +73,7 @@ impl Broken {
         let said = setup.run_with(case.layer, Some(&case.fault));
         let told = Told::of(&said);
         let met = told.count("failed") > 0;
-        // SQLite tries some calls again, and some are made in passing: then everything must be there all the same.
+        // SQLite retries some calls and does not depend on others. Then the run must be complete.
         let survived = said.code == COMPLETE && case.layer == Layer::System;
         match met {
             true if said.code == if case.kills() { ABORTED } else { STORAGE } => {}

@@ -1,5 +1,5 @@
 //! The setup of a case: a small book with duplicates and a torn row, the service in the test's process, and one output
-//! folder. It decides what must be so after a broken run, and what at the end.
+//! folder. Decides what must hold after a broken run and at the end.
 
 use super::{
     case::{Case, Layer, Shape},
@@ -26,19 +26,19 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Customers; every person but the last two is there once.
+/// Customers. Every person but the last two occurs once.
 const CUSTOMERS: u64 = 12;
 pub const PERSONS: u64 = 10;
-/// With a torn one.
+/// Including a torn one.
 const ROWS: u64 = CUSTOMERS + 1;
-/// So many requests may be armed when the ledger fails, and leave after that.
+/// This many requests may be armed when the ledger fails, and be sent after that.
 const IN_FLIGHT: u64 = 2;
 
 pub struct Setup<'a> {
     folder: TempDir,
     service: Service,
     shape: Shape,
-    /// Where the calls of the system are made to fail.
+    /// Where the system calls are made to fail.
     preload: Option<&'a Preload>,
 }
 
@@ -83,12 +83,12 @@ impl Setup<'_> {
         }
     }
 
-    /// Below a folder that the program makes.
+    /// In a folder that the program creates.
     pub fn out(&self) -> PathBuf {
         self.folder.path().join("out/faults")
     }
 
-    /// Runs with a fault, or counts what could fail.
+    /// Runs with a fault, or counts the passes that could fail.
     pub fn run_with(&self, layer: Layer, fault: Option<&str>) -> Said {
         let mut command = rescreen(self.folder.path(), &["run", "--yes"]);
         match (layer, self.preload) {
@@ -112,8 +112,8 @@ impl Setup<'_> {
         self.service.simulator.stats().checks()
     }
 
-    /// Nothing was sent whose arming is not in the ledger, and nothing was armed after the log of the ledger could not be
-    /// written: a failed commit is followed by no send.
+    /// Every request that was sent is armed in the ledger, and nothing was armed after the ledger's log could not be
+    /// written: after a failed commit nothing is sent.
     pub fn sent_beyond_the_ledger(&self, case: &Case, sent: u64, told: &Told) -> Vec<String> {
         let stats = self.service.simulator.stats();
         let sums = Reading::open(&self.out().join("ledger.sqlite")).and_then(|reading| reading.sums());
@@ -127,7 +127,7 @@ impl Setup<'_> {
             faults.push(format!("the service charged {}, in the ledger {account:?}", stats.credits_charged));
         }
         let after = told.count("sent-after");
-        // A log that cannot be opened is tried again by SQLite itself.
+        // SQLite itself retries to open a log that cannot be opened.
         let durable = case.is_of_kind("write") || case.is_of_kind("sync");
         if durable && told.failed_at() == "ledger.sqlite-wal" && after > IN_FLIGHT {
             faults.push(format!("{after} checks were sent after a commit of the ledger had failed"));
@@ -170,10 +170,10 @@ impl Setup<'_> {
     }
 }
 
-/// What a layer says that is no kind of call.
+/// Lines of the layer that do not name a kind of call.
 const BESIDE_THE_KINDS: [&str; 6] = ["failed", "sent", "sent-after", "sent-unsynced", "renamed-unsynced", "at"];
 
-/// What the layer says of itself when the program ends: how often each kind was passed, and what failed.
+/// What the layer reports when the program ends: how often each kind was passed, and what failed.
 pub struct Told(BTreeMap<String, String>);
 
 impl Told {

@@ -1,11 +1,11 @@
-//! A verdict comes from the answer's fields: a duplicate, a contradiction, somebody else's answer or another mode never becomes
-//! `clear`, and an answer that was paid for is kept wherever its content is.
+//! A verdict comes from the answer's fields: a duplicate name, a contradiction, the answer to another request or
+//! another mode never becomes `clear`. An answer that was paid for is kept, wherever its content is.
 
 use super::{Campaign, Hostile, Reply, json};
 
 const ROWS: u32 = 12;
 
-/// Row 4 gets this answer; the others get the usual one. It is a result, for a person, and what it says is kept.
+/// Row 4 gets this answer; the others get the usual one. It is a result for review, and its content is kept.
 #[track_caller]
 fn is_for_review(reply: Reply) {
     let shown = format!("{:?}", reply.body);
@@ -116,7 +116,7 @@ fn an_answer_that_names_the_key_of_another_row_is_for_review() {
     let named = move |asked: &super::Asked| {
         let mut keys = keys.lock().unwrap();
         keys.insert(asked.row, asked.key.clone());
-        // Its own key in any spelling is its own; the key of a row before it is not.
+        // The key of the request itself is accepted in any spelling; the key of the row before it is not.
         let id = match asked.row {
             5 => asked.key.to_uppercase(),
             6 => keys.get(&2)?.clone(),
@@ -199,7 +199,7 @@ fn content_at_the_root_of_a_successful_answer_is_kept() {
     }
 }
 
-/// Rows 1, 2 and 5 get these bytes, which are text in the wrong encoding, for ever.
+/// Rows 1, 2 and 5 always get these bytes, which are text in the wrong encoding.
 #[track_caller]
 fn is_read_with_replaced_characters(body: &[u8]) {
     let reply = Reply::bytes(body);
@@ -254,7 +254,7 @@ fn the_command_that_is_printed_after_a_guard_does_not_spend_again() {
     let paid = service.book().charges();
     let printed =
         said.stderr.lines().find_map(|line| line.split_once(": rescreen ")).map(|(_, words)| words.to_owned());
-    // Where no command is printed, a scheduler repeats the one that it knows.
+    // Where no command is printed, a scheduler repeats the command it has.
     match &printed {
         Some(words) => campaign.say(words),
         None => campaign.run(),

@@ -1,4 +1,5 @@
-//! The floor under the balance, proofs beside attempts in doubt, and replies whose charge contradicts the account.
+//! The floor under the balance, proofs with attempts in doubt at the same time, and replies whose charge contradicts
+//! the account.
 
 use super::{Campaign, Hostile, Reply, Stated, json, reply::Travel};
 
@@ -9,7 +10,8 @@ fn a_stated_balance_below_the_floor_closes_the_gate_at_once() {
         let service = Hostile::new().balance(1000.0).states(stated).another_takes(600.0, 10).start();
         let campaign = Campaign::of(&service, 200).with("--keep-balance 500");
         let said = campaign.run().exits(4);
-        // What is under way when the balance falls may still arrive: four at once, the one that showed it included.
+        // Requests under way when the balance falls may still arrive: four at once, including the one that showed the
+        // fall.
         assert!(service.book().charges() <= 10 + 4, "{} charges; {}", service.book().charges(), said.stderr);
         let before = service.book().charges();
         campaign.run().exits(4);

@@ -1,5 +1,5 @@
-//! Clocks that are wrong: the service's, the machine's, or the one that wrote a pause. A request in doubt is not sent beyond the
-//! life of its key, and no clock stops a campaign where the two ages agree.
+//! Wrong clocks: the service's, the machine's, or the one that wrote a pause. A request in doubt is not sent beyond the
+//! lifetime of its key, and no clock stops a campaign where the two ages agree.
 
 use super::{
     Campaign, Hostile, Reply, Service, at_once,
@@ -129,8 +129,9 @@ fn a_pause_is_obeyed_by_the_next_run_at_once_after_a_kill() {
     assert!(waited.as_secs_f64() >= 3.0, "the next message came after {waited:?}");
 }
 
-/// The machine sleeps 75 hours inside one call of a run that has a request in doubt to send again; whichever call it is, the
-/// service, which has forgotten the key by then, does not get it again. Gives how many attempts were armed and not written.
+/// The machine sleeps 75 hours during one call of a run that has a request in doubt to send again. Whichever call it
+/// is, the service, which has forgotten the key by then, does not receive it again. Returns how many attempts were
+/// armed and not written.
 #[track_caller]
 fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -> usize {
     let Some(library) = library() else { return usize::MAX };
@@ -151,7 +152,8 @@ fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -
         let expected = ["quarantined", "answered", "in_doubt"];
         assert!(expected.contains(&state), "{kind} {number}: {state}; {}", said.stderr);
         if mark.exists() {
-            // A reply that came before the sleep, read after it, shows two clocks apart; the next run sees that they agree.
+            // A reply that came before the sleep and is read after it shows two clocks apart. The next run sees that
+            // they agree.
             campaign.audited(Said::of(&mut ahead(campaign.command(""), &library, 75 * HOUR)));
             let state = campaign.ledger().row(3).state;
             assert!(
@@ -169,7 +171,7 @@ fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -
 #[test]
 #[ignore = "make hostile"]
 fn a_machine_that_sleeps_inside_a_commit_sends_no_old_key() {
-    // The balance is read after call 15, the arm commit is call 17, and the message follows it.
+    // The balance is read after call 15, the arm commit is call 17, and the message is sent after that.
     let withheld = sends_no_old_key_after_a_sleep_in("commit", 20, 12);
     assert!(withheld > 0, "no run slept between the arm commit and the write");
 }

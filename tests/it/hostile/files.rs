@@ -1,5 +1,5 @@
-//! The ledger is a set of files in a folder that a person can copy, tidy, move and delete: nothing is begun anew in silence,
-//! nothing is paid into a ledger that is gone, and no two runs write one ledger.
+//! The ledger is a set of files in a folder that a person can copy, tidy, move and delete: nothing is silently started
+//! again, nothing is paid into a ledger that is gone, and no two runs write one ledger.
 
 use super::{Campaign, Hostile, Reply};
 use crate::support::program::{Said, wait_until};
@@ -22,7 +22,7 @@ fn the_readme_and_a_first_checkpoint_are_there_before_the_first_send() {
     service.wait_for_messages(1);
     let readme = fs::read_to_string(campaign.out().join("README.txt")).unwrap_or_default();
     assert!(readme.contains("ledger.sqlite-wal"), "README.txt says: `{readme}`");
-    // The main file alone is a ledger of this campaign, though not of its last moments.
+    // The main file alone is a ledger of this campaign, though without its latest changes.
     let alone = campaign.path().join("alone.sqlite");
     fs::copy(campaign.out().join("ledger.sqlite"), &alone).unwrap();
     let conn = rusqlite::Connection::open(&alone).unwrap();
@@ -65,7 +65,7 @@ fn a_ledger_that_was_not_closed_and_has_its_log_is_resumed() {
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (120.0, 120));
 }
 
-/// A complete campaign of which these files are lost.
+/// A complete campaign whose files are then deleted.
 #[track_caller]
 fn is_not_begun_anew_without(lost: &[&str]) {
     let service = Hostile::new().start();
@@ -145,7 +145,7 @@ fn a_removed_lock_file_ends_the_older_run_and_damages_nothing() {
     assert_eq!(ledger.sums["account"]["charged"], 300, "{}", ledger.sums);
 }
 
-/// Something happens to the folder under a run: it stops sending within a second and ends with exit code 11.
+/// The folder is changed during a run: the run stops sending within a second and ends with exit code 11.
 #[track_caller]
 fn stops_when(what_happens: impl Fn(&Path)) {
     let service = Hostile::new().on_all(slow(50)).start();
