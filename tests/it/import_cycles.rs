@@ -1,5 +1,5 @@
-//! No file imports in a circle, inside rooms included: each can be read after those it builds on. A name that a `mod.rs` only
-//! passes on counts as an import of the file that defines it.
+//! No file imports in a cycle, modules included, so each file can be read after those it builds on. A name that a
+//! `mod.rs` only re-exports counts as an import of the file that defines it.
 
 use crate::tidy::{code_of, test_lines};
 use std::{
@@ -15,7 +15,7 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     code: BTreeMap<Module, String>,
-    /// By module and name: the path that the name stands for, whether it is passed on.
+    /// By module and name: the path that the name refers to, and whether it is re-exported.
     imports: BTreeMap<(Module, String), (Module, Vec<String>)>,
 }
 
@@ -63,7 +63,7 @@ impl Crate {
         }
     }
 
-    /// The module that a path leads to, and what is named in it.
+    /// The module that a path leads to, and the name in it.
     fn resolved(&self, from: &Module, path: &str) -> Option<(Module, Vec<String>)> {
         let mut segments: Vec<String> = path.split("::").map(str::to_owned).collect();
         let mut at = match segments[0].as_str() {
@@ -88,7 +88,7 @@ impl Crate {
         Some((at, segments))
     }
 
-    /// The `use` statements of a module: whether it passes the names on, and the paths.
+    /// The `use` statements of a module: whether they re-export the names, and the paths.
     fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
         let statements = code.split(';').filter_map(|statement| {
             let at = statement.rfind("use ").filter(|at| {
@@ -104,7 +104,7 @@ impl Crate {
         statements.collect()
     }
 
-    /// Where a name is defined that a module has, by its own or by passing it on.
+    /// The module that defines a name, followed through re-exports.
     fn home(&self, module: Module, name: &str, depth: usize) -> Module {
         let defines = ["struct", "enum", "fn", "const", "static", "trait", "type"]
             .iter()
@@ -160,7 +160,7 @@ fn read(folder: &Path) -> Crate {
     all
 }
 
-/// A circle of imports, if there is one.
+/// A cycle of imports, if there is one.
 fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
     fn walk(
         at: &Module,
@@ -208,7 +208,7 @@ fn a_cycle_through_a_re_export_is_found() {
     assert_eq!(found, ["room::a", "room::b", "room::a"]);
 }
 
-/// The rooms of the pipeline in line; each may import those of earlier lines, never its neighbour on the same line.
+/// The modules of the pipeline in order. Each may import those of earlier lines, never one on its own line.
 const LINES: [&[&str]; 8] = [
     &["wording", "blocking", "state_folder"],
     &["campaign"],
@@ -220,7 +220,7 @@ const LINES: [&[&str]; 8] = [
     &["run", "collect"],
 ];
 
-/// The imports between rooms of the pipeline that do not lead to an earlier line.
+/// The imports between modules of the pipeline that do not lead to an earlier line.
 fn against_the_line(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
     let line_of = |room: &str| LINES.iter().position(|line| line.contains(&room));
     let room = |module: &Module| module.get(1).filter(|_| module[0] == "pipeline").cloned();

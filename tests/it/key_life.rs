@@ -1,6 +1,6 @@
-//! The promise: what may have been charged is asked for again only while its key lives and under the API key it was sent
-//! with; past that a person decides, and the decision is kept. Days pass under paused time, and the charge book of the
-//! service is the witness.
+//! The promise: a request that may have been charged is sent again only while its key lives, and only under the API key
+//! it was sent with. After that a person decides, and the decision is kept. Days pass in paused time, and the charge
+//! book of the service is the witness.
 
 mod clocks;
 mod decisions;
@@ -8,7 +8,7 @@ mod decisions;
 use crate::support::{ran::Ran, world::World};
 use rescreen::model::{ExitCode, state::State};
 
-/// A world in which every request was answered and charged, and no answer arrived.
+/// A world in which every request was answered and charged, and all answers were lost.
 async fn in_doubt(rows: usize) -> World {
     in_doubt_in(World::new(), rows).await
 }
@@ -27,7 +27,7 @@ async fn in_doubt_in(world: World, rows: usize) -> World {
     }
 }
 
-/// A world in which every request was charged, is unanswered, and has outlived its key.
+/// A world in which every request was charged, has no answer, and has outlived its key.
 async fn quarantined(rows: usize) -> (World, Ran) {
     let mut world = in_doubt(rows).await;
     world.paused().at(71, 0).await;
@@ -35,7 +35,7 @@ async fn quarantined(rows: usize) -> (World, Ran) {
     (world, ran)
 }
 
-/// Messages to checks that the service received so far.
+/// Requests for checks that the service has received.
 fn posts(world: &mut World) -> u64 {
     world.met().simulator.stats().checks()
 }
@@ -46,7 +46,7 @@ async fn a_402_kept_under_a_key_in_doubt_is_not_requested_endlessly() {
     let before = posts(&mut world);
     world.paused().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::InDoubt, 2);
-    // What is turned away on the line does not reach the service: the ledger counts it.
+    // A request turned away on the way does not reach the service; the ledger counts it.
     let sent = ran.attempts().len() as u64 - before;
     assert!((2..=12).contains(&sent), "{sent} attempts");
     world.paused().is_mended();

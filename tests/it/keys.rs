@@ -1,5 +1,5 @@
-//! Keys never change: a release that moves one charges again what was paid for. The expected texts and keys were made
-//! outside this program; the subjects are invented.
+//! Keys never change: a release that changes one charges again for what was already paid. The expected texts and keys
+//! were made outside this program; the subjects are invented.
 
 use crate::support::data::shared;
 use rescreen::model::{CanonicalRequest, IdempotencyKey, KeyMaker, KeySecret, Mode, request::canonical_json};

@@ -1,7 +1,8 @@
-//! The kill harness: the real program and the simulator as two processes, SIGKILL at seeded moments, run again until done,
-//! while the service loses requests and replies, fails and pushes back on its own. The simulator's charge book is the
-//! witness, key by key, that nothing was charged twice and everything is accounted for; a reader beside them, that outputs
-//! are whole at every moment. It takes real time, so it is run by `make kill-short` and `make kill`.
+//! The kill harness: the real program and the simulator run as two processes. The program is killed with SIGKILL at
+//! seeded moments and run again until done, while the service loses requests and replies, fails and pushes back on its
+//! own. The simulator's charge book is the witness, key by key, that nothing was charged twice and everything is
+//! accounted for. A concurrent reader checks that outputs are complete at every moment. It takes real time, so it is
+//! run by `make kill-short` and `make kill`.
 
 mod audit;
 mod ledger;
@@ -18,14 +19,14 @@ use std::{
 };
 use world::World;
 
-/// Kills of one campaign, at most: more, and lives get too short to send anything.
+/// The most kills of one campaign. With more, lives get too short to send anything.
 const KILLS_OF_ONE: u32 = 50;
 const ROWS: u64 = 1_000;
 
-/// Runs a last time at most so often: what is in doubt after a kill is settled by the next run.
+/// The most runs at the end: the next run settles the requests in doubt after a kill.
 const LAST_RUNS_MAX: u32 = 10;
 
-/// What came of the kills.
+/// The result of the kills.
 #[derive(Default)]
 struct Tally {
     killed: u32,
@@ -66,13 +67,13 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
     assert!(tally.violations.is_empty(), "{again}:\n{}\nthe runs said:\n{}", tally.violations.join("\n"), tally.talk);
 }
 
-/// One campaign: kills and goes on, then compares ledger, outputs and charge book; somebody reads all the time.
+/// One campaign: kills and resumes, then compares ledger, outputs and charge book, while a reader reads the outputs.
 fn suffer(kills: u32, rng: &mut Rng, tally: &mut Tally) {
     let world = World::new(ROWS, rng.roll());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_until(&done, &world));
-        // Ends the reader also where something panics; without it the scope would wait for ever.
+        // Ends the reader even after a panic; otherwise the scope would wait forever.
         let told = Told(&done);
         kill_and_go_on(&world, kills, rng, tally);
         drop(told);
@@ -91,7 +92,7 @@ impl Drop for Told<'_> {
     }
 }
 
-/// Looks at the outputs until told; how often, and what should not have been there.
+/// Reads the outputs until told to stop. Returns how often, and the violations it saw.
 fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
     let (mut onlooker, mut looks, mut faults) = (Onlooker::of(&world.out()), 0, BTreeSet::new());
     loop {
@@ -106,7 +107,8 @@ fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
 }
 
 fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
-    // Kept to three quarters of what sending takes without kills, so that there is something left to kill at the end.
+    // Kept to three quarters of the time that sending takes without kills, so that something is left to kill at the
+    // end.
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
     let (mut killed, mut in_doubt) = (0, 0);
     while killed < kills {
@@ -115,7 +117,7 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
                 killed += 1;
                 *tally.phases.entry(phase).or_default() += 1;
             }
-            // It drained before it was killed: that is no kill.
+            // It drained before it was killed, which does not count as a kill.
             End::Exited(8 | 9) => {}
             End::Exited(code) => {
                 tally.violations.push(format!("a run ended by itself with exit code {code} after {killed} kills"));

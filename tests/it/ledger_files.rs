@@ -1,6 +1,6 @@
-//! The promise: the ledger is a set of files, and what happens to one of them is noticed before the next request is sent. A
-//! lost log, a lost ledger, a removed lock file and a moved folder are named, with the way out, and nothing is begun anew
-//! in silence.
+//! The promise: the ledger is a set of files, and a change to one of them is noticed before the next request is sent. A
+//! lost log, a lost ledger, a removed lock file and a moved folder are named, with what to do, and nothing is silently
+//! started again.
 
 mod fencing;
 mod lost;
@@ -16,8 +16,8 @@ use crate::{
 use rescreen::simulator::{ChargeStated, Settings};
 use std::{path::PathBuf, time::Duration};
 
-/// Replies come slowly, so that a run is under way for some seconds. They state their charge, so that no run waits for a
-/// balance to show it.
+/// Replies come slowly, so that a run is under way for some seconds. They state their charge, so that no run waits for
+/// a balance to show it.
 fn slow(rows: usize) -> Desk {
     let charge_stated = Some(ChargeStated::Used);
     Desk::with(rows, Settings { latency: Duration::from_millis(40), charge_stated, ..lifted() })
@@ -46,7 +46,7 @@ fn killed(desk: &Desk) {
     assert_eq!(run.wait().code, -9);
 }
 
-/// The campaign is finished by this run, and every row was paid once.
+/// This run finishes the campaign, and every row was paid once.
 fn finishes(desk: &Desk, said: Said, rows: u64) {
     said.exits(0);
     let stats = desk.service.simulator.stats();

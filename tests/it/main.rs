@@ -1,8 +1,8 @@
-//! The one integration-test binary: a file per promise, a small language in `support`.
+//! The integration-test binary: one file per promise, and shared test support in `support`.
 
 mod support;
 
-/// Counts for [`template_memory`].
+/// Counts allocations for [`template_memory`].
 #[global_allocator]
 static ALLOCATOR: support::allocated::Counting = support::allocated::Counting;
 
@@ -33,7 +33,7 @@ mod rate;
 mod real_input;
 mod safety;
 mod security;
-// Its hooks are in builds with debug assertions alone.
+// Its hooks exist only in builds with debug assertions.
 #[cfg(debug_assertions)]
 mod sim;
 mod simulator;

@@ -1,4 +1,5 @@
-//! From rows to asks, as a user writes it: columns, templates, constants, `when`, nulls, and every mistake by its message.
+//! From rows to asks, as a user configures it: columns, templates, constants, `when`, nulls, and the message for every
+//! mistake.
 
 mod identifiers;
 
@@ -15,7 +16,7 @@ use std::{collections::BTreeMap, fs, sync::Arc};
 const AML: &str = "aml-screening";
 const SAID: &str = "said-verification";
 
-/// A campaign in the making: `Draft::of(AML).field("name", "{{ a }}").constant("entity", json!(0)).bind(&["a"])`.
+/// A campaign under construction: `Draft::of(AML).field("name", "{{ a }}").constant("entity", json!(0)).bind(&["a"])`.
 #[derive(Clone)]
 struct Draft {
     uses: Vec<CheckUse>,
@@ -27,7 +28,7 @@ impl Draft {
         Draft { uses: vec![], options: MappingOptions::new("2026-11", Mode::Sandbox) }.and(check)
     }
 
-    /// AML where every field is fed by the column of its name.
+    /// AML where every field is fed by the column with its name.
     fn plain() -> Draft {
         Draft::of(AML).field("name", "name").constant("entity", json!(0)).constant("country", json!("za"))
     }
@@ -74,7 +75,7 @@ impl Draft {
         self.mapping()?.bind(&header.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
     }
 
-    /// What one row of cells becomes.
+    /// The asks of one row of cells.
     fn maps(&self, header: &[&str], cells: &[&str]) -> Vec<Mapped> {
         self.bind(header).unwrap().map(&flat(header, cells)).unwrap()
     }

@@ -166,7 +166,7 @@ fn is_empty(path: &Path) -> bool {
     }
 }
 
-/// A ledger that others can change is not a ledger to spend money by.
+/// A ledger that others can change must not be used to spend money.
 #[test]
 #[ignore = "make hostile"]
 fn a_ledger_that_others_can_change_is_refused_and_one_that_others_can_read_is_named() {

@@ -1,5 +1,5 @@
-//! What a person does beside a run: an input that is edited, lost or completed later, an API key that is gone, a command that
-//! is asked to be quiet. What was paid for is never stranded.
+//! What a person does between or during runs: edits, loses or completes an input, loses an API key, asks for quiet
+//! output. Paid answers are never stranded.
 
 use super::{Campaign, Hostile, Reply};
 use std::{fs, io::Write};
@@ -75,7 +75,8 @@ fn an_unterminated_last_line_completed_later_affects_that_row_alone() {
     append("loway\n7,R00007 Quist\n8,R00008 Quist\n");
     let said = campaign.run();
     assert!([0, 3].contains(&said.code), "exit {}: {}", said.code, said.stderr);
-    // Either as a failure, or as a note beside the result that was paid for and is published: it says what was screened.
+    // Either as a failure, or as a note: the result that was paid for is published, and the note says what was
+    // screened.
     let rows = [campaign.dataset("failures"), campaign.dataset("results")].concat();
     let row = rows.iter().find(|row| row["subject"] == "6").expect("row 6 is published").to_string();
     assert!(row.contains("R00006 Hal") && !row.contains("R00006 Halloway"), "{row}");

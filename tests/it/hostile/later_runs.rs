@@ -1,12 +1,12 @@
-//! What one run leaves, the next one heeds: a stop that a person has to decide about, a time before which a request may not come
-//! again, and an input that is gone.
+//! What one run leaves behind, the next one obeys: a stop that a person must decide about, a time before which a
+//! request may not be repeated, and a missing input.
 
 use super::{Campaign, Hostile, Reply, Service, json};
 use crate::support::program::Said;
 use std::{fs, time::Duration};
 
-/// The run of a campaign with 60 rows stops with this code; the same command sends nothing and ends with the same code, and with
-/// these flags it goes on.
+/// The run of a campaign with 60 rows stops with this code. The same command sends nothing and ends with the same code.
+/// With these flags the run continues.
 #[track_caller]
 fn is_remembered_until(service: &Service, code: i32, flags: &str) {
     let campaign = Campaign::of(service, 60).with_unstated_charges();
@@ -117,7 +117,7 @@ fn a_check_with_a_wrong_route_is_named_and_other_checks_keep_their_answers() {
          [[check]]\nuse = \"adverse-media\"\nfields.name = \"name\"\nfields.entity = {{ value = 0 }}\n",
         service.url
     ));
-    // One row has two requests here, so the audit by row does not fit: the keys are counted.
+    // One row has two requests here, so the audit by row does not apply: the keys are counted.
     let run = || Said::of(&mut campaign.program(&["run", "--yes", "--for", "60s"]));
     let said = run();
     assert!([3, 8, 10].contains(&said.code), "exit {}: {}", said.code, said.stderr);

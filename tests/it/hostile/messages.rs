@@ -1,4 +1,4 @@
-//! What a stop says is true, and the command that it prints goes on.
+//! What a stop says is true, and the command that it prints continues the campaign.
 
 use super::{Campaign, Hostile, Reply, json};
 use crate::support::program::Said;
@@ -101,7 +101,7 @@ fn a_request_quarantined_for_another_reason_is_not_said_to_have_an_old_key() {
     assert!(!says(&said, "too old") && says(&said, "in quarantine"), "{}", said.stderr);
 }
 
-/// `GET /my_credits` gets this once; the run waits for as long as it says, and asks once more.
+/// `GET /my_credits` gets this reply once. The run waits for as long as it says, and asks again.
 #[track_caller]
 fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let status = reply.status;
@@ -115,7 +115,7 @@ fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let begun = Instant::now();
     campaign.run().exits(0);
     assert!(begun.elapsed() >= least, "HTTP {status}: it waited {:?} of {least:?}", begun.elapsed());
-    // Before the first request twice, and after the last.
+    // Twice before the first request, and once after the last.
     assert_eq!(service.book().balance_readings, 3, "HTTP {status}");
 }
 

@@ -1,5 +1,5 @@
-//! Rows beside each other that are refused for ever, and one row that asks for a long pause: the others are answered all the
-//! same, within a few runs.
+//! Rows next to each other that are always refused, and one row that asks for a long pause: the other rows are answered
+//! within a few runs.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
 use std::time::Duration;

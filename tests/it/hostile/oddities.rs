@@ -1,5 +1,6 @@
-//! Unusual behaviour of the wire and of single replies that must cost nothing twice and stop no one: connections that end after
-//! each reply, interim replies, headers without sense, replies that belong to another row, bodies that never are JSON.
+//! Unusual behaviour of connections and of single replies that must not cost anything twice or stop other rows:
+//! connections that end after each reply, interim replies, nonsensical headers, replies that belong to another row,
+//! bodies that are never JSON.
 
 use super::{Campaign, Hostile, Reply, Stated, json, reply::Travel};
 use crate::support::program::Said;
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 const ROWS: u32 = 30;
 
-/// Three rows get a complete 200 that cannot be read, for ever: they fail as unreadable, their charge is booked, their bytes
-/// are kept, and every run settles the other rows.
+/// Three rows always get a complete 200 that cannot be read: they fail as unreadable, their charge is booked, their
+/// bytes are kept, and every run settles the other rows.
 #[track_caller]
 fn unreadable_for_ever(bytes: &[u8]) {
     let reply = Reply::bytes(bytes);
@@ -222,6 +223,6 @@ fn huge_answers_of_small_numbers_fail_their_rows_within_two_gigabytes() {
     for fate in ledger.rows.values().filter(|fate| fate.state == "failed") {
         assert_eq!((fate.code.as_str(), fate.charged), ("unreadable_answer", 1), "{fate:?}");
     }
-    // Six of them in a row may also end the run: nothing shows that they are the service's.
+    // Six of them in a row may also end the run, because nothing shows that they come from the service.
     assert!(ledger.row(1).is_settled() && [3, 8, 9, 10].contains(&said.code), "exit {}: {}", said.code, said.stderr);
 }

@@ -1,12 +1,12 @@
-//! While the service answers other requests, every run makes progress: nothing that one row causes stops the others, and a
-//! misbehaviour of one row ends as that row's failure.
+//! While the service answers other requests, every run makes progress: nothing that one row causes stops the others,
+//! and a misbehaviour of one row ends as that row's failure.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
 use std::time::Duration;
 
 const ROWS: u32 = 30;
 
-/// One row gets this reply for ever; all others are answered in the first run, and the row fails as refused.
+/// One row always gets this reply. All others are answered in the first run, and the row fails as refused.
 #[track_caller]
 fn fails_alone(row: u32, reply: Reply, possibly_charged: bool) {
     let status = reply.status;
@@ -237,7 +237,7 @@ fn one_row_of_each_misbehaviour_stops_no_other_row() {
     }
 }
 
-/// A connection that a service is about to close loses what is written on it, and nobody knows whether it arrived.
+/// A message written on a connection that the service is about to close is lost, and it is unknown whether it arrived.
 #[test]
 #[ignore = "make hostile"]
 fn a_connection_that_was_idle_for_five_seconds_is_not_reused() {

@@ -1,5 +1,4 @@
-//! A ledger that is there is never set aside for a cause that passes, and one that is an older copy is taken only on an
-//! explicit word.
+//! An existing ledger is never set aside for a temporary cause, and an older copy is accepted only on explicit request.
 
 use super::{Campaign, Hostile, Reply};
 use crate::support::program::Said;
@@ -55,7 +54,7 @@ fn a_folder_that_cannot_be_written_is_named_with_what_to_do() {
     }
 }
 
-/// A campaign of 60 rows whose ledger was put back as it was after 20 of them, with everything else as it is now.
+/// A campaign of 60 rows whose ledger was restored to its state after 20 of them. All other files are current.
 fn put_back(campaign: &Campaign) {
     campaign.run().exits(0);
     let copy = campaign.path().join("copy.sqlite");
@@ -89,7 +88,7 @@ fn an_older_copy_of_the_ledger_is_accepted_only_on_explicit_request() {
     let said = campaign.run_with("--accept-older-ledger").exits(0);
     assert!(!said.stderr.contains("go on with"), "{}", said.stderr);
     assert!(said.stderr.contains("those from before are in out/hostile/before-"), "{}", said.stderr);
-    // The keys are the same: the service repeats its answers, and charges nothing.
+    // The keys are the same, so the service replays its answers and charges nothing.
     let ledger = campaign.ledger();
     assert_eq!((service.book().charges(), ledger.charged(), ledger.in_state("answered")), (60, 60, 60));
     assert_eq!(campaign.dataset("results").len(), 60);
@@ -100,7 +99,7 @@ fn an_older_copy_of_the_ledger_is_accepted_only_on_explicit_request() {
 #[ignore = "make hostile"]
 fn collect_accepts_an_older_copy_of_the_ledger_on_the_same_request() {
     let service = Hostile::new().start();
-    // What the copy does not know, its books do not have.
+    // Charges that the copy does not know are missing from its books.
     let campaign = Campaign::of(&service, 20).with_unstated_charges();
     put_back(&campaign);
     campaign.say("collect out/hostile --accept-older-ledger");

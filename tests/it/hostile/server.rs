@@ -1,5 +1,5 @@
-//! A hand-made service under way: a socket, a charge book and a clock of its own. Without a script it behaves well: a charge
-//! for a new key, a replay for a known one.
+//! A running hand-written service: a socket, its own charge book and its own clock. Without a script it behaves well:
+//! it charges for a new key and replays a known one.
 
 use super::{
     book::{Book, Entry},
@@ -103,7 +103,7 @@ impl Desk {
     }
 
     fn sleep(&self) {
-        // While one thread of the program sleeps, another may have a message on its way that left before.
+        // While one thread of the program sleeps, another may have a message on its way that was sent before.
         const ON_ITS_WAY: Duration = Duration::from_millis(40);
         let Some((file, seconds)) = &self.hostile.sleeps else { return };
         let slept = file.metadata().and_then(|mark| mark.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -126,7 +126,7 @@ impl Desk {
         }
     }
 
-    /// Charges and logs under one lock, as a service does that does not charge twice by itself.
+    /// Charges and logs under one lock, as a service does that never charges twice on its own.
     fn check(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
         let mut held = self.held.lock().unwrap();
         let mut book = self.book.lock().unwrap();
@@ -162,7 +162,7 @@ impl Desk {
         (reply, body)
     }
 
-    /// An answer with what every answer has, unless the script gave it.
+    /// An answer with the fields that every answer has, unless the script set them.
     fn answer(&self, answer: &Value, asked: &Asked, used: f64, left: f64) -> Vec<u8> {
         let mut fields = Map::new();
         let echo = json!({ "name": asked.body["name"], "country": asked.body["country"] });
@@ -207,19 +207,19 @@ pub fn row_of(text: &str) -> u32 {
     numbers.into_iter().next().unwrap_or_default()
 }
 
-/// A service under way, for as long as this is held.
+/// A running service. It ends when this value is dropped.
 pub struct Service {
     pub url: String,
     desk: Arc<Desk>,
 }
 
 impl Service {
-    /// The book as it is now.
+    /// The current book.
     pub fn book(&self) -> Book {
         self.desk.book.lock().unwrap().clone()
     }
 
-    /// Lets go of the checks that are held, and holds none from now on.
+    /// Releases the checks that are held, and holds no more.
     pub fn release(&self) {
         *self.desk.held.lock().unwrap() = false;
         self.desk.released.notify_all();
@@ -235,7 +235,7 @@ impl Service {
         self.desk.pass(seconds);
     }
 
-    /// From now on the rows that misbehaved until then are answered.
+    /// From now on the rows that misbehaved are answered.
     pub fn heal(&self) {
         self.desk.healed.store(true, Ordering::SeqCst);
     }

@@ -1,10 +1,10 @@
-//! What a service takes without a word is taken once: refusals that charge in silence, charges beyond the stated ones, and keys
-//! that are charged anew.
+//! What a service charges without stating it is charged once: refusals that charge silently, charges above the stated
+//! ones, and keys that are charged again.
 
 use super::{Hostile, Reply, Stated, json, script::number};
 use crate::{hostile::Campaign, support::program::wait_until};
 
-/// Answers state their charge; these rows are refused, and each key of theirs is charged without a word.
+/// Answers state their charge. These rows are refused, and each of their keys is silently charged.
 fn refuses_and_charges(refused: impl Fn(u32) -> bool + Send + Sync + 'static) -> Hostile {
     let refusal = Reply::error(422, json!({ "error": "no match found" })).cost(1.0);
     Hostile::new().states(Stated::Used).script(move |asked| refused(asked.row).then(|| refusal.clone()))

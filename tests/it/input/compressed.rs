@@ -1,4 +1,4 @@
-//! Packed books: read like the text inside, damaged ones up to the damaged place.
+//! Compressed books are read like the text inside, and damaged ones up to the damaged place.
 
 use super::{csv, known_of, place, shown, splits_of};
 use flate2::{Compression, write::GzEncoder};
@@ -138,7 +138,7 @@ fn a_bomb_stops_with_the_rows_before_the_limit() {
             Err(fault) => break fault.to_string(),
         }
     };
-    // The first mebibyte, and no more than one reading beyond.
+    // The first mebibyte, and at most one read beyond it.
     assert!((500_000..600_000).contains(&rows), "{rows} rows");
     assert!(fault.contains("expected at most 200 bytes out of each byte of the gzip file"), "{fault}");
 }

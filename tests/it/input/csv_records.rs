@@ -1,4 +1,4 @@
-//! CSV: what is a row, what is a failure, and where it stands.
+//! CSV: what is a row, what is a failure, and at which position.
 
 use super::{csv, place, row, shown};
 use rescreen::model::row::Cell;
@@ -37,7 +37,7 @@ fn a_byte_order_mark_is_skipped_and_counted() {
     let records = csv(b"\xef\xbb\xbfid,b\n1,2\n").records();
     assert_eq!(shown(&records[0]), r#"{"id":"1","b":"2"}"#);
     assert_eq!(place(&records[0]), (1, 2, 8));
-    // Only at the beginning: elsewhere it is text.
+    // Only at the start of the file; elsewhere it is text.
     assert_eq!(csv("id,b\n\u{feff}1,2\n").rows(), ["{\"id\":\"\u{feff}1\",\"b\":\"2\"}"]);
 }
 
@@ -167,7 +167,7 @@ fn a_lone_ctrl_z_at_the_end_is_not_a_row_and_anywhere_else_it_is_a_value() {
         assert_eq!(csv(text).rows().len(), rows, "{text:?}");
     }
     assert!(csv("a\n1\x1a").rows()[0].contains(r"1\u001a"), "not cut from a value");
-    // What is written over it later is appended.
+    // Bytes written over it later count as appended.
     let known = csv("a\n1\n\x1a").known();
     assert_eq!(csv("a\n1\n2\n\x1a").splits(Some(&known)).unwrap()[0].records.len(), 1);
     assert!(csv("\x1a").refused(None).contains("found an empty input"));
@@ -180,7 +180,7 @@ fn the_sep_line_of_a_spreadsheet_names_the_delimiter_and_is_not_a_row() {
         assert_eq!(records.iter().map(shown).collect::<Vec<_>>(), [r#"{"a":"1","b":"2,5"}"#], "{text:?}");
         assert_eq!(place(&records[0]).1, 3, "{text:?}");
     }
-    // More commas than semicolons, and the line is right.
+    // There are more commas than semicolons, and the `sep=` line is right.
     assert_eq!(csv("sep=;\na,x,y;b\n1;2\n").rows(), [r#"{"a,x,y":"1","b":"2"}"#]);
     assert_eq!(csv("sep=x\n1\n").rows(), [r#"{"sep=x":"1"}"#], "a header that only looks like it");
     let known = csv("sep=;\na;b\n1;2\n").known();

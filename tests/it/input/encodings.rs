@@ -1,4 +1,4 @@
-//! Text that is not UTF-8: known by its mark or by the user's word, never guessed, never repaired.
+//! Text that is not UTF-8: detected by its byte order mark or declared by the user, never guessed, never repaired.
 
 use super::{csv, jsonl, place, shown};
 use rescreen::source::{Encoding, SourceOptions};
@@ -80,7 +80,7 @@ fn every_change_is_found_even_between_undecodable_texts() {
             .refused(Some(&known))
             .contains("the first change lies in rows 1 to 1")
     );
-    // Another encoding is another text, too.
+    // The same bytes in another encoding are also another text.
     let known = csv(b"id\nAndr\xe9\n").said(windows_1252).known();
     assert!(csv(b"id\nAndr\xe9\n2\n").refused(Some(&known)).contains("the first change lies in rows 1 to 1"));
     assert!(csv("id\nAndré\n").splits(Some(&known)).unwrap().is_empty(), "saved as UTF-8 it is the same text");
@@ -88,7 +88,7 @@ fn every_change_is_found_even_between_undecodable_texts() {
 
 #[test]
 fn the_limits_apply_to_the_utf_8() {
-    // A character of two bytes: half a mebibyte of them is the limit of a field.
+    // A character of two bytes: half a mebibyte of them reaches the limit of a field.
     let of = |count: usize| [&b"a\n"[..], &vec![0xe9; count], b"\n2\n"].concat();
     assert!(!csv(&of(1 << 19)).said(windows_1252).rows()[0].starts_with("field_too_large"));
     let rows = csv(&of((1 << 19) + 1)).said(windows_1252).rows();

@@ -1,4 +1,4 @@
-//! Input without line ends: reading stops at a limit and says where, whatever comes in.
+//! Input without line ends: reading stops at a limit and says where.
 
 use rescreen::source::{Format, HeaderLine, Origin, SourceError, SourceOptions, SourceReader};
 use std::{
@@ -15,7 +15,7 @@ fn of(format: Format) -> SourceOptions {
     SourceOptions { format: Some(format), ..SourceOptions::default() }
 }
 
-/// The rows before the fault, and what the fault says.
+/// The rows before the fault, and the message of the fault.
 fn read(mut reader: SourceReader) -> (usize, String) {
     let mut rows = 0;
     loop {
@@ -63,6 +63,6 @@ fn many_blank_lines_of_json_are_skipped_quickly() {
     let records = super::jsonl(&text).records();
     let elapsed = begun.elapsed();
     assert_eq!(records.iter().map(super::place).collect::<Vec<_>>(), [(1, (16 << 20) + 1, 32 << 20)]);
-    // One at a time these took half a minute without optimisation.
+    // Reading these one at a time took half a minute without optimisation.
     assert!(elapsed < Duration::from_secs(8), "{elapsed:?}");
 }

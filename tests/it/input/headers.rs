@@ -1,4 +1,4 @@
-//! Inputs without a header: the first line is a row, and the columns have the names the user gives, or their numbers.
+//! Inputs without a header: the first line is a row, and the columns have the names that the user gives, or numbers.
 
 use super::{csv, jsonl, place, shown};
 use rescreen::source::{Columns, HeaderLine, SourceOptions};

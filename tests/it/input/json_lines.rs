@@ -1,4 +1,4 @@
-//! JSON lines: one object a line, nothing lost on the way.
+//! JSON lines: one object per line, and no value is changed.
 
 use super::{jsonl, place, shown};
 

@@ -1,4 +1,4 @@
-//! A source read before: what was appended is taken, any other change is told with the rows it lies in.
+//! A source that was read before: appended rows are ingested. Any other change is reported with the rows it affects.
 
 use super::{Source, csv, jsonl, place, shown};
 use rescreen::source::{Encoding, KnownSource, Origin, SourceError, SourceOptions, SourceReader};
@@ -61,7 +61,7 @@ fn reading_in_two_runs_equals_reading_at_once_wherever_the_first_ended() {
         let rows_taken = known.checkpoints[taken - 1].next_row_number as usize - 1;
         assert_eq!(resumed(&csv(&book), &known), all[rows_taken..]);
     }
-    // A source whose layout is known and of which nothing was taken is read from its beginning.
+    // A source whose layout is known and from which nothing was ingested is read from its start.
     let known = KnownSource { checkpoints: Vec::new(), ..known };
     assert_eq!(resumed(&csv(&book), &known), all);
 }
@@ -93,7 +93,7 @@ fn a_completed_last_line_belongs_to_its_row_and_the_rows_after_it_are_read() {
         ("a,b\n1,2\n3,4", "5\r\n6,7\r\n8,9", vec!["6,7", "8,9"]),
         ("a,b\n1,2\n3,4", "5\r6,7", vec!["6,7"]),
         ("a,b\n1,2\n3,\"4\"", ",5\n6,7\n", vec!["6,7"]),
-        // The line ended inside quotes: the rest of the value may hold line ends.
+        // The line ended inside quotes, so the rest of the value may contain line ends.
         ("a,b\n1,2\n3,\"4", "\n5,\"\"\n\"\n6,7\n", vec!["6,7"]),
     ];
     for (old, new, rows) in of_csv {

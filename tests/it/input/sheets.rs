@@ -1,4 +1,4 @@
-//! Spreadsheets: a cell is what it shows, a row has its place in the sheet, and what has no value is a failure.
+//! Spreadsheets: a cell is what it shows, a row has its place in the sheet, and a cell without a value is a failure.
 
 use super::{known_of, place, shown, splits_of};
 use crate::fuzzed::checks::xlsx::{Workbook, rows, text};
@@ -227,7 +227,7 @@ fn an_unchanged_sheet_gives_nothing_an_appended_one_the_new_rows_and_an_edited_o
         Err(SourceError::Changed { first_changed_rows, .. }) => assert_eq!(first_changed_rows, 1_001..=2_000),
         other => panic!("{other:?}"),
     }
-    // What is no value is part of what is known, too.
+    // Cells without a value are part of the digest too.
     sheet.write(&of(2_500, Some((1_500, "<c t=\"e\"><v>#N/A</v></c>"))));
     assert!(again(&known).is_err());
     sheet.write(&of(1_100, None));
@@ -294,7 +294,7 @@ fn a_spreadsheet_that_expands_too_far_is_refused() {
     let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
     let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
     assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");
-    // A sheet may stand in a part of any name.
+    // The part of a sheet may have any name.
     let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
     let list = format!(
         "<Relationships><Relationship Id=\"rId1\" Type=\"{kind}\" Target=\"media/image1.png\"/></Relationships>"

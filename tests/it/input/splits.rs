@@ -1,4 +1,4 @@
-//! Where a split ends, and how a source's layout is found.
+//! Where a split ends, and how a source's format is detected.
 
 use super::{csv, jsonl, place, shown, splits_of};
 use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A stream that gives what it is sent, when it is sent.
+/// A stream that returns what it is sent, when it is sent.
 struct Pipe(Receiver<Vec<u8>>);
 
 impl Read for Pipe {

@@ -1,5 +1,5 @@
-//! A key's age is judged by two clocks, and the one that makes it older counts. Clocks that disagree are a reason to stop,
-//! never to send and never to give up a request.
+//! A key's age is judged by two clocks, and the one that makes it older counts. When the clocks disagree the run stops;
+//! it does not send and does not give up a request.
 
 use super::{in_doubt, in_doubt_in, posts, quarantined};
 use crate::support::{ran::results, world::World};
@@ -36,7 +36,8 @@ async fn of_two_clocks_the_one_that_makes_a_key_older_counts() {
     for seconds in [-240, 240] {
         let mut world = in_doubt(1).await;
         world.paused().our_clock_is_off(seconds);
-        // The right clock says 69:58; one that is 4 minutes fast says over. The wrong clock alone never makes it younger.
+        // The right clock says 69:58. A clock that is 4 minutes fast says that the key has expired. The wrong clock
+        // alone never makes a key younger.
         let (hour, minute) = if seconds > 0 { (69, 58) } else { (70, 2) };
         world.paused().at(hour, minute).await;
         world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
@@ -135,7 +136,7 @@ async fn a_refusal_after_a_lost_answer_waits_for_a_decision_and_keeps_its_hold()
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_was_refused_first_is_as_old_as_its_first_attempt() {
-    // Which refusals the service keeps under a key is open: its life may have begun with one.
+    // It is unknown which refusals the service keeps under a key, so the key's life may have started with one.
     let mut world = World::new().rows(1).in_flight(1).under_paused_time();
     world.paused().turns_away(402);
     world.run().await.exits(ExitCode::Budget).in_state(State::Planned, 1);

@@ -1,5 +1,5 @@
-//! What a person decides about quarantined requests: the money it moves, the key it makes, and that who, when and why are
-//! kept.
+//! What a person decides about quarantined requests: the money it moves, the key it makes, and that who, when and why
+//! are recorded.
 
 use super::{in_doubt, in_doubt_in, quarantined};
 use crate::support::{
@@ -27,7 +27,7 @@ fn decisions(world: &World) -> Vec<Decided> {
     select.query_map([], row).unwrap().map(Result::unwrap).collect()
 }
 
-/// Key (of a later generation, else empty), generation, held and charged of each request.
+/// Key (of a later generation, else empty), generation, hold and charge of each request.
 fn requests(world: &World) -> Vec<(Vec<u8>, u32, i64, i64)> {
     let ledger = Connection::open(world.path("out/ledger.sqlite")).unwrap();
     let sql = "SELECT coalesce(key, x''), generation, held, charged FROM request ORDER BY id";

@@ -1,4 +1,4 @@
-//! Files that are taken away under a run: it ends within a second, with exit code 11, and sends nothing more.
+//! Files that are removed during a run: the run ends within a second, with exit code 11, and sends nothing more.
 
 use super::{charges, finishes, out, slow, under_way};
 use rusqlite::Connection;
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Waits for the end of a run whose files were just touched; no check arrives later than a second after that.
+/// Waits for the end of a run whose files were just changed. No check arrives later than a second after that.
 macro_rules! ends {
     ($desk:expr, $run:expr) => {{
         let begun = Instant::now();
@@ -45,7 +45,7 @@ fn a_second_run_beside_one_that_lost_its_lock_file_takes_over_and_nothing_is_dam
 fn a_run_whose_ledger_another_run_opened_writes_nothing_more_to_it() {
     let desk = slow(60);
     let run = under_way(&desk, 6);
-    // As a second run does when it opens the ledger; all files stay where they are.
+    // As a second run does when it opens the ledger, without changing any file's place.
     let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
     ledger.busy_timeout(Duration::from_secs(5)).unwrap();
     ledger.execute("UPDATE campaign SET run = run + 1", []).unwrap();
@@ -91,7 +91,7 @@ fn a_campaign_started_in_the_place_of_a_moved_one_is_not_touched_by_the_older_ru
     fs::rename(out(&desk), desk.path().join("elsewhere")).unwrap();
     let second = desk.run(&[]);
     ends!(desk, first);
-    // The same keys: what the first run paid is repeated by the service at no cost.
+    // The keys are the same, so the service replays at no cost what the first run paid for.
     second.exits(0);
     assert_eq!(desk.service.simulator.stats().double_charges, 0);
     let results = fs::read_dir(out(&desk).join("results/aml-screening")).unwrap().count();
@@ -113,7 +113,7 @@ fn a_file_size_limit_is_a_storage_fault_and_the_run_is_resumed() {
     let desk = slow(400);
     let run = desk.production("run", &["--yes"]);
     let words: Vec<String> = run.get_args().map(|word| format!("'{}'", word.to_str().unwrap())).collect();
-    // In blocks of 512 bytes; the ledger of 400 rows needs more.
+    // In blocks of 512 bytes. The ledger of 400 rows needs more.
     let line = format!("ulimit -f 400; exec rescreen {}", words.join(" "));
     let said = crate::support::program::Said::of(&mut crate::support::program::shell(desk.path(), &line));
     said.exits(11);

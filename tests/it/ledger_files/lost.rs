@@ -1,4 +1,5 @@
-//! What is gone when a run begins: the log of a ledger that was not closed, or the ledger beside its results.
+//! Files that are missing when a run starts: the log of a ledger that was not closed, or the ledger of existing
+//! results.
 
 use super::{charges, finishes, killed, out, slow, under_way};
 use crate::{cli::Desk, support::tables};
@@ -15,13 +16,13 @@ fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() 
         desk.run(&[]).exits(11).says("ledger.sqlite-wal was removed").says("--new-ledger");
     }
     assert_eq!(charges(&desk), sent, "nothing is sent by a ledger without its receipts");
-    // A refused run made a log of its own, with nothing in it.
+    // A refused run created its own, empty log.
     drop(fs::remove_file(out(&desk).join("ledger.sqlite-shm")));
     fs::rename(&safe, &log).unwrap();
     finishes(&desk, desk.run(&[]), 60);
 }
 
-/// The charges once the service has worked off what was under way when the run was killed.
+/// The charges once the service has finished the requests that were under way when the run was killed.
 fn charges_at_rest(desk: &Desk) -> u64 {
     loop {
         let before = charges(desk);
@@ -54,7 +55,7 @@ fn finishes_in_place(desk: &Desk) {
 fn another_program_that_reads_a_killed_ledger_does_no_harm() {
     let desk = slow(60);
     killed(&desk);
-    // As any SQLite program does: it recovers the log, and tidies it away when it closes.
+    // As any SQLite program does: it recovers the log, and removes it when it closes.
     let ledger = rusqlite::Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
     let requests: i64 = ledger.query_row("SELECT count(*) FROM request", [], |row| row.get(0)).unwrap();
     ledger.close().unwrap();
@@ -77,7 +78,7 @@ fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
     run.wait().exits(0);
 }
 
-/// A finished campaign whose ledger was lost, with what else is named.
+/// A finished campaign whose ledger and these other files were lost.
 fn without_ledger(rows: usize, also: &[&str]) -> Desk {
     let mut desk = slow(rows);
     desk.loses_a_ledger = true;

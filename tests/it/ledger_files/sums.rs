@@ -4,7 +4,7 @@ use super::{charges, killed, out, slow};
 use crate::cli::Desk;
 use rusqlite::Connection;
 
-/// Changes the stored sums by another hand.
+/// Changes the stored sums outside the program.
 fn damage(desk: &Desk, change: impl Fn(&mut serde_json::Value)) {
     let ledger = Connection::open(out(desk).join("ledger.sqlite")).unwrap();
     let text: String = ledger.query_row("SELECT sums FROM campaign", [], |row| row.get(0)).unwrap();
@@ -19,7 +19,7 @@ fn sums(desk: &Desk) -> serde_json::Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// What can be counted of the sums.
+/// The sums that can be recounted.
 fn counted(mut sums: serde_json::Value) -> serde_json::Value {
     for name in ["paused_until_us", "server_offset_us", "completed_at_us", "simulated"] {
         sums[name].take();

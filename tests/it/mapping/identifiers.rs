@@ -1,5 +1,5 @@
-//! Identifiers of companies and vehicles, as people type them and as public lists have them: what means the same is one
-//! key, what is ambiguous is a failure that says what to do, and no message repeats a value.
+//! Identifiers of companies and vehicles, as people type them and as public lists have them: equivalent spellings are
+//! one key, an ambiguous one is a failure that says what to do, and no message repeats a value.
 
 use super::{Draft, code, fields, flat};
 use crate::support::data::shared;
@@ -78,7 +78,7 @@ fn spreadsheet_damage_to_an_identifier_is_reported_with_its_remedy() {
     }
 }
 
-/// Cells of a column of a public list, with what mapping makes of them.
+/// Cells of a column of a public list, with the result of mapping.
 fn column(file: &str, name: &str, check: &str) -> Option<Vec<(String, Mapped)>> {
     let path = shared(file)?;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).unwrap();
@@ -172,7 +172,7 @@ fn every_specimen_of_a_plate_is_read() {
     }
 }
 
-/// Texts near what is meant, and any others.
+/// Texts that resemble identifiers, and any others.
 fn typed() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9/ \\\\-]{0,20}",

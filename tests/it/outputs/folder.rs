@@ -1,4 +1,4 @@
-//! The output folder: the owner's alone, and swept of what is left over.
+//! The output folder is private to the owner, and leftovers are removed.
 
 use super::{names, write};
 use crate::outputs::manifest::{dataset, manifest};
@@ -81,7 +81,7 @@ fn missing_files_need_no_move_and_a_failed_move_is_reported() {
     let (out, aside) = (folder.path().join("out"), folder.path().join("aside"));
     fs::create_dir_all(out.join("results/aml")).unwrap();
     fs::write(out.join("results/aml/part-000001.jsonl"), "paid for").unwrap();
-    // A folder does not go over one that has files.
+    // A folder cannot be moved over one that has files.
     fs::create_dir_all(aside.join("results/aml")).unwrap();
     fs::write(aside.join("results/mine"), "mine").unwrap();
     let said = set_aside(&out, &aside, true).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The manifest: read back as written, and never complete when the counts do not add up.
+//! The manifest reads back as written, and is never complete when the counts do not add up.
 
 use super::{names, write};
 use rescreen::sink::{
@@ -117,7 +117,7 @@ fn a_manifest_of_another_version_or_shape_is_refused() {
     assert!(read("{}").unwrap_err().contains("found null"));
     assert!(read(r#"{"manifest_version": 1}"#).unwrap_err().contains("not a manifest"));
     assert!(read("not json").unwrap_err().contains("not a manifest"));
-    // A field of a later release is no obstacle.
+    // A field of a later release is ignored.
     let mut value = serde_json::to_value(manifest()).unwrap();
     value["signed_by"] = "somebody".into();
     assert_eq!(read(&value.to_string()).unwrap(), Some(manifest()));
