@@ -1,5 +1,5 @@
-//! Real public books, as they are found: real names, real byte order marks, real duplicates. Skipped with a notice where
-//! the data is not here.
+//! Real public books as published: real names, real byte order marks, real duplicates. Skipped with a notice where the
+//! data is not available.
 
 mod companies;
 mod names;
@@ -28,7 +28,7 @@ async fn a_museums_14769_artists_are_14719_charges() {
     });
     let ran = world.run().await.exits(ExitCode::Complete).charged(14_719).counts(results(14_769)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (14_719, 14_719));
-    // Case and blanks at the ends: what a key is made of is the name with its blanks made one, its case kept.
+    // A key is made of the name with its spaces collapsed and trimmed and its case kept.
     let names: BTreeSet<String> = ran
         .results()
         .iter()
@@ -37,7 +37,7 @@ async fn a_museums_14769_artists_are_14719_charges() {
     assert_eq!(names.len(), 14_719);
 }
 
-/// Different values of a column of the results.
+/// Distinct values of a column of the results.
 fn distinct(ran: &Ran, column: &str) -> usize {
     ran.results().iter().map(|line| text(line, column)).collect::<BTreeSet<_>>().len()
 }

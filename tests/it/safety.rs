@@ -1,8 +1,8 @@
-//! The promise: SAFETY.md names tests that are there.
+//! The promise: the tests that SAFETY.md names exist.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Names of functions and modules below a folder of the project.
+/// Names of functions and modules in a folder of the project.
 fn names(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

@@ -1,11 +1,11 @@
-//! The project's own rules of style as a test: floors, sizes, opening words, refused words, and where nothing may panic or
-//! print. Every fault names file and line. The last tests prove that each rule can fail.
+//! The project's style rules as a test: layers, sizes, opening words, refused names, and where panics and printing are
+//! forbidden. Every violation names file and line. The last tests prove that each rule can fail.
 
 use std::{fmt, fs, path::Path};
 
 const LINES_MAX: usize = 400;
 
-/// What each room may import, besides itself. Floors of architecture.md, section 3.
+/// What each module may import, besides itself: the layers of architecture.md, section 3.
 const FLOOR_0: [&str; 1] = ["model"];
 const FLOOR_1: [&str; 3] = ["template", "catalogue", "files"];
 const FLOOR_2: [&str; 7] = ["source", "mapping", "ledger", "throttle", "client", "webhook", "sink"];
@@ -33,9 +33,11 @@ fn is_room(name: &str) -> bool {
 
 const REFUSED_WORDS: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
 const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
-/// Witness values, and the one room that may issue each: nothing is sent without a commit, nothing without a permit.
+/// Witness values, and the only module that may issue each: nothing is sent without a commit, and nothing without a
+/// permit.
 const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
-/// Where mistakes may be switched on; everywhere else they are asked for by name and are nothing without the feature.
+/// The only place that may switch planted bugs on. Elsewhere they are requested by name and do nothing without the
+/// feature.
 const SWITCH: &str = "src/model/planted.rs";
 const PRINTING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 
@@ -52,7 +54,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One source file: its path in the project, its text, and its code with texts and comments blanked, line by line.
+/// One source file: its path in the project, its text, and its code with strings and comments blanked, line by line.
 struct File<'a> {
     path: &'a str,
     text: &'a str,
@@ -90,7 +92,7 @@ impl<'a> File<'a> {
         faults
     }
 
-    /// The room of a file under `src`.
+    /// The top-level module of a file in `src`.
     fn room(&self) -> Option<&'a str> {
         let inside = self.path.strip_prefix("src/")?;
         inside.split('/').next().map(|first| first.strip_suffix(".rs").unwrap_or(first))
@@ -137,7 +139,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Outside tests nothing panics by `unwrap`; outside `cli` and `main` nothing is printed.
+    /// Outside tests no `unwrap`; outside `cli` and `main` no printing.
     fn check_calls(&self, room: &str, faults: &mut Vec<Fault>) {
         if self.path.ends_with("_tests.rs") {
             return;
@@ -170,7 +172,7 @@ fn refused(name: &str, is_function: bool) -> Option<&'static str> {
         }
         snake.extend(letter.to_lowercase());
     }
-    // A function may speak of types or helpers in passing; a module or a type may not be called so.
+    // A function name may contain `types` or `helpers`; the name of a module or a type may not.
     let is_refused = |word: &&str| match is_function {
         true => snake == *word,
         false => snake.split('_').any(|part| part == *word),
@@ -178,7 +180,7 @@ fn refused(name: &str, is_function: bool) -> Option<&'static str> {
     beginning.or_else(|| REFUSED_WORDS.into_iter().find(is_refused))
 }
 
-/// The names that follow `crate::`, or as many `super::` as lead to the root, each with its place.
+/// The names that follow `crate::`, or the `super::` that lead to the root, each with its position.
 fn imports(code: &str, depth: usize) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let to_root = "super::".repeat(depth);
@@ -214,7 +216,7 @@ fn word_at(text: &str) -> &str {
     &text[..text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())]
 }
 
-/// Which lines belong to an item under `#[cfg(test)]`: to the closing brace in its column, as rustfmt sets it.
+/// Which lines belong to an item under `#[cfg(test)]`: up to the closing brace in its column, as rustfmt places it.
 pub fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
     let mut closing: Option<String> = None;
@@ -237,7 +239,7 @@ pub fn test_lines(code: &str) -> Vec<bool> {
     marks
 }
 
-/// A Rust text with everything inside strings, characters and comments blanked; lines stay where they are.
+/// Rust text with the contents of strings, characters and comments blanked. Line numbers do not change.
 pub fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -269,7 +271,7 @@ pub fn code_of(text: &str) -> String {
     code
 }
 
-/// A character, not a lifetime.
+/// A character literal, not a lifetime.
 fn is_character(after_quote: &str) -> bool {
     let mut letters = after_quote.chars();
     letters.next() == Some('\\') || letters.next() == Some('\'')
@@ -306,7 +308,7 @@ fn the_project_keeps_its_own_rules() {
     let (mut faults, mut count) = (Vec::new(), 0);
     walk(&root.join("src"), &mut faults, &mut count);
     walk(&root.join("tests"), &mut faults, &mut count);
-    // Not the folder above them: builds and what fuzzing found lie there.
+    // Not the parent folder, which contains builds and fuzzing results.
     walk(&root.join("fuzz/checks"), &mut faults, &mut count);
     walk(&root.join("fuzz/fuzz_targets"), &mut faults, &mut count);
     let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
@@ -316,7 +318,7 @@ fn the_project_keeps_its_own_rules() {
 
 const NONE: [usize; 0] = [];
 
-/// The lines of the faults in made-up text.
+/// The lines with violations in sample text.
 fn lines(path: &str, text: &str) -> Vec<usize> {
     File::new(path, text).faults().iter().map(|fault| fault.line).collect()
 }
@@ -371,7 +373,8 @@ fn a_build_has_planted_bugs_only_when_the_feature_is_named() {
     let taken: Vec<&String> =
         features.iter().filter(|(_, takes)| takes.to_string().contains("planted-bugs")).map(|(name, _)| name).collect();
     assert!(features.contains_key("planted-bugs") && taken.is_empty(), "{taken:?}");
-    // Cargo cannot keep a feature from a profile; the release profile and those that inherit it build no assertions.
+    // Cargo cannot restrict a feature to a profile. The release profile and those that inherit from it build without
+    // assertions.
     let refused = "#[cfg(all(feature = \"planted-bugs\", not(debug_assertions)))]\ncompile_error!";
     assert!(fs::read_to_string(root.join(SWITCH)).unwrap().contains(refused));
     for (name, profile) in cargo["profile"].as_table().unwrap() {

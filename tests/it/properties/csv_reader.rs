@@ -1,5 +1,5 @@
-//! The CSV reader beside Python's: equal cells from equal bytes, for files with quotes, line ends, delimiters and all of
-//! Unicode in their cells. Where there is no `python3` nothing is compared, and the test says so.
+//! Compares the CSV reader with Python's: equal cells from equal bytes, for files with quotes, line ends, delimiters
+//! and all of Unicode in their cells. Without `python3` nothing is compared, and the test says so.
 
 use super::cases;
 use proptest::{collection::vec, prelude::*};
@@ -22,7 +22,7 @@ json.dump([rows(text, delimiter) for text, delimiter in json.load(sys.stdin)], s
 /// A file as text, and its delimiter.
 type Csv = (String, char);
 
-/// A cell as it stands in the file.
+/// A cell as it is written in the file.
 fn cell() -> impl Strategy<Value = String> {
     let quoted = |text: String| format!("\"{}\"", text.replace('"', "\"\""));
     prop_oneof![
@@ -67,7 +67,7 @@ fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
     rows
 }
 
-/// What Python reads; `None` without it.
+/// What Python reads. `None` without Python.
 fn read_there(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
     let mut command = Command::new("python3");
     command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());

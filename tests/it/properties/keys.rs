@@ -1,4 +1,4 @@
-//! Keys are a function of content alone, and of all of it. Bodies are a function of the row.
+//! Keys are a function of the whole content and of nothing else. Bodies are a function of the row.
 
 use super::cases;
 use proptest::{
@@ -21,7 +21,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-/// Text of a pattern that is read once: a pattern in the place of a strategy is read again for every case.
+/// Text that matches a pattern. The pattern is parsed once; a pattern used directly as a strategy is parsed again for
+/// every case.
 fn text(pattern: &str) -> RegexGeneratorStrategy<String> {
     string_regex(pattern).expect("a pattern of ours")
 }
@@ -59,7 +60,7 @@ static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
     Mapping::new(&Catalogue::built_in(), &[check_use], options).unwrap()
 });
 
-/// What one row becomes, with its columns in this order.
+/// The ask of one row, with its columns in this order.
 fn asked(columns: [&str; 3], cells: [&str; 3]) -> (IdempotencyKey, Vec<u8>) {
     let header = columns.map(str::to_owned).to_vec();
     let position = Position { source: "book".into(), row_number: 1, line: 2, byte_offset: 0 };

@@ -1,5 +1,5 @@
-//! The throttle under paused time: no window of a minute holds more messages than the service allows, and no longer time
-//! more than the sustained rate, whatever the rate, the waits, the push-backs, the restarts and the other processes.
+//! The throttle in paused time: no window of a minute holds more messages than the service allows, and no longer period
+//! exceeds the sustained rate, whatever the rate, the waits, the push-backs, the restarts and the other processes.
 
 use super::cases;
 use proptest::{collection::vec, prelude::*};
@@ -77,7 +77,7 @@ async fn messages_of_processes(rate: Rate, happenings: &[Happening]) -> Vec<Inst
     times
 }
 
-/// From the first to each later message, the sustained rate is exceeded by one minute's larger limit at most.
+/// From the first message to each later one, the sustained rate is exceeded by at most one minute's larger limit.
 fn is_sustained(times: &[Instant], rate: Rate) -> bool {
     let allowed = |time: &Instant| {
         let minutes = (*time - times[0]).as_secs_f64() / 60.0;
@@ -86,7 +86,7 @@ fn is_sustained(times: &[Instant], rate: Rate) -> bool {
     times.iter().enumerate().all(|(at, time)| at as f64 <= allowed(time))
 }
 
-/// The most messages in any window of a minute; the times ascend.
+/// The most messages in any window of a minute. The times are in ascending order.
 fn most_in_a_minute(times: &[Instant]) -> usize {
     let mut from = 0;
     let window = |(at, time): (usize, &Instant)| {

@@ -1,4 +1,4 @@
-//! The rate in real time, from processes of their own, for more than a minute of steady use.
+//! The rate in real time, with separate processes, for more than a minute of steady use.
 
 use super::account::{Account, Judged};
 use crate::support::program::wait_until;
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// One campaign, for so many seconds at the steady rate.
+/// One campaign at the steady rate for this many seconds.
 fn steady(per_minute: u32, per_minute_max: u32, seconds: u32) -> Judged {
     let account = Account::new(per_minute, per_minute_max);
     account.campaign("steady", (per_minute * seconds / 60) as usize + 1);
@@ -66,7 +66,7 @@ fn a_slow_commit() {
     account.judge("a commit of six seconds", &["slow"]).is_within(600);
 }
 
-/// Little work each, so they run side by side.
+/// Each takes little work, so they run concurrently.
 #[test]
 #[ignore = "minutes of real time; make rate"]
 fn moderate_rates_are_used_and_never_exceeded() {
@@ -75,7 +75,7 @@ fn moderate_rates_are_used_and_never_exceeded() {
         scope.spawn(|| steady_is_used(60, 120, 66));
         scope.spawn(|| steady_is_used(600, 600, 66));
         scope.spawn(|| steady_is_used(600, 720, 66));
-        // Balance queries, which do not show in the ledgers, are a few in a hundred of these messages.
+        // Balance queries, which are not in the ledgers, are a few percent of these messages.
         scope.spawn(|| two_at_once(60, 60));
         scope.spawn(|| {
             two_at_once(600, 600).is_used();
@@ -94,6 +94,6 @@ fn six_thousand_a_minute_are_used_and_never_exceeded() {
 #[test]
 #[ignore = "a minute of real time; make rate"]
 fn thirty_thousand_a_minute_are_used_and_never_exceeded() {
-    // More than a minute, so that a minute with too many messages can be seen.
+    // Longer than a minute, so that a minute with too many messages is visible.
     steady_is_used(30_000, 30_000, 64);
 }

@@ -1,4 +1,4 @@
-//! Vehicles: an auction's list with blanks before its VINs, and number plates as they are printed.
+//! Vehicles: an auction's list with spaces before its VINs, and number plates as they are printed.
 
 use super::distinct;
 use crate::support::{data::shared, ran::results, tables::text, world::World};

@@ -1,12 +1,12 @@
-//! A file without a header, or the wrong file, has persons or secrets in its first line: it is not repeated. Names of columns
-//! are repeated only where they are known to be names.
+//! A file without a header, or the wrong file, has personal data or secrets in its first line, so that line is not
+//! repeated. Column names are repeated only where they are known to be names.
 
 use crate::support::program::{Said, rescreen};
 use std::fs;
 
 const PLAN: [&str; 8] = ["plan", "--check", "aml-screening", "--set", "entity=0", "--set", "country=za", "--simulate"];
 
-/// What `plan` says about a file that it cannot map.
+/// The message of `plan` about a file that it cannot map.
 fn refused(name: &str, text: &str, more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), text).unwrap();

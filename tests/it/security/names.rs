@@ -1,4 +1,4 @@
-//! Names that become files and folders: none that Windows keeps for a device, and none that it cuts.
+//! Names that become files and folders: names that Windows reserves for devices or truncates are refused.
 
 use crate::support::program::{Said, rescreen};
 use std::fs;

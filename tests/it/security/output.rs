@@ -1,5 +1,5 @@
-//! What is said: nothing of the service's reaches a terminal unescaped, and no secret and no subject is in any byte the
-//! program writes outside its outputs and its ledger.
+//! What the program prints: nothing from the service reaches a terminal unescaped, and no secret and no subject is in
+//! any byte the program writes outside its outputs and its ledger.
 
 use super::wire::{Answer, Wire, json};
 use crate::support::{
@@ -13,7 +13,7 @@ use rescreen::simulator::Settings;
 use std::{fs, path::Path};
 
 const KEY_SECRET: &str = "planted-key-secret-9f2";
-/// An invented ID number; its checksum holds.
+/// An invented ID number with a valid checksum.
 const ID_NUMBER: &str = "8001015009087";
 const NAME: &str = "Vexford";
 

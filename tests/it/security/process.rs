@@ -1,4 +1,4 @@
-//! The process itself: what a defect says, and what a crash leaves behind.
+//! The process itself: what a panic prints, and what a crash leaves behind.
 
 use crate::{
     cli::Desk,
@@ -10,7 +10,7 @@ use crate::{
 use rescreen::simulator::Settings;
 use std::{fs, process::Command, time::Duration};
 
-/// Debug builds panic on request: there is no other way to see what a panic says.
+/// Debug builds panic on request, because there is no other way to see what a panic prints.
 #[cfg(debug_assertions)]
 #[test]
 fn a_panic_prints_its_place_and_never_its_message() {

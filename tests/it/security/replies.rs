@@ -1,4 +1,4 @@
-//! Replies of a service that is broken or means harm: redirects, endless and wrong bodies, cut connections.
+//! Replies of a broken or malicious service: redirects, endless and wrong bodies, cut connections.
 
 use super::{
     outcomes,
@@ -9,12 +9,12 @@ use crate::support::ran::results;
 use rescreen::model::{ExitCode, Stop, state::State};
 use std::time::Duration;
 
-/// A service whose first reply is this one and whose others are fine.
+/// A service whose first reply is this one and whose other replies are normal.
 fn once(first: impl Fn() -> Answer + Send + Sync + 'static) -> Wire {
     Wire::new(move |nth, _| if nth == 1 { first() } else { Answer::Bytes(clear()) })
 }
 
-/// The first reply proves nothing: the same message goes again, byte for byte under the same key, and is answered.
+/// The first reply proves nothing: the same message is sent again, byte for byte under the same key, and is answered.
 async fn is_in_doubt_and_then_settled(wire: &Wire) {
     is_settled_after("unknown", wire).await;
 }
@@ -37,7 +37,7 @@ async fn a_redirect_is_not_followed_and_key_and_body_go_nowhere_else() {
         let wire = Wire::new(move |_, _| Answer::Bytes(reply.clone().into()));
         let ran = world(3, &wire).run().await.exits(ExitCode::Service).in_state(State::InDoubt, 3);
         let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { .. }));
-        // Each request twice: then it is the route's fault.
+        // Each request is sent twice, and then the route is at fault.
         assert_eq!((wire.checks().len(), ran.report().sums.account.held.0), (6, 3), "{status}");
     }
     assert!(elsewhere.messages().is_empty(), "{:?}", elsewhere.messages());
@@ -74,7 +74,7 @@ async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doub
     for head in ["content-length: 104857600\r\n\r\n", "connection: close\r\n\r\n"] {
         let wire = once(move || Answer::ThenZeros(format!("HTTP/1.1 200 OK\r\n{head}").into(), 100));
         is_in_doubt_and_then_settled(&wire).await;
-        // What lies in the buffers of the two sockets counts as taken.
+        // Bytes in the buffers of the two sockets count as received.
         assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were taken", wire.mebibytes_taken());
     }
 }
@@ -133,7 +133,7 @@ async fn a_reply_that_is_not_http_proves_nothing() {
 
 #[tokio::test]
 async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
-    // Every third message meets a reset, on a connection that was used before.
+    // Every third message gets a reset, on a connection that was used before.
     let wire = Wire::new(|nth, _| if nth % 3 == 2 { Answer::Reset } else { Answer::Bytes(clear()) });
     let mut world = world(8, &wire).in_flight(4);
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(8));

@@ -1,5 +1,5 @@
-//! The program in hostile or careless surroundings: proxies it was not told to use, certificates that are none, URLs that
-//! would show the key or hold a secret.
+//! A hostile or careless environment: proxies that were not configured, files without a certificate, URLs that would
+//! show the key or contain a secret.
 
 use super::wire::{Answer, Wire, clear, json};
 use crate::support::{

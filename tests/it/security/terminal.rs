@@ -1,5 +1,5 @@
-//! Nothing that comes from a file, a ledger or the service reaches a terminal as it is: no control character, no newline
-//! inside a text, no character that is invisible or turns the line around.
+//! Text from a file, a ledger or the service never reaches a terminal unescaped: no control character, no newline
+//! inside a text, no invisible character and none that changes the direction of text.
 
 use super::wire::{Answer, Wire, json};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// A window title, a cleared screen, a line of our own and text from right to left.
+/// A window title, a cleared screen, an injected line and right-to-left text.
 const HOSTILE: &str =
     "a\u{1b}]0;pwn\u{7}\u{1b}[2J\nerror: all is well\u{202e}\u{2066}\u{61c}\u{9b}\u{7f}\u{feff}\u{2028}z";
 const RUN: &str = "run --check aml-screening --set entity=0 --set country=za --campaign c --out out/c";

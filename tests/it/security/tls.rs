@@ -1,5 +1,5 @@
-//! A certificate that is not to be trusted: nothing is sent to whoever shows it, the run says whose it is and what to do,
-//! and with the right authority the campaign completes. The authorities are made for each test.
+//! Untrusted certificates: nothing is sent to the server that shows one, the run says whose it is and what to do, and
+//! with the right authority the campaign completes. The authorities are made for each test.
 
 use super::{
     outcomes,
@@ -19,7 +19,7 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// An authority of a test's own.
+/// A certificate authority made for a test.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -33,7 +33,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A service that shows a certificate of this authority.
+    /// A service with a certificate of this authority.
     fn serves(&self, host: &str, change: impl FnOnce(&mut CertificateParams)) -> Wire {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([host.to_owned()]).unwrap();
@@ -47,15 +47,15 @@ impl Authority {
     }
 }
 
-/// The world of a service behind TLS that trusts this authority beside the system's.
+/// The world of a service behind TLS that trusts this authority in addition to the system's.
 fn trusting(authority: &Authority, wire: &Wire) -> World {
     let world = world(2, wire).campaign(|file| file.service.ca_file = Some("ca.pem".into()));
     world.write("ca.pem", &authority.pem());
     world
 }
 
-/// The run stops before anything is sent and says what is wrong with the certificate; nothing is held, and the same world
-/// completes once the right service stands there.
+/// The run stops before anything is sent and says what is wrong with the certificate. Nothing is held, and the same
+/// world completes once the right service runs there.
 async fn is_refused(wire: &Wire, world: &mut World, why: &str) {
     let ran = world.run().await.exits(ExitCode::Service).in_state(State::Planned, 2);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Untrusted { .. }));

@@ -1,5 +1,6 @@
-//! Files that others can write: a campaign file is a program, and is started only by its owner's own; secrets, certificates
-//! and our own files are regular files of a bounded size; and a ledger does not say where an API key goes.
+//! Files that others can write. A campaign file can start a program, and only the owner's own campaign file is used for
+//! that. Secrets, certificates and our own files are regular files of bounded size. A ledger does not decide where an
+//! API key is sent.
 
 use super::wire::{Answer, Wire, clear};
 use crate::support::{
@@ -20,7 +21,7 @@ const CHECK: &str = "[input]\npaths = [\"book.csv\"]\nid = \"no\"\n[budget]\nmax
     prices = { aml-screening = 1 }\n[[check]]\nuse = \"aml-screening\"\nfields.name = \"name\"\n\
     fields.entity = { value = 0 }\nfields.country = { value = \"za\" }\n";
 
-/// A folder with a book and a campaign file that begins so.
+/// A folder with a book, and a campaign file that starts with this text.
 fn desk(begins: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
@@ -84,7 +85,7 @@ fn a_plan_and_a_rehearsal_start_no_program() {
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
-    // What the run asked cannot be told from what is new without the secret.
+    // Without the secret, new requests cannot be distinguished from those the run sent.
     said(folder.path(), &["plan"]).exits(0).says("counts as new");
 }
 
@@ -140,7 +141,7 @@ fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
         pipe(&folder.path().join("out/2026-11").join(name));
         let said = said(folder.path(), &["run", "--yes"]);
         let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
-        // A README that is not ours is left alone.
+        // A README that is not ours is kept.
         assert!(is_refused || (name == "README.txt" && said.code == 0), "{name}: exit {}: {}", said.code, said.stderr);
         assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
     }
@@ -148,7 +149,7 @@ fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
 
 #[test]
 fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
-    // A service that takes the connection and never answers, and two signals of each kind.
+    // A service that accepts the connection and never answers, and two signals of each kind.
     let wire = Wire::new(|_, _| {
         std::thread::sleep(Duration::from_secs(60));
         Answer::Bytes(clear())
@@ -199,18 +200,18 @@ fn collecting_sends_an_api_key_only_where_a_run_or_the_user_sent_it() {
         let ledger = rusqlite::Connection::open(folder.path().join("out/2026-11/ledger.sqlite")).unwrap();
         ledger.execute(sql, []).unwrap();
     };
-    // Another hand says that the service is elsewhere.
+    // An attacker changes the service's address.
     sql(&format!("UPDATE campaign SET origin = '{}'", elsewhere.url));
     fs::remove_file(folder.path().join("out/2026-11/ledger.id")).unwrap();
     said(folder.path(), &["collect"]).exits(8).says("only the ledger says").says(&elsewhere.url);
-    // Or that another authority vouches for it.
+    // Or adds another certificate authority.
     sql(&format!("UPDATE campaign SET origin = '{}'", wire.url));
     fs::remove_file(folder.path().join("out/2026-11/ledger.id")).unwrap();
     sql("UPDATE campaign SET settings = json_set(settings, '$.ca_file', '/tmp/evil.pem')");
     let sent = wire.checks().len();
     said(folder.path(), &["collect"]).exits(8).says("only the ledger says");
     assert_eq!((wire.checks().len(), elsewhere.messages().len()), (sent, 0));
-    // Where the user names the service, the rest of it is not taken from the ledger either.
+    // Where the user names the service, its other settings are not taken from the ledger either.
     said(folder.path(), &["collect", "--service", &elsewhere.url]).exits(2).says(&wire.url);
     said(folder.path(), &["collect", "--service", &wire.url]).exits(0);
     assert_eq!(elsewhere.messages().len(), 0);
@@ -227,7 +228,7 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
         Said::of(command.env("XDG_STATE_HOME", folder.path().join(state)))
     };
     collect("another-machine").exits(8).says("--service");
-    // A note that was renamed says what it said before.
+    // A renamed note still says what it said before.
     let notes = |state: &str| folder.path().join(state).join("rescreen");
     let note = fs::read_dir(notes("state"))
         .unwrap()
@@ -241,7 +242,7 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
     collect("state").exits(0);
 }
 
-/// Files are exchanged by whoever owns the folder they are in.
+/// The owner of a folder can exchange the files in it.
 #[test]
 fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_outputs() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
@@ -256,7 +257,7 @@ fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_output
         said(folder.path(), words).exits(2).says("others can write to the folder out/2026-11");
     }
     mode(&out, 0o700);
-    // A link leads to a file of one's own, and paths in it would be relative to the folder of another.
+    // A link leads to a file of the user, and its paths would be relative to another user's folder.
     mode(folder.path(), 0o700);
     fs::rename(folder.path().join("rescreen.toml"), folder.path().join("mine.toml")).unwrap();
     std::os::unix::fs::symlink("mine.toml", folder.path().join("rescreen.toml")).unwrap();

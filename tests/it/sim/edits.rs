@@ -4,10 +4,10 @@ use super::life::Edit;
 use rescreen::ledger::Reading;
 use std::{fs, path::Path};
 
-/// Edits the files in `folder`, where a life has read them before; gives how it is undone.
+/// Edits the files in `folder`, if a life has read them before. Returns how to undo it.
 pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
     let reading = Reading::find(&folder.join("out/ledger.sqlite")).ok().flatten()?;
-    // Before the first row was taken nothing is fixed.
+    // Nothing is fixed before the first row is ingested.
     let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
     if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
         return Some(Box::new(|| {}));

@@ -1,4 +1,4 @@
-//! One life of a campaign: a run of the program, what befalls it, and what somebody did before it.
+//! One life of a campaign: a run of the program, what happens to it, and what a person did before it.
 
 use super::{
     book::{Book, lines},
@@ -7,49 +7,49 @@ use super::{
 };
 use std::time::Duration;
 
-/// How a life ends before its time.
+/// How a life ends early.
 #[derive(Debug, Clone, Copy)]
 pub enum Crash {
     Never,
-    /// So long after its start.
+    /// This long after its start.
     After(Duration),
     /// While the nth message is written: the service does not see it.
     BeforeService(u64),
     /// When the service has acted on the nth message: the reply is lost.
     BeforeReply(u64),
-    /// When the reply to the nth message is in.
+    /// When the reply to the nth message has arrived.
     AfterReply(u64),
     /// At the nth write, fsync, rename, removal or commit, before or just after it: nothing more becomes durable.
     AtStorage(u64),
-    /// When the nth file of results is seen, and the ledger does not know yet that it is whole.
+    /// When the nth result file appears, and the ledger does not yet know that it is complete.
     AtPart(u64),
-    /// When it has been given the processor so often.
+    /// After it was polled this many times.
     AtAwait(u64),
 }
 
-/// What happens to a clock while a life goes on.
+/// What happens to a clock during a life.
 #[derive(Debug, Clone, Copy)]
 pub enum ClockMove {
-    /// Somebody sets this machine's clock by so many seconds.
+    /// A person sets this machine's clock by this many seconds.
     Set(i64),
-    /// The machine sleeps so many seconds: everybody's day goes on, its timers do not.
+    /// The machine sleeps this many seconds: time passes for all others, but its timers stop.
     Sleep(i64),
 }
 
-/// What happens to the account or its prices while a life goes on.
+/// What happens to the account or its prices during a life.
 #[derive(Debug, Clone, Copy)]
 pub enum Move {
-    /// A check, first or second, costs so much from here on.
+    /// A check, the first or the second, costs this much from here on.
     Price(usize, u64),
-    /// Somebody else spends so many credits.
+    /// Another client spends this many credits.
     Spend(u64),
 }
 
-/// What somebody did to a file before a life, which that life is to refuse; it is undone after it.
+/// A change to a file before a life, which that life must refuse. It is undone afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
     None,
-    /// A byte of what was read before is another one.
+    /// One byte of what was read before is changed.
     InputChanged,
     /// The end of what was read before is missing.
     InputCut,
@@ -65,19 +65,19 @@ pub enum Edit {
 #[derive(Debug, Clone)]
 pub struct Life {
     pub faults: String,
-    /// Connections refused, in a hundred.
+    /// Percentage of connections that are refused.
     pub unreachable: u64,
     pub crash: Crash,
-    /// Drains after so long.
+    /// Drains after this long.
     pub at_most: Option<Duration>,
-    /// Interrupted after so long; the second time it ends at once.
+    /// Interrupted after these times; the second one ends it at once.
     pub interrupts: Vec<Duration>,
-    /// Failures that are proven uncharged are taken along.
+    /// Failures that are proven uncharged are retried.
     pub retry: bool,
-    /// The balance, moved by somebody else before it.
+    /// The balance, changed by another client before this life.
     pub balance: Option<u64>,
     pub max_credits: u64,
-    /// What the service asks from here on, and what the campaign's table says.
+    /// What the service charges from here on, and what the campaign's table says.
     pub prices: [u64; 2],
     pub table: [u64; 2],
     /// Lines appended to the last book before it.
@@ -93,7 +93,7 @@ pub struct Life {
     /// Just before the service sees the nth request.
     pub moves: Vec<(u64, Move)>,
     pub api_key: &'static str,
-    /// Another process tries to run the campaign so long after its start.
+    /// Another process tries to run the campaign this long after its start.
     pub rival: Option<Duration>,
     /// Time until the next one.
     pub rest: Duration,
@@ -128,8 +128,8 @@ impl Life {
         }
     }
 
-    /// Somebody sets the clock a day ahead between two messages, and sets it right when the keys are old: chance alone comes
-    /// upon that once in ten thousand campaigns.
+    /// The clock is set a day ahead between two messages, and corrected when the keys are old. Chance alone does this
+    /// once in ten thousand campaigns.
     pub fn of_a_set_clock(self) -> Life {
         let second = Duration::from_secs(1);
         Life {
@@ -142,7 +142,7 @@ impl Life {
         }
     }
 
-    /// What chance makes of a quiet one.
+    /// A quiet life with random events added.
     pub fn draw(rng: &mut Rng, quiet: Life, books: &[Book]) -> Life {
         let seconds = |rng: &mut Rng, list: &[u64]| Duration::from_secs(rng.pick(list));
         let last = books.last().expect("a campaign has a book");

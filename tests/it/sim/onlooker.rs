@@ -1,5 +1,5 @@
-//! What looks on while a life goes on: at each commit, each file that appears and each message that leaves, it asks the
-//! ledger whether that may be. And at a chosen storage point it ends the life.
+//! Checks while a life runs: at each commit, each new file and each message that is sent, it asks the ledger whether
+//! that is allowed. At a chosen storage point it ends the life.
 
 use super::{
     clocks::Clocks,
@@ -31,7 +31,7 @@ struct Seen {
     out: PathBuf,
     simulator: Simulator,
     conn: Option<Connection>,
-    /// Charged and held may not go beyond.
+    /// Charges plus holds may not exceed this.
     limit: Option<u64>,
     crash: Crash,
     clocks: Clocks,
@@ -69,8 +69,8 @@ impl Onlooker {
         })))
     }
 
-    /// Looks on from here. Where the crash is one of storage, `strike` is told at its point, and from then on nothing
-    /// becomes durable.
+    /// Checks from here on. For a storage crash, `strike` is notified at its point, and from then on nothing becomes
+    /// durable.
     pub fn begin(&self, limit: Option<u64>, life: &Life, strike: &Arc<Notify>) {
         let mut seen = self.seen();
         (seen.at_commit, seen.commits) = (life.at_commit, 0);
@@ -81,7 +81,7 @@ impl Onlooker {
         fault_point::watch(Some(Box::new(move |point| this.seen().pass(point))));
     }
 
-    /// Looks away; what was wrong since it began.
+    /// Stops checking. Returns the violations since it started.
     pub fn end(&self) -> Vec<String> {
         fault_point::watch(None);
         let mut seen = self.seen();
@@ -89,7 +89,7 @@ impl Onlooker {
         std::mem::take(&mut seen.faults)
     }
 
-    /// The most that was held at once, in any life so far.
+    /// The most that was held at once in any life so far.
     pub fn held_most(&self) -> u64 {
         self.seen().held_most
     }
@@ -98,7 +98,7 @@ impl Onlooker {
         self.seen().dead
     }
 
-    /// A message leaves: it is an attempt that is noted, with the bytes that are kept.
+    /// A message is sent: it must be a recorded attempt with the bytes that the ledger keeps.
     pub fn submitted(&self, key: &str, body: &[u8]) {
         self.seen().submitted(key, body);
     }
@@ -183,8 +183,8 @@ impl Seen {
         armed.and_then(|mut sql| sql.exists([])).unwrap_or(false)
     }
 
-    /// What counts as never charged, tried or given up, the service did not charge. Of a later generation the keys before
-    /// it are not in the ledger.
+    /// A request that counts as never charged, tried or given up, was not charged by the service. For a later
+    /// generation, the earlier keys are not in the ledger.
     fn freed(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let sql =
@@ -217,7 +217,7 @@ impl Seen {
         }
     }
 
-    /// Result files are in the ledger before they are seen, and what a manifest names is there.
+    /// Result files are in the ledger before they appear, and the files that a manifest names exist.
     fn appeared(&mut self) {
         for folder in fs::read_dir(self.out.join("results")).into_iter().flatten().flatten() {
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {

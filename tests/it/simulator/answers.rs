@@ -1,4 +1,4 @@
-//! What a completed answer looks like, in both envelopes and both dialects.
+//! The format of a completed answer, in both envelopes and both dialects.
 
 use super::*;
 use rescreen::{

@@ -1,5 +1,5 @@
-//! Answers about media, companies, vehicles, properties and traces: the shares of a real book, the reserved inputs of the
-//! sandbox, and what is refused.
+//! Answers about media, companies, vehicles, properties and traces: the shares of a realistic book, the reserved inputs
+//! of the sandbox, and what is refused.
 
 use super::*;
 use rescreen::{
@@ -9,7 +9,7 @@ use rescreen::{
 };
 use std::collections::BTreeMap;
 
-/// The subject of a check with this number, in the form the service wants.
+/// The subject of a check with this number, in the format that the service expects.
 fn body(check: &str, mode: &str, number: u32) -> Value {
     let vin = format!("1M8GDM9A1KP0{number:04}8");
     let mut body = match check {
@@ -32,7 +32,7 @@ fn path(check: &str) -> String {
     Catalogue::built_in().get(check).unwrap().routes.path(Spelling::Guide).to_owned()
 }
 
-/// What a thousand answers of a check have at a place of their content, counted.
+/// The values at a place of the content in a thousand answers of a check, counted.
 async fn counts(check: &str, of: impl Fn(&Value) -> String) -> BTreeMap<String, usize> {
     let simulator = Simulator::new(unlimited());
     let declaration = Catalogue::built_in().get(check).unwrap().clone();

@@ -1,4 +1,4 @@
-//! Faults on demand: what the client meets, and whether the service had acted.
+//! Faults on demand: what the client sees, and whether the service had acted.
 
 use super::*;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Idempotency: what a key protects, from what, and for how long.
+//! Idempotency: what a key protects against, and for how long.
 
 use super::*;
 use std::time::Duration;

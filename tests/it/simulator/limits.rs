@@ -1,4 +1,4 @@
-//! Rate, cooldown and credits: when the service says no for now.
+//! Rate, cooldown and credits: when the service refuses for now.
 
 use super::*;
 use rescreen::simulator::ChargeStated;

@@ -1,4 +1,5 @@
-//! A service that misbehaves: it refuses and charges, states credits in odd ways or not at all, treats a row badly for ever.
+//! A service that misbehaves: it refuses and charges, states credits in unusual ways or not at all, and always treats a
+//! row badly.
 
 use super::*;
 use rescreen::simulator::{ChargeStated, CreditsFormat, Envelope};

@@ -1,4 +1,4 @@
-//! Who may ask, where, and in which words: 401, 404, 405, 413 and every 400.
+//! Authentication, routes and request validation: 401, 404, 405, 413 and every 400.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The charge book, the counters and the way back to the start.
+//! The charge book, the counters and the reset.
 
 use super::*;
 

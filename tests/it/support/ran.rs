@@ -1,5 +1,5 @@
-//! What a run came to: its exit code, its outputs, and what the service says of it. Every expectation names what was found
-//! instead, and gives the run back, so that they can be written one after the other.
+//! The result of a run: its exit code, its outputs, and what the service says about it. A failed expectation shows what
+//! was found. Every expectation returns the run, so that they can be chained.
 
 use super::tables::{self, Line, number, text};
 use rescreen::{
@@ -24,7 +24,7 @@ pub struct Ran {
     pub stats: Stats,
     pub out: PathBuf,
     pub elapsed: Duration,
-    /// The outputs as this run left them: the next run changes them.
+    /// The outputs as this run left them, because the next run changes them.
     pub(super) outputs: Option<Outputs>,
     pub(super) _folder: Arc<TempDir>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// What lies in an output folder, if anything.
+    /// The outputs in a folder, if any.
     pub(super) fn read(out: &Path) -> Option<Outputs> {
         let manifest = Manifest::read(out).unwrap()?;
         let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];

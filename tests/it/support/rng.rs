@@ -1,6 +1,7 @@
-//! Chance that repeats. It is written out here: no seed may mean something else with another version of a crate.
+//! Reproducible random numbers. They are implemented here so that no seed changes its meaning with another version of a
+//! crate.
 
-/// A seeded sequence of numbers (splitmix64): a seed means the same on every machine and in every release.
+/// A seeded sequence of numbers (splitmix64), the same on every machine and in every release.
 pub struct Rng(u64);
 
 impl Rng {
@@ -21,12 +22,12 @@ impl Rng {
         least + self.roll() % (most - least + 1)
     }
 
-    /// A number below a limit; 0 where nothing is.
+    /// A number below a limit; 0 for the limit 0.
     pub fn below(&mut self, limit: usize) -> usize {
         self.roll() as usize % limit.max(1)
     }
 
-    /// Whether something falls that falls so often in a hundred.
+    /// Whether an event occurs that has this probability in percent.
     pub fn falls(&mut self, percent: u64) -> bool {
         self.roll() % 100 < percent
     }

@@ -1,5 +1,5 @@
-//! The simulator in a process of its own: a service that outlives the run that is killed, and a witness that shares no
-//! memory with it. It ends with the value that holds it, also when a test panics.
+//! The simulator in its own process: a service that outlives the run that is killed, and a witness that shares no
+//! memory with it. It ends when its value is dropped, also when a test panics.
 
 use rescreen::simulator::Stats;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// A child process that is killed when nobody holds it any more.
+/// A child process that is killed when this is dropped.
 pub struct Guarded(pub Child);
 
 impl Drop for Guarded {
@@ -20,16 +20,16 @@ impl Drop for Guarded {
     }
 }
 
-/// `rescreen simulate` on a port of its own.
+/// `rescreen simulate` on its own port.
 pub struct SimulatorProcess {
     address: String,
     _child: Guarded,
-    /// Kept open: a closed pipe would end the simulator at its next word.
+    /// Kept open, because a closed pipe would end the simulator at its next message.
     _talk: BufReader<ChildStderr>,
 }
 
 impl SimulatorProcess {
-    /// Starts it with these flags beside `--listen`, and waits until it listens.
+    /// Starts it with these flags in addition to `--listen`, and waits until it listens.
     pub fn start(flags: &[&str]) -> SimulatorProcess {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         command.args(["simulate", "--listen", "127.0.0.1:0"]).args(flags);
@@ -53,7 +53,7 @@ impl SimulatorProcess {
         self.page("stats")
     }
 
-    /// One of its own pages: `stats`, or `book`, the credits by idempotency key.
+    /// One of its pages: `stats`, or `book`, the credits by idempotency key.
     pub fn page<T: DeserializeOwned>(&self, name: &str) -> T {
         let mut stream = TcpStream::connect(&self.address).expect("the simulator answers");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is no zero");

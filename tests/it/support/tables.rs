@@ -1,4 +1,4 @@
-//! Output tables as lines: both formats become the same JSON objects, so that a test says what it expects once.
+//! Output tables as lines: both formats become the same JSON objects, so that a test states its expectation once.
 
 use parquet::{
     file::reader::{FileReader, SerializedFileReader},
@@ -63,7 +63,7 @@ pub fn files(folder: &Path, under: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(under)) else { return found };
     for entry in entries {
         let entry = entry.unwrap();
-        // No slash in front of the first: joined to the folder it would lead out of it.
+        // No leading slash: joined to the folder it would lead out of it.
         let name = format!("{under}/{}", entry.file_name().to_string_lossy()).trim_start_matches('/').to_owned();
         if entry.file_type().unwrap().is_dir() {
             found.extend(files(folder, &name));

@@ -1,8 +1,8 @@
 //! A world: a folder with a book and a campaign, and the service it is sent to. It reads like the story of the test:
 //! `World::new().rows(3).fault("drop_after@2").run().await.charged(3)`.
 //!
-//! Unless told otherwise it screens the book for AML in production at one credit each, with every limit lifted. Message 1
-//! is then the balance query, and message 2 the first row.
+//! By default it screens the book for AML in production at one credit each, with every limit lifted. Message 1 is then
+//! the balance query, and message 2 the first row.
 
 use super::{
     API_KEY,
@@ -62,9 +62,9 @@ pub struct World {
     settings: Settings,
     door: bool,
     service: Option<Service>,
-    /// Where the service is in this process, under paused time.
+    /// The service in this process, in paused time.
     paused: Option<Paused>,
-    /// Who counts the checks that arrive, where it is not the service of this world.
+    /// Counts the checks that arrive, where the service of this world is not used.
     arrivals: Option<Arrivals>,
     counts: Counts,
 }
@@ -86,7 +86,7 @@ impl World {
         world
     }
 
-    /// A book of so many people, no two alike.
+    /// A book of this many people, all different.
     pub fn rows(self, count: usize) -> World {
         self.csv(&book(1, count))
     }
@@ -114,14 +114,14 @@ impl World {
         self.campaign(|file| file.service.in_flight = count)
     }
 
-    /// The check as the campaign has it, after a change of its declaration.
+    /// The check of the campaign, with a changed declaration.
     pub fn declares(self, change: impl FnOnce(&mut Declaration)) -> World {
         let mut declaration = Catalogue::built_in().get(AML).unwrap().clone();
         change(&mut declaration);
         self.campaign(|file| file.declarations = vec![declaration])
     }
 
-    /// Changes the service, before it is first met.
+    /// Changes the service before it is started.
     pub fn service(mut self, change: impl FnOnce(&mut Settings)) -> World {
         assert!(self.service.is_none(), "the service stands already");
         change(&mut self.settings);
@@ -136,13 +136,13 @@ impl World {
         self.service(|settings| settings.credits = credits)
     }
 
-    /// The service stands behind a door where its marker can be taken off.
+    /// The service is behind a proxy that can remove its marker.
     pub fn with_a_door(mut self) -> World {
         self.door = true;
         self
     }
 
-    /// The service is in this process, and its clock and ours move with tokio's paused time.
+    /// The service is in this process, and its clock and ours follow tokio's paused time.
     pub fn under_paused_time(mut self) -> World {
         let paused = Paused::begun();
         self.settings.clock = paused.clock();
@@ -154,19 +154,19 @@ impl World {
         self.paused.as_ref().expect("the world is under paused time")
     }
 
-    /// The service of this world is not the one it sends to; this counts the checks that arrive there.
+    /// The campaign sends to another service than that of this world; this counts the checks that arrive there.
     pub fn arriving(mut self, arrivals: impl Fn() -> u64 + Send + Sync + 'static) -> World {
         self.arrivals = Some(Box::new(arrivals));
         self
     }
 
-    /// From now on a check that was noted may not arrive, for this reason.
+    /// From now on a check that was recorded may be lost, for this reason.
     pub fn may_lose_checks(mut self, reason: &'static str) -> World {
         self.counts = Counts::AtMost(reason);
         self
     }
 
-    /// The service, started where it was not yet.
+    /// The service, which is started if necessary.
     pub fn met(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
         self.service.get_or_insert_with(|| match door {
@@ -188,7 +188,7 @@ impl World {
         self.write(name, &(before + text));
     }
 
-    /// A file only its owner reads.
+    /// A file that only its owner can read.
     pub fn private(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         self.write(name, text);
@@ -199,7 +199,7 @@ impl World {
         self.run_with(RunOptions::default()).await
     }
 
-    /// Runs for so long at most: what waits longer stays where it is.
+    /// Runs for at most this long. Requests that wait longer stay as they are.
     pub async fn run_for(&mut self, at_most: Duration) -> Ran {
         self.run_with(RunOptions { at_most: Some(at_most), ..RunOptions::default() }).await
     }
@@ -208,7 +208,7 @@ impl World {
         self.run_with(RunOptions { retry: Some(None), ..RunOptions::default() }).await
     }
 
-    /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.
+    /// Runs until the service has seen enough, and interrupts. Postponed requests stay as they are.
     pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
         let simulator = self.met().simulator.clone();
         let (tell, signals) = mpsc::channel(1);
@@ -267,7 +267,7 @@ pub fn book(from: usize, to: usize) -> String {
     format!("no,name,status\n{}", people(from, to))
 }
 
-/// The people `from` to `to`, a line each; no name ends in a reserved number.
+/// The people `from` to `to`, one per line. No name ends in a reserved number.
 pub fn people(from: usize, to: usize) -> String {
     let mut text = String::new();
     for number in from..=to {
