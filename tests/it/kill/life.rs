@@ -38,7 +38,7 @@ pub enum Phase {
 impl Life {
     /// The life before kill number `number` of `kills`. The first quarter is short, because only there a start finds
     /// nothing and rows are ingested. Of the others, every third drains and is killed at about the time when it
-    /// publishes, and the rest send. `mean` is the longest mean duration of a life.
+    /// publishes, and the rest send. The mean duration of a life is at most `mean`.
     pub fn before(number: u32, kills: u32, mean: Duration, rng: &mut Rng) -> Life {
         let ms = Duration::from_millis;
         if number < kills / 4 {

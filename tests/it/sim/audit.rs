@@ -209,9 +209,9 @@ impl Audit {
         }
     }
 
-    /// Keys of requests that were answered at the first attempt by a reply that states a charge, and are booked below
-    /// these prices, or at an amount that is neither one of these nor the table's price. A stated charge below the
-    /// table's price is believed once the balance has shown that it is true.
+    /// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
+    /// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
+    /// balance has shown that it is true.
     fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
         let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
                    AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price

@@ -98,7 +98,7 @@ pub fn is_played(oddity: Oddity) -> bool {
     }
 }
 
-/// The rng of an oddity and a seed, if the oddity is played; it is, for this percentage of seeds.
+/// The rng of an oddity and a seed, if the oddity is played. It occurs in this percentage of seeds.
 fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Rng> {
     let mut rng = Rng::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
     (rng.falls(percent) && is_played(oddity)).then_some(rng)

@@ -362,7 +362,7 @@ impl Stage {
         Ok(campaign)
     }
 
-    /// What a crash leaves behind releases the ledger when it is next polled.
+    /// Waits until a crashed life has released the ledger, which it does when its tasks are next polled.
     async fn lock_is_free(&self) -> bool {
         let lock = self.folder.path().join("out/ledger.lock");
         for _ in 0..1_000 {
