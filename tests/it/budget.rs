@@ -83,7 +83,7 @@ async fn a_price_above_the_table_stops_arming_at_once() {
         .exits(ExitCode::Budget)
         .stops_with(|stop| matches!(stop, Stop::Price { stated: Credits(3), table: Credits(1), .. }));
     let charges = ran.stats.charges;
-    assert!((1..=4).contains(&charges), "{charges}: the overshoot is at most what is in flight");
+    assert!((1..=4).contains(&charges), "{charges}: the overshoot is at most the requests in flight");
     let mut world = {
         ran.charged(charges * 3);
         world
@@ -97,11 +97,11 @@ async fn a_price_that_rose_beyond_the_limit_leaves_doubts_for_a_run_with_a_highe
     let mut world = World::new().rows(3).in_flight(1).max_credits(3).under_paused_time();
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(300)).await.in_state(State::InDoubt, 3);
-    world.paused().is_mended();
+    world.paused().works_again();
     world.file.budget.prices.insert(AML.into(), Credits(5));
     let posts = world.met().checks_arrived();
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::InDoubt, 3);
-    assert_eq!(ran.posts(), posts, "there is no room for the rest of its price");
+    assert_eq!(ran.posts(), posts, "the rest of its price does not fit the budget");
     let ran = world.max_credits(100).run().await.exits(ExitCode::Complete).counts(results(3));
     assert_eq!(ran.stats.double_charges, 0);
 }

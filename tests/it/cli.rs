@@ -24,14 +24,14 @@ use std::{fs, path::Path, process::Command};
 use tempfile::TempDir;
 
 /// A folder with a book, and a service to send it to.
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     folder: TempDir,
     pub(crate) service: Service,
     /// A ledger is removed for good: its attempts cannot be counted.
     pub(crate) loses_a_ledger: bool,
 }
 
-impl Drop for Desk {
+impl Drop for Workspace {
     /// Nothing was sent that is not recorded in one of the ledgers here, however the runs ended.
     fn drop(&mut self) {
         if std::thread::panicking() || self.loses_a_ledger {
@@ -44,15 +44,15 @@ impl Drop for Desk {
     }
 }
 
-impl Desk {
-    pub(crate) fn new(rows: usize) -> Desk {
-        Desk::with(rows, lifted())
+impl Workspace {
+    pub(crate) fn new(rows: usize) -> Workspace {
+        Workspace::with(rows, lifted())
     }
 
-    pub(crate) fn with(rows: usize, settings: Settings) -> Desk {
+    pub(crate) fn with(rows: usize, settings: Settings) -> Workspace {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("book.csv"), book(1, rows)).unwrap();
-        Desk { folder, service: Service::start(settings), loses_a_ledger: false }
+        Workspace { folder, service: Service::start(settings), loses_a_ledger: false }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -21,7 +21,7 @@ async fn in_doubt_in(world: World, rows: usize) -> World {
         assert_eq!(ran.stats.double_charges, 0);
         if ran.report().sums.in_state(State::InDoubt) == rows as u64 {
             assert_eq!(ran.stats.charges, rows as u64);
-            world.paused().is_mended();
+            world.paused().works_again();
             return world;
         }
     }
@@ -49,6 +49,6 @@ async fn a_402_kept_under_a_key_in_doubt_is_not_requested_endlessly() {
     // A request turned away on the way does not reach the service; the ledger counts it.
     let sent = ran.attempts().len() as u64 - before;
     assert!((2..=12).contains(&sent), "{sent} attempts");
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Complete).charged(2);
 }

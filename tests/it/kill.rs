@@ -34,7 +34,7 @@ struct Tally {
     in_doubt: usize,
     looks: u64,
     violations: Vec<String>,
-    talk: String,
+    messages: String,
 }
 
 #[test]
@@ -49,13 +49,13 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
     let mut tally = Tally::default();
     let mut campaigns = 0;
     while tally.killed < kills && tally.violations.is_empty() {
-        suffer((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
+        kill_until_done((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
         campaigns += 1;
     }
     let met = tally.phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase());
     let again = format!("RESCREEN_KILLS={kills} RESCREEN_KILL_SEED={seed} make kill");
     println!(
-        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} readings beside them, \
+        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} concurrent readings, \
          {} violations, seed {seed}, {:.0} s; again: {again}",
         tally.killed,
         met.collect::<Vec<_>>().join(", "),
@@ -64,29 +64,34 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
         tally.violations.len(),
         begun.elapsed().as_secs_f64(),
     );
-    assert!(tally.violations.is_empty(), "{again}:\n{}\nthe runs said:\n{}", tally.violations.join("\n"), tally.talk);
+    assert!(
+        tally.violations.is_empty(),
+        "{again}:\n{}\noutput of the runs:\n{}",
+        tally.violations.join("\n"),
+        tally.messages
+    );
 }
 
 /// One campaign: kills and resumes, then compares ledger, outputs and charge book, while a reader reads the outputs.
-fn suffer(kills: u32, rng: &mut Rng, tally: &mut Tally) {
+fn kill_until_done(kills: u32, rng: &mut Rng, tally: &mut Tally) {
     let world = World::new(ROWS, rng.roll());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_until(&done, &world));
         // Ends the reader even after a panic; otherwise the scope would wait forever.
-        let told = Told(&done);
-        kill_and_go_on(&world, kills, rng, tally);
-        drop(told);
+        let ends_reader = SetOnDrop(&done);
+        kill_and_resume(&world, kills, rng, tally);
+        drop(ends_reader);
         let (looks, faults) = reader.join().expect("the reader does not panic");
         tally.looks += looks;
         tally.violations.extend(faults.into_iter().map(|fault| format!("a reader saw: {fault}")));
     });
-    tally.talk = world.talk();
+    tally.messages = world.messages();
 }
 
-struct Told<'a>(&'a AtomicBool);
+struct SetOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Told<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -106,7 +111,7 @@ fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
     }
 }
 
-fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
+fn kill_and_resume(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
     // Kept to three quarters of the time that sending takes without kills, so that something is left to kill at the
     // end.
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
@@ -120,7 +125,7 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
             // It drained before it was killed, which does not count as a kill.
             End::Exited(8 | 9) => {}
             End::Exited(code) => {
-                tally.violations.push(format!("a run ended by itself with exit code {code} after {killed} kills"));
+                tally.violations.push(format!("a run ended with exit code {code} after {killed} kills"));
                 break;
             }
         }
@@ -143,7 +148,7 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
     }
     tally.violations.extend(audit_whole(world));
     if in_doubt == 0 {
-        tally.violations.push("no kill met a request under way: the harness shows nothing".to_owned());
+        tally.violations.push("no kill interrupted a request under way: the harness proves nothing".to_owned());
     }
 }
 
@@ -153,6 +158,6 @@ fn a_ledger_killed_before_its_first_commit_is_started_again() {
     std::fs::create_dir_all(world.out()).unwrap();
     std::fs::write(world.ledger(), "").unwrap();
     let mut runs = (0..LAST_RUNS_MAX).map(|_| world.run_to_the_end());
-    assert!(runs.any(|code| code == 0), "{}", world.talk());
+    assert!(runs.any(|code| code == 0), "{}", world.messages());
     assert_eq!(audit_whole(&world), Vec::<String>::new());
 }

@@ -205,7 +205,7 @@ fn a_wrong_name_that_only_a_row_can_show_stops_the_run() {
     let draft = Draft::plain().field("name", "{% set column = 'Nmae' %}{{ row[column] }}");
     let error = draft.bind(&["name"]).unwrap().map(&flat(&["name"], &["A"])).unwrap_err();
     assert!(matches!(error, MappingError::UnknownColumnInRow { row_number: 7, .. }), "{error}");
-    assert!(!error.to_string().contains("Nmae"), "a name of the row's own may be somebody's: {error}");
+    assert!(!error.to_string().contains("Nmae"), "a name in a row may be a person's: {error}");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     let message =
         "field `idNumber` (column `ID No`): an ID number has 13 digits, this one has 12: a spreadsheet has dropped";
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
-    assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check goes on");
+    assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check continues");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);
     assert_eq!(fields(&mapped[1])["message"], json!("field `entity` (column `entity`): expected one of 0, 1"));
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "1", "Ruritania"]);

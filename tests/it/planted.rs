@@ -52,7 +52,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
         Bug::all().filter(|bug| wanted.is_empty() || wanted.split(',').any(|name| name == bug.name())).collect();
     let number = |name, otherwise| {
         let text = env::var(name).ok().filter(|text| !text.is_empty());
-        text.map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+        text.map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
     };
     let (first, seeds_max) = (number("FIRST", 1), number("SEEDS", SEEDS_MAX));
     let begun = Instant::now();
@@ -62,7 +62,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
     for bug in &bugs {
         plant(Some(*bug));
         let since = Instant::now();
-        let found = hunt(violations, first, seeds_max, SEED_TIME_MAX);
+        let found = play_until_caught(violations, first, seeds_max, SEED_TIME_MAX);
         plant(None);
         let (seeds, by) = match caught(found, violations, SEED_TIME_MAX) {
             Ok((seed, by)) => (seed - first + 1, by),
@@ -74,7 +74,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
         most = most.max(seeds);
         println!("| {} | {} | {by} | {seeds} | {:.1} |", bug.name(), bug.mistake(), since.elapsed().as_secs_f64());
     }
-    let control = hunt(violations, first, most, SEED_TIME_MAX);
+    let control = play_until_caught(violations, first, most, SEED_TIME_MAX);
     println!(
         "planted bugs: {} planted, {} caught within {seeds_max} seeds, {:.0} s, first seed {first}; again: make planted",
         bugs.len(),
@@ -93,7 +93,7 @@ fn caught(found: Found, play: Play, seed_time_max: Duration) -> Result<(u64, Str
     match found {
         Found::Nothing => Err(String::new()),
         Found::Violation { seed, by } => Ok((seed, by)),
-        Found::Unended { seed } => match hunt(play, seed, 1, seed_time_max) {
+        Found::Unended { seed } => match play_until_caught(play, seed, 1, seed_time_max) {
             Found::Unended { .. } => Err(format!(": seed {seed} did not end, but neither did it without the bug")),
             _ => Ok((seed, "it hangs".to_owned())),
         },
@@ -102,7 +102,7 @@ fn caught(found: Found, play: Play, seed_time_max: Duration) -> Result<(u64, Str
 
 /// Plays seeds until one has a violation. Of the seeds under way at that moment the lowest counts, so that the result
 /// is the same every time. A seed that does not end in time is named if none has a violation.
-fn hunt(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
+fn play_until_caught(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
     let (next, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let under_way: Arc<Mutex<BTreeMap<u64, Instant>>> = Arc::default();
     let (tell, played) = channel();
@@ -133,7 +133,7 @@ fn hunt(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
                 if let Some(violation) = violations.first() {
                     over.store(true, Ordering::SeqCst);
                     if found.as_ref().is_none_or(|(earlier, _)| seed < *earlier) {
-                        found = Some((seed, in_short(violation)));
+                        found = Some((seed, without_details(violation)));
                     }
                 }
             }
@@ -157,7 +157,7 @@ fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_b
         Vec::new()
     };
     let time = Duration::from_millis(600);
-    let found = || hunt(third_hangs, 1, 1_000_000, time);
+    let found = || play_until_caught(third_hangs, 1, 1_000_000, time);
     assert_eq!(found(), Found::Unended { seed: 3 });
     assert_eq!(caught(found(), |_| Vec::new(), time), Ok((3, "it hangs".to_owned())));
     let reason = caught(found(), third_hangs, time).unwrap_err();
@@ -165,7 +165,7 @@ fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_b
 }
 
 /// A violation without its life and without the values found.
-fn in_short(violation: &str) -> String {
+fn without_details(violation: &str) -> String {
     let mut words: Vec<&str> = violation.split(": ").collect();
     if ["after life ", "after ", "in life ", "life "].iter().any(|life| words[0].starts_with(life)) && words.len() > 1 {
         words.remove(0);

@@ -28,7 +28,7 @@ fn every_test_named_in_safety_md_exists() {
     let text = fs::read_to_string(project.join("SAFETY.md")).unwrap();
     let named = text.split('`').skip(1).step_by(2).filter(|word| word.contains("::") && !word.contains(' '));
     let named: BTreeSet<&str> = named.flat_map(|word| word.split("::")).collect();
-    assert!(named.len() > 30, "SAFETY.md names {} tests and rooms", named.len());
+    assert!(named.len() > 30, "SAFETY.md names {} tests and modules", named.len());
     let missing: Vec<&str> = named.into_iter().filter(|name| !there.contains(*name)).collect();
     assert_eq!(missing, Vec::<&str>::new());
 }

@@ -116,7 +116,7 @@ fn a_seed_is_the_same_campaign_every_time() {
 fn seeds() {
     let number = |name| {
         let text = std::env::var(name).ok().filter(|text| !text.is_empty());
-        text.map(|text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+        text.map(|text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
     };
     if let Some(seed) = number("SEED") {
         let played = play(seed);

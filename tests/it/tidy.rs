@@ -77,7 +77,7 @@ impl<'a> File<'a> {
             faults.push(self.fault(lines, format!("a file has at most {LINES_MAX} lines; split it by noun")));
         }
         if !self.text.starts_with("//!") {
-            faults.push(self.fault(1, "a file begins with `//!`: what it holds and the decision it owns"));
+            faults.push(self.fault(1, "a file starts with `//!`: what it holds and which decision it owns"));
         }
         self.check_names(&mut faults);
         let switched = |line: &str| line.contains("\"planted-bugs\"");
@@ -110,8 +110,7 @@ impl<'a> File<'a> {
 
     fn check_floors(&self, room: &str, faults: &mut Vec<Fault>) {
         if !is_room(room) && !["lib", "main"].contains(&room) {
-            faults
-                .push(self.fault(1, format!("room `{room}` stands on no floor; give it one in architecture and here")));
+            faults.push(self.fault(1, format!("room `{room}` has no floor; give it one in the architecture and here")));
         }
         for (at, other) in imports(&self.code, self.depth()) {
             if is_room(other) && !may_import(room, other) {
@@ -156,7 +155,7 @@ impl<'a> File<'a> {
             }
             let words = || line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '!');
             if !["cli", "main"].contains(&room) && words().any(|word| PRINTING.contains(&word)) {
-                faults.push(self.fault(number + 1, "the library never talks to the terminal"));
+                faults.push(self.fault(number + 1, "only `cli` and `main` print"));
             }
         }
     }

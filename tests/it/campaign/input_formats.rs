@@ -13,16 +13,16 @@ use rescreen::model::ExitCode;
 use std::io::Write;
 
 fn gzip(text: &str) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(text.as_bytes()).unwrap();
-    packed.finish().unwrap()
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+    compressed.write_all(text.as_bytes()).unwrap();
+    compressed.finish().unwrap()
 }
 
 fn spreadsheet(text_of_a_book: &str) -> Vec<u8> {
     let cells: Vec<Vec<String>> = text_of_a_book.lines().map(|line| line.split(',').map(text).collect()).collect();
     let cells: Vec<Vec<&str>> = cells.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
     let cells: Vec<&[&str]> = cells.iter().map(Vec::as_slice).collect();
-    Workbook::new().sheet("Customers", &rows(&cells)).packed().bytes()
+    Workbook::new().sheet("Customers", &rows(&cells)).compressed().bytes()
 }
 
 type Form = (&'static str, fn(&str) -> Vec<u8>);
@@ -83,11 +83,11 @@ async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_boo
 #[tokio::test]
 async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_rest() {
     let text = book(1, 3_000);
-    let packed = gzip(&text);
-    let mut world = world("book.csv.gz", &packed[..packed.len() * 2 / 3]);
+    let compressed = gzip(&text);
+    let mut world = world("book.csv.gz", &compressed[..compressed.len() * 2 / 3]);
     let message = world.run().await.exits(ExitCode::Usage).error();
     assert!(message.contains("the gzip file is damaged or cut off") && message.contains("run again"), "{message}");
-    std::fs::write(world.path("book.csv.gz"), &packed).unwrap();
+    std::fs::write(world.path("book.csv.gz"), &compressed).unwrap();
     world.run().await.exits(ExitCode::Complete).charged(3_000).counts(results(3_000)).adds_up(true);
 }
 
@@ -132,8 +132,8 @@ async fn null_words_are_compared_after_trimming_and_by_column() {
         world.run().await.failure_codes().get("missing_value").copied().unwrap_or(0)
     };
     assert_eq!(run(&[]).await, 2);
-    assert_eq!(run(&[("NAME", "n/a")]).await, 1, "the list of a column stands in place of the other");
-    assert_eq!(run(&[("status", "n/a")]).await, 2, "and says nothing of other columns");
+    assert_eq!(run(&[("NAME", "n/a")]).await, 1, "the list of a column replaces the general one");
+    assert_eq!(run(&[("status", "n/a")]).await, 2, "and does not apply to other columns");
 }
 
 #[tokio::test]

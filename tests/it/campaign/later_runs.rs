@@ -13,7 +13,7 @@ use rescreen::{
 
 /// A world in which one request is answered and the others are in doubt.
 async fn in_doubt(mut world: World, rows: u64) -> World {
-    world = world.rows(rows as usize).in_flight(rows as usize).with_a_door();
+    world = world.rows(rows as usize).in_flight(rows as usize).behind_a_proxy();
     world.met().turns_away_after(1, 500);
     let ran = world.run().await.exits(ExitCode::Doubt);
     assert_eq!(ran.report().sums.in_state(State::InDoubt), rows - 1);
@@ -41,7 +41,7 @@ async fn more_requests_in_doubt_than_a_page_are_each_sent_once() {
 #[tokio::test]
 async fn a_raised_price_applies_to_requests_in_doubt() {
     // Turned away before the service states a charge, so the rise of the price is not known yet.
-    let mut world = World::new().rows(20).in_flight(20).with_a_door().service(|settings| {
+    let mut world = World::new().rows(20).in_flight(20).behind_a_proxy().service(|settings| {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
     });
     world.met().turns_away(500);

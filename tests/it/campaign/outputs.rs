@@ -73,7 +73,7 @@ async fn every_output_says_that_it_was_simulated() {
 #[tokio::test(start_paused = true)]
 async fn a_rehearsal_says_so_before_the_first_answer() {
     let mut world = World::new().sandbox().rows(2).under_paused_time();
-    world.paused().is_away();
+    world.paused().refuses_connections();
     let ran = world.run().await;
     assert_eq!((ran.posts(), ran.manifest().mode), (0, OutputMode::Simulated));
 }

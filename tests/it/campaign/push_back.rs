@@ -89,14 +89,14 @@ async fn a_402_that_repeats_under_one_key_is_cached_there_and_the_next_key_asks_
 async fn when_the_credits_run_out_the_run_pauses_and_resumes_after_a_top_up() {
     let mut world = World::new().rows(10).credits(4);
     let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).pending(6));
-    assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "what is not there is not asked for");
+    assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "no request is sent without credits");
     world.met().simulator.set_balance(100);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
 }
 
 #[tokio::test]
 async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
-    let mut world = World::new().rows(20).in_flight(4).with_a_door();
+    let mut world = World::new().rows(20).in_flight(4).behind_a_proxy();
     world.met().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Failed, 0);
     // Five different requests are refused, each under two keys, before the check is at fault and not one request.
@@ -108,7 +108,7 @@ async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
 
 #[tokio::test]
 async fn a_service_that_never_answers_stops_the_run_although_the_balance_can_be_read() {
-    let mut world = World::new().rows(300).in_flight(32).with_a_door();
+    let mut world = World::new().rows(300).in_flight(32).behind_a_proxy();
     world.met().turns_away(500);
     let ran = world.run().await.exits(ExitCode::Service);
     assert!(ran.attempts().len() < 200, "{} attempts", ran.attempts().len());

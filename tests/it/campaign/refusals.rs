@@ -70,15 +70,15 @@ async fn unrecognised_answers_stop_the_run_after_twenty() {
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Unrecognised { unrecognised: 20, of: 20, .. }));
     assert!(ran.results().iter().all(|line| text(line, "verdict") == "unrecognised" && !line["answer"].is_null()));
     let mut world = world.campaign(|file| file.declarations.clear());
-    let mended = world.run().await.exits(ExitCode::Complete).charged(60).counts(results(60));
-    let known = mended.results().iter().filter(|line| text(line, "verdict") != "unrecognised").count();
+    let fixed = world.run().await.exits(ExitCode::Complete).charged(60).counts(results(60));
+    let known = fixed.results().iter().filter(|line| text(line, "verdict") != "unrecognised").count();
     assert_eq!(known, 40);
 }
 
 #[tokio::test]
 async fn a_missing_route_leaves_the_requests_in_doubt_until_it_is_corrected() {
     let world = World::new().rows(6).declares(|declaration| declaration.routes.guide = "/aml-nowhere".into());
-    let mut world = world.may_lose_checks("the simulator does not count what comes to a route it does not have");
+    let mut world = world.may_lose_checks("the simulator does not count requests to an unknown route");
     let ran =
         world.run().await.exits(ExitCode::Service).charged(0).counts(results(0).pending(6)).in_state(State::InDoubt, 5);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { status: 404, path } if path == "/aml-nowhere"));

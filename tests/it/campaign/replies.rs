@@ -128,6 +128,6 @@ async fn many_faults_at_random_still_pay_once() {
 async fn messages_on_the_wire_are_the_attempts_in_the_ledger() {
     let mut world = World::new().rows(40).fault("drop_after@5,drop_before@9,error500@12,truncate@20");
     let ran = world.run().await.exits(ExitCode::Complete).charged(40);
-    assert_eq!(ran.posts(), ran.attempts().len() as u64, "nothing below us repeats a request by itself");
+    assert_eq!(ran.posts(), ran.attempts().len() as u64, "nothing below the program repeats a request");
     assert_eq!(ran.report().sums.attempts, ran.posts());
 }

@@ -38,7 +38,7 @@ async fn a_repeated_payload_waits_out_the_cooldown_alone() {
     assert!(waited >= Duration::from_secs(2), "{waited:?}");
     let others = ran.attempts().into_iter().filter(|attempt| attempt.request > 1).map(|attempt| attempt.armed_at_us);
     let longest = others.max().unwrap() - first[0].armed_at_us;
-    assert!(longest < 1_000_000, "nobody else waits: {longest} us");
+    assert!(longest < 1_000_000, "no other request waits: {longest} us");
 }
 
 #[tokio::test]

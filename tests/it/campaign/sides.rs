@@ -12,7 +12,7 @@ use rescreen::{
 
 /// Five rows are answered by one side, then five more by the other side.
 async fn confused(world: World, real_first: bool) -> World {
-    let mut world = world.with_a_door().rows(5);
+    let mut world = world.behind_a_proxy().rows(5);
     world.met().looks_real(real_first);
     let first = world.run().await.exits(ExitCode::Complete);
     let expected = match (real_first, world.file.mode) {

@@ -32,7 +32,7 @@ async fn a_rate_that_refuses_every_request_under_every_key_stops_the_run_and_fai
     let ran =
         ran.stops_with(|stop| matches!(stop, Stop::Unavailable { message } if message.contains("under several keys")));
     assert!(new_keys(&ran) > 0, "the first key alone may have kept the refusal");
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Complete).charged(2);
 }
 
@@ -50,7 +50,7 @@ async fn in_doubt_and_refused_for_the_rate(world: World) -> (World, Ran) {
 async fn in_doubt_a_request_that_the_rate_refuses_again_and_again_keeps_its_key_for_a_later_run() {
     let (mut world, ran) = in_doubt_and_refused_for_the_rate(World::new()).await;
     ran.exits(ExitCode::Doubt).in_state(State::InDoubt, 1);
-    world.paused().is_mended();
+    world.paused().works_again();
     let ran = world.run().await.exits(ExitCode::Complete).charged(1);
     assert_eq!(ran.stats.distinct_keys, 1);
 }

@@ -97,7 +97,7 @@ fn a_second_signal_ends_a_simulator_that_still_answers() {
     std::thread::sleep(Duration::from_secs(2));
     signal(&simulator);
     std::thread::sleep(Duration::from_secs(1));
-    assert!(simulator.try_wait().unwrap().is_none(), "the first signal waits for what is under way");
+    assert!(simulator.try_wait().unwrap().is_none(), "the first signal waits for requests under way");
     signal(&simulator);
     let begun = Instant::now();
     simulator.wait().unwrap();

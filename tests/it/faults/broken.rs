@@ -4,7 +4,7 @@
 use super::{
     case::{Case, Layer, Shape},
     preload::Preload,
-    setup::{Setup, Told},
+    setup::{LayerReport, Setup},
 };
 use crate::support::{onlooker::Onlooker, service::lifted};
 use rescreen::simulator::Settings;
@@ -37,7 +37,7 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
         let setup = Setup::new(shape, preload, lifted());
         let said = setup.run_with(layer, None).exits(COMPLETE);
         assert_eq!(setup.at_the_end(), Vec::<String>::new());
-        for (kind, count) in Told::of(&said).counts() {
+        for (kind, count) in LayerReport::of(&said).counts() {
             fewest.entry(kind).and_modify(|fewest| *fewest = count.min(*fewest)).or_insert(count);
         }
     }
@@ -50,10 +50,10 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
 /// # Panics The library has not seen every check, or no file was renamed: then the result means nothing.
 pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
     let setup = Setup::new(shape, Some(preload), lifted());
-    let told = Told::of(&setup.run_with(Layer::System, None).exits(COMPLETE));
-    assert_eq!(told.count("sent"), setup.sent(), "checks the library saw, and the service");
-    assert!(told.count("rename") > 0);
-    ["renamed-unsynced", "sent-unsynced"].map(|name| (name, told.count(name)))
+    let reported = LayerReport::of(&setup.run_with(Layer::System, None).exits(COMPLETE));
+    assert_eq!(reported.count("sent"), setup.sent(), "checks the library saw, and the service");
+    assert!(reported.count("rename") > 0);
+    ["renamed-unsynced", "sent-unsynced"].map(|name| (name, reported.count(name)))
 }
 
 impl Broken {
@@ -71,8 +71,8 @@ impl Broken {
         let mut violations = Vec::new();
         let mut onlooker = Onlooker::of(&setup.out());
         let said = setup.run_with(case.layer, Some(&case.fault));
-        let told = Told::of(&said);
-        let met = told.count("failed") > 0;
+        let reported = LayerReport::of(&said);
+        let met = reported.count("failed") > 0;
         // SQLite retries some calls and does not depend on others. Then the run must be complete.
         let survived = said.code == COMPLETE && case.layer == Layer::System;
         match met {
@@ -82,7 +82,7 @@ impl Broken {
             _ => violations.push(format!("exit code {}, met: {met}:\n{}", said.code, said.stderr)),
         }
         let sent = setup.sent();
-        violations.extend(setup.sent_beyond_the_ledger(case, sent, &told));
+        violations.extend(setup.sent_beyond_the_ledger(case, sent, &reported));
         violations.extend(onlooker.look());
         let code = said.code;
         let mut last = said;
@@ -97,7 +97,7 @@ impl Broken {
             violations.push(format!("the last run ended with {}:\n{}", last.code, last.stderr));
         }
         violations.extend(setup.at_the_end());
-        let at = told.failed_at();
+        let at = reported.failed_at();
         let violations = violations.into_iter().map(|fault| format!("RESCREEN_FAULT_CASE={case} ({at}): {fault}"));
         Broken { met, code, sent, violations: violations.collect() }
     }

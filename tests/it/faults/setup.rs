@@ -114,7 +114,7 @@ impl Setup<'_> {
 
     /// Every request that was sent is armed in the ledger, and nothing was armed after the ledger's log could not be
     /// written: after a failed commit nothing is sent.
-    pub fn sent_beyond_the_ledger(&self, case: &Case, sent: u64, told: &Told) -> Vec<String> {
+    pub fn sent_beyond_the_ledger(&self, case: &Case, sent: u64, reported: &LayerReport) -> Vec<String> {
         let stats = self.service.simulator.stats();
         let sums = Reading::open(&self.out().join("ledger.sqlite")).and_then(|reading| reading.sums());
         let sums = sums.unwrap_or_default();
@@ -126,10 +126,10 @@ impl Setup<'_> {
         if stats.credits_charged > account.charged.0 + account.held.0 {
             faults.push(format!("the service charged {}, in the ledger {account:?}", stats.credits_charged));
         }
-        let after = told.count("sent-after");
+        let after = reported.count("sent-after");
         // SQLite itself retries to open a log that cannot be opened.
         let durable = case.is_of_kind("write") || case.is_of_kind("sync");
-        if durable && told.failed_at() == "ledger.sqlite-wal" && after > IN_FLIGHT {
+        if durable && reported.failed_at() == "ledger.sqlite-wal" && after > IN_FLIGHT {
             faults.push(format!("{after} checks were sent after a commit of the ledger had failed"));
         }
         faults
@@ -174,16 +174,16 @@ impl Setup<'_> {
 const BESIDE_THE_KINDS: [&str; 6] = ["failed", "sent", "sent-after", "sent-unsynced", "renamed-unsynced", "at"];
 
 /// What the layer reports when the program ends: how often each kind was passed, and what failed.
-pub struct Told(BTreeMap<String, String>);
+pub struct LayerReport(BTreeMap<String, String>);
 
-impl Told {
-    pub fn of(said: &Said) -> Told {
-        let told = |line: &str| {
+impl LayerReport {
+    pub fn of(said: &Said) -> LayerReport {
+        let reported = |line: &str| {
             ["fault points: ", "storage calls: "].iter().find_map(|begin| line.strip_prefix(begin).map(str::to_owned))
         };
-        let line = said.stderr.lines().find_map(told).unwrap_or_default();
+        let line = said.stderr.lines().find_map(reported).unwrap_or_default();
         let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Told(line.split_whitespace().filter_map(pair).collect())
+        LayerReport(line.split_whitespace().filter_map(pair).collect())
     }
 
     pub fn count(&self, name: &str) -> u64 {

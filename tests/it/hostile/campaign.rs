@@ -185,7 +185,10 @@ impl<'a> Campaign<'a> {
             let ledger = self.ledger();
             let (charged, held) = (ledger.charged(), ledger.held());
             let booked = (charged + held) as f64;
-            assert!(booked >= credits, "the service took {credits}, the ledger books {charged} + {held} held; {said}");
+            assert!(
+                booked >= credits,
+                "the service charged {credits}, the ledger books {charged} + {held} held; {said}"
+            );
         }
     }
 

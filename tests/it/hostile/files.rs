@@ -67,7 +67,7 @@ fn a_ledger_that_was_not_closed_and_has_its_log_is_resumed() {
 
 /// A complete campaign whose files are then deleted.
 #[track_caller]
-fn is_not_begun_anew_without(lost: &[&str]) {
+fn is_not_started_again_without(lost: &[&str]) {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 20);
     campaign.run().exits(0);
@@ -81,7 +81,7 @@ fn is_not_begun_anew_without(lost: &[&str]) {
         assert!(said.stderr.to_lowercase().contains(way), "`{way}` is not named: {}", said.stderr);
     }
     assert_eq!(service.book().entries.len(), 20, "nothing is sent");
-    assert!(campaign.out().join("results").exists(), "the results are left alone");
+    assert!(campaign.out().join("results").exists(), "the results are kept");
     Said::of(&mut campaign.command("--new-ledger")).exits(0);
     assert_eq!(service.book().charges(), 40, "--new-ledger pays again, on the user's word");
 }
@@ -89,13 +89,13 @@ fn is_not_begun_anew_without(lost: &[&str]) {
 #[test]
 #[ignore = "make hostile"]
 fn published_results_without_their_ledger_are_not_silently_paid_again() {
-    is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"]);
+    is_not_started_again_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"]);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn results_without_ledger_and_manifest_are_not_silently_paid_again() {
-    is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "manifest.json"]);
+    is_not_started_again_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "manifest.json"]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_write_ahead_log_that_is_deleted_under_a_run_ends_it_and_no_receipt_is_lost(
     fs::remove_file(campaign.out().join("ledger.sqlite-wal")).unwrap();
     let happened = Instant::now();
     let said = run.wait();
-    assert!(happened.elapsed() < Duration::from_secs(1), "it went on for {:?}", happened.elapsed());
+    assert!(happened.elapsed() < Duration::from_secs(1), "it continued for {:?}", happened.elapsed());
     assert_eq!(said.code, 11, "{}", said.stderr);
     assert!(said.stderr.contains("ledger.sqlite-wal was removed"), "{}", said.stderr);
     let sent = service.book().entries.len();

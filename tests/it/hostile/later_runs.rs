@@ -18,7 +18,7 @@ fn is_remembered_until(service: &Service, code: i32, flags: &str) {
     }
     assert_eq!(service.book().entries.len(), sent, "the same command sends nothing");
     let said = campaign.run_with(flags);
-    assert!(service.book().entries.len() > sent, "`{flags}` goes on: {}", said.stderr);
+    assert!(service.book().entries.len() > sent, "`{flags}` continues: {}", said.stderr);
 }
 
 fn strange() -> Service {

@@ -85,7 +85,7 @@ fn after_a_remembered_stop_the_printed_command_resumes() {
     assert_eq!(service.book().charges(), paid);
     let command = said.next_command().trim_start_matches("rescreen ").to_owned();
     campaign.say(&command);
-    assert!(service.book().charges() > paid, "`{command}` went on");
+    assert!(service.book().charges() > paid, "`{command}` continued");
 }
 
 #[test]

@@ -76,5 +76,5 @@ fn no_guard_stops_a_campaign_that_is_complete() {
     assert_eq!(campaign.ledger().in_state("failed"), 5);
     let sent = service.book().entries.len();
     campaign.run_with("--retry refused").exits(3);
-    assert_eq!(service.book().entries.len(), sent + 5, "what is asked for again is sent again");
+    assert_eq!(service.book().entries.len(), sent + 5, "retried requests are sent again");
 }

@@ -11,7 +11,7 @@ const ROWS: u32 = 30;
 /// Three rows always get a complete 200 that cannot be read: they fail as unreadable, their charge is booked, their
 /// bytes are kept, and every run settles the other rows.
 #[track_caller]
-fn unreadable_for_ever(bytes: &[u8]) {
+fn always_unreadable(bytes: &[u8]) {
     let reply = Reply::bytes(bytes);
     let service = Hostile::new().script(move |asked| [1, 2, 9].contains(&asked.row).then(|| reply.clone())).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -32,25 +32,25 @@ fn unreadable_for_ever(bytes: &[u8]) {
 #[test]
 #[ignore = "make hostile"]
 fn an_invalid_json_number_is_an_unreadable_answer() {
-    unreadable_for_ever(br#"{"success":true,"results":{"match":[],"score":NaN}}"#);
+    always_unreadable(br#"{"success":true,"results":{"match":[],"score":NaN}}"#);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn an_empty_body_is_an_unreadable_answer() {
-    unreadable_for_ever(b"");
+    always_unreadable(b"");
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn truncated_json_is_an_unreadable_answer() {
-    unreadable_for_ever(br#"{"success":true,"results":{"match":["#);
+    always_unreadable(br#"{"success":true,"results":{"match":["#);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn a_proxy_page_for_a_few_rows_is_an_unreadable_answer() {
-    unreadable_for_ever(b"<html><body>Request blocked. Incident 77.</body></html>");
+    always_unreadable(b"<html><body>Request blocked. Incident 77.</body></html>");
 }
 
 #[test]

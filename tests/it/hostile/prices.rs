@@ -110,7 +110,7 @@ fn an_unexplained_fall_of_the_balance_is_reported_at_the_end() {
 #[ignore = "make hostile"]
 fn credits_that_another_program_takes_stop_nothing() {
     for stated in [Stated::Both, Stated::Used, Stated::Remaining, Stated::Nothing] {
-        let service = Hostile::new().states(stated).another_takes(500.0, 20).start();
+        let service = Hostile::new().states(stated).another_client_spends(500.0, 20).start();
         let campaign = Campaign::of(&service, 60).limit(100);
         let said = campaign.run();
         assert_eq!(said.code, 0, "{stated:?}: {}", said.stderr);
@@ -122,7 +122,7 @@ fn credits_that_another_program_takes_stop_nothing() {
 #[ignore = "make hostile"]
 fn a_balance_that_rises_in_a_run_stops_nothing() {
     for stated in [Stated::Both, Stated::Remaining] {
-        let service = Hostile::new().states(stated).another_takes(-5000.0, 7).balance(100.0).start();
+        let service = Hostile::new().states(stated).another_client_spends(-5000.0, 7).balance(100.0).start();
         let campaign = Campaign::of(&service, 60);
         campaign.run().exits(0);
         assert_eq!(campaign.ledger().charged(), 60, "{stated:?}");

@@ -196,7 +196,7 @@ fn a_price_that_was_stated_by_mistake_is_dropped_with_its_charge() {
 #[ignore = "make hostile"]
 fn a_fall_caused_by_another_client_is_neither_held_nor_booked_after_continue_anyway() {
     // Another program spends 37 credits while the first request is under way.
-    let service = Hostile::new().states(Stated::Nothing).another_takes(37.0, 1).start();
+    let service = Hostile::new().states(Stated::Nothing).another_client_spends(37.0, 1).start();
     let campaign = Campaign::of(&service, 60).limit(80);
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("--continue-anyway if another program"), "{}", said.stderr);

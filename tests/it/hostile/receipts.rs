@@ -55,7 +55,7 @@ fn a_folder_that_cannot_be_written_is_named_with_what_to_do() {
 }
 
 /// A campaign of 60 rows whose ledger was restored to its state after 20 of them. All other files are current.
-fn put_back(campaign: &Campaign) {
+fn with_restored_ledger(campaign: &Campaign) {
     campaign.run().exits(0);
     let copy = campaign.path().join("copy.sqlite");
     fs::copy(campaign.out().join("ledger.sqlite"), &copy).unwrap();
@@ -72,7 +72,7 @@ fn put_back(campaign: &Campaign) {
 fn an_older_copy_of_the_ledger_is_accepted_only_on_explicit_request() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 20);
-    put_back(&campaign);
+    with_restored_ledger(&campaign);
     for command in ["run", "collect"] {
         let said = match command {
             "run" => Said::of(&mut campaign.command("")),
@@ -101,7 +101,7 @@ fn collect_accepts_an_older_copy_of_the_ledger_on_the_same_request() {
     let service = Hostile::new().start();
     // Charges that the copy does not know are missing from its books.
     let campaign = Campaign::of(&service, 20).with_unstated_charges();
-    put_back(&campaign);
+    with_restored_ledger(&campaign);
     campaign.say("collect out/hostile --accept-older-ledger");
     assert_eq!((campaign.ledger().in_state("answered"), service.book().entries.len()), (20, 60));
 }

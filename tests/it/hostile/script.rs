@@ -125,7 +125,7 @@ impl Hostile {
     }
 
     /// After this many charges another program spends credits from the account.
-    pub fn another_takes(self, credits: f64, after_charges: usize) -> Hostile {
+    pub fn another_client_spends(self, credits: f64, after_charges: usize) -> Hostile {
         Hostile { spent_by_another: Some((after_charges, credits)), ..self }
     }
 

@@ -24,7 +24,7 @@ impl Hostile {
     pub fn start(self) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let desk = Arc::new(Desk {
+        let running = Arc::new(Running {
             book: Mutex::new(Book::new(self.balance)),
             offset_s: AtomicI64::new(self.offset_s),
             held: Mutex::new(self.is_held),
@@ -34,21 +34,21 @@ impl Hostile {
             has_slept: AtomicBool::new(false),
             hostile: self,
         });
-        let accepting = Arc::clone(&desk);
+        let accepting = Arc::clone(&running);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if accepting.over.load(Ordering::Relaxed) {
                     break;
                 }
-                let (desk, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
-                thread::spawn(move || drop(desk.converse(stream)));
+                let (running, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
+                thread::spawn(move || drop(running.serve_connection(stream)));
             }
         });
-        Service { url, desk }
+        Service { url, running }
     }
 }
 
-struct Desk {
+struct Running {
     hostile: Hostile,
     book: Mutex<Book>,
     offset_s: AtomicI64,
@@ -59,8 +59,8 @@ struct Desk {
     has_slept: AtomicBool,
 }
 
-impl Desk {
-    fn converse(&self, stream: TcpStream) -> std::io::Result<()> {
+impl Running {
+    fn serve_connection(&self, stream: TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         let mut writer = stream.try_clone()?;
         let mut reader = BufReader::new(stream);
@@ -210,19 +210,19 @@ pub fn row_of(text: &str) -> u32 {
 /// A running service. It ends when this value is dropped.
 pub struct Service {
     pub url: String,
-    desk: Arc<Desk>,
+    running: Arc<Running>,
 }
 
 impl Service {
     /// The current book.
     pub fn book(&self) -> Book {
-        self.desk.book.lock().unwrap().clone()
+        self.running.book.lock().unwrap().clone()
     }
 
     /// Releases the checks that are held, and holds no more.
     pub fn release(&self) {
-        *self.desk.held.lock().unwrap() = false;
-        self.desk.released.notify_all();
+        *self.running.held.lock().unwrap() = false;
+        self.running.released.notify_all();
     }
 
     #[track_caller]
@@ -232,18 +232,18 @@ impl Service {
 
     /// This many seconds pass at the service, and it forgets every key.
     pub fn pass(&self, seconds: i64) {
-        self.desk.pass(seconds);
+        self.running.pass(seconds);
     }
 
     /// From now on the rows that misbehaved are answered.
     pub fn heal(&self) {
-        self.desk.healed.store(true, Ordering::SeqCst);
+        self.running.healed.store(true, Ordering::SeqCst);
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.desk.over.store(true, Ordering::Relaxed);
+        self.running.over.store(true, Ordering::Relaxed);
         self.release();
         drop(TcpStream::connect(self.url.trim_start_matches("http://")));
     }

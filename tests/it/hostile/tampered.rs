@@ -258,7 +258,7 @@ fn a_request_in_doubt_whose_route_was_changed_stays_in_doubt_and_the_others_are_
 
 /// Damages a ledger by changing random bytes or values.
 fn damage(ledger: &Path, rng: &mut Rng) -> String {
-    if rng.falls(50) {
+    if rng.chance(50) {
         let mut bytes = fs::read(ledger).unwrap();
         let what = match rng.below(4) {
             0 => {

@@ -49,7 +49,7 @@ fn a_stated_charge_that_the_balance_contradicted_in_one_run_ends_the_next_one() 
     let campaign = campaign.limit(300);
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("7 credits"), "{}", said.stderr);
-    assert_eq!(service.book().charges(), 105, "each of the second run's went alone");
+    assert_eq!(service.book().charges(), 105, "each request of the second run was sent alone");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn the_first_line_is_a_row_of_columns_with_the_names_given() {
     assert_eq!(
         shown[..2],
         [r#"{"id":"0012","name":"2,5,"}"#, r#"{"id":"2","name":"x"}"#],
-        "the names tell the delimiter"
+        "the names show the delimiter"
     );
     assert_eq!(shown[2], r#"ragged_row: expected 2 columns, found 1 {"id":"3"}"#);
     assert_eq!(records.iter().map(place).collect::<Vec<_>>(), [(1, 1, 3), (2, 3, 14), (3, 4, 18)]);

@@ -290,7 +290,7 @@ fn a_spreadsheet_that_expands_too_far_is_refused() {
     assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
     let too_dense = "expected at most 200 bytes out of each byte";
     assert!(with("xl/sharedStrings.xml", &texts(1_100_000)).refused().contains(too_dense));
-    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "what is never opened is no matter");
+    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "a part that is never opened does not matter");
     let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
     let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
     assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");

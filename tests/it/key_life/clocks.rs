@@ -76,7 +76,7 @@ async fn in_sandbox_where_nothing_is_charged_no_clock_blocks_a_request() {
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(1)).await;
     world.paused().our_clock_is_off(4_000);
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Complete);
 }
 
@@ -85,13 +85,13 @@ async fn after_a_clock_was_corrected_the_older_age_counts_and_no_request_is_stuc
     for (wrong_by_days, tells_time) in [(8, true), (-8, true), (8, false), (-8, false)] {
         let mut world = World::new().rows(1).in_flight(1).under_paused_time();
         if !tells_time {
-            world.paused().tells_no_time();
+            world.paused().states_no_time();
         }
         world.paused().our_clock_is_off(wrong_by_days * 24 * 3_600);
         world.paused().loses_answers();
         world.run().await;
         let sent = posts(&mut world);
-        world.paused().is_mended();
+        world.paused().works_again();
         world.paused().our_clock_is_off(0);
         world.paused().at(100, 0).await;
         let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
@@ -129,7 +129,7 @@ async fn a_refusal_after_a_lost_answer_waits_for_a_decision_and_keeps_its_hold()
     world.paused().turns_away(400);
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
     assert_eq!(ran.report().sums.account.held.0, 2);
-    world.paused().is_mended();
+    world.paused().works_again();
     let posts = ran.posts();
     assert_eq!(world.run().await.exits(ExitCode::Doubt).posts(), posts);
 }
@@ -143,7 +143,7 @@ async fn a_key_that_was_refused_first_is_as_old_as_its_first_attempt() {
     world.paused().at(69, 0).await;
     world.paused().turns_away(500);
     world.run().await.in_state(State::InDoubt, 1);
-    world.paused().is_mended();
+    world.paused().works_again();
     world.paused().at(71, 0).await;
     world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
 }
@@ -151,12 +151,12 @@ async fn a_key_that_was_refused_first_is_as_old_as_its_first_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_key_that_never_left_the_machine_has_no_age() {
     let mut world = World::new().rows(1).in_flight(1).under_paused_time();
-    world.paused().is_away();
+    world.paused().refuses_connections();
     world.run().await.exits(ExitCode::Service).in_state(State::Planned, 1);
     world.paused().at(71, 0).await;
     world.paused().turns_away(500);
     world.run().await.in_state(State::InDoubt, 1);
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Complete).charged(1);
 }
 
@@ -175,12 +175,12 @@ async fn a_key_that_lives_48_hours_is_not_sent_again_in_its_last_two() {
     world.run().await.exits(ExitCode::Complete).charged(2);
 
     let mut world = in_doubt_in(media(), 2).await;
-    world.paused().is_away();
+    world.paused().refuses_connections();
     let ran = world.run_for(Duration::from_secs(5)).await;
     let lines = ran.report().lines().join("\n");
     let (at, _) = ran.report().oldest_doubt_us.map(|at| (at + 46 * 3_600 * 1_000_000, ())).unwrap();
     assert!(lines.contains(&rescreen::model::clock::local_time(at)), "settled at no cost until then: {lines}");
-    world.paused().is_mended();
+    world.paused().works_again();
     world.paused().at(46, 10).await;
     let posts = posts(&mut world);
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2);
@@ -195,7 +195,7 @@ async fn a_key_that_was_only_refused_and_is_forgotten_starts_a_new_life() {
     world.paused().at(96, 0).await;
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(1)).await.in_state(State::InDoubt, 1);
-    world.paused().is_mended();
+    world.paused().works_again();
     let ran = world.run().await.exits(ExitCode::Complete).charged(1);
     assert_eq!(ran.stats.double_charges, 0);
 }
@@ -208,6 +208,6 @@ async fn a_key_that_was_refused_and_may_still_be_known_keeps_its_age() {
     world.paused().at(71, 0).await;
     world.paused().loses_answers();
     world.run_for(Duration::from_secs(1)).await;
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 1);
 }

@@ -108,5 +108,5 @@ fn rows_in_parts(world: &World, manifest: &Manifest, kind: DatasetKind) -> u64 {
 
 fn repeated(seen: &mut HashSet<String>, ids: Vec<String>) -> Vec<String> {
     let again = ids.into_iter().filter(|id| !seen.insert(id.clone()));
-    again.map(|id| format!("the result {id} is there twice")).collect()
+    again.map(|id| format!("the result {id} is a duplicate")).collect()
 }

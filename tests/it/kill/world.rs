@@ -147,11 +147,11 @@ fields.entity = {{ value = 0 }}
     }
 
     fn start(&self, flags: &[String]) -> Guarded {
-        let talk = OpenOptions::new().create(true).append(true).open(self.dir.path().join("talk.txt")).unwrap();
+        let messages = OpenOptions::new().create(true).append(true).open(self.dir.path().join("messages.txt")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         command.arg("run").arg("-c").arg(self.campaign_file()).arg("--yes").args(flags);
         command.env("RESCREEN_API_KEY", "kill-harness-key").env("XDG_STATE_HOME", self.dir.path().join("state"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(talk);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages);
         Guarded(command.spawn().expect("rescreen starts"))
     }
 
@@ -183,9 +183,9 @@ fields.entity = {{ value = 0 }}
     }
 
     /// The output of the last runs.
-    pub fn talk(&self) -> String {
-        let talk = fs::read_to_string(self.dir.path().join("talk.txt")).unwrap_or_default();
-        let lines: Vec<&str> = talk.lines().collect();
+    pub fn messages(&self) -> String {
+        let messages = fs::read_to_string(self.dir.path().join("messages.txt")).unwrap_or_default();
+        let lines: Vec<&str> = messages.lines().collect();
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
 

@@ -131,7 +131,7 @@ fn public_lists_of_companies_are_read_and_no_odd_cell_is_lost_or_repeated() {
                     assert!(cell.trim().len() < 4 || !failure.message.contains(cell.trim()), "{}", failure.message);
                     counts[if failure.code == FailureCode::SpreadsheetDamage { 2 } else { 3 }] += 1;
                 }
-                Mapped::Skipped(_) => panic!("nothing is left out"),
+                Mapped::Skipped(_) => panic!("nothing is skipped"),
             }
         }
     }

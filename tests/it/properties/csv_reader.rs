@@ -51,7 +51,7 @@ fn file() -> impl Strategy<Value = Csv> {
     })
 }
 
-fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
+fn read_with_rescreen((text, delimiter): &Csv) -> Vec<Vec<String>> {
     let delimiter = Some(*delimiter as u8);
     let options = SourceOptions { format: Some(Format::Csv), delimiter, ..SourceOptions::default() };
     let origin = Origin::Reader(Box::new(Cursor::new(text.clone().into_bytes())));
@@ -68,7 +68,7 @@ fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
 }
 
 /// What Python reads. `None` without Python.
-fn read_there(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
+fn read_with_python(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
     let mut command = Command::new("python3");
     command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().ok()?;
@@ -82,12 +82,12 @@ proptest! {
 
     #[test]
     fn cells_are_those_that_python_reads(files in vec(file(), 100)) {
-        let Some(there) = read_there(&files) else {
+        let Some(there) = read_with_python(&files) else {
             eprintln!("skipped: there is no python3 to compare with");
             return Ok(());
         };
         for (file, there) in files.iter().zip(there) {
-            prop_assert_eq!(read_here(file), there, "{:?}", file);
+            prop_assert_eq!(read_with_rescreen(file), there, "{:?}", file);
         }
     }
 }

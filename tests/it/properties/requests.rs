@@ -116,7 +116,7 @@ impl Truth {
         let Ok(step) = next(&before, turn.event) else { return Ok(()) };
         if let Event::Arm { age, same_api_key } = turn.event {
             let in_life = age == KeyAge::Alive && same_api_key;
-            prop_assert!(in_life || !self.charged_under_key, "{before:?} goes out again under {:?}", turn.event);
+            prop_assert!(in_life || !self.charged_under_key, "{before:?} is sent again under {:?}", turn.event);
         }
         match turn.event {
             Event::Attempted(Outcome::Answered { stated }) => {
@@ -165,7 +165,7 @@ impl Truth {
             self.charged + now.held.0 >= self.really_charged,
             "the ledger knows less than was charged: {now:?}"
         );
-        prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a word");
+        prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a decision");
         let open = matches!(now.state, State::Armed | State::InDoubt | State::Repeating | State::Quarantined);
         prop_assert_eq!(now.held.0, if open { paid } else { 0 }, "{:?}", now);
         prop_assert!(before.state != State::Answered, "an answer moved");

@@ -55,7 +55,7 @@ fn a_slow_commit() {
     let account = Account::new(600, 600);
     account.campaign("slow", 700);
     let run = account.start("slow");
-    wait_until("the ledger is there", || account.ledger("slow").exists());
+    wait_until("the ledger exists", || account.ledger("slow").exists());
     sleep(Duration::from_secs(20));
     let other = Connection::open(account.ledger("slow")).unwrap();
     other.busy_timeout(Duration::from_secs(5)).unwrap();

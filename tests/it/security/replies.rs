@@ -75,7 +75,7 @@ async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doub
         let wire = once(move || Answer::ThenZeros(format!("HTTP/1.1 200 OK\r\n{head}").into(), 100));
         is_in_doubt_and_then_settled(&wire).await;
         // Bytes in the buffers of the two sockets count as received.
-        assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were taken", wire.mebibytes_taken());
+        assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were received", wire.mebibytes_taken());
     }
 }
 

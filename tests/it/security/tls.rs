@@ -65,7 +65,7 @@ async fn is_refused(wire: &Wire, world: &mut World, why: &str) {
     }
     assert_eq!((ran.attempts().len(), ran.report().sums.account.held.0), (0, 0));
     assert!(wire.messages().is_empty(), "{:?}", wire.messages());
-    assert!(!wire.refused().is_empty(), "nobody came");
+    assert!(!wire.refused().is_empty(), "no connection was refused");
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ const CHECK: &str = "[input]\npaths = [\"book.csv\"]\nid = \"no\"\n[budget]\nmax
     fields.entity = { value = 0 }\nfields.country = { value = \"za\" }\n";
 
 /// A folder with a book, and a campaign file that starts with this text.
-fn desk(begins: &str) -> TempDir {
+fn workspace(begins: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
     fs::write(
@@ -47,7 +47,7 @@ fn pipe(path: &Path) {
 fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let folder =
-        desk(&format!("[service]\nurl = \"{}\"\napi_key = {{ command = [\"touch\", \"started\"] }}\n", wire.url));
+        workspace(&format!("[service]\nurl = \"{}\"\napi_key = {{ command = [\"touch\", \"started\"] }}\n", wire.url));
     let file = folder.path().join("rescreen.toml");
     let is_refused = |why: &str| {
         for word in ["run", "plan", "credits"] {
@@ -72,7 +72,7 @@ fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
 fn a_plan_and_a_rehearsal_start_no_program() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let program = |name: &str| format!("{{ command = [\"sh\", \"-c\", \"echo ran >> {name}; echo secret\"] }}");
-    let folder = desk(&format!(
+    let folder = workspace(&format!(
         "[service]\nurl = \"{}\"\napi_key = {}\n[keys]\nsecret = {}\n",
         wire.url,
         program("key"),
@@ -100,7 +100,7 @@ fn secrets_come_from_the_users_own_regular_files_and_from_programs_that_end() {
         ("{ command = [\"yes\"] }", 0o600, "printed more than 65536 bytes"),
         ("{ command = [\"false\"] }", 0o600, "ended with exit status: 1"),
     ] {
-        let folder = desk(&format!("[service]\n{url}\napi_key = {source}\n"));
+        let folder = workspace(&format!("[service]\n{url}\napi_key = {source}\n"));
         let at = |name: &str| folder.path().join(name);
         fs::write(at("key"), "hunter2").unwrap();
         fs::write(at("long"), "hunter2".repeat(10_000)).unwrap();
@@ -116,7 +116,7 @@ fn secrets_come_from_the_users_own_regular_files_and_from_programs_that_end() {
 
 #[test]
 fn files_that_are_read_at_the_start_are_regular_and_bounded() {
-    let folder = desk("[service]\nurl = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"\n");
+    let folder = workspace("[service]\nurl = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"\n");
     let at = |name: &str| folder.path().join(name);
     pipe(&at("ca.pem"));
     said(folder.path(), &["run", "--yes"]).exits(2).says("expected a regular file, found a named pipe");
@@ -135,7 +135,7 @@ fn files_that_are_read_at_the_start_are_regular_and_bounded() {
 fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
-        let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
         said(folder.path(), &["run", "--yes"]).exits(0);
         let begun = Instant::now();
         pipe(&folder.path().join("out/2026-11").join(name));
@@ -155,7 +155,7 @@ fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
         Answer::Bytes(clear())
     });
     for (signals, code) in [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)] {
-        let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
         let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
         let before = wire.messages().len();
         wait_until("a message", || wire.messages().len() > before);
@@ -172,7 +172,7 @@ fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
 
 /// A campaign with requests in doubt at a service that then works.
 fn in_doubt(wire: &Wire) -> TempDir {
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
     let keys = || wire.checks().iter().map(|check| check.header("idempotency-key")).collect::<BTreeSet<_>>();
     wait_until("three requests", || keys().len() >= 3);
@@ -234,7 +234,7 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .find(|name| name.to_string_lossy().starts_with("service-"));
-    let note = note.expect("the run left a note");
+    let note = note.expect("the run wrote a note");
     fs::create_dir_all(notes("renamed")).unwrap();
     fs::write(notes("renamed").join(&note), "service-0123456789abcdef").unwrap();
     fs::set_permissions(notes("renamed").join(&note), Permissions::from_mode(0o600)).unwrap();
@@ -246,7 +246,7 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
 #[test]
 fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_outputs() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     mode(folder.path(), 0o1777);
     said(folder.path(), &["plan"]).exits(2).says("others can write to the folder .").says("-c rescreen.toml");
@@ -267,7 +267,7 @@ fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_output
 #[test]
 fn a_rollback_journal_beside_a_ledger_is_not_applied() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     said(folder.path(), &["run", "--yes"]).exits(0);
     let out = folder.path().join("out/2026-11");
     let ledger = fs::read(out.join("ledger.sqlite")).unwrap();
@@ -284,7 +284,7 @@ fn a_rollback_journal_beside_a_ledger_is_not_applied() {
 #[test]
 fn a_foreign_file_with_the_name_of_the_lock_is_not_overwritten() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n[ledger]\npath = \"package.sqlite\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n[ledger]\npath = \"package.sqlite\"\n", wire.url));
     let lock = folder.path().join("package.lock");
     for mine in ["commits and other notes", "mine", &"commits 1".repeat(20)] {
         fs::write(&lock, mine).unwrap();

@@ -96,11 +96,11 @@ impl Audit {
                 let limit = life.max_credits + overshoot;
                 let within = !self.script.production || set_aside.max(stats.credits_charged) <= limit;
                 let found = (overshoot, stats.credits_charged, sums.account);
-                self.expect("I2: what is spent and held is within the limit and the overshoot", within, found);
+                self.expect("I2: charged plus held is within the limit and the overshoot", within, found);
                 let spent = (std::mem::replace(&mut self.set_aside, set_aside), set_aside);
                 self.faults.extend(money::stated_price_forgotten(wire, &self.script, number, life, died, spent));
                 let covered = stats.credits_charged <= set_aside + overshoot;
-                self.expect("I2: what is charged is charged or held here", covered, found);
+                self.expect("I2: what the service charged is charged or held here", covered, found);
                 if self.script.table_is_an_upper_bound() {
                     self.each_request();
                 }
@@ -287,7 +287,7 @@ impl Audit {
             };
             for line in &lines {
                 let id = text(line, "result_id").to_owned();
-                self.expect("I8: a result is there once", ids.insert(id), &file);
+                self.expect("I8: a result is not a duplicate", ids.insert(id), &file);
             }
             files.insert(file, (bytes, lines));
         }

@@ -61,7 +61,7 @@ pub fn lines(rng: &mut Rng, book: &str, count: u64) -> String {
                 }
             }
         };
-        line.expect("a string takes every text");
+        line.expect("writing to a string cannot fail");
     }
     text
 }

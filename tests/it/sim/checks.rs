@@ -34,7 +34,7 @@ const CHECKS: [Check; 9] = [
 /// was before there were others.
 pub fn pair(seed: u64) -> [&'static Check; 2] {
     let mut rng = Rng::new(seed.rotate_left(23) ^ 0x5eed);
-    if rng.falls(50) {
+    if rng.chance(50) {
         return [AML, SAID];
     }
     let first = rng.below(CHECKS.len());

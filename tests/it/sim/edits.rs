@@ -21,6 +21,6 @@ pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
         Edit::InputCut => edited.truncate(read / 2),
         Edit::None | Edit::Format | Edit::Mode | Edit::Checks => return None,
     }
-    fs::write(&path, edited).expect("the folder takes a book");
-    Some(Box::new(move || fs::write(&path, bytes).expect("the folder takes a book")))
+    fs::write(&path, edited).expect("the folder is writable");
+    Some(Box::new(move || fs::write(&path, bytes).expect("the folder is writable")))
 }

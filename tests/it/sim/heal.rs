@@ -4,7 +4,7 @@
 use super::{
     life::{API_KEYS, Life},
     oddities::{Oddity, is_played},
-    progress::left_alone,
+    progress::neglected,
     script::PLENTY,
     stage::Stage,
 };
@@ -58,7 +58,7 @@ impl Stage {
                 // More rows that are never answered than end a run, and nothing else left. Requests in doubt wait for a
                 // clock to be set, and the run says so.
                 let excused = self.unanswered || self.named && !all || self.apart && after.planned == 0;
-                if let Some(fault) = left_alone(&before, &after, &log[round..]).filter(|_| !excused) {
+                if let Some(fault) = neglected(&before, &after, &log[round..]).filter(|_| !excused) {
                     self.audit.fault(format!("after {} last runs: {fault}", at + 1));
                 }
                 (before, sent_before) = (after, log.len());

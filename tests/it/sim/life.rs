@@ -150,15 +150,15 @@ impl Life {
             faults: faults(rng),
             unreachable: rng.pick(&[0, 0, 3, 20]),
             crash: crash(rng),
-            at_most: rng.falls(15).then(|| seconds(rng, &[1, 20, 300])),
+            at_most: rng.chance(15).then(|| seconds(rng, &[1, 20, 300])),
             interrupts: match rng.from(0, 9) {
                 0 => vec![seconds(rng, &[0, 1, 9, 61])],
                 1 => vec![seconds(rng, &[0, 1, 9, 61]), seconds(rng, &[0, 1, 3])],
                 _ => Vec::new(),
             },
-            retry: rng.falls(20),
-            balance: rng.falls(20).then(|| rng.pick(&[0, 5, 50, PLENTY])),
-            appended: if rng.falls(25) { lines(rng, last.name, 5) } else { String::new() },
+            retry: rng.chance(20),
+            balance: rng.chance(20).then(|| rng.pick(&[0, 5, 50, PLENTY])),
+            appended: if rng.chance(25) { lines(rng, last.name, 5) } else { String::new() },
             edit: match rng.from(0, 39) {
                 0 => Edit::InputChanged,
                 1 => Edit::InputCut,
@@ -167,9 +167,9 @@ impl Life {
                 4 => Edit::Checks,
                 _ => Edit::None,
             },
-            clock_apart: if rng.falls(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
+            clock_apart: if rng.chance(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
             clock_moves: clock_moves(rng),
-            rival: rng.falls(5).then(|| seconds(rng, &[0, 1, 30])),
+            rival: rng.chance(5).then(|| seconds(rng, &[0, 1, 30])),
             rest: seconds(rng, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
             ..quiet
         }
@@ -192,10 +192,10 @@ fn crash(rng: &mut Rng) -> Crash {
 }
 
 fn clock_moves(rng: &mut Rng) -> Vec<(Duration, ClockMove)> {
-    let count = if rng.falls(12) { rng.from(1, 2) } else { 0 };
+    let count = if rng.chance(12) { rng.from(1, 2) } else { 0 };
     let clock_move = |rng: &mut Rng| {
         let after = Duration::from_secs(rng.pick(&[0, 1, 10, 120]));
-        match rng.falls(50) {
+        match rng.chance(50) {
             true => (after, ClockMove::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400]))),
             false => (after, ClockMove::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600]))),
         }
@@ -233,14 +233,14 @@ fn faults(rng: &mut Rng) -> String {
     ];
     let mut list = Vec::new();
     for fault in FAULTS {
-        if rng.falls(15) {
+        if rng.chance(15) {
             let odd = rng.from(0, 5).to_string();
             list.push(
                 fault.replace(":P", rng.pick(&[":0.02", ":0.1", ":0.1", ":0.3", ":0.3", ":0.9"])).replace("ODD", &odd),
             );
         }
     }
-    if rng.falls(8) {
+    if rng.chance(8) {
         list.push(format!("{}@{}", rng.pick(&["error401", "error403"]), rng.from(1, 20)));
     }
     list.join(",")

@@ -95,7 +95,7 @@ pub fn below_the_floor(wire: &[Message], script: &Script, tried: &[HashSet<Strin
         let heard = before.filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)));
         let last = heard.filter(|(at_us, _)| at_us + 2 < one.at_us).max_by_key(|(at_us, _)| *at_us);
         if let Some((_, reading)) = last.filter(|(_, reading)| new && reading.said.balance < Some(keep)) {
-            faults.push(format!("I2: {keep} credits are to be kept, and after {reading} leaves {one}"));
+            faults.push(format!("I2: {keep} credits must be kept, and after {reading} this was sent: {one}"));
         }
     }
     faults

@@ -101,7 +101,7 @@ pub fn is_played(oddity: Oddity) -> bool {
 /// The rng of an oddity and a seed, if the oddity is played. It occurs in this percentage of seeds.
 fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Rng> {
     let mut rng = Rng::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
-    (rng.falls(percent) && is_played(oddity)).then_some(rng)
+    (rng.chance(percent) && is_played(oddity)).then_some(rng)
 }
 
 /// Those that hold for a whole campaign.
@@ -208,7 +208,7 @@ pub fn large_book(seed: u64) -> Option<u64> {
 const PRICES_PERCENT: u64 = 15;
 
 /// Adds misbehaviours to the lives of a script.
-pub fn befall(script: &mut Script) {
+pub fn add_to_lives(script: &mut Script) {
     let seed = script.seed;
     let chance = |rng: &mut Rng| rng.pick(&["0.05", "0.1", "0.3"]);
     for oddity in [
@@ -237,7 +237,7 @@ pub fn befall(script: &mut Script) {
                     _ => format!("redirect:{chance}:{}", rng.pick(&[301, 303, 307])),
                 },
                 Oddity::DuplicateNames => format!("duplicate_names:{chance}"),
-                Oddity::Echoes if rng.falls(20) => format!("other_mode:{chance}"),
+                Oddity::Echoes if rng.chance(20) => format!("other_mode:{chance}"),
                 Oddity::Echoes if echoes => format!("other_input:{chance}"),
                 _ => continue,
             };
@@ -268,8 +268,8 @@ fn calm(life: &mut Life, faults: &str) {
 /// A price that rises during a run, and stays.
 fn prices(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::Prices, PRICES_PERCENT) else { return };
-    let first = script.oddities.stated == ChargeStated::Nothing && rng.falls(70);
-    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && rng.falls(60);
+    let first = script.oddities.stated == ChargeStated::Nothing && rng.chance(70);
+    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && rng.chance(60);
     let life = if first || tight { 0 } else { rng.from(0, script.lives.len() as u64 - 1) as usize };
     let check = rng.from(0, script.checks as u64 - 1) as usize;
     let nth = rng.from(2, 30);
@@ -278,7 +278,7 @@ fn prices(script: &mut Script) {
     script.lives[life].moves.push((nth, Move::Price(check, price)));
     for later in &mut script.lives[life + 1..] {
         later.prices[check] = later.prices[check].max(price);
-        if rng.falls(40) && !tight {
+        if rng.chance(40) && !tight {
             later.table[check] = later.table[check].max(price);
         }
     }
@@ -311,7 +311,7 @@ fn spender(script: &mut Script) {
     }
     let mut rng = Rng::new(script.seed.rotate_left(37) ^ 0x59e0d);
     let calm = script.lives.iter().all(|life| life.moves.is_empty());
-    if script.oddities.keep_balance > 0 && calm && rng.falls(60) {
+    if script.oddities.keep_balance > 0 && calm && rng.chance(60) {
         return spends_twice(script, &mut rng);
     }
     for life in &mut script.lives {
@@ -343,7 +343,7 @@ fn at_commit(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
     let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     let life = &mut script.lives[life];
-    let clock_move = match rng.falls(75) {
+    let clock_move = match rng.chance(75) {
         true => ClockMove::Sleep(75 * 3_600),
         false => ClockMove::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])),
     };

@@ -203,7 +203,7 @@ impl Seen {
 
     fn submitted(&mut self, key: &str, body: &[u8]) {
         let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
-            return self.faults.push(format!("I4: `{key}` is no key"));
+            return self.faults.push(format!("I4: `{key}` is not a key"));
         };
         let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
             let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
@@ -212,8 +212,8 @@ impl Seen {
         });
         match kept {
             Some(Ok(kept)) if kept == body => {}
-            Some(Ok(_)) => self.faults.push(format!("I4: {key} leaves with another body than is kept")),
-            found => self.faults.push(format!("I7: {key} leaves and no attempt is noted: {found:?}")),
+            Some(Ok(_)) => self.faults.push(format!("I4: {key} is sent with another body than the ledger keeps")),
+            found => self.faults.push(format!("I7: {key} is sent and no attempt is recorded: {found:?}")),
         }
     }
 

@@ -50,7 +50,7 @@ pub fn stalled(before: &Standing, after: &Standing, report: &RunReport) -> Optio
 }
 
 /// With a working service: the requests that the runs of each API key neither sent nor settled.
-pub fn left_alone(before: &Standing, after: &Standing, wire: &[Message]) -> Option<String> {
+pub fn neglected(before: &Standing, after: &Standing, wire: &[Message]) -> Option<String> {
     if after.settled > before.settled {
         return None;
     }
@@ -111,7 +111,7 @@ pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life
             continue;
         }
         if repeats > REPEATS_IN_ROW {
-            return Some(format!("I19: {repeats} repeats left before the new request {one}"));
+            return Some(format!("I19: {repeats} repeats were sent before the new request {one}"));
         }
         repeats = 0;
     }

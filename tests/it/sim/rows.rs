@@ -42,7 +42,7 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     let json = |column| serde_json::from_str::<Value>(text(line, column)).expect("a column of JSON");
     let (sent, answer) = (json("sent"), json("answer"));
     let Some(check) = script.pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
-        return vec!["I14: a result of a check nobody asked for"];
+        return vec!["I14: a result of a check that was not requested"];
     };
     // A crossed answer, or one that contradicts itself or the request, never gives `clear`.
     if contradicts(text(line, "answer"), &answer, &sent, (script.production, text(line, "idempotency_key"))) {

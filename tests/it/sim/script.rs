@@ -51,7 +51,7 @@ impl Script {
     pub fn of(seed: u64) -> Script {
         let mut script = Script::plain(seed, oddities::large_book(seed));
         script.oddities = Oddities::of(seed, script.field);
-        oddities::befall(&mut script);
+        oddities::add_to_lives(&mut script);
         script
     }
 
@@ -63,23 +63,23 @@ impl Script {
         let (rows, per_minute) = large_book.map_or((rows, per_minute), |rows| (rows, 600));
         let mut script = Script {
             seed,
-            production: rng.falls(80),
+            production: rng.chance(80),
             checks: rng.pick(&[1, 1, 2]),
             pair: pair(seed),
             expects: expects(seed),
             in_flight: rng.from(1, 8),
             per_minute,
             per_minute_max: rng.pick(&[per_minute, per_minute + 3, per_minute * 2]),
-            parquet: rng.falls(10),
-            carry: rng.falls(50),
-            field: rng.falls(50),
-            data_meta: rng.falls(50),
+            parquet: rng.chance(10),
+            carry: rng.chance(50),
+            field: rng.chance(50),
+            data_meta: rng.chance(50),
             quirks: Quirks {
-                keeps_402: rng.falls(40),
-                keeps_429: rng.falls(20),
-                keeps_5xx: rng.falls(4),
-                conflict_in_flight: rng.falls(40),
-                free_balance: rng.falls(40),
+                keeps_402: rng.chance(40),
+                keeps_429: rng.chance(20),
+                keeps_5xx: rng.chance(4),
+                conflict_in_flight: rng.chance(40),
+                free_balance: rng.chance(40),
             },
             oddities: Oddities::none(false),
             latency: rng.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
@@ -87,16 +87,16 @@ impl Script {
             books: books(&mut rng, rows),
             split_rows: rng.pick(&[None, Some(5), Some(17)]),
             lives: Vec::new(),
-            written_off: rng.falls(50),
+            written_off: rng.chance(50),
         };
         script.oddities = Oddities::none(script.field);
         script.lives = lives(&mut rng, &script.books);
-        if Rng::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
+        if Rng::new(seed.rotate_left(7) ^ 0xc10c).chance(4) {
             script.lives[0] = script.lives[0].clone().of_a_set_clock();
         }
         // Chance alone separates a file from its record once in many hundred campaigns.
         let mut rng = Rng::new(seed.rotate_left(11) ^ 0x9a27);
-        if rng.falls(10) {
+        if rng.chance(10) {
             let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
             script.lives[life].crash = Crash::AtPart(rng.from(1, 3));
         }
@@ -244,20 +244,20 @@ impl Script {
 fn lives(rng: &mut Rng, books: &[Book]) -> Vec<Life> {
     let mut max_credits = rng.pick(&[PLENTY, 10, 40]);
     let mut prices = [rng.from(1, 3), rng.from(1, 5)];
-    let mut table = if rng.falls(90) { prices } else { prices.map(|price| price + 2) };
-    let rises = rng.falls(15);
-    let second_key = rng.falls(20);
+    let mut table = if rng.chance(90) { prices } else { prices.map(|price| price + 2) };
+    let rises = rng.chance(15);
+    let second_key = rng.chance(20);
     let mut lives = Vec::new();
     for _ in 0..rng.from(1, 6) {
-        let api_key = API_KEYS[usize::from(second_key && rng.falls(40))];
+        let api_key = API_KEYS[usize::from(second_key && rng.chance(40))];
         let quiet = Life { max_credits, table, ..Life::quiet(api_key, prices, Duration::ZERO) };
         lives.push(Life::draw(rng, quiet, books));
-        if rng.falls(40) {
+        if rng.chance(40) {
             max_credits = (max_credits * 2).min(PLENTY);
         }
-        if rises && rng.falls(40) {
+        if rises && rng.chance(40) {
             prices[rng.from(0, 1) as usize] += rng.from(1, 3);
-        } else if rng.falls(50) {
+        } else if rng.chance(50) {
             table = [table[0].max(prices[0]), table[1].max(prices[1])];
         }
     }

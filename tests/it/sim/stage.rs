@@ -110,7 +110,7 @@ impl Stage {
         });
         let folder = folder();
         for book in &script.books {
-            fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
+            fs::write(folder.path().join(book.name), &book.text).expect("the folder is writable");
         }
         let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), clocks);
         let checks = script.pair.map(|check| check.name);
@@ -217,7 +217,7 @@ impl Stage {
                 if self.script.charges_are_known() && report.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
                 {
                     self.audit.fault(format!(
-                        "life {number}: I2: it stopped for a price that nobody asked: {:?}",
+                        "life {number}: I2: it stopped for a price that was never charged: {:?}",
                         report.stops
                     ));
                 }

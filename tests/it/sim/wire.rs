@@ -172,7 +172,7 @@ impl Wire {
         let (at, nth, crash, strike) = {
             let mut state = self.state();
             let unreachable = state.unreachable;
-            if state.rng.falls(unreachable) {
+            if state.rng.chance(unreachable) {
                 let message = Message { life: state.life, ..message };
                 state.refused.push(message);
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));

@@ -121,7 +121,7 @@ async fn birth_age_gender_and_citizenship_are_read_from_the_number() {
                 found => return found,
             }
         }
-        panic!("twenty numbers and none is valid")
+        panic!("none of twenty numbers is valid")
     };
     let man = first_valid(801_104, 5_000, 0).await;
     assert_eq!((&man["Dob"], &man["Age"], &man["Gender"]), (&json!("1980-11-04"), &json!(45), &json!("Male")));

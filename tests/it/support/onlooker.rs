@@ -32,12 +32,12 @@ impl Onlooker {
             match ids(&part) {
                 Ok(ids) => {
                     let again = ids.into_iter().filter(|id| !now.insert(id.clone()));
-                    faults.extend(again.map(|id| format!("the result {id} is there twice")));
+                    faults.extend(again.map(|id| format!("the result {id} is a duplicate")));
                 }
                 Err(fault) => faults.push(format!("{}: {fault}", part.display())),
             }
         }
-        faults.extend(self.seen.difference(&now).map(|id| format!("the result {id} was there and is gone")));
+        faults.extend(self.seen.difference(&now).map(|id| format!("the result {id} has disappeared")));
         self.seen.extend(now);
         faults.extend(self.named());
         faults

@@ -75,20 +75,20 @@ impl Paused {
     }
 
     /// From now on the connection of a check is refused.
-    pub fn is_away(&self) {
+    pub fn refuses_connections(&self) {
         self.line.store(AWAY, Ordering::Relaxed);
     }
 
     /// From now on no reply states the service's time.
-    pub fn tells_no_time(&self) {
+    pub fn states_no_time(&self) {
         self.timeless.store(true, Ordering::Relaxed);
     }
 
-    pub fn is_mended(&self) {
+    pub fn works_again(&self) {
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
 
-    pub(super) fn moves_into(&self, campaign: &mut Campaign, simulator: &Simulator) {
+    pub(super) fn applies_to(&self, campaign: &mut Campaign, simulator: &Simulator) {
         let origin = self.origin.checked_add(*self.off.lock().unwrap()).unwrap();
         campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.commit_mode = CommitMode::Inline;

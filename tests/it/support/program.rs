@@ -74,7 +74,7 @@ impl Said {
     #[track_caller]
     pub fn next_command(&self) -> &str {
         let line = self.stderr.lines().find_map(|line| line.strip_prefix("go on with: "));
-        line.unwrap_or_else(|| panic!("no command to go on with in:\n{}", self.stderr))
+        line.unwrap_or_else(|| panic!("no command to continue with in:\n{}", self.stderr))
     }
 }
 
@@ -124,7 +124,7 @@ impl Drop for UnderWay {
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "waited in vain: {what}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "timed out waiting for: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -28,7 +28,7 @@ impl Rng {
     }
 
     /// Whether an event occurs that has this probability in percent.
-    pub fn falls(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.roll() % 100 < percent
     }
 

@@ -48,7 +48,7 @@ impl Service {
     }
 
     /// The simulator behind a proxy that can remove its marker and turn requests away.
-    pub fn behind_a_door(settings: Settings) -> Service {
+    pub fn behind_a_proxy(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
         let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());

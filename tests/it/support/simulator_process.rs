@@ -25,7 +25,7 @@ pub struct SimulatorProcess {
     address: String,
     _child: Guarded,
     /// Kept open, because a closed pipe would end the simulator at its next message.
-    _talk: BufReader<ChildStderr>,
+    _stderr: BufReader<ChildStderr>,
 }
 
 impl SimulatorProcess {
@@ -35,12 +35,12 @@ impl SimulatorProcess {
         command.args(["simulate", "--listen", "127.0.0.1:0"]).args(flags);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Guarded(command.spawn().expect("the simulator starts"));
-        let mut talk = BufReader::new(child.0.stderr.take().expect("its standard error is a pipe"));
+        let mut stderr = BufReader::new(child.0.stderr.take().expect("its standard error is a pipe"));
         let mut line = String::new();
-        talk.read_line(&mut line).expect("the simulator says where it listens");
+        stderr.read_line(&mut line).expect("the simulator says where it listens");
         let rest = line.split("http://").nth(1).unwrap_or_else(|| panic!("the simulator said: {line}"));
         let address = rest.split([';', ' ', '\n']).next().unwrap_or_default().to_owned();
-        SimulatorProcess { address, _child: child, _talk: talk }
+        SimulatorProcess { address, _child: child, _stderr: stderr }
     }
 
     /// The base URL.
@@ -56,7 +56,7 @@ impl SimulatorProcess {
     /// One of its pages: `stats`, or `book`, the credits by idempotency key.
     pub fn page<T: DeserializeOwned>(&self, name: &str) -> T {
         let mut stream = TcpStream::connect(&self.address).expect("the simulator answers");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is no zero");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is not zero");
         let host = &self.address;
         write!(stream, "GET /_simulator/{name} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
             .expect("it reads");

@@ -77,10 +77,10 @@ pub fn files(folder: &Path, under: &str) -> Vec<PathBuf> {
 
 /// The text of a cell.
 pub fn text<'a>(line: &'a Line, column: &str) -> &'a str {
-    line[column].as_str().unwrap_or_else(|| panic!("`{column}` is no text: {}", line[column]))
+    line[column].as_str().unwrap_or_else(|| panic!("`{column}` is not text: {}", line[column]))
 }
 
 /// The whole number in a cell.
 pub fn number(line: &Line, column: &str) -> i64 {
-    line[column].as_i64().unwrap_or_else(|| panic!("`{column}` is no number: {}", line[column]))
+    line[column].as_i64().unwrap_or_else(|| panic!("`{column}` is not a number: {}", line[column]))
 }

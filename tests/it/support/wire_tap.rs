@@ -25,7 +25,7 @@ pub struct Counted {
 impl Counted {
     /// Both counts grew by the same number since then.
     #[track_caller]
-    pub fn grew_alike_since(self, before: Counted, counts: Counts) {
+    pub fn grew_equally_since(self, before: Counted, counts: Counts) {
         let (arrived, noted) = (self.arrived - before.arrived, self.noted - before.noted);
         let fits = match counts {
             Counts::Equal => arrived == noted,
@@ -50,11 +50,11 @@ pub fn noted(ledger: &Path) -> u64 {
 #[should_panic(expected = "3 checks arrived, 2 attempts")]
 fn a_check_sent_twice_for_one_attempt_is_found() {
     let before = Counted { arrived: 5, noted: 7 };
-    Counted { arrived: 8, noted: 9 }.grew_alike_since(before, Counts::AtMost("a reason"));
+    Counted { arrived: 8, noted: 9 }.grew_equally_since(before, Counts::AtMost("a reason"));
 }
 
 #[test]
 #[should_panic(expected = "1 checks arrived, 2 attempts")]
 fn an_attempt_that_was_never_sent_is_found() {
-    Counted { arrived: 1, noted: 2 }.grew_alike_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
+    Counted { arrived: 1, noted: 2 }.grew_equally_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
 }

@@ -123,7 +123,7 @@ impl World {
 
     /// Changes the service before it is started.
     pub fn service(mut self, change: impl FnOnce(&mut Settings)) -> World {
-        assert!(self.service.is_none(), "the service stands already");
+        assert!(self.service.is_none(), "the service is already running");
         change(&mut self.settings);
         self
     }
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// The service is behind a proxy that can remove its marker.
-    pub fn with_a_door(mut self) -> World {
+    pub fn behind_a_proxy(mut self) -> World {
         self.door = true;
         self
     }
@@ -170,7 +170,7 @@ impl World {
     pub fn met(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
         self.service.get_or_insert_with(|| match door {
-            true => Service::behind_a_door(settings.clone()),
+            true => Service::behind_a_proxy(settings.clone()),
             false => Service::start(settings.clone()),
         })
     }
@@ -218,17 +218,17 @@ impl World {
             }
             tell.send(Signal::Interrupt).await
         });
-        let ran = self.run_heeding(RunOptions::default(), signals).await;
+        let ran = self.run_with_signals(RunOptions::default(), signals).await;
         watching.abort();
         ran
     }
 
     pub async fn run_with(&mut self, orders: RunOptions) -> Ran {
         let (_tell, signals) = mpsc::channel(1);
-        self.run_heeding(orders, signals).await
+        self.run_with_signals(orders, signals).await
     }
 
-    pub async fn run_heeding(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
+    pub async fn run_with_signals(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
         let url = self.met().url.clone();
         self.file.service.url.get_or_insert(url);
         let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
@@ -238,7 +238,7 @@ impl World {
         let begun = Instant::now();
         let result = self.attempt(orders, signals).await;
         let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
-        self.counted(&ledger).grew_alike_since(before, self.counts);
+        self.counted(&ledger).grew_equally_since(before, self.counts);
         Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
     }
 
@@ -255,7 +255,7 @@ impl World {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
         campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
-            paused.moves_into(&mut campaign, &service.simulator);
+            paused.applies_to(&mut campaign, &service.simulator);
         }
         let prepared = Prepared::open(campaign).await?;
         prepared.go(orders, signals, watch::channel(Progress::default()).0).await
