@@ -51,7 +51,7 @@ impl Workspace {
 
     pub(crate) fn with(rows: usize, settings: Settings) -> Workspace {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("book.csv"), book(1, rows)).unwrap();
+        fs::write(folder.path().join("book.csv"), book(1..=rows)).unwrap();
         Workspace { folder, service: Service::start(settings), loses_a_ledger: false }
     }
 

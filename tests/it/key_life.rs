@@ -30,7 +30,7 @@ async fn in_doubt_in(world: World, rows: usize) -> World {
 /// A world in which every request was charged, has no answer, and has outlived its key.
 async fn quarantined(rows: usize) -> (World, Ran) {
     let mut world = in_doubt(rows).await;
-    world.paused().at(71, 0).await;
+    world.paused().at_hours_minutes(71, 0).await;
     let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, rows as u64);
     (world, ran)
 }

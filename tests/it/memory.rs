@@ -109,7 +109,7 @@ fn peak_of_replies(at_once: usize, body: String) -> u64 {
     let bytes = body.len();
     let service = Service::start(at_once, body);
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, at_once)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=at_once)).unwrap();
     let in_flight = at_once.to_string();
     let arguments = [
         "run",
@@ -257,7 +257,7 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
     }
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    fs::write(at("book.csv"), book(1, 3)).unwrap();
+    fs::write(at("book.csv"), book(1..=3)).unwrap();
     let flags =
         "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
     let run: Vec<&str> = ["run", "book.csv"].into_iter().chain(flags.split(' ')).collect();

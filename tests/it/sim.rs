@@ -81,7 +81,7 @@ fn the_default_seeds_hold() {
 /// With a service that keeps its word. These failed out of 100,000: a balance query that waited at the gate was sent
 /// before the time that another reply had asked for meanwhile; a clock that was set made keys younger than they were
 /// (nine seeds); requests in doubt whose price had risen beyond the limit were repeated endlessly (five seeds).
-const MENDED: [u64; 15] = [
+const FIXED: [u64; 15] = [
     6_001_787, 20_002_941, 20_003_954, 20_007_916, 20_010_725, 20_026_718, 20_045_626, 20_048_614, 20_055_472,
     20_064_129, 20_084_479, 20_088_866, 20_089_187, 20_093_715, 20_096_812,
 ];
@@ -89,15 +89,15 @@ const MENDED: [u64; 15] = [
 /// With a service that misbehaves: a refusal of one request ended each run before the others were tried; repeats took
 /// the turns of new requests at a closed gate (two seeds); the 429 of a sandbox request in doubt was repeated
 /// endlessly.
-const MENDED_WITH_ODDITIES: [u64; 4] = [2_806, 5_986, 9_079, 19_125];
+const FIXED_WITH_ODDITIES: [u64; 4] = [2_806, 5_986, 9_079, 19_125];
 
 #[test]
 fn seeds_that_once_broke_something_hold() {
-    for seed in MENDED {
+    for seed in FIXED {
         let plain = caught(|| play_script(Script::plain(seed, None)));
         assert_eq!(plain, Vec::<String>::new(), "seed {seed}");
     }
-    for seed in MENDED_WITH_ODDITIES {
+    for seed in FIXED_WITH_ODDITIES {
         assert_eq!(violations(seed), Vec::<String>::new(), "seed {seed}");
     }
 }

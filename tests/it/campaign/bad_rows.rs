@@ -15,9 +15,9 @@ use rescreen::{
 
 #[tokio::test]
 async fn a_ragged_row_is_one_failure_with_its_line_and_byte_for_all_checks() {
-    let good = book(1, 3);
+    let good = book(1..=3);
     let offset = good.len();
-    let csv = good + "4,torn\n" + "5,\"P00005\nVexford\",active\n" + "6,one,two,three\n" + &people(7, 7);
+    let csv = good + "4,torn\n" + "5,\"P00005\nVexford\",active\n" + "6,one,two,three\n" + &people(7..=7);
     let second = CheckTable {
         name: Some("company".into()),
         fields: [
@@ -65,7 +65,7 @@ async fn a_row_without_a_value_or_with_a_wrong_one_is_a_failure_that_costs_nothi
 
 #[tokio::test]
 async fn rows_that_the_condition_excludes_are_skipped_with_their_reason() {
-    let csv = book(1, 6).replace("3,P00003 Vexford,active", "3,P00003 Vexford,closed");
+    let csv = book(1..=6).replace("3,P00003 Vexford,active", "3,P00003 Vexford,closed");
     let mut world = World::new().csv(&csv).campaign(|file| file.checks[0].when = Some("status == 'active'".into()));
     let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(results(5).skipped(1)).adds_up(true);
     let skipped = &ran.lines(DatasetKind::Skipped)[0];
@@ -74,7 +74,7 @@ async fn rows_that_the_condition_excludes_are_skipped_with_their_reason() {
 
 #[tokio::test]
 async fn when_too_many_rows_cannot_be_read_the_run_stops_before_much_is_spent() {
-    let csv = book(1, 30) + &"x\n".repeat(40);
+    let csv = book(1..=30) + &"x\n".repeat(40);
     let mut world = World::new().csv(&csv);
     let ran = world.run().await.exits(ExitCode::Guard);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::TooManyErrors { failed: 40, of: 70, .. }));
@@ -85,7 +85,7 @@ async fn when_too_many_rows_cannot_be_read_the_run_stops_before_much_is_spent() 
 
 #[tokio::test]
 async fn failures_that_were_accepted_beforehand_give_exit_code_0() {
-    let mut world = World::new().csv(&(book(1, 3) + "x\n"));
+    let mut world = World::new().csv(&(book(1..=3) + "x\n"));
     world.run().await.exits(ExitCode::Failures);
     let mut world = world.campaign(|file| file.guards.accept_failures = Some(Share::Count(1)));
     world.run().await.exits(ExitCode::Complete).charged(3);

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// 1,100 rows in two splits: 300 people, each three times in the first split, and a hundred of them next to each other
 /// in the second.
 fn crowded() -> String {
-    let mut text = book(1, 300) + &people(1, 300).repeat(2) + &people(201, 300);
+    let mut text = book(1..=300) + &people(1..=300).repeat(2) + &people(201..=300);
     for number in 101..=150 {
-        text += &people(number, number).repeat(2);
+        text += &people(number..=number).repeat(2);
     }
     text
 }
@@ -58,9 +58,9 @@ async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
 
 #[tokio::test]
 async fn an_appended_book_resumes_where_it_ended() {
-    let mut world = World::new().csv(&(book(1, 50) + &people(1, 50).repeat(21)));
+    let mut world = World::new().csv(&(book(1..=50) + &people(1..=50).repeat(21)));
     let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(1_100));
-    world.append("book.csv", &people(41, 70));
+    world.append("book.csv", &people(41..=70));
     let second = world.run().await.exits(ExitCode::Complete).charged(70).counts(results(1_130)).adds_up(true);
     assert_eq!(second.posts() - first.posts(), 20, "ten of the new rows were answered before");
     let late = second.result_of(1_101);
@@ -108,7 +108,7 @@ async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_th
 async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
     let mut world =
         World::new().rows(30).campaign(|file| file.input.paths = vec!["book.csv".into(), "more.csv".into()]);
-    world.write("more.csv", &book(21, 50));
+    world.write("more.csv", &book(21..=50));
     let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(60)).adds_up(true);
     let sources: BTreeSet<(String, i64)> =
         ran.results().iter().map(|line| (text(line, "source").to_owned(), number(line, "row_number"))).collect();

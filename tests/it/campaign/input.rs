@@ -9,7 +9,7 @@ use rescreen::model::ExitCode;
 
 /// 2,500 rows, in three splits, of 50 people.
 fn long_book() -> String {
-    book(1, 50) + &people(1, 50).repeat(49)
+    book(1..=50) + &people(1..=50).repeat(49)
 }
 
 /// A world that has screened those rows.
@@ -48,11 +48,11 @@ async fn a_shortened_input_is_refused_with_its_counts() {
 
 #[tokio::test]
 async fn a_row_that_grows_at_its_end_is_not_ingested_again() {
-    let mut world = World::new().csv(book(1, 3).trim_end());
+    let mut world = World::new().csv(book(1..=3).trim_end());
     world.run().await.exits(ExitCode::Complete).charged(3);
     world.append("book.csv", "-and-more\n");
     world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3));
-    world.write("book.csv", &(book(1, 3) + &people(4, 5)));
+    world.write("book.csv", &(book(1..=3) + &people(4..=5)));
     world.run().await.exits(ExitCode::Complete).charged(5);
 }
 
@@ -60,7 +60,7 @@ async fn a_row_that_grows_at_its_end_is_not_ingested_again() {
 async fn a_new_input_beside_the_known_one_is_refused() {
     let mut world = World::new().rows(3);
     world.run().await.exits(ExitCode::Complete);
-    world.write("more.csv", &book(4, 5));
+    world.write("more.csv", &book(4..=5));
     let mut world = world.campaign(|file| file.input.paths.push("more.csv".into()));
     let message = refused(&mut world).await;
     assert!(message.contains("new campaign"), "{message}");
@@ -82,7 +82,7 @@ async fn a_changed_template_changes_no_key_of_an_ingested_row() {
     let mut world = world.max_credits(100).campaign(|file| {
         file.checks[0].fields.insert("name".into(), "{{ name | upper }}".into());
     });
-    world.append("book.csv", &people(6, 6));
+    world.append("book.csv", &people(6..=6));
     let ran = world.run().await.exits(ExitCode::Complete).charged(6);
     let sent = |row| ran.result_of(row)["sent"].as_str().unwrap().to_owned();
     assert!(sent(5).contains("P00005 Vexford") && sent(6).contains("P00006 VEXFORD"), "{} {}", sent(5), sent(6));

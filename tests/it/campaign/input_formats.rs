@@ -44,20 +44,20 @@ fn world(name: &str, bytes: &[u8]) -> World {
 async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
     for (name, form) in FORMS {
         // The reply to the third message is lost, and the run is interrupted while rows wait.
-        let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
+        let mut world = world(name, &form(&book(1..=1_500))).in_flight(4).fault("drop_after@3");
         let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
         world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
         // Append: a new member, or a longer sheet.
         let longer = match name {
-            "book.csv.gz" => [gzip(&book(1, 1_500)), gzip(&people(1_501, 1_503))].concat(),
-            _ => form(&(book(1, 1_500) + &people(1_501, 1_503))),
+            "book.csv.gz" => [gzip(&book(1..=1_500)), gzip(&people(1_501..=1_503))].concat(),
+            _ => form(&(book(1..=1_500) + &people(1_501..=1_503))),
         };
         std::fs::write(world.path(name), longer).unwrap();
         let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(results(1_503)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
         // Edit: refused with its rows, before anything is sent.
-        std::fs::write(world.path(name), form(&book(1, 1_503).replace("P01200", "P91200"))).unwrap();
+        std::fs::write(world.path(name), form(&book(1..=1_503).replace("P01200", "P91200"))).unwrap();
         let again = world.run().await.exits(ExitCode::Usage);
         assert_eq!(again.stats.credits_charged, 1_503);
         let message = again.error();
@@ -67,7 +67,7 @@ async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
 
 #[tokio::test]
 async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_book() {
-    let text = book(1, 3) + "4,Ren\u{e9} Vexford,active\n";
+    let text = book(1..=3) + "4,Ren\u{e9} Vexford,active\n";
     let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
     let mut world = world("book.csv", &bytes);
     world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
@@ -82,7 +82,7 @@ async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_boo
 
 #[tokio::test]
 async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_rest() {
-    let text = book(1, 3_000);
+    let text = book(1..=3_000);
     let compressed = gzip(&text);
     let mut world = world("book.csv.gz", &compressed[..compressed.len() * 2 / 3]);
     let message = world.run().await.exits(ExitCode::Usage).error();
@@ -93,7 +93,7 @@ async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_r
 
 #[tokio::test]
 async fn a_book_without_a_header_uses_the_column_names_of_the_campaign_file() {
-    let mut world = World::new().csv(&people(1, 5)).campaign(|file| {
+    let mut world = World::new().csv(&people(1..=5)).campaign(|file| {
         file.input.header = Some(false);
         file.input.columns = Some(["no", "name", "status"].map(str::to_owned).to_vec());
     });

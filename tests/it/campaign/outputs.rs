@@ -60,7 +60,7 @@ async fn pending_asks_say_why() {
 #[tokio::test]
 async fn every_output_says_that_it_was_simulated() {
     let csv =
-        crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
+        crate::support::world::book(1..=4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
     let mut world = World::new().csv(&csv).max_credits(2);
     world.file.checks[0].when = Some("status == 'active'".into());
     let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).failures(1).pending(1).skipped(1));
@@ -102,7 +102,7 @@ async fn a_late_answer_goes_to_a_new_part_although_rows_after_it_are_published()
 #[tokio::test]
 async fn folders_and_files_are_private_to_the_owner() {
     let mut world = World::new().rows(2);
-    world.append("book.csv", &(people(3, 3) + "torn\n"));
+    world.append("book.csv", &(people(3..=3) + "torn\n"));
     let ran = world.run().await.exits(ExitCode::Failures);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for file in files(&ran.out, "") {

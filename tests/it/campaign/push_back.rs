@@ -150,7 +150,7 @@ async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
     let mut world = World::new().rows(8).in_flight(1);
     world.met();
     let ran = world.run().await.exits(ExitCode::Complete).charged(8);
-    world.append("book.csv", &crate::support::world::people(9, 12));
+    world.append("book.csv", &crate::support::world::people(9..=12));
     world.met().simulator.set_faults("error503:1".parse().unwrap());
     let down = world.run_for(Duration::from_millis(300)).await.exits(ExitCode::TimeIsUp);
     assert_eq!(down.stats.charges, ran.stats.charges);

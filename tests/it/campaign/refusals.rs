@@ -98,10 +98,10 @@ async fn a_wrong_base_path_is_noticed_at_the_balance() {
 
 #[tokio::test]
 async fn the_alternate_spelling_is_the_same_check_and_the_same_charge() {
-    let mut world = World::new().csv(&book(1, 3)).campaign(|file| file.service.routes = Spelling::Alternate);
+    let mut world = World::new().csv(&book(1..=3)).campaign(|file| file.service.routes = Spelling::Alternate);
     let ran = world.run().await.exits(ExitCode::Complete).charged(3);
     assert_eq!(ran.stats.by_route["POST /aml-pep"], 3);
-    world.append("book.csv", &people(4, 5));
+    world.append("book.csv", &people(4..=5));
     let mut world = world.campaign(|file| file.service.routes = Spelling::Guide);
     let ran = world.run().await.exits(ExitCode::Complete).charged(5);
     assert_eq!(ran.stats.by_route["POST /aml-screening"], 2);

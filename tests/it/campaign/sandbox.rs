@@ -44,14 +44,14 @@ async fn a_repeated_payload_waits_out_the_cooldown_alone() {
 #[tokio::test]
 async fn an_input_ending_in_90_has_no_finding() {
     let rows: String = (100..160).map(|n| format!("{n},Vexford {n}90,active\n")).collect();
-    let mut world = World::new().sandbox().csv(&(book(1, 0) + &rows));
+    let mut world = World::new().sandbox().csv(&format!("no,name,status\n{rows}"));
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(60));
     assert!(ran.results().iter().all(|line| text(line, "verdict") == "clear"));
 }
 
 #[tokio::test]
 async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
-    let csv = book(1, 20) + "21,Vexford 4591,active\n";
+    let csv = book(1..=20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
     let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(results(20).pending(1));
     assert!(ran.replies(500) >= 1);
@@ -60,7 +60,7 @@ async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
 #[tokio::test]
 #[ignore = "half a minute of real time"]
 async fn in_sandbox_running_out_of_attempts_is_a_failure() {
-    let csv = book(1, 20) + "21,Vexford 4591,active\n";
+    let csv = book(1..=20) + "21,Vexford 4591,active\n";
     let mut world = World::new().sandbox().csv(&csv);
     let ran = world.run().await.exits(ExitCode::Failures).counts(results(20).failures(1)).adds_up(true);
     assert_eq!(ran.failure_codes(), [("attempts_over".into(), 1)].into());

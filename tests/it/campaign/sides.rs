@@ -21,7 +21,7 @@ async fn confused(world: World, real_first: bool) -> World {
         (true, rescreen::model::Mode::Sandbox) => OutputMode::Sandbox,
     };
     assert_eq!(first.manifest().mode, expected);
-    world.append("book.csv", &people(6, 10));
+    world.append("book.csv", &people(6..=10));
     world.met().looks_real(!real_first);
     let confused = world.run().await.exits(ExitCode::Usage).counts(results(5).pending(5));
     let confused = confused.stops_with(|stop| *stop == Stop::OtherSide { simulated: real_first });

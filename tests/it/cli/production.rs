@@ -72,14 +72,14 @@ fn a_dash_means_standard_input() {
         let mut command = rescreen(workspace.path(), &words.split_whitespace().collect::<Vec<_>>());
         Said::of(command.stdin(std::fs::File::open(path).unwrap()))
     };
-    let text = crate::support::world::book(1, 5);
+    let text = crate::support::world::book(1..=5);
     piped(&text).exits(0).without_data();
     let out = workspace.path().join("out/trial.sandbox");
     let totals = |count| assert_eq!((manifest(&out).complete, manifest(&out).input.rows), (true, count));
     totals(5);
     piped("").exits(0).says("nothing sent");
     totals(5);
-    piped(&(text + &crate::support::world::people(6, 7))).exits(0);
+    piped(&(text + &crate::support::world::people(6..=7))).exits(0);
     totals(7);
     piped("no,name,status\n9,P00009 Vexford,active\n").exits(2);
 }

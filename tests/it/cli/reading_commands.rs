@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn a_plan_counts_everything_and_sends_nothing_that_costs() {
     let workspace = Workspace::new(0);
-    let mut text = crate::support::world::book(1, 120) + &crate::support::world::people(1, 20);
+    let mut text = crate::support::world::book(1..=120) + &crate::support::world::people(1..=20);
     text += "141,,active\n142\n143,P00143 Vexford,closed\n";
     workspace.write("book.csv", &text);
     workspace.write(

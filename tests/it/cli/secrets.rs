@@ -10,7 +10,7 @@ use std::{fs, time::Duration};
 const PLANTED: &str = "Vexford";
 
 fn planted(workspace: &Workspace) {
-    let mut text = crate::support::world::book(1, 20);
+    let mut text = crate::support::world::book(1..=20);
     text += "21,Zz-Vexford\n22,\"Vexford\u{0}\",active\n23,,Vexford\n";
     workspace.write("book.csv", &text);
 }

@@ -14,7 +14,7 @@ use std::{
 #[tokio::test]
 async fn a_spawned_simulator_serves_a_campaign_and_reports_what_it_saw() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("book.csv"), book(1, 6)).unwrap();
+    std::fs::write(folder.path().join("book.csv"), book(1..=6)).unwrap();
     let arguments = "simulate --listen 127.0.0.1:0 --per-minute 60000 --per-minute-max 90000 --credits 50 \
         --price aml-screening=4 --key sk-planted-marker-4c1 --faults drop_after@3";
     let (mut simulator, line) = started(arguments);

@@ -114,7 +114,7 @@ async fn sending_again_makes_a_new_generation_a_new_key_and_a_new_charge() {
 #[tokio::test(start_paused = true)]
 async fn sending_again_needs_room_in_the_budget() {
     let mut world = in_doubt_in(World::new().max_credits(2), 2).await;
-    world.paused().at(71, 0).await;
+    world.paused().at_hours_minutes(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
     decide(&world, &[], Decision::SendAgain, "why").await.unwrap();
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Planned, 2);
@@ -168,7 +168,7 @@ async fn with_a_key_secret_only_that_secret_makes_the_next_key() {
     let world = World::new().campaign(|file| file.keys.secret = Some(SecretSource::File("secret".into())));
     world.private("secret", "planted-key-secret\n");
     let mut world = in_doubt_in(world, 1).await;
-    world.paused().at(71, 0).await;
+    world.paused().at_hours_minutes(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
     for (secret, says) in [(None, "-c FILE"), (Some(KeySecret::new("another".into())), "key secret")] {
         let decided = decide_with(&world, &[], Decision::SendAgain, "why", secret.as_ref()).await;

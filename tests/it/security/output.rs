@@ -37,7 +37,8 @@ fn control_characters_of_the_service_do_not_reach_the_terminal() {
     let body = r#"{"error":{"code":"\u001b[31mBAD\u0007\u009b","message":"\u001b]0;owned\u0007\r\b\u202eevil\u2066"}}"#;
     let wire = Wire::new(|_, _| Answer::Bytes(json("400 Bad Request", body)));
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 9).replace("status", "id").replace("active", ID_NUMBER)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=9).replace("status", "id").replace("active", ID_NUMBER))
+        .unwrap();
     campaign(folder.path(), &wire.url);
     let said = say(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "-vv"]).exits(6);
     let status = say(folder.path(), &["status"]);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A folder with a book and a campaign file.
 fn workspace(service: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 2)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=2)).unwrap();
     let campaign = format!(
         "campaign = \"2026-11\"\nmode = \"production\"\n[service]\n{service}\n[input]\npaths = [\"book.csv\"]\nid = \"no\"\n\
          [budget]\nmax_credits = 10\nprices = {{ aml-screening = 1 }}\n[[check]]\nuse = \"aml-screening\"\n\

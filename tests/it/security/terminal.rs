@@ -48,7 +48,7 @@ fn edit(folder: &Path, sql: &str) {
 
 fn with_book() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=3)).unwrap();
     folder
 }
 

@@ -24,7 +24,7 @@ const CHECK: &str = "[input]\npaths = [\"book.csv\"]\nid = \"no\"\n[budget]\nmax
 /// A folder with a book, and a campaign file that starts with this text.
 fn workspace(begins: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=3)).unwrap();
     fs::write(
         folder.path().join("rescreen.toml"),
         format!("campaign = \"2026-11\"\nmode = \"production\"\n{begins}{CHECK}"),

@@ -54,7 +54,7 @@ impl Paused {
     }
 
     /// Advances to this time after the start.
-    pub async fn at(&self, hours: u64, minutes: u64) {
+    pub async fn at_hours_minutes(&self, hours: u64, minutes: u64) {
         let due = self.begun + Duration::from_secs(hours * 3_600 + minutes * 60);
         tokio::time::advance(due.duration_since(Instant::now())).await;
     }

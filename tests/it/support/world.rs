@@ -24,6 +24,7 @@ use rescreen::{
 use std::{
     fmt::Write,
     fs,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -88,7 +89,7 @@ impl World {
 
     /// A book of this many people, all different.
     pub fn rows(self, count: usize) -> World {
-        self.csv(&book(1, count))
+        self.csv(&book(1..=count))
     }
 
     pub fn csv(self, text: &str) -> World {
@@ -262,15 +263,15 @@ impl World {
     }
 }
 
-/// A book with the header, and the people `from` to `to`.
-pub fn book(from: usize, to: usize) -> String {
-    format!("no,name,status\n{}", people(from, to))
+/// A book with the header and these people.
+pub fn book(numbers: RangeInclusive<usize>) -> String {
+    format!("no,name,status\n{}", people(numbers))
 }
 
-/// The people `from` to `to`, one per line. No name ends in a reserved number.
-pub fn people(from: usize, to: usize) -> String {
+/// These people, one per line. No name ends in a reserved number.
+pub fn people(numbers: RangeInclusive<usize>) -> String {
     let mut text = String::new();
-    for number in from..=to {
+    for number in numbers {
         writeln!(text, "{number},P{number:05} Vexford,active").unwrap();
     }
     text
