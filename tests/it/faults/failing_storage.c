@@ -1,19 +1,19 @@
-// Storage that fails below the program: preloaded into it (LD_PRELOAD), this library counts the calls that touch files in
-// one folder and makes the nth call of a kind fail, whether the program, the Parquet writer or SQLite makes it. It decides
-// which call fails; all other calls pass unchanged.
+// Storage that fails below the program: preloaded into it (LD_PRELOAD), this library counts the calls that touch files
+// in one folder and makes the nth call of a kind fail, whether the program, the Parquet writer or SQLite makes it. It
+// decides which call fails; all other calls pass unchanged.
 //
 // FAILING_STORAGE       the folder as an absolute path, spelled as the program spells it
 // FAILING_STORAGE_PLAN  kind:number:how:error, like write:7:once:eio; without it calls are only counted
 //
 //   once     that call fails, the next succeeds: a write error, or space that was freed meanwhile
 //   forever  that call fails, and so do all later calls that change anything: a disk that is gone or full
-//   short    that write writes half of its bytes and returns their number, and the next write fails: a disk that fills up
+//   short    that write writes half of its bytes and returns their number, and the next write fails: the disk fills up
 //
-// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent=8 sent-after=0 sent-unsynced=0
-// renamed-unsynced=0 at=ledger.sqlite-wal`: how often each kind was called, how many of these calls failed, how many
-// checks were sent, how many of them after the first failure, how many while a finished commit was not on disk, how many
-// files were renamed with writes that were not on disk, and the file that failed first. A sync of a log with nothing new in
-// it is a checkpoint and not a commit: `at` then says `checkpoint`.
+// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent=8 sent-after=0
+// sent-unsynced=0 renamed-unsynced=0 at=ledger.sqlite-wal`: how often each kind was called, how many of these calls
+// failed, how many checks were sent, how many of them after the first failure, how many while a finished commit was not
+// on disk, how many files were renamed with writes that were not on disk, and the file that failed first. A sync of a
+// log with nothing new in it is a checkpoint and not a commit: `at` then says `checkpoint`.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,9 +57,12 @@ static struct {
     ino_t number;
 } unsynced[UNSYNCED_MAX]; // files written since their last fsync
 static int unsynced_count;
-static int commit_unsynced;   // the log's last commit is not synced yet: it is under way, or was reported without a sync
-static int finished_unsynced; // a commit was not synced when the next transaction started: it was reported without a sync
-static long sent_meanwhile;   // checks sent since the last commit was written; the next call on the log shows if that was allowed
+// The log's last commit is not synced yet: it is under way, or was reported without a sync.
+static int commit_unsynced;
+// A commit was not synced when the next transaction started: it was reported without a sync.
+static int finished_unsynced;
+// Checks sent since the last commit was written. The next call on the log shows if that was allowed.
+static long sent_meanwhile;
 static long sent_unsynced, renamed_unsynced;
 
 __attribute__((constructor)) static void begin(void) {
