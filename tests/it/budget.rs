@@ -51,7 +51,7 @@ async fn the_balance_is_never_taken_below_the_floor() {
     let ran = world.run().await.exits(ExitCode::Budget).charged(10);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Balance { keep: Credits(90), .. })));
     assert_eq!(ran.stats.balance, 90);
-    world.met().simulator.set_balance(110);
+    world.running_service().simulator.set_balance(110);
     world.run().await.exits(ExitCode::Complete).charged(30);
 }
 
@@ -99,7 +99,7 @@ async fn a_price_that_rose_beyond_the_limit_leaves_doubts_for_a_run_with_a_highe
     world.run_for(Duration::from_secs(300)).await.in_state(State::InDoubt, 3);
     world.paused().works_again();
     world.file.budget.prices.insert(AML.into(), Credits(5));
-    let posts = world.met().checks_arrived();
+    let posts = world.running_service().checks_arrived();
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::InDoubt, 3);
     assert_eq!(ran.posts(), posts, "the rest of its price does not fit the budget");
     let ran = world.max_credits(100).run().await.exits(ExitCode::Complete).counts(results(3));

@@ -37,7 +37,7 @@ async fn quarantined(rows: usize) -> (World, Ran) {
 
 /// Requests for checks that the service has received.
 fn posts(world: &mut World) -> u64 {
-    world.met().simulator.stats().checks()
+    world.running_service().simulator.stats().checks()
 }
 
 #[tokio::test(start_paused = true)]

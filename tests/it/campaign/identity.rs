@@ -16,7 +16,7 @@ async fn refused_after(change: impl FnOnce(&mut World)) -> String {
     world.private("secret", "one secret\n");
     world.private("other-secret", "another secret\n");
     world.run().await.exits(ExitCode::Complete).charged(2);
-    let before = world.met().simulator.stats();
+    let before = world.running_service().simulator.stats();
     change(&mut world);
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats, before, "nothing was sent");

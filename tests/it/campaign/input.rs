@@ -21,7 +21,7 @@ async fn screened() -> World {
 
 /// Runs again; expects a usage error and that nothing was sent.
 async fn refused(world: &mut World) -> String {
-    let before = world.met().simulator.stats();
+    let before = world.running_service().simulator.stats();
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats, before);
     again.error()

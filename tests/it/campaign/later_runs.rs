@@ -14,10 +14,10 @@ use rescreen::{
 /// A world in which one request is answered and the others are in doubt.
 async fn in_doubt(mut world: World, rows: u64) -> World {
     world = world.rows(rows as usize).in_flight(rows as usize).behind_a_proxy();
-    world.met().turns_away_after(1, 500);
+    world.running_service().turns_away_after(1, 500);
     let ran = world.run().await.exits(ExitCode::Doubt);
     assert_eq!(ran.report().sums.in_state(State::InDoubt), rows - 1);
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     world
 }
 
@@ -31,7 +31,7 @@ async fn content_that_is_mapped_and_content_that_is_a_default_make_one_request()
 #[tokio::test]
 async fn more_requests_in_doubt_than_a_page_are_each_sent_once() {
     let mut world = in_doubt(World::new(), 150).await;
-    world.met().simulator.set_faults("pending:1.0".parse().unwrap());
+    world.running_service().simulator.set_faults("pending:1.0".parse().unwrap());
     let mut world = world.in_flight(4);
     let ran = world.run_until(|stats| stats.by_status.get(&202).is_some_and(|count| *count >= 100)).await;
     let ran = ran.exits(ExitCode::Interrupted);
@@ -44,9 +44,9 @@ async fn a_raised_price_applies_to_requests_in_doubt() {
     let mut world = World::new().rows(20).in_flight(20).behind_a_proxy().service(|settings| {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
     });
-    world.met().turns_away(500);
+    world.running_service().turns_away(500);
     world.run().await.exits(ExitCode::Doubt);
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     let mut world = world.max_credits(100).campaign(|file| {
         file.budget.prices.insert("aml-screening".to_owned(), Credits(5));
     });

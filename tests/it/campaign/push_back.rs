@@ -90,18 +90,18 @@ async fn when_the_credits_run_out_the_run_pauses_and_resumes_after_a_top_up() {
     let mut world = World::new().rows(10).credits(4);
     let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).pending(6));
     assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "no request is sent without credits");
-    world.met().simulator.set_balance(100);
+    world.running_service().simulator.set_balance(100);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
 }
 
 #[tokio::test]
 async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
     let mut world = World::new().rows(20).in_flight(4).behind_a_proxy();
-    world.met().turns_away(402);
+    world.running_service().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Failed, 0);
     // Five different requests are refused, each under two keys, before the check is at fault and not one request.
     assert!(ran.attempts().len() < 80, "{} attempts", ran.attempts().len());
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(20));
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (20, 0));
 }
@@ -109,10 +109,10 @@ async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
 #[tokio::test]
 async fn a_service_that_never_answers_stops_the_run_although_the_balance_can_be_read() {
     let mut world = World::new().rows(300).in_flight(32).behind_a_proxy();
-    world.met().turns_away(500);
+    world.running_service().turns_away(500);
     let ran = world.run().await.exits(ExitCode::Service);
     assert!(ran.attempts().len() < 200, "{} attempts", ran.attempts().len());
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     world.run().await.exits(ExitCode::Complete).counts(results(300)).charged(300);
 }
 
@@ -131,7 +131,7 @@ async fn when_another_client_spends_the_balance_the_run_pauses() {
     let mut world = World::new().rows(60).in_flight(2).credits(1_000).service(|settings| {
         settings.latency = Duration::from_millis(10);
     });
-    let simulator = world.met().simulator.clone();
+    let simulator = world.running_service().simulator.clone();
     let spender = tokio::spawn(async move {
         while simulator.stats().charges < 5 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -141,17 +141,17 @@ async fn when_another_client_spends_the_balance_the_run_pauses() {
     let ran = world.run().await.exits(ExitCode::Budget);
     spender.await.unwrap();
     assert!(ran.stats.charges < 60 && ran.stats.double_charges == 0, "{:?}", ran.stats);
-    world.met().simulator.set_balance(1_000);
+    world.running_service().simulator.set_balance(1_000);
     world.run().await.exits(ExitCode::Complete).charged(60);
 }
 
 #[tokio::test]
 async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
     let mut world = World::new().rows(8).in_flight(1);
-    world.met();
+    world.running_service();
     let ran = world.run().await.exits(ExitCode::Complete).charged(8);
     world.append("book.csv", &crate::support::world::people(9..=12));
-    world.met().simulator.set_faults("error503:1".parse().unwrap());
+    world.running_service().simulator.set_faults("error503:1".parse().unwrap());
     let down = world.run_for(Duration::from_millis(300)).await.exits(ExitCode::TimeIsUp);
     assert_eq!(down.stats.charges, ran.stats.charges);
     assert!(
@@ -159,6 +159,6 @@ async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
         "the end of its time is heeded while the balance is read: {:?}",
         down.elapsed
     );
-    world.met().simulator.set_faults(Faults::none());
+    world.running_service().simulator.set_faults(Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(12).adds_up(true);
 }

@@ -90,7 +90,7 @@ async fn a_missing_route_leaves_the_requests_in_doubt_until_it_is_corrected() {
 #[tokio::test]
 async fn a_wrong_base_path_is_noticed_at_the_balance() {
     let mut world = World::new().rows(3);
-    let url = format!("{}/v9", world.met().url);
+    let url = format!("{}/v9", world.running_service().url);
     let mut world = world.campaign(|file| file.service.url = Some(url));
     let ran = world.run().await.exits(ExitCode::Service).charged(0).counts(results(0).pending(3));
     assert_eq!(ran.posts(), 0);

@@ -76,7 +76,7 @@ async fn foreign_pages_stop_the_run_when_the_balance_is_one_too() {
     let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| *stop == Stop::NotTheService);
     let ran = ran.in_state(State::Answered, 0).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 0);
-    world.met().simulator.set_faults(rescreen::simulator::Faults::none());
+    world.running_service().simulator.set_faults(rescreen::simulator::Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(6);
 }
 

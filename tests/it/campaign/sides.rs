@@ -13,7 +13,7 @@ use rescreen::{
 /// Five rows are answered by one side, then five more by the other side.
 async fn confused(world: World, real_first: bool) -> World {
     let mut world = world.behind_a_proxy().rows(5);
-    world.met().looks_real(real_first);
+    world.running_service().looks_real(real_first);
     let first = world.run().await.exits(ExitCode::Complete);
     let expected = match (real_first, world.file.mode) {
         (false, _) => OutputMode::Simulated,
@@ -22,11 +22,11 @@ async fn confused(world: World, real_first: bool) -> World {
     };
     assert_eq!(first.manifest().mode, expected);
     world.append("book.csv", &people(6..=10));
-    world.met().looks_real(!real_first);
+    world.running_service().looks_real(!real_first);
     let confused = world.run().await.exits(ExitCode::Usage).counts(results(5).pending(5));
     let confused = confused.stops_with(|stop| *stop == Stop::OtherSide { simulated: real_first });
     assert_eq!(confused.manifest().mode, expected);
-    world.met().looks_real(real_first);
+    world.running_service().looks_real(real_first);
     world.run().await.exits(ExitCode::Complete).counts(results(10)).adds_up(true);
     world
 }
@@ -34,14 +34,14 @@ async fn confused(world: World, real_first: bool) -> World {
 #[tokio::test]
 async fn a_simulated_ledger_refuses_the_real_service_before_anything_is_sent() {
     let mut world = confused(World::new(), false).await;
-    let stats = world.met().simulator.stats();
+    let stats = world.running_service().simulator.stats();
     assert_eq!((stats.charges, stats.double_charges, stats.replays), (10, 0, 0));
 }
 
 #[tokio::test]
 async fn a_production_ledger_refuses_the_simulator_before_anything_is_sent() {
     let mut world = confused(World::new(), true).await;
-    let stats = world.met().simulator.stats();
+    let stats = world.running_service().simulator.stats();
     assert_eq!((stats.charges, stats.double_charges, stats.replays), (10, 0, 0));
 }
 

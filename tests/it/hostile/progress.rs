@@ -25,7 +25,7 @@ fn fails_alone(row: u32, reply: Reply, possibly_charged: bool) {
     assert_eq!(campaign.ledger().in_state("answered") as u32, ROWS + 4, "the next run makes progress, too");
 }
 
-macro_rules! one_row_for_ever {
+macro_rules! one_row_always {
     ($($name:ident $row:literal $status:literal $possibly:expr;)*) => {$(
         #[test]
         #[ignore = "make hostile"]
@@ -35,7 +35,7 @@ macro_rules! one_row_for_ever {
     )*};
 }
 
-one_row_for_ever! {
+one_row_always! {
     a_404_for_one_row_fails_that_row 15 404 true;
     a_404_for_the_first_row_fails_that_row 1 404 true;
     a_405_for_one_row_fails_that_row 15 405 true;

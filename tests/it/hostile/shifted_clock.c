@@ -3,8 +3,8 @@
 //
 // SHIFTED_CLOCK_S    the wall clock is ahead by this many seconds
 // SHIFTED_SLEEP_IN   commit (fdatasync, fsync) or connect: the kind of call in which the machine sleeps
-// SHIFTED_SLEEP_AT   the number of that call. The machine sleeps SHIFTED_SLEEP_S seconds during it: the wall clock jumps, the
-//                    timer does not, and the file SHIFTED_SLEPT is created, so that a server can jump too
+// SHIFTED_SLEEP_AT   the number of that call. The machine sleeps SHIFTED_SLEEP_S seconds during it: the wall clock jumps,
+//                    the timer does not, and the file SHIFTED_SLEPT is created, so that a server can jump too
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -103,7 +103,7 @@ async fn sending_again_makes_a_new_generation_a_new_key_and_a_new_charge() {
     decide(&world, &[], Decision::SendAgain, "the answer is needed").await.unwrap();
     let [(key, generation, held, charged)] = &requests(&world)[..] else { panic!("one request") };
     assert_eq!((key.len(), *generation, *held, *charged), (16, 1, 0, 1), "the old hold is a charge");
-    let keys = world.met().simulator.stats().distinct_keys;
+    let keys = world.running_service().simulator.stats().distinct_keys;
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(1)).adds_up(true);
     assert_eq!(ran.stats.distinct_keys, keys + 1);
     assert_eq!((ran.stats.charges, ran.report().sums.account.charged.0), (2, 2), "both charges are counted");

@@ -168,7 +168,7 @@ impl World {
     }
 
     /// The service, which is started if necessary.
-    pub fn met(&mut self) -> &Service {
+    pub fn running_service(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
         self.service.get_or_insert_with(|| match door {
             true => Service::behind_a_proxy(settings.clone()),
@@ -211,7 +211,7 @@ impl World {
 
     /// Runs until the service has seen enough, and interrupts. Postponed requests stay as they are.
     pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
-        let simulator = self.met().simulator.clone();
+        let simulator = self.running_service().simulator.clone();
         let (tell, signals) = mpsc::channel(1);
         let watching = tokio::spawn(async move {
             while !is_so(&simulator.stats()) {
@@ -230,7 +230,7 @@ impl World {
     }
 
     pub async fn run_with_signals(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
-        let url = self.met().url.clone();
+        let url = self.running_service().url.clone();
         self.file.service.url.get_or_insert(url);
         let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
         let ledger = self.file.ledger.path.as_ref().map(|path| self.folder.path().join(path));
@@ -238,7 +238,8 @@ impl World {
         let before = self.counted(&ledger);
         let begun = Instant::now();
         let result = self.attempt(orders, signals).await;
-        let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
+        let (stats, elapsed, outputs) =
+            (self.running_service().simulator.stats(), begun.elapsed(), Outputs::read(&out));
         self.counted(&ledger).grew_equally_since(before, self.counts);
         Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
     }
