@@ -184,7 +184,7 @@ fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
     drop(ledger);
     decide(&["--charge", "0", "--request", &first.to_string(), "--reason", "not on the invoice"]).exits(0);
     workspace.run(&["--retry"]);
-    assert_eq!(failed(), waiting - 1, "it was asked for again, and the others were not");
+    assert_eq!(failed(), waiting - 1, "it was requested again, and the others were not");
 }
 
 /// A ledger is data: an attacker who changed it could otherwise make a person type anything.

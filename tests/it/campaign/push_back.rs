@@ -156,7 +156,7 @@ async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
     assert_eq!(down.stats.charges, ran.stats.charges);
     assert!(
         down.elapsed < Duration::from_secs(2),
-        "the end of its time is heeded while the balance is read: {:?}",
+        "the time limit applies while the balance is read: {:?}",
         down.elapsed
     );
     world.running_service().simulator.set_faults(Faults::none());

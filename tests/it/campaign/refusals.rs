@@ -82,7 +82,7 @@ async fn a_missing_route_leaves_the_requests_in_doubt_until_it_is_corrected() {
     let ran =
         world.run().await.exits(ExitCode::Service).charged(0).counts(results(0).pending(6)).in_state(State::InDoubt, 5);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { status: 404, path } if path == "/aml-nowhere"));
-    assert!(ran.report().lines().join("\n").contains("alternate"), "the likely remedy is said");
+    assert!(ran.report().lines().join("\n").contains("alternate"), "the likely remedy is printed");
     let mut world = world.campaign(|file| file.declarations.clear());
     world.run().await.exits(ExitCode::Complete).charged(6);
 }

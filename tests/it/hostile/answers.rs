@@ -239,7 +239,7 @@ fn unrecognised_answers_stop_the_run_and_the_stop_is_remembered() {
         let again = campaign.run().exits(6);
         assert!(again.stderr.contains("aml-screening"), "{}", again.stderr);
     }
-    assert_eq!(service.book().charges(), paid, "the same run again buys nothing");
+    assert_eq!(service.book().charges(), paid, "the same command again pays for nothing");
     campaign.run_with("--continue-anyway");
     assert!(service.book().charges() > paid, "--continue-anyway continues");
 }

@@ -83,7 +83,7 @@ fn is_not_started_again_without(lost: &[&str]) {
     assert_eq!(service.book().entries.len(), 20, "nothing is sent");
     assert!(campaign.out().join("results").exists(), "the results are kept");
     Said::of(&mut campaign.command("--new-ledger")).exits(0);
-    assert_eq!(service.book().charges(), 40, "--new-ledger pays again, on the user's word");
+    assert_eq!(service.book().charges(), 40, "--new-ledger pays again, on request");
 }
 
 #[test]

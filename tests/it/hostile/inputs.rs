@@ -48,11 +48,11 @@ fn requests_in_doubt_under_a_lost_api_key_are_resolved_by_an_explicit_decision()
     campaign.run_until_asked(1..=6);
     assert_eq!(campaign.ledger().in_state("in_doubt"), 1);
     let listed = campaign.say("resolve out/hostile --list");
-    assert_eq!(listed.stdout.lines().count(), 0, "without the word only quarantined requests are listed");
+    assert_eq!(listed.stdout.lines().count(), 0, "without the flag only quarantined requests are listed");
     let listed = campaign.say("resolve out/hostile --list --include-in-doubt").exits(8);
     assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
     campaign.say("resolve out/hostile --write-off --reason key-rotated");
-    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the word");
+    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the flag");
     campaign.say("resolve out/hostile --write-off --include-in-doubt --reason key-rotated").exits(0);
     let ledger = campaign.ledger();
     let fate = ledger.row(3);

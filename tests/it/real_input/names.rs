@@ -124,7 +124,7 @@ fn the_end_of_file_character_of_an_old_system_is_not_a_row() {
     for name in ["names/ofac_add.csv", "names/ofac_alt.csv"] {
         let Some(path) = shared(name) else { return };
         let bytes = std::fs::read(&path).unwrap();
-        assert_eq!(bytes.last(), Some(&0x1a), "{name} is not what it was");
+        assert_eq!(bytes.last(), Some(&0x1a), "{name} has changed");
         let records = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&bytes[..]);
         let all = records.into_byte_records().count();
         let options = SourceOptions { header: HeaderLine::Missing, ..SourceOptions::default() };
@@ -138,6 +138,6 @@ fn the_end_of_file_character_of_an_old_system_is_not_a_row() {
                 }
             }
         }
-        assert_eq!((rows, damaged), (all - 1, 0), "{name}: all but the mark");
+        assert_eq!((rows, damaged), (all - 1, 0), "{name}: all but the end-of-file character");
     }
 }

@@ -138,7 +138,7 @@ async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
     let mut world = world(8, &wire).in_flight(4);
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(8));
     assert!(ran.attempts().len() > 8);
-    assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent behind the ledger's back");
+    assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent without the ledger");
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ impl Audit {
         self.expect("the manifest is complete", manifest.complete, &manifest.totals);
         self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
-        self.expect("the manifest speaks of all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
+        self.expect("the manifest covers all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
     }
 
     /// Stated charges are booked, absurd ones are not, and the floor is kept.
@@ -244,7 +244,7 @@ impl Audit {
                    FROM campaign";
         let books = ledger.query_row(sql, [], |row| {
             let count = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-            let sums = serde_json::from_str(&row.get::<_, String>(0)?).expect("the ledger's sums are sums");
+            let sums = serde_json::from_str(&row.get::<_, String>(0)?).expect("the ledger's sums can be read");
             Ok(Books { sums, noted: count(1)?, decided: count(2)?, sent_again: count(3)? })
         });
         // A ledger whose first commit never happened has no table yet.
@@ -271,7 +271,7 @@ impl Audit {
             let bytes = fs::read(self.out.join(&file)).expect("it is there");
             let lines = match self.seen.remove(&file) {
                 Some((before, lines)) => {
-                    self.expect("I8: result parts stay as they are", before == bytes, &file);
+                    self.expect("I8: result parts do not change", before == bytes, &file);
                     lines
                 }
                 None => {
@@ -314,14 +314,14 @@ impl Audit {
                 };
                 self.expect("I8: a part has the rows the manifest says", ids.len() as u64 == part.rows, &part.path);
                 for ask in ids {
-                    self.expect("I3: an ask is in one place", asks.insert(ask.clone()), ask);
+                    self.expect("I3: an ask is in only one output", asks.insert(ask.clone()), ask);
                 }
             }
         }
         let mode = manifest.mode;
         self.expect("I17: the manifest is simulated", mode == OutputMode::Simulated, mode);
         let wanted = manifest.totals.iter().map(|one| one.asks).sum::<u64>() + manifest.input.unreadable_rows;
-        self.expect("I3: every ask is in a place", asks.len() as u64 == wanted, (asks.len(), wanted));
+        self.expect("I3: every ask is in an output", asks.len() as u64 == wanted, (asks.len(), wanted));
         for totals in &manifest.totals {
             let rows = totals.asks + manifest.input.unreadable_rows;
             self.expect("I3: each check has an ask for each row", rows == manifest.input.rows, totals);

@@ -33,7 +33,7 @@ pub fn write(to: &mut dyn Write, numbers: Range<u64>, person: impl Fn(u64) -> u6
     writeln!(to, "{HEADER}")?;
     for number in numbers {
         let who = person(number);
-        let at = usize::try_from(who).expect("a book fits into memory's numbers");
+        let at = usize::try_from(who).expect("the size of a book fits usize");
         let (first, last) = (FIRST[at % FIRST.len()], LAST[at % LAST.len()]);
         let (country, branch) = (COUNTRIES[at % COUNTRIES.len()], number % 40);
         writeln!(to, "{number:08},{first},{last} {},{country},branch-{branch}", letters(who))?;
