@@ -47,7 +47,8 @@ pub fn counts(layer: Layer, shape: Shape, preload: Option<&Preload>) -> BTreeMap
 /// What a run without a fault would lose in a power failure: files that were renamed and checks that were sent before
 /// the data they depend on was on disk.
 ///
-/// # Panics The library has not seen every check, or no file was renamed: then the result means nothing.
+/// # Panics
+/// The library has not seen every check, or no file was renamed: then the result means nothing.
 pub fn unsynced(shape: Shape, preload: &Preload) -> [(&'static str, u64); 2] {
     let setup = Setup::new(shape, Some(preload), lifted());
     let reported = LayerReport::of(&setup.run_with(Layer::System, None).exits(COMPLETE));
