@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_its_letters_and_digits() {
+    fn only_the_letters_and_digits_of_an_identifier_are_compared() {
         assert_eq!(text(Compare::Identifier, "CA 123-456", "ca123456"), Some(true));
         assert_eq!(text(Compare::Identifier, "CA 123-456", "CA 123 457"), Some(false));
     }

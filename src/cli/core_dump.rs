@@ -26,7 +26,7 @@ mod tests {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 
     #[test]
-    fn the_process_is_not_dumpable_and_its_limit_is_zero_for_good() {
+    fn the_process_is_not_dumpable_and_its_core_limit_stays_zero() {
         forbid();
         let limit = getrlimit(Resource::Core);
         assert_eq!((limit.current, limit.maximum), (Some(0), Some(0)));

@@ -109,19 +109,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_as_a_shell_reads_them() {
+    fn arguments_are_quoted_for_the_shell() {
         let words = ["rescreen", "run", "my book.csv", "--map", "name={{ a }} it's"].map(str::to_owned);
         assert_eq!(quoted(&words), r"rescreen run 'my book.csv' --map 'name={{ a }} it'\''s'");
     }
 
     #[test]
-    fn what_a_terminal_should_not_get_is_escaped_as_a_shell_reads_it() {
+    fn control_characters_are_escaped_in_shell_syntax() {
         let word = "a\n\u{1b}[2J it's \\ \u{202e}é".to_owned();
         assert_eq!(quoted(&[word]), r"$'a\012\033[2J it\'s \\ \342\200\256é'");
     }
 
     #[test]
-    fn a_price_is_taken_out_with_its_flag_and_those_of_others_stay() {
+    fn removing_a_price_removes_its_flag_and_keeps_the_other_prices() {
         let mut words: Vec<String> =
             ["--price", "a=1", "--price=a=2", "--price", "b=3", "-y", "a=4"].map(str::to_owned).into();
         forget_price(&mut words, "a");
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_taken_out_with_its_value_in_either_form() {
+    fn a_flag_is_removed_with_its_value_in_either_format() {
         let mut words: Vec<String> = ["run", "--limit", "4", "--limit=5", "-y", "--limit"].map(str::to_owned).into();
         forget(&mut words, "--limit");
         assert_eq!(words, ["run", "-y"]);
     }
 
     #[test]
-    fn a_flag_is_replaced_where_it_stands_and_added_where_not() {
+    fn a_flag_is_replaced_in_place_or_added() {
         let mut words = vec!["--max-credits".to_owned(), "4".to_owned()];
         set(&mut words, "--max-credits", "9");
         assert_eq!(words, ["--max-credits", "9"]);

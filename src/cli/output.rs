@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_the_log_is_one_write_that_becomes_one_safe_line() {
+    fn a_log_event_is_one_write_that_becomes_one_escaped_line() {
         let text = logged(false);
         let line = printable(text.strip_suffix('\n').unwrap());
         assert!(is_printable(&line) && line.contains("the service says a"), "{line}");

@@ -102,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_said_to_two_units() {
+    fn durations_are_shown_in_two_units() {
         let said: Vec<String> =
             [5, 65, 3_700, 980_000].into_iter().map(|seconds| humanize(Duration::from_secs(seconds))).collect();
         assert_eq!(said, ["5 s", "1 min 5 s", "1 h 1 min", "11 d 8 h"]);
     }
 
     #[test]
-    fn the_template_of_the_bar_is_valid() {
+    fn the_progress_bar_template_is_valid() {
         assert!(ProgressStyle::with_template("{bar:24} {msg}").is_ok());
     }
 }

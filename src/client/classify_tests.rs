@@ -129,7 +129,7 @@ fn only_a_configured_pointer_is_read_and_an_empty_one_reads_nothing() {
 }
 
 #[test]
-fn an_amount_that_cannot_be_one_is_not_booked_and_is_told() {
+fn an_invalid_amount_is_reported_and_not_booked() {
     for found in ["-1", "\"seven\"", "501", "18446744073709551615", "[7]", "1e23"] {
         let classified = classify_aml(&reply(200, &format!(r#"{{"results": {{}}, "creditsUsed": {found}}}"#)));
         assert_eq!(classified.outcome, Outcome::Answered { stated: None }, "{found}");
@@ -187,7 +187,7 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
 }
 
 #[test]
-fn a_body_that_was_cut_is_unknown_after_a_2xx_and_leaves_a_refusal_what_it_is() {
+fn a_truncated_body_makes_a_2xx_unknown_and_does_not_change_a_refusal() {
     let cut = |status| {
         let reply = Reply { status, body: None, retry_after: None, date: None, simulated: false };
         classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
@@ -206,7 +206,7 @@ fn only_a_connect_failure_proves_that_nothing_left() {
 }
 
 #[test]
-fn what_the_service_says_is_cut_and_safe_to_print() {
+fn service_messages_are_truncated_and_safe_to_print() {
     let hostile = format!("A\u{1b}[2J\nerror: x\u{202e}\u{61c}{}", "x".repeat(10_000));
     let text = Value::from(hostile).to_string();
     let begins = r"A\u{1b}[2J\nerror: x\u{202e}\u{61c}xxx";

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_comes_twice_is_noticed_at_any_depth() {
+    fn a_duplicate_name_is_noticed_at_any_depth() {
         let twice = |text: &str| json_body(text.as_bytes()).unwrap().duplicate_names;
         assert!(twice(r#"{"results": {"match": [1]}, "results": {"match": []}}"#));
         assert!(twice(r#"{"a": [{"b": 1, "\u0062": 2}]}"#));
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn lost_characters_are_said() {
+    fn lost_characters_are_reported() {
         let body = json_body(b"{\"a\": \"\xe9\"}").unwrap();
         assert_eq!((body.value, body.wrong_encoding), (json!({"a": "\u{fffd}"}), true));
     }
 
     #[test]
-    fn values_and_depth_are_read_up_to_the_limit_and_not_one_beyond() {
+    fn values_and_depth_are_read_up_to_the_limit_and_not_beyond() {
         let list = |values: usize| format!("[{}]", vec!["1"; values - 1].join(","));
         assert!(value(&list(VALUES_MAX)).is_some());
         assert!(value(&list(VALUES_MAX + 1)).is_none());

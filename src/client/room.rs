@@ -111,7 +111,7 @@ mod tests {
     const MIB: usize = 1024 * KIB;
 
     #[test]
-    fn a_body_takes_steps_while_it_is_small_and_then_all_it_may_need() {
+    fn a_small_body_reserves_memory_in_steps_and_a_large_one_all_it_may_need() {
         let wanted = |bytes, held, expected| Room { expected, ..Rooms::new(64).room() }.wanted(bytes, held);
         assert_eq!(wanted(1, 0, None), STEP_BYTES);
         assert_eq!(wanted(STEP_BYTES + 1, STEP_BYTES, None), 2 * STEP_BYTES);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_whole_body_gives_back_what_it_does_not_need() {
+    async fn a_complete_body_releases_the_memory_it_does_not_need() {
         let rooms = Rooms::new(64);
         let mut room = rooms.room();
         room.grow_to(2 * MIB).await;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_cap_holds_for_all_bodies_together_and_not_one_more_fits() {
+    async fn the_memory_limit_covers_all_bodies_together() {
         let rooms = Rooms::new(64);
         let mut held = Vec::new();
         for _ in 0..ROOM_BYTES_MAX / RESPONSE_BYTES_MAX {

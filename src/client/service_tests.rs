@@ -83,21 +83,21 @@ fn took(elapsed: Duration, timeouts: Duration) {
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_ends_at_the_connect_time_out_and_proves_that_nothing_was_written() {
+async fn a_hanging_handshake_ends_at_the_connect_timeout_and_proves_that_nothing_was_written() {
     let (reply, elapsed) = exchanged("https", |mut stream| drop(stream.read_to_end(&mut Vec::new()))).await;
     assert!(matches!(&reply, Err(TransportFault::NotWritten(_))), "{:?}", reply.err());
     took(elapsed, TIMEOUTS.connect);
 }
 
 #[tokio::test]
-async fn a_head_that_never_comes_ends_at_the_total_time_out_and_proves_nothing() {
+async fn headers_that_never_arrive_end_at_the_total_timeout_and_prove_nothing() {
     let (reply, elapsed) = exchanged("http", dribbles(b"")).await;
     assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
     took(elapsed, TIMEOUTS.total);
 }
 
 #[tokio::test]
-async fn a_head_that_comes_byte_by_byte_ends_at_the_total_time_out_and_proves_nothing() {
+async fn headers_that_arrive_byte_by_byte_end_at_the_total_timeout_and_prove_nothing() {
     let (reply, elapsed) = exchanged("http", dribbles(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")).await;
     assert_eq!(reply.err(), Some(TransportFault::Unknown("timed out".to_owned())));
     took(elapsed, TIMEOUTS.total);

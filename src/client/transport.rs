@@ -281,20 +281,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_of_one_byte_a_second_ends_at_the_total_time_out() {
+    async fn a_body_of_one_byte_a_second_ends_at_the_total_timeout() {
         let (body, elapsed) = dribbled(Duration::from_secs(1), 1_000).await;
         assert_eq!((body, elapsed.as_secs()), (None, TIMEOUTS.total.as_secs()));
         assert_eq!(dribbled(Duration::from_secs(1), 100).await.0.map(|body| body.len()), Some(100));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stalls_ends_at_the_idle_time_out() {
+    async fn a_body_that_stalls_ends_at_the_idle_timeout() {
         let (body, elapsed) = dribbled(Duration::from_secs(25), 3).await;
         assert_eq!((body, elapsed.as_secs()), (None, TIMEOUTS.idle.as_secs()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_is_kept_up_to_the_limit_and_not_one_byte_beyond() {
+    async fn a_body_is_kept_up_to_the_limit_and_not_beyond() {
         let of = async |bytes: usize| {
             let chunks = stream::iter([Ok::<_, ()>(vec![0; bytes - 1]), Ok(vec![0; 1])]);
             whole_body(chunks, Instant::now() + TIMEOUTS.total, TIMEOUTS.idle, &mut Room::default()).await

@@ -58,7 +58,7 @@ mod tests {
     };
 
     #[test]
-    fn modes_tell_who_else_can_reach_a_file() {
+    fn the_mode_shows_who_else_can_access_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "").unwrap();

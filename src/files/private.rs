@@ -62,7 +62,7 @@ mod tests {
     };
 
     #[test]
-    fn only_the_owner_reaches_what_is_made_and_what_a_file_holds_stays() {
+    fn new_files_are_accessible_to_the_owner_only_and_existing_contents_are_kept() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("a/b");
         private_folder(&folder).unwrap();

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_up_to_its_limit_and_not_one_byte_beyond() {
+    fn a_file_is_read_up_to_its_limit_and_not_beyond() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "12345").unwrap();

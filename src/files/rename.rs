@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_taken_is_left_alone() {
+    fn an_existing_file_is_not_replaced() {
         for rename in [rename_new, by_link] {
             let folder = tempfile::tempdir().unwrap();
             let at = |name: &str| folder.path().join(name);

@@ -51,7 +51,7 @@ fn order(now_us: i64) -> ArmOrder {
 }
 
 #[test]
-fn a_key_of_which_nothing_is_in_doubt_is_forgotten_two_hours_after_its_life_and_no_moment_before() {
+fn a_key_without_doubt_is_forgotten_two_hours_after_its_life_and_not_before() {
     let forgotten_us = FIRST_US + (i64::from(LIFE_HOURS) + 2) * HOUR_US;
     let plain = row(FIRST_US, None, 0);
     assert!(!plain.is_forgotten(&order(FIRST_US), None));
@@ -63,7 +63,7 @@ fn a_key_of_which_nothing_is_in_doubt_is_forgotten_two_hours_after_its_life_and_
 }
 
 #[test]
-fn a_key_is_forgotten_by_both_clocks_or_not_at_all() {
+fn a_key_is_forgotten_only_when_both_clocks_agree() {
     let now_us = FIRST_US + (i64::from(LIFE_HOURS) + 2) * HOUR_US + 1;
     let both = row(FIRST_US, Some(FIRST_US), 0);
     assert!(both.is_forgotten(&order(now_us), Some(0)));
@@ -85,7 +85,7 @@ fn a_key_is_alive_until_two_hours_before_the_end_of_its_life() {
 }
 
 #[test]
-fn clocks_that_are_apart_and_differ_about_a_key_dispute_its_age() {
+fn clocks_that_disagree_about_a_key_dispute_its_age() {
     let over_us = FIRST_US + (i64::from(LIFE_HOURS) - 2) * HOUR_US;
     let plain = row(FIRST_US, Some(FIRST_US), 1);
     let age = |now_us, offset| plain.key_age(now_us, Some(offset), LIFE_HOURS);
@@ -95,7 +95,7 @@ fn clocks_that_are_apart_and_differ_about_a_key_dispute_its_age() {
 }
 
 #[test]
-fn a_key_of_the_future_has_the_age_that_the_service_gives_it_where_our_clock_is_right_again() {
+fn a_key_from_the_future_has_its_age_by_the_service_clock_once_ours_is_right() {
     // Our clock was a day ahead when the key was made.
     let ahead = row(FIRST_US + 24 * HOUR_US, Some(FIRST_US), 1);
     assert_eq!(ahead.key_age(FIRST_US + HOUR_US, Some(0), LIFE_HOURS), KeyAge::Alive);

@@ -136,7 +136,7 @@ impl Book {
 }
 
 #[tokio::test]
-async fn refusals_for_credits_or_rate_count_in_a_row_and_anything_else_of_the_service_ends_it() {
+async fn consecutive_refusals_for_credits_or_rate_are_counted_until_another_reply() {
     let book = Book::new().await;
     let in_row = async |outcome| book.comes_to(FIRST, outcome).await.refusals_in_row;
     assert_eq!(in_row(Outcome::NoCredits).await, 1);
@@ -173,7 +173,7 @@ async fn a_refusal_after_which_a_reply_states_a_lower_balance_was_charged() {
 }
 
 #[tokio::test]
-async fn the_oldest_doubt_is_the_first_arm_of_what_may_be_charged() {
+async fn the_oldest_doubt_is_the_first_arm_of_a_request_that_may_be_charged() {
     let mut book = Book::new().await;
     assert_eq!(book.reading().oldest_doubt_us().unwrap(), None);
     book.comes_to(FIRST, Outcome::Unknown).await;
@@ -184,7 +184,7 @@ async fn the_oldest_doubt_is_the_first_arm_of_what_may_be_charged() {
 }
 
 #[tokio::test]
-async fn a_request_in_doubt_keeps_its_route_and_one_that_is_proven_uncharged_takes_the_present_one() {
+async fn a_request_in_doubt_keeps_its_route_and_a_proven_uncharged_one_takes_the_current_route() {
     let mut book = Book::new().await;
     book.path = "/old";
     book.comes_to(FIRST, Outcome::RateLimited).await;
@@ -195,7 +195,7 @@ async fn a_request_in_doubt_keeps_its_route_and_one_that_is_proven_uncharged_tak
 }
 
 #[tokio::test]
-async fn a_request_that_met_no_route_takes_the_present_one() {
+async fn a_misrouted_request_takes_the_current_route() {
     let mut book = Book::new().await;
     book.path = "/old";
     book.comes_to(FIRST, Outcome::Misrouted).await;
@@ -227,7 +227,7 @@ async fn in_the_last_two_hours_of_its_life_a_key_in_doubt_is_not_sent_again_and_
 }
 
 #[tokio::test]
-async fn what_is_in_doubt_or_was_found_charged_is_shown_as_possibly_charged() {
+async fn a_request_in_doubt_or_found_charged_is_shown_as_possibly_charged() {
     let book = Book::new().await;
     book.comes_to(FIRST, Outcome::Unknown).await;
     let possibly = |view: AskView<'_>, shown: &mut Vec<bool>| {
@@ -246,7 +246,7 @@ async fn what_is_in_doubt_or_was_found_charged_is_shown_as_possibly_charged() {
 }
 
 #[tokio::test]
-async fn the_rows_count_to_the_sums_and_sums_that_are_wrong_by_one_do_not_match_them() {
+async fn the_recounted_rows_match_the_sums_and_sums_off_by_one_do_not_match() {
     let book = Book::new().await;
     let damaged = || Failure { stage: Stage::Map, code: FailureCode::MissingValue, message: "no name".to_owned() };
     let fates = [

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_that_record_would_not_make_is_damage() {
+    fn a_part_that_the_program_could_not_have_recorded_is_damage() {
         let check = CheckUseRow { name: "aml".to_owned(), check: "aml-screening".to_owned(), layout: "{}".to_owned() };
         let good = LedgerPart {
             id: 7,

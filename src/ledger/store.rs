@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_goes_into_the_ledger_when_that_is_wanted_and_after_a_minute() {
+    fn the_log_is_checkpointed_on_request_and_after_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
         let identity = Identity {

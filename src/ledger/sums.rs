@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longer_of_two_pauses_stays_and_one_that_was_set_in_the_future_gives_way() {
+    fn the_longer_of_two_pauses_is_kept_and_one_set_in_the_future_is_replaced() {
         let mut sums = Sums::default();
         sums.pause(Some(50), 10);
         sums.pause(Some(40), 20);

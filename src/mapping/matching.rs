@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn names_match_with_case_blanks_and_joints_ignored() {
+    fn names_match_with_case_spaces_and_separators_ignored() {
         assert_eq!(found(&["a", " ID-Number "]), r#"Column(" ID-Number ")"#);
         assert_eq!(found(&["ID No."]), r#"Column("ID No.")"#);
         assert_eq!(found(&["identity"]), "Nothing");
     }
 
     #[test]
-    fn the_fields_own_name_goes_before_a_synonym_and_equals_are_not_chosen_between() {
+    fn the_fields_own_name_precedes_a_synonym_and_a_tie_is_not_resolved() {
         assert_eq!(found(&["id_no", "ID Number"]), r#"Column("ID Number")"#);
         assert_eq!(found(&["id number", "idNumber"]), r#"Column("idNumber")"#);
         assert_eq!(found(&["id_no", "National ID"]), r#"Ambiguous("id_no", "National ID")"#);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_that_one_reply_states_below_the_one_before_shows_its_charge_where_nothing_else_is_held() {
+    fn a_lower_stated_balance_shows_the_charge_where_nothing_else_is_held() {
         let mut account = account(10, 5, 100);
         assert!(!account.fell_by_one(Credits(1), Credits(5)), "nothing to compare it with");
         account.stated = Some(account.stated(Credits(90), Credits(0)));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_doubt_explains_a_fall_once() {
+    fn a_request_in_doubt_explains_a_fall_once() {
         let mut account = account(0, 5, 100);
         assert_eq!(read(&mut account, 95), 0, "all that is held may have been charged");
         assert_eq!(read(&mut account, 93), 2, "and is charged once only");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_top_up_leaves_no_room_for_what_is_not_booked() {
+    fn after_a_top_up_a_later_unbooked_fall_is_unexplained() {
         let mut account = account(0, 0, 100);
         account.charged = Credits(10);
         assert_eq!(read(&mut account, 1_000), 0);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unread_balance_admits_only_what_is_free() {
+    fn an_unread_balance_admits_only_free_checks() {
         let account = Account::default();
         assert_eq!(account.admit(Credits(1), &Allowance::default()), Err(BudgetRefusal::Unread));
         assert_eq!(account.admit(Credits(0), &Allowance::default()), Ok(()));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_data() {
+    fn column_names_are_distinguished_from_data() {
         for name in [
             "name",
             "_id",

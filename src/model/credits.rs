@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_there_and_is_not_an_amount_is_never_taken_for_absent() {
+    fn a_field_with_an_invalid_amount_is_never_treated_as_absent() {
         for field in [json!(-1), json!("-0.5"), json!("seven"), json!("7 credits"), json!(""), json!("NaN"), json!([7])]
         {
             assert!(matches!(charge(field.clone()), Amount::Unreadable(_)), "{field}");

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_of_windows_are_refused_with_and_without_an_extension() {
+    fn windows_device_names_are_refused_with_and_without_an_extension() {
         for name in
             ["con", "CON", "Nul", "aux.txt", "prn.2026.11", "com0", "COM9", "lpt1.x", "con .txt", "a.", "a ", "."]
         {

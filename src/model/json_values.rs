@@ -61,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_are_counted_as_the_tree_has_them(value in json()) {
+        fn values_are_counted_as_in_the_parsed_tree(value in json()) {
             prop_assert_eq!(count(&value.to_string(), usize::MAX), in_tree(&value));
             prop_assert_eq!(count(&serde_json::to_string_pretty(&value).unwrap(), usize::MAX), in_tree(&value));
         }

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typing_mistake_is_named_and_a_stranger_is_not() {
+    fn a_typo_gets_a_suggestion_and_an_unrelated_name_does_not() {
         assert_eq!(nearest("max_credit", ["max_credits", "keep_balance"]), Some("max_credits"));
         assert_eq!(nearest("AML Screening", ["aml-screening", "said-verification"]), Some("aml-screening"));
         assert_eq!(nearest("aml", ["aml-screening", "said-verification"]), Some("aml-screening"));

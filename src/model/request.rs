@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_form_is_the_one_of_rfc_8785(
+        fn the_format_is_that_of_rfc_8785(
             fields in proptest::collection::vec((any::<String>(), value()), 0..6),
             (campaign, check, generation, production) in (any::<String>(), any::<String>(), any::<u32>(), any::<bool>()),
         ) {

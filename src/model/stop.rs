@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_several_apply_the_documented_order_counts() {
+    fn when_several_reasons_apply_the_documented_order_decides() {
         let order = [
             ExitCode::Storage,
             ExitCode::Refused,

@@ -37,7 +37,7 @@ fn a_proven_refusal_frees_the_hold_only_when_nothing_is_in_doubt_before_it() {
 }
 
 #[test]
-fn what_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
+fn a_reply_that_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
     assert_eq!(after(Outcome::Unknown, 0), (State::InDoubt, Hold::Keep, 1));
     assert_eq!(after(Outcome::Misrouted, 0), (State::InDoubt, Hold::Keep, 1), "404 may be `no record`, and charged");
     assert_eq!(after(Outcome::Pending { stated: None }, 0), (State::Repeating, Hold::Keep, 1));
@@ -46,13 +46,13 @@ fn what_proves_nothing_leaves_the_request_in_doubt_with_its_hold() {
 }
 
 #[test]
-fn a_body_that_states_no_charge_proves_nothing_of_an_attempt_before_it() {
+fn a_body_that_states_no_charge_proves_nothing_about_an_earlier_attempt() {
     assert_eq!(after(Outcome::Uncharged, 0), (State::Planned, Hold::Release, 0));
     assert_eq!(after(Outcome::Uncharged, 3), (State::InDoubt, Hold::Keep, 3), "the first may be under way still");
 }
 
 #[test]
-fn the_charge_is_the_stated_one_and_after_a_doubt_the_larger() {
+fn the_stated_charge_is_booked_and_after_a_doubt_the_larger_of_it_and_the_price() {
     let stated = |credits| Outcome::Answered { stated: credits };
     assert_eq!(after(stated(Some(Credits(2))), 0).1, Hold::Charge(PRICE), "nothing shows that so little was taken");
     assert_eq!(after(stated(Some(Credits(7))), 0).1, Hold::Charge(Credits(7)));
@@ -62,7 +62,7 @@ fn the_charge_is_the_stated_one_and_after_a_doubt_the_larger() {
 }
 
 #[test]
-fn a_stated_charge_below_the_price_is_believed_down_to_what_a_lone_request_was_shown_to_cost() {
+fn a_stated_charge_below_the_price_is_believed_down_to_the_proven_cost_of_a_lone_request() {
     let shown = Standing { least: Credits(2), ..standing(State::Armed, 0) };
     for (stated, charged) in [(0, 2), (1, 2), (2, 2), (3, 3), (9, 9)] {
         for outcome in [
@@ -111,7 +111,7 @@ fn an_in_doubt_request_keeps_its_hold_and_is_re_sent_inside_life_under_the_same_
 }
 
 #[test]
-fn a_new_key_needs_proof_or_the_users_word() {
+fn a_new_key_needs_proof_or_the_users_decision() {
     let again = next(&standing(State::Quarantined, 2), Event::SendAgain).unwrap();
     assert_eq!((again.state, again.hold, again.next_generation), (State::Planned, Hold::Charge(PRICE), true));
     assert_eq!(again.unproven, 0);
@@ -134,7 +134,7 @@ fn a_cached_refusal_takes_a_new_key_three_times_at_most() {
 }
 
 #[test]
-fn attempts_are_over_in_sandbox_only() {
+fn only_in_sandbox_do_attempts_run_out() {
     for state in [State::Planned, State::InDoubt, State::Repeating] {
         let over = |mode| next(&standing(state, 0), Event::AttemptsOver { mode });
         assert_eq!(over(Mode::Sandbox).unwrap().state, State::Failed);
@@ -219,7 +219,7 @@ fn a_2xx_that_is_not_an_answer_is_repeated_and_counts_when_the_repeat_says_the_s
 }
 
 #[test]
-fn a_row_at_fault_fails_alone_and_what_may_have_been_charged_is_booked() {
+fn a_row_at_fault_fails_alone_and_its_possible_charge_is_booked() {
     let proven = next(&standing(State::Planned, 0), Event::RowAtFault).unwrap();
     assert_eq!((proven.state, proven.hold, proven.possibly_charged), (State::Failed, Hold::Release, false));
     let doubted = next(&standing(State::InDoubt, 1), Event::RowAtFault).unwrap();

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_parted() {
+    fn thousands_are_separated() {
         let texts: Vec<String> = [0, 999, 1_000, 14_719, 1_000_000].into_iter().map(grouped).collect();
         assert_eq!(texts, ["0", "999", "1,000", "14,719", "1,000,000"]);
     }

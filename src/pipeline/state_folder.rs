@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_folder_is_xdgs_or_below_home_and_always_absolute() {
+    fn the_state_folder_follows_xdg_or_home_and_is_absolute() {
         let folder = |xdg: Option<&str>, home: Option<&str>| {
             let found = state_folder(|name| if name == "HOME" { home } else { xdg }.map(OsString::from));
             found.map(|path| path.display().to_string())

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_the_list_is_read() {
+    fn every_listed_fault_is_parsed() {
         for name in NAMES {
             let parameter = if name == "row" { ":404" } else { "" };
             let faults: Faults = format!("{name}:0.5{parameter}").parse().unwrap();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_draws_the_same_faults_and_the_nth_falls_once() {
+    fn a_seed_draws_the_same_faults_and_the_nth_occurs_once() {
         let faults: Faults = "drop_before@2, error500:0.3, latency:1:2s".parse().unwrap();
         let draws = || {
             let mut rng = Rng::new(9);

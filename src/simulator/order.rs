@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_well_formed_number_with_a_wrong_check_digit_is_a_question_for_the_register() {
+    fn a_well_formed_number_with_a_wrong_check_digit_is_left_to_the_register() {
         let number = |id: &str| json!({"mode": "sandbox", "reportType": "said_verification", "idNumber": id});
         assert!(read("said-verification", number("8001015009088")).is_ok());
         assert_eq!(read("said-verification", number("800101500908")).err(), Some("invalid_field"));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_more_than_the_most_of_a_minute_is_refused_at_every_rate() {
+    fn one_message_above_the_maximum_of_a_minute_is_refused_at_every_rate() {
         for per_minute in [60, 6_000, 30_000, 600_000] {
             let limits = Limits { per_minute, per_minute_max: per_minute };
             let mut rate = Rate::new(limits, 0);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_sustained_rate_is_let_in_in_the_long_run() {
+    fn the_long_run_average_does_not_exceed_the_sustained_rate() {
         for limits in [DOCUMENTED, Limits { per_minute: 600, per_minute_max: 600 }] {
             let mut rate = Rate::new(limits, 0);
             let taken = admitted(&mut rate, (0..60_000).map(|step| step * 10_000)) as u64;

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_is_stated_alone() {
+    fn each_setting_states_credits_in_one_place_only() {
         let integer = CreditsFormat::Integer;
         assert_eq!(stated(ChargeStated::Used, integer), json!({"creditsUsed": 7}));
         assert_eq!(stated(ChargeStated::Remaining, integer), json!({"remainingCredits": 93}));

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_ours_by_name_loopback_or_the_address_that_is_listened_on() {
+    fn a_host_is_accepted_by_name_loopback_or_listening_address() {
         let loopback = Visitors::of([127, 0, 0, 1].into());
         let (one, all) = (Visitors::of([192, 0, 2, 7].into()), Visitors::of([0, 0, 0, 0].into()));
         let is_ours = |host: &str| [loopback, one, all].map(|visitors| visitors.is_ours(host.as_bytes()));

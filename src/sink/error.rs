@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_was_chosen_wrongly_is_usage_and_a_file_that_fails_or_was_changed_is_not() {
+    fn a_wrong_folder_is_a_usage_error_and_a_failed_or_changed_file_is_not() {
         let path = || PathBuf::from("out");
         for chosen in [
             SinkError::OtherLedger { path: path(), campaign: "one".to_owned() },

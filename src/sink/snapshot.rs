@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_as_many_parts_as_it_takes_and_one_where_it_is_empty() {
+    fn a_snapshot_has_the_parts_it_needs_and_one_when_empty() {
         let named = |number: u64, rows: u64| (format!("skipped/part-{number:06}.parquet"), rows);
         assert_eq!(written(0, OutputFormat::Parquet), [named(7, 0)]);
         assert_eq!(written(3, OutputFormat::Parquet), [named(7, 3)]);

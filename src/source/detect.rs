@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_sep_is_known_with_and_without_quotes() {
+    fn a_sep_line_is_recognised_with_and_without_quotes() {
         for (start, found) in [
             (&b"sep=;\r\nid"[..], (Some((b';', 6)), true)),
             (b"SEP=\t\nid", (Some((b'\t', 6)), true)),

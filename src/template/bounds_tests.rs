@@ -32,7 +32,7 @@ fn failure(source: &str, row: &RowView) -> String {
 }
 
 #[test]
-fn operators_slices_and_literals_give_what_they_always_gave() {
+fn operators_slices_and_literals_give_the_usual_results() {
     let row = row(&[("a", "abc"), ("n", "12"), ("empty", "")]);
     for (source, text) in [
         ("{{ a ~ 1 ~ '-' ~ 2.5 }}", "abc1-2.5"),
@@ -74,7 +74,7 @@ fn operators_slices_and_literals_give_what_they_always_gave() {
 }
 
 #[test]
-fn slices_are_those_of_minijinja_where_it_has_one() {
+fn slices_agree_with_minijinja() {
     let environment = minijinja::Environment::new();
     let none = row(&[]);
     let bounds: Vec<String> = (-5..=5).map(|at| at.to_string()).chain([String::new()]).collect();
@@ -92,7 +92,7 @@ fn slices_are_those_of_minijinja_where_it_has_one() {
 }
 
 #[test]
-fn a_long_text_between_two_tags_is_printed_as_it_stands_there() {
+fn a_long_text_between_two_tags_is_printed_unchanged() {
     let row = row(&[("a", "abc")]);
     let long = "it's a \\ long \"text\"\n with } and { and %} in it. ".repeat(20);
     assert_eq!(render(&format!("{{{{ a }}}}{long}{{{{ a }}}}"), &row).unwrap(), format!("abc{long}abc"));
@@ -103,7 +103,7 @@ fn a_long_text_between_two_tags_is_printed_as_it_stands_there() {
 }
 
 #[test]
-fn a_template_has_64_kib_and_not_one_byte_more() {
+fn a_template_has_at_most_64_kib() {
     let of = |bytes: usize| format!("{{{{ 1 }}}}{}", "x".repeat(bytes - 7));
     assert_eq!(render(&of(SOURCE_BYTES_MAX), &row(&[])).unwrap().len(), SOURCE_BYTES_MAX - 6);
     let message = compiled(&of(SOURCE_BYTES_MAX + 1)).unwrap_err().to_string();
@@ -112,7 +112,7 @@ fn a_template_has_64_kib_and_not_one_byte_more() {
 }
 
 #[test]
-fn the_result_has_2_mib_and_not_one_byte_more() {
+fn the_result_has_at_most_2_mib() {
     let cell = "x".repeat(1 << 20);
     let row = row(&[("big", &cell)]);
     assert_eq!(render("{{ big }}{{ big }}", &row).unwrap().len(), TEXT_BYTES_MAX);
@@ -152,7 +152,7 @@ const GREEDY: [&str; 24] = [
 ];
 
 #[test]
-fn what_makes_much_of_little_is_a_failure_of_the_row() {
+fn an_expansion_beyond_the_limit_fails_the_row() {
     let cell = "x".repeat(1 << 20);
     let row = row(&[("big", &cell), ("a", "abc")]);
     for source in GREEDY {
@@ -166,7 +166,7 @@ fn what_makes_much_of_little_is_a_failure_of_the_row() {
 }
 
 #[test]
-fn reading_a_long_text_again_and_again_is_a_failure_of_the_row() {
+fn reading_a_long_text_again_and_again_fails_the_row() {
     let row = row(&[("a", "abc")]);
     for read in ["t | replace('a', '')", "t | digits", "t | trim", "t | length"] {
         let source = format!(
@@ -259,7 +259,7 @@ const CHAINS: [(&str, Chain); 22] = [
 ];
 
 #[test]
-fn no_chain_overflows_the_stack_however_long_it_is() {
+fn no_chain_of_any_length_overflows_the_stack() {
     on_a_small_stack(|| {
         let row = row(&[("a", "abc")]);
         for (name, chain) in CHAINS {
@@ -281,7 +281,7 @@ fn no_chain_overflows_the_stack_however_long_it_is() {
 }
 
 #[test]
-fn nothing_that_is_nested_by_an_evaluation_overflows_the_stack() {
+fn values_nested_by_evaluation_do_not_overflow_the_stack() {
     let attempts = [
         format!("{{% set a = [a] %}}{}x", "{% set a = [a] %}".repeat(3_000)),
         format!("{{% set b = [a] %}}{}{{{{ a == b }}}}", "{% set a = {'x': a} %}{% set b = {'x': b} %}".repeat(490)),

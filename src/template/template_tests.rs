@@ -238,7 +238,7 @@ fn only_text_numbers_and_booleans_are_printed() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_any_row() {
+fn an_invalid_template_is_refused_before_any_row() {
     let refusals = [
         ("{{ a ~ none }}", "`none` would be printed"),
         ("{{ none }}", "`none`"),
@@ -331,7 +331,7 @@ fn fuel_bounds_a_template() {
 }
 
 #[test]
-fn a_condition_takes_a_missing_value_for_no_match_and_for_no_order() {
+fn in_a_condition_a_missing_value_matches_nothing_and_has_no_order() {
     let holds = |source: &str| templates().condition(source).unwrap().holds(&sparse());
     for (source, expected) in [
         ("first == 'Jo'", true),
@@ -355,7 +355,7 @@ fn a_condition_takes_a_missing_value_for_no_match_and_for_no_order() {
 }
 
 #[test]
-fn an_answer_rule_is_lenient_with_what_is_not_there_and_never_guesses_an_order() {
+fn an_answer_rule_accepts_missing_values_and_never_guesses_an_order() {
     let payload = json!({"match": null, "totalHits": 0, "status": "ok", "list": [{"type": "pep"}, {"type": null}, {}]});
     let holds = |source: &str| templates().answer_rule(source).unwrap().holds(&payload, &json!({"id": 1}));
     for (source, expected) in [

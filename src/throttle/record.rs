@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_taken_back_while_it_counts_and_no_other_for_it() {
+    fn only_the_message_itself_can_be_taken_back_and_only_while_it_counts() {
         let mut record = Record::idle(NOW_NS);
         let slot = record.count();
         record.pass_to(NOW_NS + 10 * SECOND_NS);

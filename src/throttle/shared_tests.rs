@@ -73,7 +73,7 @@ async fn two_campaigns_at_once_share_one_bucket_and_use_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_account_of_which_nothing_is_known_starts_with_an_empty_bucket() {
+async fn an_unknown_account_starts_with_an_empty_bucket() {
     let mut times = Vec::new();
     send(&Machine::new().process(Rate::default()), 100, &mut times).await;
     assert!(most_in_a_minute(&times) <= 61);
@@ -155,7 +155,7 @@ fn a_folder_that_cannot_be_used_is_an_error() {
 
 #[cfg(unix)]
 #[test]
-fn folder_and_file_are_the_owners_alone_and_neither_names_the_account() {
+fn folder_and_file_are_private_and_do_not_name_the_account() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");

@@ -89,7 +89,7 @@ async fn a_late_timer_is_caught_up_within_the_minute() {
 
 /// A service with a token bucket of the difference of the limits never refuses a request either.
 #[tokio::test(start_paused = true)]
-async fn where_the_limits_leave_room_a_token_bucket_of_their_difference_is_enough() {
+async fn where_the_limits_differ_a_token_bucket_of_their_difference_is_enough() {
     for (per_minute, per_minute_max) in [(60, 120), (600, 720), (6_000, 7_200)] {
         let times = admitted(rate(per_minute, per_minute_max), Bucket::Full, per_minute_max as usize * 3).await;
         let (mut level, mut at) = (f64::from(per_minute_max - per_minute), times[0]);

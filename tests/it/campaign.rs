@@ -1,5 +1,6 @@
-//! The promise: every row of a book is answered or accounted for, and nothing is paid for twice, whatever happens to the
-//! input between two runs and whatever the service replies. Real pipeline, real ledger, real simulator, over TCP.
+//! The promise: every row of a book is answered or accounted for, and nothing is paid for twice, whatever happens to
+//! the input between two runs and whatever the service replies. These tests run the real pipeline, ledger and simulator
+//! over TCP.
 
 mod bad_rows;
 mod book;
@@ -8,13 +9,13 @@ mod dialects;
 mod expectations;
 mod identity;
 mod input;
+mod input_formats;
 mod later_runs;
 mod outputs;
-mod packed_input;
 mod push_back;
 mod refusals;
 mod replies;
 mod sandbox;
 mod sides;
-mod unended_line;
+mod unterminated_line;
 mod whose_fault;

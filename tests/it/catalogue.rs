@@ -1,6 +1,6 @@
-//! Every declaration is held to the service's description by a table written by hand from it: simulator and client read the
-//! same declarations and could share a wrong one. Nothing more than the table, nothing less; what the description does
-//! not show is declared assumed.
+//! Compares every declaration with a table written by hand from the service's description. The simulator and the client
+//! read the same declarations and could share a mistake. The declarations contain exactly the table, and what the
+//! description does not show is declared assumed.
 
 mod described;
 
@@ -13,7 +13,7 @@ use rescreen::{
 use serde_json::{Value, json};
 
 #[test]
-fn the_catalogue_has_the_described_checks_and_no_other() {
+fn the_catalogue_has_the_described_checks_and_no_others() {
     let catalogue = Catalogue::built_in();
     let declared: Vec<&str> = catalogue.iter().map(|declaration| declaration.name.as_str()).collect();
     assert_eq!(declared, described().iter().map(|check| check.name).collect::<Vec<_>>());
@@ -103,7 +103,7 @@ fn the_described_example_fills_every_column_and_is_clear() {
 }
 
 #[test]
-fn every_verdict_rule_compiles_and_none_holds_for_an_answer_without_its_fields() {
+fn every_verdict_rule_compiles_and_is_false_for_an_answer_without_its_fields() {
     let templates = Templates::default();
     for declaration in Catalogue::built_in().iter() {
         let rules = declaration.verdict.rules.iter().map(|rule| &rule.when);
@@ -118,7 +118,7 @@ fn every_verdict_rule_compiles_and_none_holds_for_an_answer_without_its_fields()
 }
 
 #[test]
-fn a_null_where_a_verdict_stands_is_never_clear() {
+fn a_null_verdict_field_is_never_clear() {
     let templates = Templates::default();
     let nulls = json!({
         "match": null, "matches": null, "totalHits": null, "realTimeResults": {"Status": null}, "articles": null,
@@ -147,7 +147,7 @@ fn no_answer_column_clashes_with_the_outputs_own_columns() {
 }
 
 #[test]
-fn every_rule_that_is_clear_is_one_of_four_that_were_thought_about() {
+fn only_the_four_reviewed_rules_give_clear() {
     let catalogue = Catalogue::built_in();
     let clear = |declaration: &Declaration| {
         let rules = declaration.verdict.rules.iter().filter(|rule| rule.verdict.as_str() == "clear");
@@ -164,7 +164,7 @@ fn every_rule_that_is_clear_is_one_of_four_that_were_thought_about() {
 }
 
 #[test]
-fn a_column_of_a_book_as_people_name_it_feeds_the_field_without_a_mapping() {
+fn commonly_named_columns_feed_their_fields_without_a_mapping() {
     let catalogue = Catalogue::built_in();
     for (check, field, names) in [
         (

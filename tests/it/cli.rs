@@ -1,13 +1,13 @@
-//! The promise: standard output is data, standard error is talk, every stop has its exit code and prints the command that
-//! goes on, and no secret and no subject is ever said.
+//! The promise: standard output is data, standard error is messages, every stop has its exit code and prints the
+//! command that continues, and no secret and no subject is ever printed.
 
 mod checks;
-mod going_on;
 mod help;
 mod mistakes;
+mod next_command;
 mod production;
 mod quiet;
-mod readings;
+mod reading_commands;
 mod secrets;
 mod signals;
 mod simulate;
@@ -24,15 +24,15 @@ use std::{fs, path::Path, process::Command};
 use tempfile::TempDir;
 
 /// A folder with a book, and a service to send it to.
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     folder: TempDir,
     pub(crate) service: Service,
-    /// A ledger is taken away for good: what it noted cannot be counted.
+    /// A ledger is removed for good: its attempts cannot be counted.
     pub(crate) loses_a_ledger: bool,
 }
 
-impl Drop for Desk {
-    /// Nothing left that is not noted in one of the ledgers here, whatever became of the runs.
+impl Drop for Workspace {
+    /// Nothing was sent that is not recorded in one of the ledgers here, however the runs ended.
     fn drop(&mut self) {
         if std::thread::panicking() || self.loses_a_ledger {
             return;
@@ -44,15 +44,15 @@ impl Drop for Desk {
     }
 }
 
-impl Desk {
-    pub(crate) fn new(rows: usize) -> Desk {
-        Desk::with(rows, lifted())
+impl Workspace {
+    pub(crate) fn new(rows: usize) -> Workspace {
+        Workspace::with(rows, lifted())
     }
 
-    pub(crate) fn with(rows: usize, settings: Settings) -> Desk {
+    pub(crate) fn with(rows: usize, settings: Settings) -> Workspace {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("book.csv"), book(1, rows)).unwrap();
-        Desk { folder, service: Service::start(settings), loses_a_ledger: false }
+        fs::write(folder.path().join("book.csv"), book(1..=rows)).unwrap();
+        Workspace { folder, service: Service::start(settings), loses_a_ledger: false }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -63,7 +63,7 @@ impl Desk {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// The usual campaign in production, with more words behind it.
+    /// The usual production campaign, with more arguments appended.
     pub(crate) fn production(&self, command: &str, more: &[&str]) -> Command {
         let url = self.service.url.as_str();
         let words = "book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production \
@@ -85,7 +85,7 @@ impl Desk {
         Said::of(&mut rescreen(self.path(), arguments))
     }
 
-    /// What was said, with what differs from run to run taken out.
+    /// The output, without what differs from run to run.
     fn filtered(&self, text: &str) -> String {
         let host = self.service.url.trim_start_matches("http://");
         let text = text.replace(&self.service.url, "[url]").replace(host, "[host]");

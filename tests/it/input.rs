@@ -1,12 +1,12 @@
-//! The promise: every record of an input becomes a row or a failure with its position, values stay what they were, and
-//! what was read once is recognised again.
+//! The promise: every record of an input becomes a row or a failure with its position, values are unchanged, and an
+//! input that was read before is recognised.
 
+mod compressed;
 mod csv_records;
 mod encodings;
 mod endless;
 mod headers;
 mod json_lines;
-mod packed;
 mod resume;
 mod sheets;
 mod splits;
@@ -61,7 +61,7 @@ impl Source<'_> {
         self.records().iter().map(shown).collect()
     }
 
-    /// What a ledger remembers after all of it was taken.
+    /// What a ledger remembers after the whole source was ingested.
     fn known(&self) -> KnownSource {
         known_of(self.open(None).unwrap()).1
     }
@@ -87,7 +87,7 @@ fn known_of(reader: SourceReader) -> (Vec<Split>, KnownSource) {
     (splits, KnownSource { format, delimiter, header, checkpoints })
 }
 
-/// A record in one line: the values, or code, message and what was kept.
+/// A record in one line: the values, or the code, the message and what was kept.
 fn shown(record: &Record) -> String {
     match record {
         Record::Row(row) => Value::Object(row.to_json()).to_string(),

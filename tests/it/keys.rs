@@ -1,5 +1,5 @@
-//! Keys never change: a release that moves one charges again what was paid for. The expected texts and keys were made
-//! outside this program; the subjects are invented.
+//! Keys never change: a release that changes one charges again for what was already paid. The expected texts and keys
+//! were made outside this program; the subjects are invented.
 
 use crate::support::data::shared;
 use rescreen::model::{CanonicalRequest, IdempotencyKey, KeyMaker, KeySecret, Mode, request::canonical_json};
@@ -90,7 +90,7 @@ fn the_frozen_vectors_hold() {
 }
 
 #[test]
-fn the_order_of_fields_does_not_move_a_key() {
+fn the_order_of_fields_does_not_change_a_key() {
     let key = |fields: Value| {
         let fields: Map<String, Value> = serde_json::from_value(fields).unwrap();
         let keys = KeyMaker { campaign: "c".to_owned(), mode: Mode::Sandbox, secret: None };
@@ -101,7 +101,7 @@ fn the_order_of_fields_does_not_move_a_key() {
 }
 
 #[test]
-fn the_canonical_form_is_rfc_8785() {
+fn the_canonical_format_is_rfc_8785() {
     let Some(folder) = shared("vectors/jcs") else { return };
     let mut count = 0;
     for entry in fs::read_dir(folder.join("input")).unwrap() {
@@ -115,7 +115,7 @@ fn the_canonical_form_is_rfc_8785() {
 }
 
 #[test]
-fn a_uuid_v5_is_what_others_make_of_it() {
+fn uuid_v5_agrees_with_other_implementations() {
     let Some(path) = shared("vectors/uuid_v5.csv") else { return };
     let mut count = 0;
     for record in csv::Reader::from_path(path).unwrap().records() {

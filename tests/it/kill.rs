@@ -1,7 +1,8 @@
-//! The kill harness: the real program and the simulator as two processes, SIGKILL at seeded moments, run again until done,
-//! while the service loses requests and replies, fails and pushes back on its own. The simulator's charge book is the
-//! witness, key by key, that nothing was charged twice and everything is accounted for; a reader beside them, that outputs
-//! are whole at every moment. It takes real time, so it is run by `make kill-short` and `make kill`.
+//! The kill harness: the real program and the simulator run as two processes. The program is killed with SIGKILL at
+//! seeded moments and run again until done, while the service loses requests and replies, fails and pushes back on its
+//! own. The simulator's charge book is the witness, key by key, that nothing was charged twice and everything is
+//! accounted for. A concurrent reader checks that outputs are complete at every moment. It takes real time, so it is
+//! run by `make kill-short` and `make kill`.
 
 mod audit;
 mod ledger;
@@ -18,14 +19,14 @@ use std::{
 };
 use world::World;
 
-/// Kills of one campaign, at most: more, and lives get too short to send anything.
+/// The most kills of one campaign. With more, lives get too short to send anything.
 const KILLS_OF_ONE: u32 = 50;
 const ROWS: u64 = 1_000;
 
-/// Runs a last time at most so often: what is in doubt after a kill is settled by the next run.
+/// The most runs at the end: the next run settles the requests in doubt after a kill.
 const LAST_RUNS_MAX: u32 = 10;
 
-/// What came of the kills.
+/// The result of the kills.
 #[derive(Default)]
 struct Tally {
     killed: u32,
@@ -33,7 +34,7 @@ struct Tally {
     in_doubt: usize,
     looks: u64,
     violations: Vec<String>,
-    talk: String,
+    messages: String,
 }
 
 #[test]
@@ -48,13 +49,13 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
     let mut tally = Tally::default();
     let mut campaigns = 0;
     while tally.killed < kills && tally.violations.is_empty() {
-        suffer((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
+        kill_until_done((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
         campaigns += 1;
     }
     let met = tally.phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase());
     let again = format!("RESCREEN_KILLS={kills} RESCREEN_KILL_SEED={seed} make kill");
     println!(
-        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} readings beside them, \
+        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} concurrent readings, \
          {} violations, seed {seed}, {:.0} s; again: {again}",
         tally.killed,
         met.collect::<Vec<_>>().join(", "),
@@ -63,35 +64,40 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
         tally.violations.len(),
         begun.elapsed().as_secs_f64(),
     );
-    assert!(tally.violations.is_empty(), "{again}:\n{}\nthe runs said:\n{}", tally.violations.join("\n"), tally.talk);
+    assert!(
+        tally.violations.is_empty(),
+        "{again}:\n{}\noutput of the runs:\n{}",
+        tally.violations.join("\n"),
+        tally.messages
+    );
 }
 
-/// One campaign: kills and goes on, then compares ledger, outputs and charge book; somebody reads all the time.
-fn suffer(kills: u32, rng: &mut Rng, tally: &mut Tally) {
+/// One campaign: kills and resumes, then compares ledger, outputs and charge book, while a reader reads the outputs.
+fn kill_until_done(kills: u32, rng: &mut Rng, tally: &mut Tally) {
     let world = World::new(ROWS, rng.roll());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_until(&done, &world));
-        // Ends the reader also where something panics; without it the scope would wait for ever.
-        let told = Told(&done);
-        kill_and_go_on(&world, kills, rng, tally);
-        drop(told);
+        // Ends the reader even after a panic; otherwise the scope would wait forever.
+        let ends_reader = SetOnDrop(&done);
+        kill_and_resume(&world, kills, rng, tally);
+        drop(ends_reader);
         let (looks, faults) = reader.join().expect("the reader does not panic");
         tally.looks += looks;
         tally.violations.extend(faults.into_iter().map(|fault| format!("a reader saw: {fault}")));
     });
-    tally.talk = world.talk();
+    tally.messages = world.messages();
 }
 
-struct Told<'a>(&'a AtomicBool);
+struct SetOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Told<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Looks at the outputs until told; how often, and what should not have been there.
+/// Reads the outputs until told to stop. Returns how often, and the violations it saw.
 fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
     let (mut onlooker, mut looks, mut faults) = (Onlooker::of(&world.out()), 0, BTreeSet::new());
     loop {
@@ -105,8 +111,9 @@ fn read_until(done: &AtomicBool, world: &World) -> (u64, BTreeSet<String>) {
     }
 }
 
-fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
-    // Kept to three quarters of what sending takes without kills, so that there is something left to kill at the end.
+fn kill_and_resume(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
+    // Kept to three quarters of the time that sending takes without kills, so that something is left to kill at the
+    // end.
     let mean_life = world.sending_time().mul_f64(0.75) / kills;
     let (mut killed, mut in_doubt) = (0, 0);
     while killed < kills {
@@ -115,10 +122,10 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
                 killed += 1;
                 *tally.phases.entry(phase).or_default() += 1;
             }
-            // It drained before it was killed: that is no kill.
+            // It drained before it was killed, which does not count as a kill.
             End::Exited(8 | 9) => {}
             End::Exited(code) => {
-                tally.violations.push(format!("a run ended by itself with exit code {code} after {killed} kills"));
+                tally.violations.push(format!("a run ended with exit code {code} after {killed} kills"));
                 break;
             }
         }
@@ -141,16 +148,16 @@ fn kill_and_go_on(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
     }
     tally.violations.extend(audit_whole(world));
     if in_doubt == 0 {
-        tally.violations.push("no kill met a request under way: the harness shows nothing".to_owned());
+        tally.violations.push("no kill interrupted a request under way: the harness proves nothing".to_owned());
     }
 }
 
 #[test]
-fn a_ledger_that_died_before_its_first_commit_is_begun_again() {
+fn a_ledger_killed_before_its_first_commit_is_started_again() {
     let world = World::new(30, 1);
     std::fs::create_dir_all(world.out()).unwrap();
     std::fs::write(world.ledger(), "").unwrap();
     let mut runs = (0..LAST_RUNS_MAX).map(|_| world.run_to_the_end());
-    assert!(runs.any(|code| code == 0), "{}", world.talk());
+    assert!(runs.any(|code| code == 0), "{}", world.messages());
     assert_eq!(audit_whole(&world), Vec::<String>::new());
 }

@@ -1,17 +1,16 @@
-//! The one integration-test binary: a file per promise, a small language in `support`.
+//! The integration-test binary: one file per promise, and shared test support in `support`.
 
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 mod support;
 
-/// Counts for [`template_memory`].
+/// Counts allocations for [`template_memory`].
 #[global_allocator]
 static ALLOCATOR: support::allocated::Counting = support::allocated::Counting;
 
 mod budget;
 mod campaign;
 mod catalogue;
-mod circles;
 mod cli;
 mod collect;
 mod docs;
@@ -20,6 +19,7 @@ mod faults;
 mod fuzzed;
 #[cfg(unix)]
 mod hostile;
+mod import_cycles;
 mod input;
 mod key_life;
 mod keys;
@@ -35,7 +35,7 @@ mod rate;
 mod real_input;
 mod safety;
 mod security;
-// Its hooks are in builds with debug assertions alone.
+// Its hooks exist only in builds with debug assertions.
 #[cfg(debug_assertions)]
 mod sim;
 mod simulator;

@@ -1,4 +1,5 @@
-//! From rows to asks, as a user writes it: columns, templates, constants, `when`, nulls, and every mistake by its message.
+//! From rows to asks, as a user configures it: columns, templates, constants, `when`, nulls, and the message for every
+//! mistake.
 
 mod identifiers;
 
@@ -15,7 +16,7 @@ use std::{collections::BTreeMap, fs, sync::Arc};
 const AML: &str = "aml-screening";
 const SAID: &str = "said-verification";
 
-/// A campaign in the making: `Draft::of(AML).field("name", "{{ a }}").constant("entity", json!(0)).bind(&["a"])`.
+/// A campaign under construction: `Draft::of(AML).field("name", "{{ a }}").constant("entity", json!(0)).bind(&["a"])`.
 #[derive(Clone)]
 struct Draft {
     uses: Vec<CheckUse>,
@@ -27,7 +28,7 @@ impl Draft {
         Draft { uses: vec![], options: MappingOptions::new("2026-11", Mode::Sandbox) }.and(check)
     }
 
-    /// AML where every field is fed by the column of its name.
+    /// AML where every field is fed by the column with its name.
     fn plain() -> Draft {
         Draft::of(AML).field("name", "name").constant("entity", json!(0)).constant("country", json!("za"))
     }
@@ -74,7 +75,7 @@ impl Draft {
         self.mapping()?.bind(&header.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
     }
 
-    /// What one row of cells becomes.
+    /// The asks of one row of cells.
     fn maps(&self, header: &[&str], cells: &[&str]) -> Vec<Mapped> {
         self.bind(header).unwrap().map(&flat(header, cells)).unwrap()
     }
@@ -112,14 +113,14 @@ fn code(mapped: &Mapped) -> FailureCode {
 }
 
 #[test]
-fn columns_are_found_with_blanks_and_case_ignored_and_values_are_tidied() {
+fn column_names_match_with_spaces_and_case_ignored_and_values_are_trimmed() {
     let draft = Draft::plain().field("name", " customer name");
     let mapped = draft.maps(&["no", "Customer Name "], &["1", "  Thandi \u{a0} Nkosi "]);
     assert_eq!(fields(&mapped[0]), json!({"name": "Thandi Nkosi", "entity": 0, "country": "za"}));
 }
 
 #[test]
-fn identifiers_stay_what_they_were() {
+fn identifiers_stay_unchanged() {
     let mapped = Draft::plain().maps(&["name"], &["0012"]);
     assert_eq!(fields(&mapped[0])["name"], json!("0012"));
     let mapped = Draft::of(SAID).maps(&["ID No."], &["8001015009087"]);
@@ -127,7 +128,7 @@ fn identifiers_stay_what_they_were() {
 }
 
 #[test]
-fn fields_nobody_mapped_are_matched_by_name_and_synonym() {
+fn unmapped_fields_are_matched_by_name_and_synonym() {
     let header = ["Full-Name", "entity type", "COUNTRY_CODE", "dataset"];
     let bound = Draft::of(AML).bind(&header).unwrap();
     let feeds: Vec<_> =
@@ -144,13 +145,13 @@ fn fields_nobody_mapped_are_matched_by_name_and_synonym() {
 }
 
 #[test]
-fn what_is_written_goes_before_what_would_match() {
+fn an_explicit_mapping_precedes_a_match() {
     let mapped = Draft::plain().field("name", "trading_as").maps(&["name", "trading_as"], &["A", "B"]);
     assert_eq!(fields(&mapped[0])["name"], json!("B"));
 }
 
 #[test]
-fn two_columns_that_fit_are_not_chosen_between() {
+fn an_ambiguous_match_is_not_resolved() {
     let message = Draft::plain().clone().refusal(&["full name", "customer_name"]);
     assert!(message.contains("there is no column `name`"), "{message}");
     let draft = Draft::of(AML).constant("entity", json!(0)).constant("country", json!("za"));
@@ -173,7 +174,7 @@ fn a_required_field_without_a_source_names_the_columns_and_the_flag() {
 }
 
 #[test]
-fn every_wrong_name_names_the_nearest_right_one() {
+fn every_wrong_name_names_the_nearest_valid_one() {
     let cases = [
         (Draft::of("aml-screning"), "no check is called `aml-screning`; did you mean `aml-screening`?"),
         (Draft::of(AML).field("nme", "a"), "check `aml-screening` has no field `nme`; did you mean `name`?"),
@@ -204,7 +205,7 @@ fn a_wrong_name_that_only_a_row_can_show_stops_the_run() {
     let draft = Draft::plain().field("name", "{% set column = 'Nmae' %}{{ row[column] }}");
     let error = draft.bind(&["name"]).unwrap().map(&flat(&["name"], &["A"])).unwrap_err();
     assert!(matches!(error, MappingError::UnknownColumnInRow { row_number: 7, .. }), "{error}");
-    assert!(!error.to_string().contains("Nmae"), "a name of the row's own may be somebody's: {error}");
+    assert!(!error.to_string().contains("Nmae"), "a name in a row may be a person's: {error}");
 }
 
 #[test]
@@ -251,7 +252,7 @@ fn a_surname_of_null_is_a_surname_where_its_column_says_so() {
 }
 
 #[test]
-fn jo_none_is_never_screened() {
+fn a_missing_surname_never_becomes_part_of_a_name() {
     let header = ["first_name", "surname"];
     let draft = Draft::plain().field("name", "{{ first_name }} {{ surname }}");
     assert_eq!(fields(&draft.maps(&header, &["Jo", "Dube"])[0])["name"], json!("Jo Dube"));
@@ -266,7 +267,7 @@ fn jo_none_is_never_screened() {
 }
 
 #[test]
-fn when_decides_whether_a_row_is_asked_about() {
+fn when_decides_whether_a_row_is_checked() {
     let draft = Draft::plain().when("status == 'active'");
     let header = ["name", "status"];
     assert!(matches!(draft.maps(&header, &["A", " active "])[0], Mapped::Ask(_)));
@@ -287,7 +288,7 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     let message =
         "field `idNumber` (column `ID No`): expected an ID number of 13 digits, found 12: a spreadsheet has dropped";
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
-    assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check goes on");
+    assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check continues");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);
     assert_eq!(fields(&mapped[1])["message"], json!("field `entity` (column `entity`): expected one of 0, 1"));
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "1", "Ruritania"]);
@@ -337,7 +338,7 @@ fn a_json_row_feeds_single_values_and_refuses_lists() {
 
 /// The same 120 customers, flat and nested, are the same 120 requests.
 #[test]
-fn a_flat_and_a_nested_form_of_the_same_customers_give_the_same_keys() {
+fn flat_and_nested_rows_of_the_same_customers_give_the_same_keys() {
     let (Some(flat_path), Some(nested_path)) =
         (shared("names/senzing_customers.csv"), shared("names/senzing_customers.jsonl"))
     else {

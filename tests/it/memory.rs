@@ -1,5 +1,5 @@
-//! The promise: what a service replies and what an input holds take a bounded amount of memory, however large and however
-//! many at once.
+//! The promise: a service's replies and an input's rows take a bounded amount of memory, however large they are and
+//! however many come at once.
 
 use crate::support::{
     program::{Said, UnderWay, rescreen},
@@ -20,10 +20,10 @@ use std::{
     time::Duration,
 };
 
-/// The length of a reply, at most.
+/// The maximum length of a reply.
 const REPLY_BYTES: usize = 32 * 1024 * 1024;
 
-/// A service that answers each check with the same body, and so many of them at the same moment.
+/// A service that answers each check with the same body, and this many of them at the same moment.
 struct Service {
     url: String,
     delivered: Arc<AtomicUsize>,
@@ -45,7 +45,7 @@ impl Service {
     }
 }
 
-/// Answers one request, and closes. A reader that went away ends it.
+/// Answers one request and closes. Ends when the client disconnects.
 fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: &Barrier) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut line, mut length, mut get) = (String::new(), 0, false);
@@ -78,14 +78,14 @@ fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: 
     Some(())
 }
 
-/// The most memory a process has had, in MiB; `None` where it has ended.
+/// The peak memory of a process, in MiB. `None` once it has ended.
 fn peak_mib(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024)
 }
 
-/// Runs the program to its end; the most memory it had, in MiB, and what it said.
+/// Runs the program to its end. Returns its peak memory in MiB, and its output.
 fn run_to_its_end(folder: &Path, arguments: &[&str]) -> (u64, Said) {
     let run = UnderWay::start(&mut rescreen(folder, arguments));
     let mut peak = 0;
@@ -104,12 +104,12 @@ fn can_measure() -> bool {
     cfg!(target_os = "linux")
 }
 
-/// The most memory that a run has while so many replies with this body arrive at once, in MiB.
+/// The peak memory of a run while this many replies with this body arrive at once, in MiB.
 fn peak_of_replies(at_once: usize, body: String) -> u64 {
     let bytes = body.len();
     let service = Service::start(at_once, body);
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, at_once)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=at_once)).unwrap();
     let in_flight = at_once.to_string();
     let arguments = [
         "run",
@@ -143,12 +143,12 @@ fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
         let (open, close) = (r#"{"results":[1"#, "]}");
         let numbers = ",1".repeat((REPLY_BYTES - open.len() - close.len()) / 2);
         let peak = peak_of_replies(16, format!("{open}{numbers}{close}"));
-        // The cap on bodies is 256 MiB; the rest is the program, its input and its ledger.
+        // The limit on bodies is 256 MiB; the rest is the program, its input and its ledger.
         assert!((64..=384).contains(&peak), "{peak} MiB");
     }
 }
 
-/// Replies that are accepted, with a text of almost 32 MiB that hardly compresses: they are kept, read back and published.
+/// Accepted replies with a text of almost 32 MiB that hardly compresses. They are kept, read back and published.
 #[test]
 fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
     if can_measure() {
@@ -160,7 +160,7 @@ fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
     }
 }
 
-/// Small replies that take most memory once they are parsed: each of their values is an object with one member.
+/// Small replies that take the most memory once parsed: each of their values is an object with one member.
 #[test]
 fn thirty_two_replies_of_100_000_objects_stay_within_512_mib() {
     if can_measure() {
@@ -171,10 +171,10 @@ fn thirty_two_replies_of_100_000_objects_stay_within_512_mib() {
     }
 }
 
-/// A row of 15 columns and as many values as a row may have, each column of about so many bytes.
+/// A row of 15 columns with as many values as a row may have, each column of about this many bytes.
 fn row_of_many_values(number: usize, column_bytes: usize) -> String {
     const COLUMNS: usize = 15;
-    // The row, its id, and each column's list are values too, and each item of a list is two.
+    // The row, its id and each column's list are values too, and each item of a list counts as two.
     let items = (JSON_VALUES_MAX - 2 - COLUMNS) / (2 * COLUMNS);
     let item = format!(r#"{{"":"{}"}}"#, "x".repeat((column_bytes / items).saturating_sub(8)));
     let list = format!("[{}]", vec![item; items].join(","));
@@ -214,7 +214,7 @@ fn the_largest_rows_of_json_stay_within_512_mib() {
     }
 }
 
-/// Changes of a ledger by which a small file asks for much memory, with `BODY` for a compressed answer of 90 MiB.
+/// Changes that make a small ledger demand much memory, with `BODY` for a compressed answer of 90 MiB.
 const LEDGERS: [(&str, &str); 8] = [
     ("an answer of 45 million lists", "UPDATE answer SET body = ?1; UPDATE part SET bytes = NULL, sha256 = NULL"),
     (
@@ -257,7 +257,7 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
     }
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    fs::write(at("book.csv"), book(1, 3)).unwrap();
+    fs::write(at("book.csv"), book(1..=3)).unwrap();
     let flags =
         "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
     let run: Vec<&str> = ["run", "book.csv"].into_iter().chain(flags.split(' ')).collect();

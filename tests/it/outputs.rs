@@ -1,4 +1,5 @@
-//! The promise: an output is whole or not there, the same rows give the same bytes, and what says complete is complete.
+//! The promise: an output is complete or absent, the same rows give the same bytes, and a manifest that says complete
+//! is right.
 
 mod folder;
 mod manifest;
@@ -23,7 +24,7 @@ fn schema() -> Schema {
     }
 }
 
-/// The n-th row; every third one is null where it may be.
+/// Row number n. Every third one is null where the column allows it.
 fn row(n: u64) -> Vec<TableCell> {
     let mut row = vec![
         TableCell::Text(format!("{n:04}")),
@@ -48,7 +49,7 @@ fn write(path: &Path, format: OutputFormat, rows: u64) -> Result<WrittenFile, Si
     writer.finish()
 }
 
-/// The names of all files below a folder, sorted, relative to it.
+/// The names of all files in a folder and its subfolders, sorted, relative to it.
 fn names(folder: &Path) -> Vec<String> {
     fn collect(folder: &Path, under: &str, names: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {

@@ -1,6 +1,6 @@
-//! Planted bugs: is the simulation any good? Each mistake of [`Bug`] is planted in its turn, and seeds are played until one
-//! catches it. The table says which, by what, and how many seeds that took; without a bug the same seeds must hold.
-//! `make planted` runs it: it needs the feature `planted-bugs`.
+//! Planted bugs measure the simulation. Each bug of [`Bug`] is planted in turn, and seeds are played until one catches
+//! it. The table says which seed, which check and how many seeds that took. Without the bug the same seeds must hold.
+//! Run with `make planted`, which needs the feature `planted-bugs`.
 
 use crate::sim::violations;
 use rescreen::model::planted::{Bug, plant};
@@ -16,26 +16,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Seeds a bug may take until it is caught.
+/// The number of seeds within which a bug must be caught.
 const SEEDS_MAX: u64 = 1_000;
 /// Seeds are played two at a time.
 const THREADS: usize = 2;
-/// Of real time; a seed takes a fraction of a second. Lives are bounded in simulated time, but a loop without a wait is not.
+/// In real time; a seed takes a fraction of a second. Lives are bounded in simulated time, but a loop without a wait is
+/// not.
 const SEED_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Plays a seed and says what it violates.
+/// Plays a seed and returns what it violates.
 type Play = fn(u64) -> Vec<String>;
 
-/// What became of the seeds.
+/// The result of the seeds.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// The first seed that violates something, and the first thing it violates.
+    /// The first seed with a violation, and its first violation.
     Violation {
         seed: u64,
         by: String,
     },
-    /// A seed that did not end in its time: by the bug, or because the machine has other things to do.
+    /// A seed that did not end in time: because of the bug, or because the machine is busy.
     Unended {
         seed: u64,
     },
@@ -44,14 +45,14 @@ enum Found {
 #[test]
 #[ignore = "takes minutes; make planted"]
 fn every_planted_bug_is_caught_by_the_simulation() {
-    // A bug that panics is caught like any other: what it says stands in the table.
+    // A bug that panics is caught like any other: its message is in the table.
     panic::set_hook(Box::new(|_| {}));
     let wanted = env::var("RESCREEN_PLANTED").unwrap_or_default();
     let bugs: Vec<Bug> =
         Bug::all().filter(|bug| wanted.is_empty() || wanted.split(',').any(|name| name == bug.name())).collect();
     let number = |name, otherwise| {
         let text = env::var(name).ok().filter(|text| !text.is_empty());
-        text.map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+        text.map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
     };
     let (first, seeds_max) = (number("FIRST", 1), number("SEEDS", SEEDS_MAX));
     let begun = Instant::now();
@@ -61,7 +62,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
     for bug in &bugs {
         plant(Some(*bug));
         let since = Instant::now();
-        let found = hunt(violations, first, seeds_max, SEED_TIME_MAX);
+        let found = play_until_caught(violations, first, seeds_max, SEED_TIME_MAX);
         plant(None);
         let (seeds, by) = match caught(found, violations, SEED_TIME_MAX) {
             Ok((seed, by)) => (seed - first + 1, by),
@@ -73,7 +74,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
         most = most.max(seeds);
         println!("| {} | {} | {by} | {seeds} | {:.1} |", bug.name(), bug.mistake(), since.elapsed().as_secs_f64());
     }
-    let control = hunt(violations, first, most, SEED_TIME_MAX);
+    let control = play_until_caught(violations, first, most, SEED_TIME_MAX);
     println!(
         "planted bugs: {} planted, {} caught within {seeds_max} seeds, {:.0} s, first seed {first}; again: make planted",
         bugs.len(),
@@ -86,22 +87,22 @@ fn every_planted_bug_is_caught_by_the_simulation() {
     assert!(missed.is_empty(), "not caught: {missed:?}");
 }
 
-/// The seed that caught a bug, and by what; or why none did. A seed that did not end is caught only where it ends without
-/// the bug, which is planted no more. Its thread is left behind: without the bug it ends.
+/// The seed that caught a bug, and the violation; or why none did. A seed that did not end counts as caught only if it
+/// ends without the bug, which is then switched off. Its thread is left running and ends without the bug.
 fn caught(found: Found, play: Play, seed_time_max: Duration) -> Result<(u64, String), String> {
     match found {
         Found::Nothing => Err(String::new()),
         Found::Violation { seed, by } => Ok((seed, by)),
-        Found::Unended { seed } => match hunt(play, seed, 1, seed_time_max) {
+        Found::Unended { seed } => match play_until_caught(play, seed, 1, seed_time_max) {
             Found::Unended { .. } => Err(format!(": seed {seed} did not end, but neither did it without the bug")),
             _ => Ok((seed, "it hangs".to_owned())),
         },
     }
 }
 
-/// Plays seeds until one violates something; of those under way at that moment the lowest counts, so that it is the same
-/// every time. A seed that does not end in its time is named where none violates anything.
-fn hunt(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
+/// Plays seeds until one has a violation. Of the seeds under way at that moment the lowest counts, so that the result
+/// is the same every time. A seed that does not end in time is named if none has a violation.
+fn play_until_caught(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
     let (next, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let under_way: Arc<Mutex<BTreeMap<u64, Instant>>> = Arc::default();
     let (tell, played) = channel();
@@ -132,7 +133,7 @@ fn hunt(play: Play, first: u64, count: u64, seed_time_max: Duration) -> Found {
                 if let Some(violation) = violations.first() {
                     over.store(true, Ordering::SeqCst);
                     if found.as_ref().is_none_or(|(earlier, _)| seed < *earlier) {
-                        found = Some((seed, in_short(violation)));
+                        found = Some((seed, without_details(violation)));
                     }
                 }
             }
@@ -156,15 +157,15 @@ fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_b
         Vec::new()
     };
     let time = Duration::from_millis(600);
-    let found = || hunt(third_hangs, 1, 1_000_000, time);
+    let found = || play_until_caught(third_hangs, 1, 1_000_000, time);
     assert_eq!(found(), Found::Unended { seed: 3 });
     assert_eq!(caught(found(), |_| Vec::new(), time), Ok((3, "it hangs".to_owned())));
     let reason = caught(found(), third_hangs, time).unwrap_err();
     assert_eq!(reason, ": seed 3 did not end, but neither did it without the bug");
 }
 
-/// A violation without the life it belongs to, and without what was found.
-fn in_short(violation: &str) -> String {
+/// A violation without its life and without the values found.
+fn without_details(violation: &str) -> String {
     let mut words: Vec<&str> = violation.split(": ").collect();
     if ["after life ", "after ", "in life ", "life "].iter().any(|life| words[0].starts_with(life)) && words.len() > 1 {
         words.remove(0);

@@ -1,5 +1,5 @@
-//! Properties: what holds for every key, body, request, schedule and CSV file, tried on random ones. A few cases by default,
-//! more with `PROPTEST_CASES`; a failing case is shrunk and printed.
+//! Properties that hold for every key, body, request, schedule and CSV file, tried on random ones. A few cases by
+//! default, more with `PROPTEST_CASES`. A failing case is shrunk and printed.
 
 mod csv_reader;
 mod keys;
@@ -16,13 +16,13 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-/// So many cases where nobody asks for more; nothing is written beside the sources.
+/// The default number of cases. Nothing is written to the source folder.
 fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     Config { cases: asked.unwrap_or(cases), failure_persistence: None, ..Config::default() }
 }
 
-/// Where a request stands after a move, as the ledger applies it, and the credits it is charged.
+/// The state of a request after a move, as the ledger applies it, and the credits it is charged.
 fn moved(before: &Standing, step: &Move) -> (Standing, u64) {
     let (held, charge) = match step.hold {
         Hold::Keep => (before.held, 0),
@@ -45,12 +45,12 @@ fn moved(before: &Standing, step: &Move) -> (Standing, u64) {
     (standing, charge)
 }
 
-/// The properties by what one of their cases costs: of so many cases of a key, one is tried here.
+/// The properties by the cost of one case: for this many cases of a key, one case is tried here.
 const LONG_RUN: [(&str, u64); 4] = [
     ("properties::keys", 1),
     ("properties::requests", 10),
     ("properties::schedule", 1_000),
-    // A case of this is a hundred files.
+    // One case of this is a hundred files.
     ("properties::csv_reader", 20_000),
 ];
 
@@ -85,14 +85,14 @@ fn a_long_run_finds_no_violation() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// How many tests a finished test program says have passed; a name that is no longer there chooses none.
+/// How many tests a finished test program says have passed. A name that no longer exists selects none.
 fn passed(said: &str) -> u64 {
     let passed = |line: &str| line.strip_prefix("test result: ok. ")?.split_once(" passed")?.0.parse().ok();
     said.lines().find_map(passed).unwrap_or_default()
 }
 
 #[test]
-fn a_long_run_of_no_test_is_no_success() {
+fn a_long_run_without_tests_is_not_a_success() {
     assert_eq!(passed("running 3 tests\n...\ntest result: ok. 3 passed; 0 failed; 0 ignored"), 3);
     assert_eq!(passed("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 385 filtered out"), 0);
     assert_eq!(passed(""), 0);

@@ -1,5 +1,5 @@
-//! Real public books, as they are found: real names, real byte order marks, real duplicates. Skipped with a notice where
-//! the data is not here.
+//! Real public books as published: real names, real byte order marks, real duplicates. Skipped with a notice where the
+//! data is not available.
 
 mod companies;
 mod names;
@@ -7,7 +7,7 @@ mod vehicles;
 
 use crate::support::{
     data::shared,
-    ran::Ran,
+    ran::{Ran, results},
     tables::text,
     world::{AML, SAID, World},
 };
@@ -26,9 +26,9 @@ async fn a_museums_14769_artists_are_14719_charges() {
         file.output.carry = vec!["DisplayName".into()];
         file.checks = vec![check];
     });
-    let ran = world.run().await.exits(ExitCode::Complete).charged(14_719).counts(14_769, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(14_719).counts(results(14_769)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (14_719, 14_719));
-    // Case and blanks at the ends: what a key is made of is the name with its blanks made one, its case kept.
+    // A key is made of the name with its spaces collapsed and trimmed and its case kept.
     let names: BTreeSet<String> = ran
         .results()
         .iter()
@@ -37,7 +37,7 @@ async fn a_museums_14769_artists_are_14719_charges() {
     assert_eq!(names.len(), 14_719);
 }
 
-/// Different values of a column of the results.
+/// Distinct values of a column of the results.
 fn distinct(ran: &Ran, column: &str) -> usize {
     ran.results().iter().map(|line| text(line, column)).collect::<BTreeSet<_>>().len()
 }
@@ -71,7 +71,7 @@ async fn one_book_as_csv_and_as_nested_json_is_the_same_set_of_keys() {
             fields.insert("name".into(), name.as_str().into());
             fields.insert("entity".into(), entity.as_str().into());
         });
-        let ran = world.run().await.exits(ExitCode::Complete).counts(120, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).counts(results(120)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
         found.push(keys(&ran));
     }
@@ -80,7 +80,7 @@ async fn one_book_as_csv_and_as_nested_json_is_the_same_set_of_keys() {
 }
 
 #[tokio::test]
-async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
+async fn numbers_that_the_rule_refuses_are_failures_and_the_others_are_sent() {
     let Some(path) = shared("identity/za_id_vectors.csv") else { return };
     let mut rows = csv::Reader::from_path(&path).unwrap();
     let numbers: Vec<String> = rows.records().map(|row| row.unwrap()[0].to_owned()).collect();
@@ -100,7 +100,7 @@ async fn numbers_the_rule_refuses_are_failures_and_the_others_are_asked() {
         file.guards.max_errors = Some("100%".parse().unwrap());
     });
     let ran = world.run().await.exits(ExitCode::Failures).adds_up(true);
-    let ran = ran.counts(good_rows, numbers.len() - good_rows, 0, 0);
+    let ran = ran.counts(results(good_rows).failures(numbers.len() - good_rows));
     assert!(
         ran.failures()
             .iter()

@@ -1,8 +1,8 @@
-//! The promise: SAFETY.md names tests that are there.
+//! The promise: the tests that SAFETY.md names exist.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Names of functions and modules below a folder of the project.
+/// Names of functions and modules in a folder of the project.
 fn names(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -19,7 +19,7 @@ fn names(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_test_that_safety_md_names_is_there() {
+fn every_test_named_in_safety_md_exists() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut there = BTreeSet::new();
     for folder in ["src", "tests"] {
@@ -28,7 +28,7 @@ fn every_test_that_safety_md_names_is_there() {
     let text = fs::read_to_string(project.join("SAFETY.md")).unwrap();
     let named = text.split('`').skip(1).step_by(2).filter(|word| word.contains("::") && !word.contains(' '));
     let named: BTreeSet<&str> = named.flat_map(|word| word.split("::")).collect();
-    assert!(named.len() > 30, "SAFETY.md names {} tests and rooms", named.len());
+    assert!(named.len() > 30, "SAFETY.md names {} tests and modules", named.len());
     let missing: Vec<&str> = named.into_iter().filter(|name| !there.contains(*name)).collect();
     assert_eq!(missing, Vec::<&str>::new());
 }

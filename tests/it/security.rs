@@ -1,11 +1,11 @@
-//! The promise: whatever the other end or the surroundings do, key and subject go nowhere else, nothing is sent behind the
-//! ledger's back, and memory stays bounded. The other end is a hand-made server that does what no honest one does.
+//! The promise: whatever the server or the environment does, API key and subjects go nowhere else, nothing is sent
+//! without the ledger, and memory stays bounded. The server is hand-written and does what no honest server does.
 
 mod columns;
 mod names;
+mod output;
 mod process;
 mod replies;
-mod said;
 mod surroundings;
 mod terminal;
 mod tls;
@@ -18,7 +18,7 @@ use crate::support::{
 };
 use wire::Wire;
 
-/// A world whose service is this wire, one request at a time.
+/// A world with this server, one request at a time.
 fn world(rows: usize, wire: &Wire) -> World {
     let world = World::new().rows(rows).in_flight(1).arriving(wire.arrivals());
     world.campaign(|file| file.service.url = Some(wire.url.clone()))

@@ -1,5 +1,5 @@
-//! The simulator keeps every rule of the service's description: driven over TCP by a plain HTTP client, and in process
-//! where tokio's time is paused.
+//! The simulator follows every rule of the service's description. It is driven over TCP by a plain HTTP client, and in
+//! process where tokio's time is paused.
 
 mod answers;
 mod checks;
@@ -28,12 +28,12 @@ const AML: &str = "/aml-screening";
 const ID: &str = "/verify";
 const KEY: &str = "key-0001";
 
-/// Limits no test meets by accident.
+/// Limits that no test reaches by accident.
 fn unlimited() -> Settings {
     Settings { per_minute: 60_000, per_minute_max: 90_000, ..Settings::default() }
 }
 
-/// A clock whose origin every test shares, in step with tokio's time.
+/// A clock whose origin all tests share, in step with tokio's time.
 fn driven() -> Clock {
     Clock::driven("2026-11-03T08:00:00Z".parse().unwrap())
 }
@@ -46,7 +46,7 @@ fn id(mode: &str, number: &str) -> Value {
     json!({"mode": mode, "reportType": "said_verification", "idNumber": number})
 }
 
-/// A check of the user's own, which shares its path with another.
+/// A user-declared check that shares its path with another.
 fn own_check() -> Declaration {
     toml::from_str(
         r#"
@@ -82,7 +82,7 @@ fn with_own_check() -> Settings {
     Settings { catalogue: Catalogue::built_in().with(own_check()).unwrap(), ..unlimited() }
 }
 
-/// What a client got.
+/// What a client received.
 #[derive(Debug, Clone, PartialEq)]
 struct Answer {
     status: u16,
@@ -141,7 +141,7 @@ impl Service {
         self.client.request(method.parse().unwrap(), format!("{}{path}", self.url))
     }
 
-    /// Sends, reads all of the body, and checks what every answer carries.
+    /// Sends, reads the whole body, and checks what every answer contains.
     async fn send(&self, request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -156,7 +156,7 @@ impl Service {
     }
 }
 
-/// A POST in process, without a socket: the way of tests under paused time. An unreadable body is `None`.
+/// A POST in process, without a socket, for tests in paused time. An unreadable body is `None`.
 async fn post_in_process(simulator: &Simulator, path: &str, key: &str, body: &Value) -> Option<Answer> {
     let request = Request::post(path).header("x-api-key", "api-key").header("Idempotency-Key", key);
     let response: Response<Body> = simulator.exchange(request.body(Body::from(body.to_string())).unwrap()).await;

@@ -1,5 +1,5 @@
-//! The promise: whatever a template says, evaluating it for a row takes a bounded amount of memory, and ends with a text or
-//! with a failure of the row.
+//! The promise: evaluating any template for a row takes a bounded amount of memory, and ends with a text or with a
+//! failure of the row.
 
 use crate::support::{allocated::peak_of, rng::Rng};
 use rescreen::{
@@ -9,9 +9,10 @@ use rescreen::{
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Text that a template makes, at most.
+/// The longest text that a template makes.
 const TEXT_BYTES_MAX: usize = 2 << 20;
-/// What an evaluation has allocated at one time, at most: 8 MiB of text and lists, and what growing and copying them takes.
+/// The most that an evaluation has allocated at one time: 8 MiB of text and lists, and the memory for growing and
+/// copying them.
 const PEAK_BYTES_MAX: usize = 24 << 20;
 
 const TEXTS: [&str; 8] = ["big", "a", "'xy'", "''", "x", "y", "b.c", "'%1000s%.1000f'"];
@@ -87,7 +88,7 @@ fn row() -> RowView {
     RowView::new(&Row { position, values }, &Arc::default())
 }
 
-/// Evaluates a template; the length of its text where there is one.
+/// Evaluates a template. Returns the length of its text, if any.
 fn evaluated(source: &str, row: &RowView) -> Option<usize> {
     let templates = Templates::new(Tables(BTreeMap::new()));
     let template = templates.compile(source).unwrap_or_else(|error| panic!("{source:.2000}: {error}"));
@@ -107,7 +108,7 @@ fn no_template_takes_more_than_24_mib() {
 }
 
 #[test]
-fn what_takes_most_takes_no_more_than_24_mib() {
+fn the_most_expensive_templates_take_no_more_than_24_mib() {
     let row = row();
     let text = "text".repeat(15_000);
     for source in [

@@ -5,7 +5,7 @@ use std::{fmt, fs, path::Path};
 
 const LINES_MAX: usize = 400;
 
-/// What each room may import, besides itself. Floors of architecture.md, section 3.
+/// What each module may import, besides itself: the layers of architecture.md, section 3.
 const FLOOR_0: [&str; 1] = ["model"];
 const FLOOR_1: [&str; 3] = ["template", "catalogue", "files"];
 const FLOOR_2: [&str; 7] = ["source", "mapping", "ledger", "throttle", "client", "webhook", "sink"];
@@ -33,9 +33,11 @@ fn is_room(name: &str) -> bool {
 
 const REFUSED_WORDS: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
 const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
-/// Witness values, and the one room that may issue each: nothing is sent without a commit, nothing without a permit.
+/// Witness values, and the only module that may issue each: nothing is sent without a commit, and nothing without a
+/// permit.
 const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
-/// Where mistakes may be switched on; everywhere else they are asked for by name and are nothing without the feature.
+/// The only place that may switch planted bugs on. Elsewhere they are requested by name and do nothing without the
+/// feature.
 const SWITCH: &str = "src/model/planted.rs";
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One source file: its path in the project, its text, and its code with texts and comments blanked, line by line.
+/// One source file: its path in the project, its text, and its code with strings and comments blanked, line by line.
 struct File<'a> {
     path: &'a str,
     text: &'a str,
@@ -74,7 +76,7 @@ impl<'a> File<'a> {
             faults.push(self.fault(lines, format!("a file has at most {LINES_MAX} lines; split it by noun")));
         }
         if !self.text.starts_with("//!") {
-            faults.push(self.fault(1, "a file begins with `//!`: what it holds and the decision it owns"));
+            faults.push(self.fault(1, "a file starts with `//!`: what it holds and which decision it owns"));
         }
         self.check_names(&mut faults);
         let switched = |line: &str| line.contains("\"planted-bugs\"");
@@ -89,7 +91,7 @@ impl<'a> File<'a> {
         faults
     }
 
-    /// The room of a file under `src`.
+    /// The top-level module of a file in `src`.
     fn room(&self) -> Option<&'a str> {
         let inside = self.path.strip_prefix("src/")?;
         inside.split('/').next().map(|first| first.strip_suffix(".rs").unwrap_or(first))
@@ -107,8 +109,7 @@ impl<'a> File<'a> {
 
     fn check_floors(&self, room: &str, faults: &mut Vec<Fault>) {
         if !is_room(room) && !["lib", "main"].contains(&room) {
-            faults
-                .push(self.fault(1, format!("room `{room}` stands on no floor; give it one in architecture and here")));
+            faults.push(self.fault(1, format!("room `{room}` has no floor; give it one in the architecture and here")));
         }
         for (at, other) in imports(&self.code, self.depth()) {
             if is_room(other) && !may_import(room, other) {
@@ -168,7 +169,7 @@ fn refused(name: &str, is_function: bool) -> Option<&'static str> {
     beginning.or_else(|| REFUSED_WORDS.into_iter().find(is_refused))
 }
 
-/// The names that follow `crate::`, or as many `super::` as lead to the root, each with its place.
+/// The names that follow `crate::`, or the `super::` that lead to the root, each with its position.
 fn imports(code: &str, depth: usize) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let to_root = "super::".repeat(depth);
@@ -204,7 +205,7 @@ fn word_at(text: &str) -> &str {
     &text[..text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())]
 }
 
-/// Which lines belong to an item under `#[cfg(test)]`: to the closing brace in its column, as rustfmt sets it.
+/// Which lines belong to an item under `#[cfg(test)]`: up to the closing brace in its column, as rustfmt places it.
 pub fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
     let mut closing: Option<String> = None;
@@ -227,7 +228,7 @@ pub fn test_lines(code: &str) -> Vec<bool> {
     marks
 }
 
-/// A Rust text with everything inside strings, characters and comments blanked; lines stay where they are.
+/// Rust text with the contents of strings, characters and comments blanked. Line numbers do not change.
 pub fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -259,7 +260,7 @@ pub fn code_of(text: &str) -> String {
     code
 }
 
-/// A character, not a lifetime.
+/// A character literal, not a lifetime.
 fn is_character(after_quote: &str) -> bool {
     let mut letters = after_quote.chars();
     letters.next() == Some('\\') || letters.next() == Some('\'')
@@ -296,7 +297,7 @@ fn the_project_keeps_its_own_rules() {
     let (mut faults, mut count) = (Vec::new(), 0);
     walk(&root.join("src"), &mut faults, &mut count);
     walk(&root.join("tests"), &mut faults, &mut count);
-    // Not the folder above them: builds and what fuzzing found lie there.
+    // Not the parent folder, which contains builds and fuzzing results.
     walk(&root.join("fuzz/checks"), &mut faults, &mut count);
     walk(&root.join("fuzz/fuzz_targets"), &mut faults, &mut count);
     let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
@@ -306,13 +307,13 @@ fn the_project_keeps_its_own_rules() {
 
 const NONE: [usize; 0] = [];
 
-/// The lines of the faults in made-up text.
+/// The lines with violations in sample text.
 fn lines(path: &str, text: &str) -> Vec<usize> {
     File::new(path, text).faults().iter().map(|fault| fault.line).collect()
 }
 
 #[test]
-fn an_import_that_does_not_go_down_is_found_with_its_line() {
+fn an_import_against_the_layer_order_is_found_with_its_line() {
     let text = "//! x\nuse crate::{\n    model::Row,\n    ledger::{Arm, crate_of},\n};\n";
     let faults = File::new("src/mapping/fill.rs", text).faults();
     let found: Vec<String> = faults.iter().map(Fault::to_string).collect();
@@ -328,7 +329,7 @@ fn an_import_that_does_not_go_down_is_found_with_its_line() {
 }
 
 #[test]
-fn an_import_that_goes_down_is_not_found() {
+fn an_import_along_the_layer_order_is_allowed() {
     let text = "//! x\nuse crate::{catalogue::Catalogue, model::Row, template};\nuse super::ask;\n// crate::ledger\n";
     assert_eq!(lines("src/mapping/fill.rs", text), NONE);
     assert_eq!(lines("src/pipeline/run.rs", "//! x\nuse crate::{client, error::Error, ledger};\n"), NONE);
@@ -336,7 +337,7 @@ fn an_import_that_goes_down_is_not_found() {
 }
 
 #[test]
-fn sizes_openings_and_refused_words_are_found() {
+fn wrong_sizes_openings_and_names_are_found() {
     assert_eq!(lines("src/model/row.rs", &format!("//! x\n{}", "\n".repeat(LINES_MAX))), [LINES_MAX + 1]);
     assert_eq!(lines("src/model/row.rs", "// x\n"), [1]);
     assert_eq!(lines("src/model/utils.rs", "//! x\n"), [1]);
@@ -346,7 +347,7 @@ fn sizes_openings_and_refused_words_are_found() {
 }
 
 #[test]
-fn a_witness_that_another_room_issues_is_found() {
+fn a_witness_issued_by_another_module_is_found() {
     let text = "//! x\nfn f() { Receipt::issue(); }\nfn g() { Permit::issue(); }\n";
     assert_eq!(lines("src/ledger/arm.rs", text), [3]);
     assert_eq!(lines("src/throttle.rs", text), [2]);
@@ -354,14 +355,15 @@ fn a_witness_that_another_room_issues_is_found() {
 }
 
 #[test]
-fn no_build_has_a_planted_bug_unless_it_is_asked_for_by_name() {
+fn a_build_has_planted_bugs_only_when_the_feature_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cargo: toml::Table = fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
     let features = cargo["features"].as_table().unwrap();
     let taken: Vec<&String> =
         features.iter().filter(|(_, takes)| takes.to_string().contains("planted-bugs")).map(|(name, _)| name).collect();
     assert!(features.contains_key("planted-bugs") && taken.is_empty(), "{taken:?}");
-    // Cargo cannot keep a feature from a profile; the release profile and those that inherit it build no assertions.
+    // Cargo cannot restrict a feature to a profile. The release profile and those that inherit from it build without
+    // assertions.
     let refused = "#[cfg(all(feature = \"planted-bugs\", not(debug_assertions)))]\ncompile_error!";
     assert!(fs::read_to_string(root.join(SWITCH)).unwrap().contains(refused));
     for (name, profile) in cargo["profile"].as_table().unwrap() {

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_trimmed_and_inner_blanks_become_one() {
+    fn text_is_trimmed_and_inner_spaces_become_one() {
         assert_eq!(tidy("  Jo\u{a0}\t van\n der  Merwe "), "Jo van der Merwe");
     }
 
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_written_one_way() {
+    fn a_date_is_written_in_one_format() {
         assert!(FieldKind::Date.accept("2026-02-29", LetterCase::AsIs).is_err());
         assert!(FieldKind::Date.accept("03/04/2026", LetterCase::AsIs).is_err());
         assert_eq!(sent(FieldKind::Date, "2024-02-29", LetterCase::AsIs), Some(Value::from("2024-02-29")));
     }
 
     #[test]
-    fn what_a_spreadsheet_did_has_a_code_of_its_own() {
+    fn spreadsheet_damage_has_its_own_code() {
         let code = |kind: FieldKind, text: &str| kind.accept(text, LetterCase::AsIs).unwrap_err().code;
         for (kind, text) in [
             (FieldKind::SaId, "8.6E+12"),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_and_worth_a_word_has_a_note() {
+    fn a_doubtful_value_that_is_accepted_has_a_note() {
         let note = |kind: FieldKind, text: &str| kind.accept(text, LetterCase::AsIs).unwrap().note;
         let (number, vin) = (FieldKind::RegistrationNumber, FieldKind::Vin);
         assert_eq!(note(number, " 2016/004321/07 "), None);

@@ -40,7 +40,7 @@ mod tests {
     use crate::model::FailureCode;
 
     #[test]
-    fn one_plate_is_one_text_however_it_is_typed() {
+    fn a_plate_has_one_text_however_it_is_typed() {
         for text in ["CA 123-456", "ca 123 456", "CA123456", "C A 1 2 3 4 5 6"] {
             assert_eq!(read(text).unwrap(), "CA123456", "{text}");
         }

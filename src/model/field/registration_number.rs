@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_mean_another_number_is_refused_with_what_to_do() {
+    fn an_ambiguous_number_is_refused_with_what_to_do() {
         for (text, says) in [
             ("2016/004321/07 2015/001234/07", "more than one number"),
             ("2016/004321/07, 2015/001234/07", "more than one number"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rounded_number_is_damage_of_a_spreadsheet() {
+    fn a_rounded_number_is_spreadsheet_damage() {
         assert_eq!(read("8.61E+12").unwrap_err().code, FailureCode::SpreadsheetDamage);
     }
 }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_is_checked_in_its_order() {
+    fn the_parts_are_checked_in_order() {
         let good = compose(800101, 5009, 0);
         assert_eq!(check(&good), Ok(()));
         assert_eq!(check("12345"), Err(SaIdFault::NotThirteenDigits { length: 5 }));

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_remedy_for_lost_zeros_is_another_one_than_for_a_decimal() {
+    fn lost_zeros_and_decimals_have_different_remedies() {
         let message = |text: &str| damaged_sa_id(text).map(|refusal| refusal.message).unwrap_or_default();
         for short in ["1015009087", "01015009087", "801015009087", "801015009087.0"] {
             assert!(message(short).contains("leading zeros"), "{short}");

@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
+    fn an_unknown_key_names_its_line_and_the_nearest_valid_one() {
         let message = parse("[budget]\nmax_credit = 5\n").unwrap_err();
         assert!(message.contains("line 2") && message.contains("did you mean `max_credits`?"), "{message}");
     }
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_the_documentation_is_read() {
+    fn the_documented_campaign_file_is_read() {
         let text = r#"
             campaign = "2026-11"
             mode = "sandbox"

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_key_and_value_are_taken_by_name_and_else_the_first_two() {
+    fn the_key_and_value_columns_are_found_by_name_or_are_the_first_two() {
         let expected = entries(&[("American", "us"), ("Dutch", "nl")]);
         for text in [
             "demonym,code,note\nAmerican,us,x\n Dutch , nl ,\n",

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing_and_equal_asks_give_one() {
+    fn no_asks_give_none_and_equal_asks_give_one() {
         assert!(firsts(3, &[]).is_empty());
         assert_eq!(firsts(3, &[9; 10]), [0]);
     }

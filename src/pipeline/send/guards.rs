@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_the_first_twenty_recognised_stops_the_run() {
+    fn twenty_unrecognised_answers_at_the_start_stop_the_run() {
         let mut watch = GuardState::default();
         let stops: Vec<bool> =
             (0..20).map(|_| watch.answered("c", Verdict::Unrecognised, &guards(false)).is_some()).collect();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn later_more_than_the_share_stops_it() {
+    fn later_a_share_above_the_limit_stops_the_run() {
         let mut watch = GuardState::default();
         for _ in 0..198 {
             assert!(watch.answered("c", Verdict::Clear, &guards(false)).is_none());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn five_refusals_alike_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
+    fn five_equal_refusals_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
         let mut watch = GuardState::default();
         let five =
             |watch: &mut GuardState, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", guards)).count();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_rows_may_fail_and_not_more() {
+    fn more_than_a_quarter_of_unmapped_rows_stops_the_run() {
         let sums = |unmapped, asks| Sums { unmapped, asks, ..Sums::default() };
         assert!(unmapped(&sums(40, 49), &guards(false)).is_none(), "too few to judge");
         assert!(unmapped(&sums(25, 100), &guards(false)).is_none());

@@ -50,7 +50,7 @@ fn aml(results: Value) -> (Verdict, String) {
 }
 
 #[test]
-fn an_empty_list_of_matches_is_clear_and_every_match_is_for_a_person() {
+fn an_empty_list_of_matches_is_clear_and_every_match_is_for_review() {
     assert_eq!(aml(json!({"match": []})), (Verdict::Clear, "no_match".into()));
     for (kind, finding) in [("sanction", "sanction_match"), ("pep", "pep_match"), ("media", "media_match")] {
         assert_eq!(aml(json!({"match": [{"type": kind}]})), (Verdict::Review, finding.into()));
@@ -72,7 +72,7 @@ fn null_new_and_missing_values_never_become_clear() {
 }
 
 #[test]
-fn a_clear_answer_that_calls_itself_a_failure_is_for_a_person() {
+fn a_clear_answer_that_calls_itself_a_failure_is_for_review() {
     let answer = json!({"success": false, "error": {"code": "X"}, "results": {"match": []}});
     assert_eq!(verdict("aml-screening", answer).0, Verdict::Review);
 }
@@ -93,7 +93,7 @@ fn the_status_of_an_id_number_is_compared_whole() {
 }
 
 #[test]
-fn adverse_media_is_clear_where_the_press_is_silent_and_nothing_else_spoke() {
+fn adverse_media_is_clear_without_articles_and_screening_matches() {
     let article = json!({"title": "t"});
     assert_found(
         "adverse-media",
@@ -118,7 +118,7 @@ fn adverse_media_is_clear_where_the_press_is_silent_and_nothing_else_spoke() {
 }
 
 #[test]
-fn a_company_is_clear_in_business_and_adverse_where_the_register_has_ended_it() {
+fn a_company_in_business_is_clear_and_a_deregistered_one_is_adverse() {
     let mut cases = Vec::new();
     for (word, verdict, finding) in [
         ("In Business", CLEAR, "in_business"),
@@ -154,7 +154,7 @@ fn a_company_is_clear_in_business_and_adverse_where_the_register_has_ended_it() 
 }
 
 #[test]
-fn a_vehicle_is_data_and_a_vin_of_another_vehicle_is_for_a_person() {
+fn a_vehicle_is_data_and_a_vin_of_another_vehicle_is_for_review() {
     assert_found(
         "vehicle-check",
         [
@@ -228,7 +228,7 @@ fn a_trace_is_data_in_either_form_and_not_found_where_every_group_is_empty() {
 }
 
 #[test]
-fn the_findings_that_are_tested_here_are_all_there_are() {
+fn every_finding_is_tested_here() {
     let tested = include_str!("judge_tests.rs");
     for declaration in Catalogue::built_in().iter() {
         let rules = declaration.verdict.rules.iter().map(|rule| &rule.finding);

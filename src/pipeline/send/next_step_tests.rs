@@ -54,7 +54,7 @@ fn an_unknown_outcome_is_tried_six_times_a_run_and_then_stays_in_doubt() {
 }
 
 #[test]
-fn in_sandbox_attempts_over_is_a_failure() {
+fn in_sandbox_running_out_of_attempts_is_a_failure() {
     let mut last = one();
     last.attempts = ATTEMPTS_MAX - 1;
     let lost = attempted(State::InDoubt, Outcome::Unknown, None);
@@ -152,7 +152,7 @@ fn outages_and_foreign_replies_are_distinguished_from_refusals() {
 }
 
 #[test]
-fn a_rate_refusal_is_for_good_after_three_in_a_row_and_only_where_the_key_may_change() {
+fn a_rate_refusal_is_final_after_three_in_a_row_and_only_where_the_key_may_change() {
     let mut refused = attempted(State::Planned, Outcome::RateLimited, Some(429));
     for (refusals_in_row, for_good) in [(2, false), (3, true), (9, true)] {
         refused.settled.refusals_in_row = refusals_in_row;
@@ -174,7 +174,7 @@ fn a_refusal_for_credits_rate_or_key_may_change_the_key_where_nothing_is_in_doub
 }
 
 #[test]
-fn new_keys_are_useless_where_the_last_of_them_was_refused_again() {
+fn new_keys_are_useless_when_the_last_one_was_refused_too() {
     let mut refused = attempted(State::Planned, Outcome::NoCredits, Some(402));
     for (refusals_in_row, cached_refusals, useless) in [(2, 1, true), (1, 1, false), (2, 0, false), (3, 2, true)] {
         (refused.settled.refusals_in_row, refused.settled.cached_refusals) = (refusals_in_row, cached_refusals);
@@ -185,7 +185,7 @@ fn new_keys_are_useless_where_the_last_of_them_was_refused_again() {
 }
 
 #[test]
-fn a_reply_that_cannot_be_read_is_asked_for_again_and_is_a_refusal_when_it_comes_twice() {
+fn an_unreadable_reply_is_requested_again_and_is_a_refusal_the_second_time() {
     let mut unreadable = attempted(State::InDoubt, Outcome::Unreadable, Some(200));
     unreadable.settled.unclear = 1;
     let Next::Again(_, delay) = next_step(one(), &unreadable, 0, Mode::Production) else { panic!("asked again") };

@@ -94,7 +94,7 @@ fn a_charge_that_is_stated_in_full_is_its_own_proof_until_the_balance_falls_unex
 }
 
 #[test]
-fn a_statement_that_the_balance_denies_five_times_alike_is_not_the_price() {
+fn a_stated_charge_that_the_balance_contradicts_five_times_equally_is_not_the_price() {
     let mut proofs = doubted_after_first();
     for _ in 0..4 {
         assert_eq!(shown(&mut proofs, &[993, 993]), ShownPrice::Unclear);
@@ -178,7 +178,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
 }
 
 #[test]
-fn where_the_balance_falls_by_itself_the_next_request_is_tried_and_the_same_again_decides() {
+fn where_the_balance_falls_between_requests_two_equal_costs_in_a_row_decide() {
     let mut proofs = after_first(&answered(None, None));
     assert_eq!(shown(&mut proofs, &[900, 890]), ShownPrice::Unclear);
     goes_alone(&mut proofs, 890, &answered(None, None));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn new_requests_and_repeats_take_turns_until_half_of_the_places_are_repeats() {
+    fn new_requests_and_repeats_alternate_until_half_of_the_slots_are_repeats() {
         let mut schedule = Schedule::new(4);
         schedule.new.extend((1..=5).map(new));
         (11..=14).for_each(|id| schedule.put_last(repeat(id)));

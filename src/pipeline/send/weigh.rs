@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_refusal_cost_what_the_balance_fell_by_and_did_not_fall_by_itself() {
+    fn a_lone_refusal_costs_the_fall_of_a_balance_that_then_stays() {
         assert_eq!(around().weigh_refusal(), Weighed::WantsAfter);
         assert_eq!(read(1_000, None).weigh_refusal(), Weighed::NoFall);
         assert_eq!(read(999, None).weigh_refusal(), Weighed::WantsLater);

@@ -49,7 +49,7 @@ fn a_compression_is_detected_by_the_extension_or_the_first_bytes() {
 }
 
 #[test]
-fn members_and_frames_follow_one_another() {
+fn several_members_and_frames_are_read() {
     for (compression, pack) in [(Compression::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Compression::Zstd, zstd)] {
         let compressed = [pack(b"id\n1\n"), pack(b""), pack(b"2\n")].concat();
         assert_eq!(decompressed(compression, &compressed), (b"id\n1\n2\n".to_vec(), None));
@@ -106,7 +106,7 @@ fn two_hundred_bytes_for_one_are_accepted_and_one_more_is_not() {
 }
 
 #[test]
-fn a_bomb_of_gzip_stops_early() {
+fn a_gzip_bomb_stops_early() {
     let compressed = gzip(&vec![0; 64 << 20]);
     let (before, fault) = decompressed(Compression::Gzip, &compressed);
     assert!(before.len() < 2 << 20, "{}", before.len());

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_of_both_orders_is_known_by_its_mark() {
+    fn utf_16_in_both_byte_orders_is_detected_by_its_byte_order_mark() {
         let units: Vec<u16> = "\u{feff}é,€,\u{1f600}\n".encode_utf16().collect();
         let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
         let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_and_half_a_unit_are_no_utf_8_and_differ() {
+    fn a_lone_surrogate_and_half_a_unit_are_undecodable_and_differ() {
         let of = |units: &[u16]| {
             let raw: Vec<u8> = [0xfeff].iter().chain(units).flat_map(|unit| unit.to_le_bytes()).collect();
             text(&raw, None)
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_1252_is_read_and_its_five_empty_places_are_no_utf_8() {
+    fn windows_1252_is_read_and_its_five_undefined_bytes_are_undecodable() {
         assert_eq!(text(b"caf\xe9 \x80 \x93x\x94", Some(Encoding::Windows1252)), "café € “x”".as_bytes());
         for byte in 0..=255_u8 {
             let text = text(&[byte], Some(Encoding::Windows1252));

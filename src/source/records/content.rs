@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_without_a_value_is_told_apart_from_bad_utf_8() {
+    fn a_cell_without_a_value_is_distinguished_from_bad_utf_8() {
         for reason in NoValue::ALL {
             let mut cell = b"#N/A".to_vec();
             reason.mark(&mut cell);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn two_alike_are_told_by_their_places() {
+    fn duplicate_names_are_reported_by_their_positions() {
         let message = of(&[b"id", b"x", b"id"]).unwrap_err();
         let expected = "f.csv: the header: columns 1 and 3 have the same name; rename one of them, or, if the first line is a row, \
             use --no-header (or [input] header = false)";
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_the_user_are_trimmed_and_each_needs_a_name_of_its_own() {
+    fn columns_named_by_the_user_are_trimmed_and_must_be_unique() {
         let new = |names: &[&str]| Columns::new(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(new(&[" id ", "name"]).unwrap().0, ["id", "name"]);
         assert_eq!(new(&["id", " "]).unwrap_err(), "expected a name for column 2, found one that is empty or reserved");

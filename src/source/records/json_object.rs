@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_by_its_place_and_never_by_its_content() {
+    fn a_fault_names_its_place_and_never_its_content() {
         let (code, message) = fault(r#"{"name": "Thandi" "x"}"#);
         assert_eq!(code, FailureCode::InvalidJson);
         assert_eq!(message, "line 7, column 19: expected a JSON object, found: expected `,` or `}`");

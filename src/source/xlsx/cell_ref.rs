@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_one_that_a_sheet_has() {
+    fn a_cell_reference_lies_within_a_sheet() {
         for place in ["A1", "b2", "XFD1048576", "7", "A0001"] {
             assert!(is_cell_ref(place), "{place}");
         }

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_their_shortest_digits_and_those_that_may_have_lost_some_are_no_value() {
+    fn numbers_have_the_shortest_digits_and_inexact_ones_are_not_values() {
         for (number, expected) in [
             (8_001_015_009_087.0, "8001015009087"),
             (0.1, "0.1"),

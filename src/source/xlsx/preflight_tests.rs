@@ -37,7 +37,7 @@ fn a_claim_is_found_however_it_is_written() {
 }
 
 #[test]
-fn texts_merged_cells_forms_and_sheets_have_their_number() {
+fn texts_merged_cells_formats_and_sheets_are_limited_in_number() {
     for (role, before, tag, max, after, what) in [
         (Role::Texts, "<sst>", "<x:si/>", TEXTS_MAX, "</sst>", "distinct texts"),
         (Role::Sheet, "<a>", "<mergeCell/>", MERGES_MAX, "</a>", "merged cells"),
@@ -51,7 +51,7 @@ fn texts_merged_cells_forms_and_sheets_have_their_number() {
 }
 
 #[test]
-fn a_cell_a_text_and_a_piece_between_two_tags_have_their_size() {
+fn cells_texts_and_content_between_tags_are_limited_in_size() {
     let half = "x".repeat(UNIT_BYTES_MAX as usize / 2);
     for (role, name) in [(Role::Sheet, "c"), (Role::Texts, "si")] {
         let (start, end) = (format!("<{name}>"), format!("</{name}>"));
@@ -72,7 +72,7 @@ fn a_cell_a_text_and_a_piece_between_two_tags_have_their_size() {
 }
 
 #[test]
-fn what_each_format_or_sheet_repeats_is_short() {
+fn tags_of_styles_and_lists_are_limited_in_size() {
     let long = "x".repeat(STYLE_TAG_BYTES_MAX as usize);
     is_too_much(&[Role::Styles], &["<a><numFmt formatCode=\"", &long, "\"/></a>"], "one tag of the styles");
     let long = "x".repeat(FRAME_TAG_BYTES_MAX as usize);
@@ -80,7 +80,7 @@ fn what_each_format_or_sheet_repeats_is_short() {
 }
 
 #[test]
-fn a_part_is_what_a_list_names_it_whatever_its_name() {
+fn the_role_of_a_part_comes_from_the_relationships_and_not_from_its_name() {
     let mut named = Named::default();
     let xml = "<a><Relationship Type=\"k/officeDocument\" Target=\"XL/w&#46;bin\"/>\
                <Relationship Type='k/worksheet' Target='media/Image1.png'/><Relationship Type='k/image' Target='b.png'/></a>";

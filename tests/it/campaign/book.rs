@@ -1,6 +1,8 @@
-//! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book goes on.
+//! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book
+//! resumes.
 
 use crate::support::{
+    ran::results,
     tables::{number, text},
     world::{AML, SAID, World, book, people},
 };
@@ -8,12 +10,12 @@ use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign::file::
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// 1,100 rows in two splits: 300 people, each three times in the first split, a hundred of them beside each other in the
-/// second.
+/// 1,100 rows in two splits: 300 people, each three times in the first split, and a hundred of them next to each other
+/// in the second.
 fn crowded() -> String {
-    let mut text = book(1, 300) + &people(1, 300).repeat(2) + &people(201, 300);
+    let mut text = book(1..=300) + &people(1..=300).repeat(2) + &people(201..=300);
     for number in 101..=150 {
-        text += &people(number, number).repeat(2);
+        text += &people(number..=number).repeat(2);
     }
     text
 }
@@ -21,7 +23,7 @@ fn crowded() -> String {
 #[tokio::test]
 async fn every_row_is_a_result_line_and_every_distinct_content_one_charge() {
     let mut world = World::new().csv(&crowded());
-    let ran = world.run().await.exits(ExitCode::Complete).charged(300).counts(1_100, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(300).counts(results(1_100)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (300, 300));
     assert!(ran.stats.by_status.keys().all(|status| *status == 200), "{:?}", ran.stats.by_status);
 
@@ -55,11 +57,11 @@ async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn an_appended_book_goes_on_where_it_ended() {
-    let mut world = World::new().csv(&(book(1, 50) + &people(1, 50).repeat(21)));
-    let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(1_100, 0, 0, 0);
-    world.append("book.csv", &people(41, 70));
-    let second = world.run().await.exits(ExitCode::Complete).charged(70).counts(1_130, 0, 0, 0).adds_up(true);
+async fn an_appended_book_resumes_where_it_ended() {
+    let mut world = World::new().csv(&(book(1..=50) + &people(1..=50).repeat(21)));
+    let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(1_100));
+    world.append("book.csv", &people(41..=70));
+    let second = world.run().await.exits(ExitCode::Complete).charged(70).counts(results(1_130)).adds_up(true);
     assert_eq!(second.posts() - first.posts(), 20, "ten of the new rows were answered before");
     let late = second.result_of(1_101);
     assert_eq!((text(late, "answer_source"), number(late, "credits")), ("duplicate", 0));
@@ -68,14 +70,14 @@ async fn an_appended_book_goes_on_where_it_ended() {
 }
 
 #[tokio::test]
-async fn two_checks_share_a_campaign_and_each_counts_for_itself() {
+async fn two_checks_share_a_campaign_and_are_counted_separately() {
     let mut text = "no,name,id_number,country\n".to_owned();
     for (number, id) in ["8001015009087", "9111060123086", "8001015009087", "8001015009088"].into_iter().enumerate() {
         text += &format!("{number},P{number} Vexford,{id},za\n");
     }
     let said = CheckTable::of(SAID);
     let mut world = World::new().csv(&text).campaign(|file| file.checks.push(said));
-    let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(7, 1, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Failures).charged(6).counts(results(7).failures(1)).adds_up(true);
     let totals = &ran.manifest().totals;
     let of = |check: &str| totals.iter().find(|totals| totals.check == check).unwrap();
     assert_eq!((of(AML).results, of(AML).credits), (4, 4));
@@ -97,7 +99,7 @@ async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_th
     };
     let checks = vec![named("person", 0), named("again", 0), named("company", 1)];
     let mut world = World::new().rows(3).campaign(|file| file.checks = checks);
-    let ran = world.run().await.exits(ExitCode::Complete).charged(6).counts(9, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(6).counts(results(9)).adds_up(true);
     let credits = |check: &str| ran.results_of(check).into_iter().map(|line| number(line, "credits")).sum::<i64>();
     assert_eq!([credits("person"), credits("again"), credits("company")], [3, 0, 3]);
 }
@@ -106,8 +108,8 @@ async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_th
 async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
     let mut world =
         World::new().rows(30).campaign(|file| file.input.paths = vec!["book.csv".into(), "more.csv".into()]);
-    world.write("more.csv", &book(21, 50));
-    let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(60, 0, 0, 0).adds_up(true);
+    world.write("more.csv", &book(21..=50));
+    let ran = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(60)).adds_up(true);
     let sources: BTreeSet<(String, i64)> =
         ran.results().iter().map(|line| (text(line, "source").to_owned(), number(line, "row_number"))).collect();
     assert_eq!(sources.len(), 60);
@@ -129,7 +131,7 @@ async fn json_lines_in_and_json_lines_out_are_the_same_campaign() {
         file.output.carry = vec!["name".into()];
     });
     world.write("book.jsonl", &lines);
-    let ran = world.run().await.exits(ExitCode::Complete).charged(10).counts(12, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(10).counts(results(12)).adds_up(true);
     let line = ran.result_of(11);
     assert_eq!((text(line, "subject"), text(line, "name")), ("11", "P00001 Vexford"));
     assert_eq!((text(line, "answer_source"), text(line, "mode")), ("duplicate", "simulated"));

@@ -1,8 +1,8 @@
-//! Each check of companies, vehicles, media, property and trace from a book to its rows, in both dialects and both envelopes:
-//! the verdicts are the same, every column has been filled by some answer, and nothing is charged twice.
+//! Each check of companies, vehicles, media, property and trace, from a book to its rows, in both dialects and both
+//! envelopes: the verdicts are the same, every column is filled by some answer, and nothing is charged twice.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{number, text},
     world::World,
 };
@@ -34,7 +34,7 @@ fn book() -> String {
 
 fn world(check: &str, fields: &[(&str, FieldSource)]) -> World {
     let fields = fields.iter().map(|(field, source)| ((*field).to_owned(), source.clone())).collect();
-    // Of the book's rows a third has no VIN.
+    // A third of the rows have no VIN.
     let when = (check == "vin-decode").then(|| "vin".to_owned());
     let table = CheckTable { when, fields, ..CheckTable::of(check) };
     let check = check.to_owned();
@@ -51,7 +51,7 @@ fn verdicts(ran: &Ran) -> BTreeSet<(i64, String, String)> {
         .collect()
 }
 
-/// The findings of a check, the same in all manners of speaking.
+/// The findings of a check, which are the same in every dialect and envelope.
 async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<String, usize> {
     let subjects = if check == "vin-decode" { ROWS - ROWS / 3 } else { ROWS };
     let mut found = BTreeSet::new();
@@ -69,7 +69,7 @@ async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<Strin
             settings.prices = [(check.to_owned(), 3)].into();
         });
         let ran = world.run().await.exits(ExitCode::Complete).charged(3 * subjects as u64);
-        let ran = ran.counts(subjects, 0, 0, ROWS - subjects).adds_up(true);
+        let ran = ran.counts(results(subjects).skipped(ROWS - subjects)).adds_up(true);
         assert_eq!(ran.posts(), subjects as u64, "{dialect:?} {envelope:?}");
         let path = Catalogue::built_in().get(check).unwrap().routes.path(spelling).to_owned();
         assert_eq!(ran.stats.by_route[&format!("POST {path}")], subjects as u64);
@@ -149,8 +149,9 @@ async fn a_property_that_is_not_found_is_charged() {
     let mut world =
         world("property-search", &[]).csv("no,id_number\n1,8001015009087\n2,9111060123086\n3,8001015009087\n");
     world = world.service(|settings| settings.charge_stated = Some(ChargeStated::Used));
-    let ran = world.run().await.exits(ExitCode::Complete).counts(3, 0, 0, 0);
-    // It costs less than the table says: booked for the first one is the price, and then what the balance showed to be true.
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(3));
+    // The check costs less than the table says. The first one is booked at the table's price, the others at what the
+    // balance proved.
     let account = ran.report().sums.account;
     assert_eq!((ran.stats.double_charges, ran.stats.credits_charged, account.charged.0), (0, 2, 4));
     let not_found = ran.results().iter().filter(|line| text(line, "verdict") == "not_found");
@@ -170,7 +171,7 @@ async fn two_checks_on_one_route_are_two_requests_and_two_charges() {
             settings.dialect = Dialect::Field;
             settings.prices = [("consumer-trace".to_owned(), 3)].into();
         });
-        let ran = world.run().await.exits(ExitCode::Complete).charged(4).counts(2, 0, 0, 0);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(4).counts(results(2));
         let answer = |check: &str| -> Value { serde_json::from_str(text(ran.results_of(check)[0], "answer")).unwrap() };
         assert_eq!(answer("consumer-trace")["reportType"], "consumer_trace");
         assert_eq!(answer("said-verification")["reportType"], "said_verification");
@@ -186,7 +187,7 @@ async fn one_company_and_one_plate_however_typed_are_paid_for_once() {
         file.checks.push(plate);
         file.budget.prices.insert("number-plate".into(), Credits(1));
     });
-    let ran = world.run().await.exits(ExitCode::Complete).counts(6, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(6));
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (2, 0));
     let lines = ran.report().lines().join("\n");
     assert!(lines.contains("2 values with a note, the first in row 2 of book.csv: registration number in"), "{lines}");

@@ -1,8 +1,8 @@
-//! The service may speak as described or as seen in the field, in either envelope, and take the key in either header: the
-//! verdicts are the same.
+//! The service may use the described dialect or the one seen in the field, either envelope, and either header for the
+//! API key. The verdicts are the same.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{number, text},
     world::{SAID, World},
 };
@@ -41,7 +41,7 @@ async fn both_dialects_and_both_envelopes_give_the_same_verdicts() {
             settings.dialect = dialect;
             settings.envelope = envelope;
         });
-        let ran = world.run().await.exits(ExitCode::Complete).charged(62).counts(120, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(62).counts(results(120)).adds_up(true);
         assert!(ran.results().iter().all(|line| !line["request_id"].is_null()), "{dialect:?} {envelope:?}");
         found.insert(verdicts(&ran));
     }
@@ -66,7 +66,7 @@ async fn the_key_is_sent_in_either_header() {
     }
 }
 
-/// The service takes the one key of the tests and no other.
+/// The service accepts the key of the tests only.
 fn world_with_the_key(world: &mut World) -> World {
     std::mem::replace(world, World::new()).service(|settings| settings.api_key = Some(crate::support::API_KEY.into()))
 }

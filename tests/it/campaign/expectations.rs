@@ -1,4 +1,5 @@
-//! What a row expects of its answer is compared here: a difference is for a person, costs nothing, and moves no key.
+//! What a row expects of its answer is compared by rescreen itself: a difference is for review, costs nothing and
+//! changes no key.
 
 use crate::support::{
     ran::Ran,
@@ -12,7 +13,7 @@ use rescreen::{
 };
 use std::collections::BTreeMap;
 
-/// Numbers of invented people; the register of this service knows most of them.
+/// Numbers of invented people. The register of this service knows most of them.
 fn numbers() -> Vec<String> {
     (0..40).map(|n| sa_id::compose(800_101 + n % 20, 5_100 + n, 0)).collect()
 }
@@ -27,7 +28,7 @@ async fn asked(csv: &str, check: CheckTable) -> Ran {
     world.run().await
 }
 
-/// What the register says of each number, by number: surname, verdict, key.
+/// What the register returns for each number: surname, verdict, key.
 async fn register() -> BTreeMap<String, [String; 3]> {
     let rows: String = numbers().iter().map(|id| format!("{id},{id}\n")).collect();
     let ran = asked(&format!("no,id_number\n{rows}"), said(&[])).await.exits(ExitCode::Complete);
@@ -38,11 +39,11 @@ async fn register() -> BTreeMap<String, [String; 3]> {
 }
 
 #[tokio::test]
-async fn a_difference_is_for_a_person_and_moves_no_key() {
+async fn a_difference_is_for_review_and_changes_no_key() {
     let register = register().await;
     let known: Vec<_> = register.iter().filter(|(_, [_, verdict, _])| verdict == "clear").take(4).collect();
     let surnames = [known[0].1[0].to_uppercase(), "Somebody-Else".into(), String::new(), known[3].1[0].clone()];
-    // The number says when its holder was born.
+    // The number contains the holder's date of birth.
     let birth = |at: usize| format!("1980-01-{}", &known[at].0[4..6]);
     let born = [birth(0), birth(1), birth(2), "1901-02-03".to_owned()];
     let mut csv = "no,id_number,surname,born\n".to_owned();
@@ -68,7 +69,7 @@ async fn a_difference_is_for_a_person_and_moves_no_key() {
 }
 
 #[tokio::test]
-async fn two_rows_that_expect_different_things_of_one_answer_share_its_charge() {
+async fn two_rows_with_different_expectations_of_one_answer_share_its_charge() {
     let register = register().await;
     let (id, [surname, ..]) = register.iter().find(|(_, [_, verdict, _])| verdict == "clear").unwrap();
     let csv = format!("no,id_number,surname\n1,{id},{surname}\n2,{id},Somebody-Else\n");
@@ -78,7 +79,7 @@ async fn two_rows_that_expect_different_things_of_one_answer_share_its_charge() 
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_state_what_was_expected_is_for_a_person_unless_it_is_worse() {
+async fn an_answer_that_does_not_state_what_was_expected_is_for_review_unless_it_is_worse() {
     let register = register().await;
     let bad = register.iter().find(|(_, [_, verdict, _])| verdict == "adverse").unwrap();
     let csv = format!("no,id_number,surname\n1,{},Nkosi\n", bad.0);

@@ -1,4 +1,4 @@
-//! A ledger belongs to one campaign, mode, service and key scheme: anything else is refused before it is read or sent,
+//! A ledger belongs to one campaign, mode, service and key scheme. Anything else is refused before it is read or sent,
 //! because a key made under another identity is another charge.
 
 use crate::support::{
@@ -16,7 +16,7 @@ async fn refused_after(change: impl FnOnce(&mut World)) -> String {
     world.private("secret", "one secret\n");
     world.private("other-secret", "another secret\n");
     world.run().await.exits(ExitCode::Complete).charged(2);
-    let before = world.met().simulator.stats();
+    let before = world.running_service().simulator.stats();
     change(&mut world);
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats, before, "nothing was sent");
@@ -44,7 +44,7 @@ async fn a_ledger_of_another_service_is_refused() {
 }
 
 #[tokio::test]
-async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_is_said() {
+async fn a_ledger_made_with_another_key_secret_or_none_is_refused_and_no_secret_is_printed() {
     let secret = |name: &str| Some(SecretSource::File(name.into()));
     let message = refused_after(|world| world.file.keys.secret = secret("secret")).await;
     assert!(message.contains("key secret") && !message.contains("one secret"), "{message}");
@@ -83,7 +83,7 @@ async fn a_second_run_on_a_ledger_in_use_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_check_that_comes_too_late_is_refused_and_the_campaign_stays_whole() {
+async fn a_check_that_is_added_too_late_is_refused_and_the_campaign_stays_complete() {
     let late = CheckTable::of(SAID);
     let mut world = World::new().csv("no,name,id_number\n1,P00001 Vexford,8001015009087\n");
     world.run().await.exits(ExitCode::Complete).charged(1);

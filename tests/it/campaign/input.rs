@@ -1,24 +1,27 @@
-//! What may happen to an input between two runs: appended is fine, everything else is refused with the rows named, before
-//! anything is sent.
+//! Changes of an input between two runs: appended rows are accepted. Everything else is refused before anything is
+//! sent, and the message names the rows.
 
-use crate::support::world::{World, book, people};
+use crate::support::{
+    ran::results,
+    world::{World, book, people},
+};
 use rescreen::model::ExitCode;
 
 /// 2,500 rows, in three splits, of 50 people.
 fn long_book() -> String {
-    book(1, 50) + &people(1, 50).repeat(49)
+    book(1..=50) + &people(1..=50).repeat(49)
 }
 
-/// A world that has screened them.
+/// A world that has screened those rows.
 async fn screened() -> World {
     let mut world = World::new().csv(&long_book());
     world.run().await.exits(ExitCode::Complete).charged(50);
     world
 }
 
-/// Runs again: refused as a mistake of the user, and nothing was sent.
+/// Runs again; expects a usage error and that nothing was sent.
 async fn refused(world: &mut World) -> String {
-    let before = world.met().simulator.stats();
+    let before = world.running_service().simulator.stats();
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats, before);
     again.error()
@@ -44,12 +47,12 @@ async fn a_shortened_input_is_refused_with_its_counts() {
 }
 
 #[tokio::test]
-async fn a_row_that_grows_at_its_end_is_not_taken_again() {
-    let mut world = World::new().csv(book(1, 3).trim_end());
+async fn a_row_that_grows_at_its_end_is_not_ingested_again() {
+    let mut world = World::new().csv(book(1..=3).trim_end());
     world.run().await.exits(ExitCode::Complete).charged(3);
     world.append("book.csv", "-and-more\n");
-    world.run().await.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
-    world.write("book.csv", &(book(1, 3) + &people(4, 5)));
+    world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3));
+    world.write("book.csv", &(book(1..=3) + &people(4..=5)));
     world.run().await.exits(ExitCode::Complete).charged(5);
 }
 
@@ -57,7 +60,7 @@ async fn a_row_that_grows_at_its_end_is_not_taken_again() {
 async fn a_new_input_beside_the_known_one_is_refused() {
     let mut world = World::new().rows(3);
     world.run().await.exits(ExitCode::Complete);
-    world.write("more.csv", &book(4, 5));
+    world.write("more.csv", &book(4..=5));
     let mut world = world.campaign(|file| file.input.paths.push("more.csv".into()));
     let message = refused(&mut world).await;
     assert!(message.contains("new campaign"), "{message}");
@@ -69,26 +72,26 @@ async fn an_input_that_was_read_to_its_end_is_not_needed_again() {
     world.run().await.exits(ExitCode::Budget).charged(2);
     std::fs::remove_file(world.path("book.csv")).unwrap();
     let mut world = world.max_credits(3);
-    world.run().await.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
 }
 
 #[tokio::test]
-async fn a_changed_template_moves_no_key_of_a_row_that_was_taken() {
+async fn a_changed_template_changes_no_key_of_an_ingested_row() {
     let mut world = World::new().rows(5).max_credits(2);
     world.run().await.exits(ExitCode::Budget).charged(2);
     let mut world = world.max_credits(100).campaign(|file| {
         file.checks[0].fields.insert("name".into(), "{{ name | upper }}".into());
     });
-    world.append("book.csv", &people(6, 6));
+    world.append("book.csv", &people(6..=6));
     let ran = world.run().await.exits(ExitCode::Complete).charged(6);
     let sent = |row| ran.result_of(row)["sent"].as_str().unwrap().to_owned();
     assert!(sent(5).contains("P00005 Vexford") && sent(6).contains("P00006 VEXFORD"), "{} {}", sent(5), sent(6));
 }
 
 #[tokio::test]
-async fn only_the_first_rows_are_read_where_that_is_asked_and_the_rest_later() {
+async fn with_a_row_limit_the_first_rows_are_read_and_the_rest_later() {
     let mut world = World::new().rows(10).campaign(|file| file.limit_rows = Some(4));
-    let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(4, 0, 0, 0);
+    let some = world.run().await.exits(ExitCode::TimeIsUp).charged(4).counts(results(4));
     assert!(!some.manifest().complete, "the input was not read to its end");
     let mut world = world.campaign(|file| file.limit_rows = None);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
@@ -97,7 +100,7 @@ async fn only_the_first_rows_are_read_where_that_is_asked_and_the_rest_later() {
 #[tokio::test]
 async fn an_input_of_another_length_than_expected_sends_nothing() {
     let mut world = World::new().rows(10).campaign(|file| file.expect_rows = Some((11, 20)));
-    let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(0, 0, 10, 0);
+    let ran = world.run().await.exits(ExitCode::Guard).charged(0).counts(results(0).pending(10));
     assert_eq!(ran.posts(), 0);
     let mut world = world.campaign(|file| file.expect_rows = Some((10, 10)));
     world.run().await.exits(ExitCode::Complete).charged(10);

@@ -1,7 +1,10 @@
-//! What a later run brings: another price, another API key, other checks, requests in doubt by the page. Nothing of it
-//! charges twice, and what cannot be is refused with the way back.
+//! Changes between runs: another price, another API key, other checks, more requests in doubt than a page. None of them
+//! charges twice, and a change that is not allowed is refused with what to do.
 
-use crate::support::world::{SAID, World};
+use crate::support::{
+    ran::results,
+    world::{SAID, World},
+};
 use rescreen::{
     model::{Credits, ExitCode, state::State},
     pipeline::campaign::file::{CheckTable, SecretSource},
@@ -10,11 +13,11 @@ use rescreen::{
 
 /// A world in which one request is answered and the others are in doubt.
 async fn in_doubt(mut world: World, rows: u64) -> World {
-    world = world.rows(rows as usize).in_flight(rows as usize).with_a_door();
-    world.met().turns_away_after(1, 500);
+    world = world.rows(rows as usize).in_flight(rows as usize).behind_a_proxy();
+    world.running_service().turns_away_after(1, 500);
     let ran = world.run().await.exits(ExitCode::Doubt);
     assert_eq!(ran.report().sums.in_state(State::InDoubt), rows - 1);
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     world
 }
 
@@ -22,13 +25,13 @@ async fn in_doubt(mut world: World, rows: u64) -> World {
 async fn content_that_is_mapped_and_content_that_is_a_default_make_one_request() {
     let text = "no,name,dataset\n1,Thandi Nkosi,\n2,Thandi Nkosi,all\n";
     let mut world = World::new().csv(text);
-    world.run().await.exits(ExitCode::Complete).charged(1).counts(2, 0, 0, 0);
+    world.run().await.exits(ExitCode::Complete).charged(1).counts(results(2));
 }
 
 #[tokio::test]
-async fn more_requests_in_doubt_than_a_page_are_each_on_their_way_once() {
+async fn more_requests_in_doubt_than_a_page_are_each_sent_once() {
     let mut world = in_doubt(World::new(), 150).await;
-    world.met().simulator.set_faults("pending:1.0".parse().unwrap());
+    world.running_service().simulator.set_faults("pending:1.0".parse().unwrap());
     let mut world = world.in_flight(4);
     let ran = world.run_until(|stats| stats.by_status.get(&202).is_some_and(|count| *count >= 100)).await;
     let ran = ran.exits(ExitCode::Interrupted);
@@ -36,14 +39,14 @@ async fn more_requests_in_doubt_than_a_page_are_each_on_their_way_once() {
 }
 
 #[tokio::test]
-async fn a_price_that_was_raised_holds_for_requests_in_doubt() {
-    // Turned away before the service says what it charges: nobody knows of the rise.
-    let mut world = World::new().rows(20).in_flight(20).with_a_door().service(|settings| {
+async fn a_raised_price_applies_to_requests_in_doubt() {
+    // Turned away before the service states a charge, so the rise of the price is not known yet.
+    let mut world = World::new().rows(20).in_flight(20).behind_a_proxy().service(|settings| {
         settings.prices = [("aml-screening".to_owned(), 5)].into();
     });
-    world.met().turns_away(500);
+    world.running_service().turns_away(500);
     world.run().await.exits(ExitCode::Doubt);
-    world.met().turns_away(0);
+    world.running_service().turns_away(0);
     let mut world = world.max_credits(100).campaign(|file| {
         file.budget.prices.insert("aml-screening".to_owned(), Credits(5));
     });
@@ -93,7 +96,7 @@ async fn the_checks_and_the_format_of_a_campaign_are_those_of_its_first_run() {
 }
 
 #[tokio::test]
-async fn an_absurd_retry_after_does_not_stand_in_the_way_for_ever() {
+async fn an_absurd_retry_after_does_not_block_a_campaign_forever() {
     let mut world = World::new().rows(3).in_flight(1).fault("rate429@2:99999999");
     let ran = world.run().await.exits(ExitCode::Service);
     let until = ran.report().sums.paused_until_us.unwrap();
@@ -103,7 +106,7 @@ async fn an_absurd_retry_after_does_not_stand_in_the_way_for_ever() {
 }
 
 #[tokio::test]
-async fn what_is_in_doubt_is_settled_before_a_spent_budget_ends_the_run() {
+async fn requests_in_doubt_are_settled_before_a_spent_budget_ends_the_run() {
     let mut world = World::new().rows(20).in_flight(1).max_credits(10).fault("drop_after@11");
     world.run().await.exits(ExitCode::Budget).charged(10).in_state(State::InDoubt, 0);
 }

@@ -1,8 +1,8 @@
-//! What a run leaves in its folder: result parts are only added, snapshots are replaced as a whole, every line says that
-//! the simulator answered, and nobody but the owner reads any of it.
+//! What a run leaves in its folder: result parts are only added, snapshots are replaced as a whole, every line says
+//! that the simulator answered, and only the owner can read it.
 
 use crate::support::{
-    ran::Ran,
+    ran::{Ran, results},
     tables::{files, read, text},
     world::{World, people},
 };
@@ -21,7 +21,7 @@ fn contents(out: &Path, under: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     files(out, under).into_iter().map(|file| (file.clone(), fs::read(out.join(file)).unwrap())).collect()
 }
 
-/// What the manifest names of one kind.
+/// The parts of one kind that the manifest names.
 fn named(ran: &Ran, kind: DatasetKind) -> Vec<PathBuf> {
     let datasets = ran.manifest().datasets.iter().filter(|one| one.kind == kind);
     let mut paths: Vec<PathBuf> = datasets.flat_map(|one| &one.parts).map(|part| (&part.path).into()).collect();
@@ -33,10 +33,11 @@ fn named(ran: &Ran, kind: DatasetKind) -> Vec<PathBuf> {
 async fn result_parts_are_only_added_and_snapshots_are_replaced_as_a_whole() {
     let mut world = World::new().rows(10).max_credits(4);
     world.append("book.csv", "torn\n");
-    let first = world.run().await.exits(ExitCode::Budget).charged(4).counts(4, 1, 6, 0).adds_up(false);
+    let first =
+        world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).failures(1).pending(6)).adds_up(false);
     let before = contents(&first.out, "results");
     let mut world = world.max_credits(100);
-    let second = world.run().await.exits(ExitCode::Failures).charged(10).counts(10, 1, 0, 0).adds_up(true);
+    let second = world.run().await.exits(ExitCode::Failures).charged(10).counts(results(10).failures(1)).adds_up(true);
     let after = contents(&second.out, "results");
     assert_eq!((before.len(), after.len()), (1, 2));
     assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "a part never changes");
@@ -50,19 +51,19 @@ async fn result_parts_are_only_added_and_snapshots_are_replaced_as_a_whole() {
 }
 
 #[tokio::test]
-async fn what_is_pending_says_why() {
+async fn pending_asks_say_why() {
     let mut world = World::new().rows(5).max_credits(2);
-    let ran = world.run().await.exits(ExitCode::Budget).counts(2, 0, 3, 0);
+    let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).pending(3));
     assert!(ran.lines(DatasetKind::Pending).iter().all(|line| text(line, "reason") == "unsent"));
 }
 
 #[tokio::test]
-async fn everything_says_that_it_was_simulated() {
+async fn every_output_says_that_it_was_simulated() {
     let csv =
-        crate::support::world::book(1, 4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
+        crate::support::world::book(1..=4).replace("4,P00004 Vexford,active", "4,P00004 Vexford,closed") + "torn\n";
     let mut world = World::new().csv(&csv).max_credits(2);
     world.file.checks[0].when = Some("status == 'active'".into());
-    let ran = world.run().await.exits(ExitCode::Budget).counts(2, 1, 1, 1);
+    let ran = world.run().await.exits(ExitCode::Budget).counts(results(2).failures(1).pending(1).skipped(1));
     assert_eq!(ran.manifest().mode, OutputMode::Simulated);
     for kind in [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped] {
         assert!(ran.lines(kind).iter().all(|line| text(line, "mode") == "simulated"), "{kind:?}");
@@ -70,9 +71,9 @@ async fn everything_says_that_it_was_simulated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rehearsal_says_so_before_anybody_answered() {
+async fn a_rehearsal_says_so_before_the_first_answer() {
     let mut world = World::new().sandbox().rows(2).under_paused_time();
-    world.paused().is_away();
+    world.paused().refuses_connections();
     let ran = world.run().await;
     assert_eq!((ran.posts(), ran.manifest().mode), (0, OutputMode::Simulated));
 }
@@ -99,9 +100,9 @@ async fn a_late_answer_goes_to_a_new_part_although_rows_after_it_are_published()
 }
 
 #[tokio::test]
-async fn folders_and_files_are_the_owners_alone() {
+async fn folders_and_files_are_private_to_the_owner() {
     let mut world = World::new().rows(2);
-    world.append("book.csv", &(people(3, 3) + "torn\n"));
+    world.append("book.csv", &(people(3..=3) + "torn\n"));
     let ran = world.run().await.exits(ExitCode::Failures);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for file in files(&ran.out, "") {

@@ -1,7 +1,7 @@
-//! Push-back is obeyed: nothing before its time, across runs too, and the stops that a person must lift leave nothing
-//! failed behind.
+//! Push-back is obeyed: nothing is sent before its time, across runs too. A stop that a person must lift leaves no
+//! failures behind.
 
-use crate::support::{tables::number, world::World};
+use crate::support::{ran::results, tables::number, world::World};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     simulator::Faults,
@@ -32,7 +32,7 @@ async fn with_many_under_way_a_push_back_closes_the_gate_for_all() {
 }
 
 #[tokio::test]
-async fn a_push_back_without_a_time_holds_five_seconds_and_across_runs() {
+async fn a_push_back_without_a_time_lasts_five_seconds_and_across_runs() {
     let mut world = World::new().rows(4).in_flight(1).fault("rate429_bare@3");
     let first = world.run_until(|stats| stats.by_status.contains_key(&429)).await.exits(ExitCode::Interrupted);
     let until = first.report().sums.paused_until_us.unwrap();
@@ -43,7 +43,7 @@ async fn a_push_back_without_a_time_holds_five_seconds_and_across_runs() {
 }
 
 #[tokio::test]
-async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_go_on() {
+async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_resume() {
     let mut world = World::new().rows(4).in_flight(1).fault("rate429@3:3600");
     let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| matches!(stop, Stop::PushedBack { .. }));
     let stats = ran.in_state(State::Planned, 3).stats;
@@ -54,7 +54,7 @@ async fn a_push_back_longer_than_a_run_waits_ends_it_with_the_time_to_go_on() {
 #[tokio::test]
 async fn a_key_that_is_refused_mid_run_stops_it_and_fails_nothing() {
     let mut world = World::new().rows(6).in_flight(1).fault("error401@4,error401@5");
-    let ran = world.run().await.exits(ExitCode::Refused).counts(2, 0, 4, 0).in_state(State::Failed, 0);
+    let ran = world.run().await.exits(ExitCode::Refused).counts(results(2).pending(4)).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 2);
     world.run().await.exits(ExitCode::Complete).charged(6).adds_up(true);
 }
@@ -62,7 +62,7 @@ async fn a_key_that_is_refused_mid_run_stops_it_and_fails_nothing() {
 #[tokio::test]
 async fn a_wrong_key_is_noticed_before_anything_is_sent() {
     let mut world = World::new().rows(3).service(|settings| settings.api_key = Some("another".into()));
-    let ran = world.run().await.exits(ExitCode::Refused).counts(0, 0, 3, 0);
+    let ran = world.run().await.exits(ExitCode::Refused).counts(results(0).pending(3));
     assert_eq!(ran.posts(), 0);
     assert!(!ran.report().lines().join("\n").contains(crate::support::API_KEY));
 }
@@ -86,34 +86,34 @@ async fn a_402_that_repeats_under_one_key_is_cached_there_and_the_next_key_asks_
 }
 
 #[tokio::test]
-async fn when_the_credits_run_out_the_run_pauses_and_goes_on_after_a_top_up() {
+async fn when_the_credits_run_out_the_run_pauses_and_resumes_after_a_top_up() {
     let mut world = World::new().rows(10).credits(4);
-    let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(4, 0, 6, 0);
-    assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "what is not there is not asked for");
-    world.met().simulator.set_balance(100);
+    let ran = world.run().await.exits(ExitCode::Budget).charged(4).counts(results(4).pending(6));
+    assert_eq!((ran.replies(402), ran.stats.balance), (0, 0), "no request is sent without credits");
+    world.running_service().simulator.set_balance(100);
     world.run().await.exits(ExitCode::Complete).charged(10).adds_up(true);
 }
 
 #[tokio::test]
 async fn a_402_for_every_request_although_the_balance_is_fine_stops_the_run() {
-    let mut world = World::new().rows(20).in_flight(4).with_a_door();
-    world.met().turns_away(402);
+    let mut world = World::new().rows(20).in_flight(4).behind_a_proxy();
+    world.running_service().turns_away(402);
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Failed, 0);
-    // Five different requests are refused, each under two keys, before it is the check's fault and not one request's.
+    // Five different requests are refused, each under two keys, before the check is at fault and not one request.
     assert!(ran.attempts().len() < 80, "{} attempts", ran.attempts().len());
-    world.met().turns_away(0);
-    let ran = world.run().await.exits(ExitCode::Complete).counts(20, 0, 0, 0);
+    world.running_service().turns_away(0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(20));
     assert_eq!((ran.stats.charges, ran.stats.double_charges), (20, 0));
 }
 
 #[tokio::test]
 async fn a_service_that_never_answers_stops_the_run_although_the_balance_can_be_read() {
-    let mut world = World::new().rows(300).in_flight(32).with_a_door();
-    world.met().turns_away(500);
+    let mut world = World::new().rows(300).in_flight(32).behind_a_proxy();
+    world.running_service().turns_away(500);
     let ran = world.run().await.exits(ExitCode::Service);
     assert!(ran.attempts().len() < 200, "{} attempts", ran.attempts().len());
-    world.met().turns_away(0);
-    world.run().await.exits(ExitCode::Complete).counts(300, 0, 0, 0).charged(300);
+    world.running_service().turns_away(0);
+    world.run().await.exits(ExitCode::Complete).counts(results(300)).charged(300);
 }
 
 #[tokio::test]
@@ -127,11 +127,11 @@ async fn a_price_that_only_the_balance_shows_stops_the_run_at_its_first_charge()
 }
 
 #[tokio::test]
-async fn somebody_else_spends_the_balance_and_the_run_pauses() {
+async fn when_another_client_spends_the_balance_the_run_pauses() {
     let mut world = World::new().rows(60).in_flight(2).credits(1_000).service(|settings| {
         settings.latency = Duration::from_millis(10);
     });
-    let simulator = world.met().simulator.clone();
+    let simulator = world.running_service().simulator.clone();
     let spender = tokio::spawn(async move {
         while simulator.stats().charges < 5 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -141,24 +141,24 @@ async fn somebody_else_spends_the_balance_and_the_run_pauses() {
     let ran = world.run().await.exits(ExitCode::Budget);
     spender.await.unwrap();
     assert!(ran.stats.charges < 60 && ran.stats.double_charges == 0, "{:?}", ran.stats);
-    world.met().simulator.set_balance(1_000);
+    world.running_service().simulator.set_balance(1_000);
     world.run().await.exits(ExitCode::Complete).charged(60);
 }
 
 #[tokio::test]
-async fn an_outage_pauses_the_run_and_what_was_paid_for_is_safe() {
+async fn an_outage_pauses_the_run_and_paid_answers_are_kept() {
     let mut world = World::new().rows(8).in_flight(1);
-    world.met();
+    world.running_service();
     let ran = world.run().await.exits(ExitCode::Complete).charged(8);
-    world.append("book.csv", &crate::support::world::people(9, 12));
-    world.met().simulator.set_faults("error503:1".parse().unwrap());
+    world.append("book.csv", &crate::support::world::people(9..=12));
+    world.running_service().simulator.set_faults("error503:1".parse().unwrap());
     let down = world.run_for(Duration::from_millis(300)).await.exits(ExitCode::TimeIsUp);
     assert_eq!(down.stats.charges, ran.stats.charges);
     assert!(
         down.elapsed < Duration::from_secs(2),
-        "the end of its time is heeded while the balance is read: {:?}",
+        "the time limit applies while the balance is read: {:?}",
         down.elapsed
     );
-    world.met().simulator.set_faults(Faults::none());
+    world.running_service().simulator.set_faults(Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(12).adds_up(true);
 }

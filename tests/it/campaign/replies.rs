@@ -1,6 +1,7 @@
-//! What may become of a reply, and that the request is paid for once whatever it was.
+//! Whatever happens to a reply, the request is paid for once.
 
 use crate::support::{
+    ran::results,
     tables::{number, text},
     world::World,
 };
@@ -13,7 +14,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_lost_reply_is_sent_again_with_the_same_key() {
     let ran = World::new().rows(3).in_flight(1).fault("drop_after@2").run().await;
-    let ran = ran.exits(ExitCode::Complete).charged(3).counts(3, 0, 0, 0);
+    let ran = ran.exits(ExitCode::Complete).charged(3).counts(results(3));
     assert_eq!((ran.stats.distinct_keys, ran.stats.replays, ran.posts()), (3, 1, 4));
     assert_eq!([1, 2, 3].map(|row| number(ran.result_of(row), "attempts")), [2, 1, 1]);
     let outcomes: Vec<(i64, String)> =
@@ -23,21 +24,21 @@ async fn a_lost_reply_is_sent_again_with_the_same_key() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_before_anything_was_done_is_in_doubt_all_the_same() {
+async fn a_connection_cut_before_any_work_leaves_the_request_in_doubt() {
     let ran = World::new().rows(2).in_flight(1).fault("drop_before@2").run().await;
     let ran = ran.exits(ExitCode::Complete).charged(2);
     assert_eq!((ran.stats.replays, ran.attempts()[0].outcome.as_str()), (0, "unknown"));
 }
 
 #[tokio::test]
-async fn half_an_answer_is_no_answer() {
+async fn a_truncated_answer_is_not_an_answer() {
     let ran = World::new().rows(2).in_flight(1).fault("truncate@2").run().await;
     let ran = ran.exits(ExitCode::Complete).charged(2);
     assert_eq!((ran.stats.replays, number(ran.result_of(1), "attempts")), (1, 2));
 }
 
 #[tokio::test]
-async fn a_server_error_proves_nothing_and_is_settled_by_its_key() {
+async fn a_server_error_proves_nothing_and_is_settled_under_its_key() {
     for fault in ["error500@2", "error502@2", "error503@2"] {
         let ran = World::new().rows(2).in_flight(1).fault(fault).run().await;
         let ran = ran.exits(ExitCode::Complete).charged(2);
@@ -55,7 +56,7 @@ async fn a_503_that_states_no_charge_frees_the_hold() {
 }
 
 #[tokio::test]
-async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() {
+async fn requests_in_doubt_at_the_end_of_a_run_are_held_and_settled_by_the_next() {
     let mut world = World::new().rows(3).fault("drop_after@2,drop_after@4,drop_after@6");
     let first = world.run_until(|stats| stats.charges == 3).await.in_state(State::InDoubt, 3);
     assert_eq!((first.report().sums.account.held.0, first.report().sums.account.charged.0), (3, 0));
@@ -69,18 +70,18 @@ async fn what_is_in_doubt_at_the_end_of_a_run_is_held_and_settled_by_the_next() 
 }
 
 #[tokio::test]
-async fn pages_of_something_else_stop_the_run_where_the_balance_is_one_too() {
+async fn foreign_pages_stop_the_run_when_the_balance_is_one_too() {
     let pages: Vec<String> = (2..=20).map(|nth| format!("html@{nth}")).collect();
     let mut world = World::new().rows(6).in_flight(1).fault(&pages.join(","));
     let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| *stop == Stop::NotTheService);
     let ran = ran.in_state(State::Answered, 0).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 0);
-    world.met().simulator.set_faults(rescreen::simulator::Faults::none());
+    world.running_service().simulator.set_faults(rescreen::simulator::Faults::none());
     world.run().await.exits(ExitCode::Complete).charged(6);
 }
 
 #[tokio::test]
-async fn pages_of_something_else_are_repeated_where_the_balance_can_be_read() {
+async fn foreign_pages_are_requested_again_when_the_balance_can_be_read() {
     let mut world = World::new().rows(6).in_flight(1).fault("html@2,html@4,html@6");
     world.run().await.exits(ExitCode::Complete).charged(6).adds_up(true);
 }
@@ -120,13 +121,13 @@ async fn many_faults_at_random_still_pay_once() {
             break;
         }
     }
-    world.run().await.exits(ExitCode::Complete).charged(120).counts(120, 0, 0, 0).adds_up(true);
+    world.run().await.exits(ExitCode::Complete).charged(120).counts(results(120)).adds_up(true);
 }
 
 #[tokio::test]
 async fn messages_on_the_wire_are_the_attempts_in_the_ledger() {
     let mut world = World::new().rows(40).fault("drop_after@5,drop_before@9,error500@12,truncate@20");
     let ran = world.run().await.exits(ExitCode::Complete).charged(40);
-    assert_eq!(ran.posts(), ran.attempts().len() as u64, "nothing below us repeats a request by itself");
+    assert_eq!(ran.posts(), ran.attempts().len() as u64, "nothing below the program repeats a request");
     assert_eq!(ran.report().sums.attempts, ran.posts());
 }

@@ -1,14 +1,17 @@
-//! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing of the rows fails none
-//! of them, and a new key is tried where only the key can be at fault.
+//! Whose fault a refusal is: the account's, the check's, or one request's. A refusal that says nothing about the rows
+//! fails none of them, and a new key is tried only where the key can be at fault.
 
-use crate::support::{ran::Ran, world::World};
+use crate::support::{
+    ran::{Ran, results},
+    world::World,
+};
 use rescreen::{
     model::{ExitCode, Stop, state::State},
     pipeline::RunOptions,
 };
 use std::time::Duration;
 
-/// How many new keys a request of a world has had, at most.
+/// The highest number of new keys that a request of this world has had.
 fn new_keys(ran: &Ran) -> i64 {
     let ledger = rusqlite::Connection::open(ran.out.join("ledger.sqlite")).unwrap();
     ledger.query_row("SELECT max(generation) FROM request", [], |row| row.get(0)).unwrap()
@@ -29,11 +32,11 @@ async fn a_rate_that_refuses_every_request_under_every_key_stops_the_run_and_fai
     let ran =
         ran.stops_with(|stop| matches!(stop, Stop::Unavailable { message } if message.contains("under several keys")));
     assert!(new_keys(&ran) > 0, "the first key alone may have kept the refusal");
-    world.paused().is_mended();
+    world.paused().works_again();
     world.run().await.exits(ExitCode::Complete).charged(2);
 }
 
-/// A world with one request in doubt, whose repeats meet nothing but 429.
+/// A world with one request in doubt, whose repeats are all answered with 429.
 async fn in_doubt_and_refused_for_the_rate(world: World) -> (World, Ran) {
     let mut world = world.rows(1).in_flight(1).under_paused_time();
     world.paused().loses_answers();
@@ -47,7 +50,7 @@ async fn in_doubt_and_refused_for_the_rate(world: World) -> (World, Ran) {
 async fn in_doubt_a_request_that_the_rate_refuses_again_and_again_keeps_its_key_for_a_later_run() {
     let (mut world, ran) = in_doubt_and_refused_for_the_rate(World::new()).await;
     ran.exits(ExitCode::Doubt).in_state(State::InDoubt, 1);
-    world.paused().is_mended();
+    world.paused().works_again();
     let ran = world.run().await.exits(ExitCode::Complete).charged(1);
     assert_eq!(ran.stats.distinct_keys, 1);
 }
@@ -68,19 +71,19 @@ async fn the_third_refusal_in_a_row_changes_the_key(world: World, faults: &str) 
         let ran = ran.stops_with(|stop| matches!(stop, Stop::PushedBack { .. }));
         assert_eq!(new_keys(&ran), expected);
     }
-    let ran = world.run_with(lifted()).await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world.run_with(lifted()).await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.replies(429), new_keys(&ran)), (3, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_429_of_an_hour_in_three_runs_is_cached_under_the_key_and_the_new_key_is_kept() {
-    // Each run reads the account first: every second message is the check.
+    // Each run reads the account first, so every second message is the check.
     let faults = "rate429@2:3600,rate429@4:3600,rate429@6:3600";
     the_third_refusal_in_a_row_changes_the_key(World::new(), faults).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_sandbox_it_is_the_same_without_a_reading_of_the_account() {
+async fn in_sandbox_a_cached_429_is_recognised_without_reading_the_account() {
     let faults = "rate429@1:3600,rate429@2:3600,rate429@3:3600";
     the_third_refusal_in_a_row_changes_the_key(World::new().sandbox(), faults).await;
 }
@@ -94,7 +97,7 @@ fn without_a_balance(rows: usize, faults: &str) -> World {
 #[tokio::test(start_paused = true)]
 async fn in_sandbox_a_refused_row_is_at_fault_although_the_balance_cannot_be_read() {
     let mut world = without_a_balance(3, "error401@2,error401@5");
-    world.run().await.exits(ExitCode::Failures).counts(2, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).counts(results(2).failures(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,9 +108,9 @@ async fn in_sandbox_a_refusal_before_any_answer_stops_where_the_balance_cannot_b
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_sandbox_an_outage_is_over_when_the_account_answers_although_it_has_no_balance() {
+async fn in_sandbox_an_outage_ends_when_the_account_answers_even_without_a_balance() {
     // After five of them the account is read, which is message 6.
     let mut world = without_a_balance(1, "error500@1,error500@2,error500@3,error500@4,error500@5");
-    let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.replies(500), ran.stats.by_route["GET /my_credits"]), (5, 1));
 }

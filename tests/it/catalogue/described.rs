@@ -1,5 +1,5 @@
-//! What the service's description says about each check, written by hand from it and from nothing else. "Shown" is what
-//! stands in the description; everything else is to be declared assumed.
+//! What the service's description says about each check, written by hand from it and from nothing else. "Shown" means
+//! that the description says so; everything else must be declared assumed.
 
 use rescreen::{
     catalogue::{ColumnKind, Flow},
@@ -24,7 +24,7 @@ pub struct Described {
 
 pub struct DescribedField {
     pub name: &'static str,
-    /// The type in the table: `string` or `integer`, and what the notes make of it.
+    /// The type in the table: `string` or `integer`, as the notes refine it.
     pub kind: FieldKind,
     pub required: bool,
     /// As JSON text; empty where any value is allowed.
@@ -35,7 +35,7 @@ pub struct DescribedField {
 }
 
 pub struct DescribedColumn {
-    /// In the payload, the first place.
+    /// The first place in the payload.
     pub pointer: &'static str,
     pub kind: ColumnKind,
     /// Whether the description shows it.
@@ -190,8 +190,8 @@ pub fn described() -> Vec<Described> {
             ],
             verdict_is_shown: true,
         },
-        // "POST /verify: reportType or bundle, idNumber, mode"; "Inside results.said_verification: …"; one status is
-        // seen, `ID Number Valid`, so the rules about others are assumed.
+        // "POST /verify: reportType or bundle, idNumber, mode"; "Inside results.said_verification: …"; only the status
+        // `ID Number Valid` is shown, so the rules about others are assumed.
         Described {
             name: "said-verification",
             guide: "/verify",

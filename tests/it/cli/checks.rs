@@ -1,11 +1,11 @@
-//! What the catalogue says of itself, and what is said about identifiers that were accepted with a doubt.
+//! What `rescreen checks` prints, and what is reported about identifiers that were accepted with a doubt.
 
-use super::{Desk, Said};
+use super::{Said, Workspace};
 use crate::support::program::rescreen;
 
 #[test]
 fn the_overview_names_every_check_with_its_route_and_fields() {
-    let said = Desk::new(0).say(&["checks"]).exits(0);
+    let said = Workspace::new(0).say(&["checks"]).exits(0);
     let lines: Vec<String> =
         said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     for line in [
@@ -23,7 +23,7 @@ fn the_overview_names_every_check_with_its_route_and_fields() {
 
 #[test]
 fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
-    let said = Desk::new(0).say(&["checks", "adverse-media"]).exits(0);
+    let said = Workspace::new(0).say(&["checks", "adverse-media"]).exits(0);
     insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
     adverse-media: adverse media search for a person or company
     route /adverse-media (alternate none) · the POST is answered, or repeated under its key until it is · key lifetime 48 h · price not documented: --price
@@ -52,13 +52,13 @@ const BOOK: &str = "no,reg_no,vin\n1,2016/004321/07,1M8GDM9AXKP042788\n2,CK2016/
                     3,2016//004321/07,1M8GDM9A1KP042788\n4,8.61E+12,\n5,IT 353/2013,1M8\n";
 
 #[test]
-fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
-    let desk = Desk::new(0);
-    desk.write("book.csv", BOOK);
+fn plan_and_run_count_doubtful_values_and_print_none() {
+    let workspace = Workspace::new(0);
+    workspace.write("book.csv", BOOK);
     let said = |command: &str| {
         let words = "book.csv --check cipc-company --check vin-decode --campaign 2026-11 --max-errors 100% --simulate";
         let words: Vec<&str> = [command].into_iter().chain(words.split_whitespace()).collect();
-        Said::of(&mut rescreen(desk.path(), &words))
+        Said::of(&mut rescreen(workspace.path(), &words))
     };
     let plan = said("plan").exits(0).stdout;
     for line in [
@@ -79,7 +79,7 @@ fn plan_and_run_count_what_was_accepted_with_a_doubt_and_name_no_value() {
         assert!(run.contains(line), "expected `{line}` in:\n{run}");
     }
     let again = said("run").exits(3).stderr;
-    assert!(!again.contains("with a note"), "this run took nothing in:\n{again}");
+    assert!(!again.contains("with a note"), "this run ingested nothing:\n{again}");
     for text in [plan, run, again] {
         assert!(!text.contains("4321") && !text.contains("1M8") && !text.contains("8.61"), "{text}");
     }

@@ -1,67 +1,67 @@
-//! Mistakes of the user: exit code 2 before anything is sent, what was meant in the message, and nothing left behind.
+//! Mistakes of the user: exit code 2 before anything is sent, a suggestion in the message, and nothing left behind.
 
-use super::Desk;
+use super::Workspace;
 
-/// The message of a run that must not begin.
-fn refused(desk: &Desk, arguments: &[&str]) -> String {
-    let said = desk.say(arguments).exits(2).without_data();
-    assert_eq!(desk.service.simulator.stats().requests, 0, "nothing is sent");
-    assert!(!desk.path().join("out").exists(), "nothing is left behind");
+/// The message of a run that must not start.
+fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
+    let said = workspace.say(arguments).exits(2).without_data();
+    assert_eq!(workspace.service.simulator.stats().requests, 0, "nothing is sent");
+    assert!(!workspace.path().join("out").exists(), "nothing is left behind");
     said.stderr
 }
 
-fn run(desk: &Desk, more: &[&str]) -> String {
-    let url = desk.service.url.clone();
+fn run(workspace: &Workspace, more: &[&str]) -> String {
+    let url = workspace.service.url.clone();
     let words = ["run", "book.csv", "--service", &url, "--set", "country=za"];
-    desk.filtered(&refused(desk, &[&words, more].concat()))
+    workspace.filtered(&refused(workspace, &[&words, more].concat()))
 }
 
 #[test]
 fn an_unknown_flag_names_the_nearest() {
-    let message = run(&Desk::new(2), &["--check", "aml-screening", "--max-credit", "5"]);
+    let message = run(&Workspace::new(2), &["--check", "aml-screening", "--max-credit", "5"]);
     assert!(message.contains("--max-credits"), "{message}");
 }
 
 #[test]
 fn an_unknown_check_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screning"]), @r#"
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screning"]), @r#"
     error: no check is called `aml-screning`; did you mean `aml-screening`?
     "#);
 }
 
 #[test]
 fn an_unknown_column_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
     error: check `aml-screening`, field `name`: there is no column `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
     "#);
 }
 
 #[test]
 fn an_unknown_field_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @r#"
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @r#"
     error: check `aml-screening` has no field `entty`; did you mean `entity`?
     "#);
 }
 
 #[test]
-fn a_field_nothing_feeds_says_what_to_write() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening"]), @r#"
+fn a_field_without_a_source_says_what_to_write() {
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening"]), @r#"
     error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column matches it; the columns are `no`, `name`, `status`; set it with `--map entity=COLUMN`
     "#);
 }
 
 #[test]
 fn an_unknown_id_column_names_the_nearest() {
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @r#"
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @r#"
     error: --id: the input has no column `noo`; did you mean `no`?
     "#);
 }
 
 #[test]
 fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
-    let desk = Desk::new(2);
-    desk.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
-    insta::assert_snapshot!(run(&desk, &["--check", "aml-screening"]), @r#"
+    let workspace = Workspace::new(2);
+    workspace.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
+    insta::assert_snapshot!(run(&workspace, &["--check", "aml-screening"]), @r#"
     error: rescreen.toml: line 3: unknown field `max_credit`, expected one of `max_credits`, `keep_balance`, `prices`; did you mean `max_credits`?
       max_credit = …
     "#);
@@ -69,39 +69,39 @@ fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
 
 #[test]
 fn a_missing_input_is_named() {
-    let desk = Desk::new(2);
-    let url = desk.service.url.clone();
+    let workspace = Workspace::new(2);
+    let url = workspace.service.url.clone();
     let words =
         ["run", "bok.csv", "--service", &url, "--check", "aml-screening", "--set", "entity=0", "--set", "country=za"];
-    insta::assert_snapshot!(refused(&desk, &words), @r#"
+    insta::assert_snapshot!(refused(&workspace, &words), @r#"
     error: bok.csv: cannot be opened: No such file or directory (os error 2)
     "#);
 }
 
 #[test]
 fn no_check_no_service_and_no_command_say_what_is_missing() {
-    let desk = Desk::new(2);
-    assert!(run(&desk, &[]).contains("--check NAME"));
-    assert!(refused(&desk, &["run", "book.csv", "--check", "aml-screening"]).contains("--service URL"));
-    assert!(refused(&desk, &[]).contains("Usage: rescreen"));
-    assert!(refused(&desk, &["rum"]).contains("run"));
-    assert!(refused(&desk, &["status"]).contains("expected a campaign in out/"));
-    assert!(refused(&desk, &["simulate", "--faults", "drop_aftr:1"]).contains("drop_after"));
-    assert!(refused(&desk, &["checks", "aml"]).contains("aml"));
+    let workspace = Workspace::new(2);
+    assert!(run(&workspace, &[]).contains("--check NAME"));
+    assert!(refused(&workspace, &["run", "book.csv", "--check", "aml-screening"]).contains("--service URL"));
+    assert!(refused(&workspace, &[]).contains("Usage: rescreen"));
+    assert!(refused(&workspace, &["rum"]).contains("run"));
+    assert!(refused(&workspace, &["status"]).contains("expected a campaign in out/"));
+    assert!(refused(&workspace, &["simulate", "--faults", "drop_aftr:1"]).contains("drop_after"));
+    assert!(refused(&workspace, &["checks", "aml"]).contains("aml"));
 }
 
 #[test]
 fn plain_http_to_another_machine_is_refused() {
-    let desk = Desk::new(2);
+    let workspace = Workspace::new(2);
     let words = "run book.csv --check aml-screening --set entity=0 --set country=za --service http://example.com";
-    let said = desk.say(&words.split_whitespace().collect::<Vec<_>>()).exits(2);
+    let said = workspace.say(&words.split_whitespace().collect::<Vec<_>>()).exits(2);
     assert!(said.stderr.contains("https"), "{}", said.stderr);
 }
 
 #[test]
 fn a_missing_api_key_names_its_variable() {
-    let desk = Desk::new(2);
-    let mut command = desk.production("run", &["--yes"]);
+    let workspace = Workspace::new(2);
+    let mut command = workspace.production("run", &["--yes"]);
     let said = super::Said::of(command.env_remove("RESCREEN_API_KEY")).exits(2).without_data();
     insta::assert_snapshot!(said.stderr, @r#"
     error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not valid text); set it, or name another source
@@ -110,14 +110,14 @@ fn a_missing_api_key_names_its_variable() {
 
 #[test]
 fn an_unknown_retry_code_names_the_nearest() {
-    let message = run(&Desk::new(2), &["--check", "aml-screening", "--retry", "refusd"]);
+    let message = run(&Workspace::new(2), &["--check", "aml-screening", "--retry", "refusd"]);
     assert!(message.contains("`refused`"), "{message}");
 }
 
 #[test]
 fn a_template_that_is_too_long_is_named_with_its_limit_and_its_length() {
     let name = format!("name={{{{ name }}}}{}", "x".repeat(70_000));
-    insta::assert_snapshot!(run(&Desk::new(2), &["--check", "aml-screening", "--map", &name, "--set", "entity=0"]), @r#"
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--map", &name, "--set", "entity=0"]), @r#"
     error: check `aml-screening`, field `name`: expected a template of at most 64 KiB, found 70010 bytes
     "#);
 }
@@ -125,9 +125,9 @@ fn a_template_that_is_too_long_is_named_with_its_limit_and_its_length() {
 #[cfg(unix)]
 #[test]
 fn an_input_without_a_line_end_is_refused_at_the_limit_of_a_line() {
-    let desk = Desk::new(2);
+    let workspace = Workspace::new(2);
     let words =
         ["plan", "/dev/zero", "--simulate", "--check", "aml-screening", "--map", "name=name", "--set", "entity=0"];
-    let message = refused(&desk, &words);
+    let message = refused(&workspace, &words);
     assert!(message.contains("/dev/zero: the header: expected a line end within 16 MiB, found none"), "{message}");
 }

@@ -1,24 +1,24 @@
-//! Production is never begun by accident, and what a run says is what it did.
+//! Production is never started by accident, and what a run prints is what it did.
 
-use super::{Desk, Said};
+use super::{Said, Workspace};
 use crate::support::{program::rescreen, tables::manifest};
 
 #[test]
-fn production_wants_yes_where_nobody_can_be_asked() {
-    let desk = Desk::new(3);
-    let said = Said::of(&mut desk.production("run", &[])).exits(2).without_data();
+fn production_requires_yes_without_a_terminal() {
+    let workspace = Workspace::new(3);
+    let said = Said::of(&mut workspace.production("run", &[])).exits(2).without_data();
     let said = said.says("PRODUCTION · ").says("a production run needs confirmation");
     assert!(!said.stderr.contains("results"), "{}", said.stderr);
-    assert_eq!(desk.service.simulator.stats().requests, 0);
-    desk.run(&[]).exits(0);
+    assert_eq!(workspace.service.simulator.stats().requests, 0);
+    workspace.run(&[]).exits(0);
 }
 
 #[test]
-fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
-    let desk = Desk::new(3);
-    desk.write("book.csv", "no,name\n1,P00001 Vexford\n2,P00002 Vexford\n3,P00001 Vexford\n4\n");
-    let said = desk.run(&[]).exits(3).without_data();
-    insta::assert_snapshot!(desk.filtered(&said.stderr), @r#"
+fn a_run_prints_its_service_its_mapping_and_its_result() {
+    let workspace = Workspace::new(3);
+    workspace.write("book.csv", "no,name\n1,P00001 Vexford\n2,P00002 Vexford\n3,P00001 Vexford\n4\n");
+    let said = workspace.run(&[]).exits(3).without_data();
+    insta::assert_snapshot!(workspace.filtered(&said.stderr), @r#"
     PRODUCTION · [host] · key …4c1 · campaign 2026-11
       aml-screening.name ← column `name` (by name)
       aml-screening.entity ← constant 0
@@ -28,8 +28,8 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
     2 requests for 3 asks (1 duplicate was free), 2 credits charged
     outputs: out/2026-11
     "#);
-    let again = desk.run(&[]).exits(3).without_data();
-    insta::assert_snapshot!(desk.filtered(&again.stderr), @r#"
+    let again = workspace.run(&[]).exits(3).without_data();
+    insta::assert_snapshot!(workspace.filtered(&again.stderr), @r#"
     PRODUCTION · [host] · key …4c1 · campaign 2026-11
       aml-screening.name ← column `name` (by name)
       aml-screening.entity ← constant 0
@@ -43,83 +43,87 @@ fn a_run_says_where_it_goes_what_feeds_what_and_what_it_came_to() {
 }
 
 #[test]
-fn quiet_says_nothing_where_nothing_went_wrong() {
-    let desk = Desk::new(3);
-    let said = desk.run(&["--quiet"]).exits(0).without_data();
+fn quiet_prints_nothing_when_nothing_went_wrong() {
+    let workspace = Workspace::new(3);
+    let said = workspace.run(&["--quiet"]).exits(0).without_data();
     assert_eq!(said.stderr, "");
 }
 
 #[test]
 fn the_log_in_json_is_json() {
-    let desk = Desk::new(1);
-    let said = desk.run(&["-vv", "--log-format", "json", "--quiet"]).exits(0).without_data();
+    let workspace = Workspace::new(1);
+    let said = workspace.run(&["-vv", "--log-format", "json", "--quiet"]).exits(0).without_data();
     for line in said.stderr.lines() {
         serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
 }
 
 #[test]
-fn standard_input_is_an_input_by_its_sign() {
-    let desk = Desk::new(0);
+fn a_dash_means_standard_input() {
+    let workspace = Workspace::new(0);
     let words = |more: &str| {
-        let url = desk.service.url.clone();
+        let url = workspace.service.url.clone();
         format!("run - --check aml-screening --set entity=0 --set country=za --service {url} --per-minute 60000 {more}")
     };
     let piped = |text: &str| {
         let words = words("");
-        let path = desk.path().join("piped");
+        let path = workspace.path().join("piped");
         std::fs::write(&path, text).unwrap();
-        let mut command = rescreen(desk.path(), &words.split_whitespace().collect::<Vec<_>>());
+        let mut command = rescreen(workspace.path(), &words.split_whitespace().collect::<Vec<_>>());
         Said::of(command.stdin(std::fs::File::open(path).unwrap()))
     };
-    let text = crate::support::world::book(1, 5);
+    let text = crate::support::world::book(1..=5);
     piped(&text).exits(0).without_data();
-    let out = desk.path().join("out/trial.sandbox");
+    let out = workspace.path().join("out/trial.sandbox");
     let totals = |count| assert_eq!((manifest(&out).complete, manifest(&out).input.rows), (true, count));
     totals(5);
     piped("").exits(0).says("nothing sent");
     totals(5);
-    piped(&(text + &crate::support::world::people(6, 7))).exits(0);
+    piped(&(text + &crate::support::world::people(6..=7))).exits(0);
     totals(7);
     piped("no,name,status\n9,P00009 Vexford,active\n").exits(2);
 }
 
 #[test]
 fn the_format_and_the_folder_are_chosen_by_flags() {
-    let desk = Desk::new(3);
-    desk.run(&["--format", "jsonl", "--out", "elsewhere", "--carry", "name,status"]).exits(0);
-    let out = desk.path().join("elsewhere");
+    let workspace = Workspace::new(3);
+    workspace.run(&["--format", "jsonl", "--out", "elsewhere", "--carry", "name,status"]).exits(0);
+    let out = workspace.path().join("elsewhere");
     let lines = crate::support::tables::lines(&out, rescreen::sink::DatasetKind::Results);
     assert_eq!((lines.len(), lines[0]["status"].as_str()), (3, Some("active")));
-    assert!(!desk.path().join("out").exists());
+    assert!(!workspace.path().join("out").exists());
 }
 
 #[test]
 fn a_rehearsal_needs_no_service_no_key_and_no_yes() {
-    let desk = Desk::new(30);
+    let workspace = Workspace::new(30);
     let words = "run book.csv --check aml-screening --set entity=0 --set country=za --campaign r --mode production --id no \
         --max-credits 30 --price aml-screening=1 --per-minute 60000 --simulate";
-    let mut command = rescreen(desk.path(), &words.split_whitespace().collect::<Vec<_>>());
+    let mut command = rescreen(workspace.path(), &words.split_whitespace().collect::<Vec<_>>());
     Said::of(command.env_remove("RESCREEN_API_KEY")).exits(0).says("PRODUCTION · simulator").without_data();
-    assert_eq!(manifest(&desk.path().join("out/r.simulated")).totals[0].credits, 30);
-    assert_eq!(desk.service.simulator.stats().requests, 0);
+    assert_eq!(manifest(&workspace.path().join("out/r.simulated")).totals[0].credits, 30);
+    assert_eq!(workspace.service.simulator.stats().requests, 0);
 }
 
 #[test]
 fn a_second_process_on_the_same_ledger_is_refused_at_once() {
-    let desk = Desk::with(
+    let workspace = Workspace::with(
         50,
         rescreen::simulator::Settings {
             latency: std::time::Duration::from_millis(100),
             ..crate::support::service::lifted()
         },
     );
-    let first = crate::support::program::UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    desk.service.wait_for_charges(2);
+    let first =
+        crate::support::program::UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
+    workspace.service.wait_for_charges(2);
     let begun = std::time::Instant::now();
-    desk.run(&[]).exits(2).says("in use by another process");
+    workspace.run(&[]).exits(2).says("in use by another process");
     assert!(begun.elapsed().as_millis() < 1_000, "{:?}", begun.elapsed());
-    desk.say(&["status"]).exits(0);
+    workspace.say(&["status"]).exits(0);
     first.wait().exits(0);
-    assert_eq!((desk.service.simulator.stats().charges, desk.service.simulator.stats().double_charges), (50, 0));
+    assert_eq!(
+        (workspace.service.simulator.stats().charges, workspace.service.simulator.stats().double_charges),
+        (50, 0)
+    );
 }

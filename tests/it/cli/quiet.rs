@@ -1,27 +1,27 @@
-//! `-q` is for schedulers: nothing where nothing is wrong, and on a stop the reason and the command that continues.
+//! `-q` is for schedulers: it prints nothing when all is well, and on a stop the reason and the command that continues.
 
-use super::{Desk, lifted};
+use super::{Workspace, lifted};
 use rescreen::simulator::Settings;
 
 #[test]
-fn a_run_that_finishes_says_nothing() {
-    let desk = Desk::new(3);
-    let said = desk.run(&["-q"]).exits(0).without_data();
+fn a_quiet_run_that_finishes_prints_nothing() {
+    let workspace = Workspace::new(3);
+    let said = workspace.run(&["-q"]).exits(0).without_data();
     assert_eq!(said.stderr, "");
 }
 
 #[test]
-fn a_run_that_stops_says_why_and_how_to_continue() {
-    let desk = Desk::new(30);
-    let said = desk.run(&["-q", "--max-credits", "12", "--price", "aml-screening=1"]).exits(4).without_data();
+fn a_quiet_run_that_stops_says_why_and_how_to_continue() {
+    let workspace = Workspace::new(30);
+    let said = workspace.run(&["-q", "--max-credits", "12", "--price", "aml-screening=1"]).exits(4).without_data();
     assert!(said.next_command().contains("--max-credits 30"));
     assert_eq!(said.stderr.lines().count(), 2, "{}", said.stderr);
     said.says("stopped: the next request");
 
     let pages: Vec<String> = (3..=12).map(|nth| format!("html@{nth}")).collect();
     for (fault, code) in [("error401@3,error401@4", 7), (pages.join(",").as_str(), 10)] {
-        let desk = Desk::with(8, Settings { faults: fault.parse().unwrap(), ..lifted() });
-        let said = desk.run(&["-q", "--in-flight", "1"]).exits(code).without_data();
+        let workspace = Workspace::with(8, Settings { faults: fault.parse().unwrap(), ..lifted() });
+        let said = workspace.run(&["-q", "--in-flight", "1"]).exits(code).without_data();
         assert!(said.next_command().contains("run book.csv"));
         said.says("stopped: ");
     }
@@ -30,8 +30,8 @@ fn a_run_that_stops_says_why_and_how_to_continue() {
 #[test]
 fn requests_in_doubt_are_named_by_a_quiet_run() {
     let faults: Vec<String> = (2..60).map(|message| format!("drop_after@{message}")).collect();
-    let desk = Desk::with(4, Settings { faults: faults.join(",").parse().unwrap(), ..lifted() });
-    let said = desk.run(&["-q", "--for", "2s"]);
+    let workspace = Workspace::with(4, Settings { faults: faults.join(",").parse().unwrap(), ..lifted() });
+    let said = workspace.run(&["-q", "--for", "2s"]);
     assert_eq!(said.code, 8, "{}", said.stderr);
     said.says("may have been charged").without_data().says("continue with: ");
 }

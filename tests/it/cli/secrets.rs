@@ -1,36 +1,36 @@
-//! No secret and no subject in anything that is said: planted markers are looked for in every byte written outside outputs
-//! and ledger.
+//! No secret and no subject in any output or log: planted markers are searched for in every byte written outside
+//! outputs and ledger.
 
-use super::{Desk, Said};
+use super::{Said, Workspace};
 use crate::support::{API_KEY, program::UnderWay, service::lifted, tables::files};
 use rescreen::simulator::Settings;
 use std::{fs, time::Duration};
 
-/// In every row's name.
+/// Part of every row's name.
 const PLANTED: &str = "Vexford";
 
-fn planted(desk: &Desk) {
-    let mut text = crate::support::world::book(1, 20);
+fn planted(workspace: &Workspace) {
+    let mut text = crate::support::world::book(1..=20);
     text += "21,Zz-Vexford\n22,\"Vexford\u{0}\",active\n23,,Vexford\n";
-    desk.write("book.csv", &text);
+    workspace.write("book.csv", &text);
 }
 
 #[test]
-fn neither_the_key_nor_a_subject_is_said_however_much_is_said() {
+fn neither_the_key_nor_a_subject_is_printed_at_any_verbosity() {
     let faults = "error500@3,html@5,error401@9,drop_after@12,truncate@14".parse().unwrap();
-    let desk = Desk::with(0, Settings { faults, ..lifted() });
-    planted(&desk);
+    let workspace = Workspace::with(0, Settings { faults, ..lifted() });
+    planted(&workspace);
     let mut said = String::new();
     for _ in 0..3 {
-        let Said { stdout, stderr, .. } = desk.run(&["-vv", "--max-errors", "100%"]);
+        let Said { stdout, stderr, .. } = workspace.run(&["-vv", "--max-errors", "100%"]);
         said += &(stdout + &stderr);
     }
     for more in [&["--show", "20"][..], &["-vv"]] {
-        let Said { stdout, stderr, .. } = Said::of(&mut desk.production("plan", more));
+        let Said { stdout, stderr, .. } = Said::of(&mut workspace.production("plan", more));
         said += &(stdout + &stderr);
     }
     for words in [&["status"][..], &["status", "--json"], &["resolve", "--list"], &["-vv", "status"]] {
-        said += &desk.say(words).stdout;
+        said += &workspace.say(words).stdout;
     }
     assert!(!said.contains(API_KEY), "{said}");
     assert!(!said.contains(PLANTED), "{said}");
@@ -38,11 +38,11 @@ fn neither_the_key_nor_a_subject_is_said_however_much_is_said() {
 
 #[test]
 fn the_key_is_in_no_file_and_no_subject_in_a_file_name() {
-    let desk = Desk::new(0);
-    planted(&desk);
-    desk.run(&[]);
-    for file in files(&desk.path().join("out"), "") {
-        let bytes = fs::read(desk.path().join("out").join(&file)).unwrap();
+    let workspace = Workspace::new(0);
+    planted(&workspace);
+    workspace.run(&[]);
+    for file in files(&workspace.path().join("out"), "") {
+        let bytes = fs::read(workspace.path().join("out").join(&file)).unwrap();
         assert!(!bytes.windows(API_KEY.len()).any(|window| window == API_KEY.as_bytes()), "{}", file.display());
         assert!(!file.to_string_lossy().contains(PLANTED));
     }
@@ -50,20 +50,20 @@ fn the_key_is_in_no_file_and_no_subject_in_a_file_name() {
 
 #[test]
 fn a_subject_in_a_mistake_of_the_user_is_not_repeated() {
-    let desk = Desk::new(0);
-    desk.write("book.csv", "no,name,status\n1,Vexford,active\n");
-    desk.run(&[]).exits(0);
-    desk.write("book.csv", "no,name,status\n1,Vexfort,active\n");
-    let said = desk.run(&[]).exits(2);
+    let workspace = Workspace::new(0);
+    workspace.write("book.csv", "no,name,status\n1,Vexford,active\n");
+    workspace.run(&[]).exits(0);
+    workspace.write("book.csv", "no,name,status\n1,Vexfort,active\n");
+    let said = workspace.run(&[]).exits(2);
     assert!(!said.stderr.contains("Vexfor"), "{}", said.stderr);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn the_key_is_not_among_the_arguments_of_the_process() {
-    let desk = Desk::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
-    let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "2"]));
-    desk.service.wait_for_charges(1);
+    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
+    let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2"]));
+    workspace.service.wait_for_charges(1);
     let arguments = fs::read(format!("/proc/{}/cmdline", under_way.id())).unwrap();
     let arguments = String::from_utf8_lossy(&arguments).into_owned();
     assert!(arguments.contains("--service") && !arguments.contains(API_KEY), "{arguments}");

@@ -1,7 +1,7 @@
-//! What the terminal and the scheduler say: interrupt drains, twice ends at once, terminate drains; nothing is lost or paid
-//! twice.
+//! Signals of the terminal and the scheduler: an interrupt drains, a second one ends at once, SIGTERM drains. Nothing
+//! is lost or paid twice.
 
-use super::Desk;
+use super::Workspace;
 use crate::support::{
     program::{Said, UnderWay, wait_until},
     service::lifted,
@@ -10,52 +10,52 @@ use crate::support::{
 use rescreen::simulator::Settings;
 use std::time::{Duration, Instant};
 
-fn slow(latency_ms: u64) -> Desk {
-    Desk::with(40, Settings { latency: Duration::from_millis(latency_ms), ..lifted() })
+fn slow(latency_ms: u64) -> Workspace {
+    Workspace::with(40, Settings { latency: Duration::from_millis(latency_ms), ..lifted() })
 }
 
-fn begun(desk: &Desk) -> UnderWay {
-    let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    desk.service.wait_for_charges(5);
+fn begun(workspace: &Workspace) -> UnderWay {
+    let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
+    workspace.service.wait_for_charges(5);
     under_way
 }
 
-fn finished_by_another_run(desk: &Desk) {
-    desk.run(&[]).exits(0);
-    let stats = desk.service.simulator.stats();
+fn finished_by_another_run(workspace: &Workspace) {
+    workspace.run(&[]).exits(0);
+    let stats = workspace.service.simulator.stats();
     assert_eq!((stats.charges, stats.double_charges), (40, 0));
-    assert!(manifest(&desk.path().join("out/2026-11")).complete);
+    assert!(manifest(&workspace.path().join("out/2026-11")).complete);
 }
 
 #[test]
 fn an_interrupt_drains_publishes_and_ends_with_130() {
-    let desk = slow(100);
-    let under_way = begun(&desk);
+    let workspace = slow(100);
+    let under_way = begun(&workspace);
     under_way.signal("INT");
     let said: Said =
         under_way.wait().exits(130).without_data().says("stopped: interrupted").says("continue with: rescreen run");
-    let charges = desk.service.simulator.stats().charges;
+    let charges = workspace.service.simulator.stats().charges;
     assert!((4..40).contains(&charges), "{charges}");
-    let manifest = manifest(&desk.path().join("out/2026-11"));
+    let manifest = manifest(&workspace.path().join("out/2026-11"));
     assert_eq!((manifest.totals[0].results, manifest.complete), (charges, false), "{}", said.stderr);
-    finished_by_another_run(&desk);
+    finished_by_another_run(&workspace);
 }
 
 #[test]
-fn a_scheduler_that_terminates_gets_143() {
-    let desk = slow(100);
-    let under_way = begun(&desk);
+fn sigterm_ends_the_run_with_143() {
+    let workspace = slow(100);
+    let under_way = begun(&workspace);
     under_way.signal("TERM");
     under_way.wait().exits(143).says("stopped: terminated");
-    finished_by_another_run(&desk);
+    finished_by_another_run(&workspace);
 }
 
 #[test]
-fn a_second_interrupt_ends_at_once_and_the_next_run_settles_what_was_under_way() {
-    let desk = slow(1_500);
-    let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "4"]));
-    let stats = || desk.service.simulator.stats();
-    // The first goes alone: what it costs is to be seen.
+fn a_second_interrupt_ends_at_once_and_the_next_run_settles_requests_under_way() {
+    let workspace = slow(1_500);
+    let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
+    let stats = || workspace.service.simulator.stats();
+    // The first request is sent alone, to see what it costs.
     wait_until("four requests are under way", || stats().by_route.get("POST /aml-screening") == Some(&5));
     under_way.signal("INT");
     std::thread::sleep(Duration::from_millis(150));
@@ -63,25 +63,25 @@ fn a_second_interrupt_ends_at_once_and_the_next_run_settles_what_was_under_way()
     under_way.signal("INT");
     under_way.wait().exits(130);
     assert!(second.elapsed() < Duration::from_millis(1_000), "{:?}", second.elapsed());
-    // The service finished what it had begun, whoever listened.
-    desk.service.wait_for_charges(5);
-    let said = desk.run(&["--for", "1ms", "--in-flight", "64"]);
+    // The service finished the work it had begun, although the client had left.
+    workspace.service.wait_for_charges(5);
+    let said = workspace.run(&["--for", "1ms", "--in-flight", "64"]);
     assert!([8, 9].contains(&said.code), "{}", said.stderr);
     assert_eq!((stats().charges, stats().double_charges), (5, 0));
 }
 
 #[test]
-fn an_interrupt_is_heeded_while_the_gate_is_closed() {
+fn an_interrupt_takes_effect_while_the_gate_is_closed() {
     let faults = "rate429@2:600".parse().unwrap();
-    let desk = Desk::with(5, Settings { faults, ..lifted() });
+    let workspace = Workspace::with(5, Settings { faults, ..lifted() });
     for _ in 0..2 {
-        let under_way = UnderWay::start(&mut desk.production("run", &["--yes", "--in-flight", "1"]));
-        wait_until("a 429", || desk.service.simulator.stats().by_status.contains_key(&429));
+        let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "1"]));
+        wait_until("a 429", || workspace.service.simulator.stats().by_status.contains_key(&429));
         std::thread::sleep(Duration::from_millis(300));
         let signalled = Instant::now();
         under_way.signal("INT");
         under_way.wait().exits(130);
         assert!(signalled.elapsed() < Duration::from_millis(1_500), "{:?}", signalled.elapsed());
     }
-    assert_eq!(desk.service.simulator.stats().requests, 2, "the second run waited as well");
+    assert_eq!(workspace.service.simulator.stats().requests, 2, "the second run waited as well");
 }

@@ -1,4 +1,4 @@
-//! The simulator as a program: it says where it listens, can be asked what it saw, and serves a campaign.
+//! The simulator as a program: it prints its address, reports what it saw, and serves a campaign.
 
 use crate::support::{
     program::{BINARY, Said, rescreen},
@@ -12,9 +12,9 @@ use std::{
 };
 
 #[tokio::test]
-async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
+async fn a_spawned_simulator_serves_a_campaign_and_reports_what_it_saw() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("book.csv"), book(1, 6)).unwrap();
+    std::fs::write(folder.path().join("book.csv"), book(1..=6)).unwrap();
     let arguments = "simulate --listen 127.0.0.1:0 --per-minute 60000 --per-minute-max 90000 --credits 50 \
         --price aml-screening=4 --key sk-planted-marker-4c1 --faults drop_after@3";
     let (mut simulator, line) = started(arguments);
@@ -38,7 +38,7 @@ async fn a_spawned_simulator_serves_a_campaign_and_tells_what_it_saw() {
     );
 }
 
-/// The simulator under way, with the first line that it says.
+/// The running simulator, with the first line that it prints.
 fn started(words: &str) -> (Child, String) {
     let mut command = Command::new(BINARY);
     command.args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -55,7 +55,7 @@ async fn reqwest_get(url: &str) -> Value {
 }
 
 #[test]
-fn an_address_that_is_taken_is_a_mistake_of_the_user() {
+fn an_address_in_use_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -63,7 +63,7 @@ fn an_address_that_is_taken_is_a_mistake_of_the_user() {
 }
 
 #[test]
-fn an_address_that_others_can_reach_wants_a_flag() {
+fn an_address_that_others_can_reach_requires_a_flag() {
     let folder = tempfile::tempdir().unwrap();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let said = Said::of(&mut rescreen(folder.path(), &["simulate", "--listen", address])).exits(2).without_data();
@@ -97,7 +97,7 @@ fn a_second_signal_ends_a_simulator_that_still_answers() {
     std::thread::sleep(Duration::from_secs(2));
     signal(&simulator);
     std::thread::sleep(Duration::from_secs(1));
-    assert!(simulator.try_wait().unwrap().is_none(), "the first signal waits for what is under way");
+    assert!(simulator.try_wait().unwrap().is_none(), "the first signal waits for requests under way");
     signal(&simulator);
     let begun = Instant::now();
     simulator.wait().unwrap();

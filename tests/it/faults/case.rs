@@ -1,21 +1,22 @@
-//! A case: which call or point fails, how, and in which campaign. It decides which cases are tried: every one where there
-//! are few, and of many a fair part that begins with the first and ends with the last.
+//! A case: which call or point fails, how, and in which campaign. Decides which cases are tried: all of them where
+//! there are few, otherwise a sample that starts with the first and ends with the last.
 
 use std::{collections::BTreeMap, fmt};
 
-/// Commits are grouped by what happens to wait, so a run may pass a few more or fewer than the one that was counted.
+/// Commits are grouped by what happens to be waiting, so a run may have a few passes more or fewer than the counted
+/// one.
 const MORE: u64 = 3;
 
 /// Where storage fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// At the program's own fault points.
+    /// At the program's fault points.
     Program,
-    /// At the calls of the process: SQLite's own and those that open and make files too.
+    /// At the system calls of the process, including SQLite's and those that open and create files.
     System,
 }
 
-/// What is run.
+/// The campaign that is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One check, Parquet.
@@ -24,12 +25,12 @@ pub enum Shape {
     TwoChecks,
 }
 
-/// One fault in one campaign; `RESCREEN_FAULT_CASE` spells it `system/plain/write:7:once:eio`.
+/// One fault in one campaign, spelled `system/plain/write:7:once:eio` in `RESCREEN_FAULT_CASE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     pub layer: Layer,
     pub shape: Shape,
-    /// As the layer's variable spells it: `write:7:once:eio`.
+    /// The spelling in the layer's variable: `write:7:once:eio`.
     pub fault: String,
 }
 
@@ -63,16 +64,16 @@ impl Case {
     }
 }
 
-/// How many cases are made of a kind.
+/// The number of cases for each kind.
 #[derive(Clone, Copy)]
 pub struct Measure {
-    /// Up to so many passes each fails in each way; of more, each in one way by turns.
+    /// Up to this many passes, each pass fails in every way. Above it, each pass fails in one way, in turn.
     pub all_ways_max: u64,
-    /// Passes that are tried; of more, a part at even distances. Of what only reads, fewer.
+    /// Up to this many passes all are tried. Above it, a sample at even distances; fewer for calls that only read.
     pub tried_max: u64,
 }
 
-/// The cases of passes that were counted, by turns for a broken and for a full disk.
+/// The cases for the counted passes, alternating between a broken disk and a full one.
 pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure: Measure) -> Vec<Case> {
     let mut cases = Vec::new();
     for (kind, count) in counts {
@@ -83,7 +84,7 @@ pub fn cases(layer: Layer, shape: Shape, counts: &BTreeMap<String, u64>, measure
             let taken =
                 if *count <= measure.all_ways_max { ways } else { &ways[turn % ways.len()..=turn % ways.len()] };
             for (at, how) in taken.iter().enumerate() {
-                // A disk that cannot be read is broken, whatever room it has.
+                // A disk that cannot be read is broken, however much space it has.
                 let is_full = !reads && (turn / ways.len() + at).is_multiple_of(2);
                 let error = if is_full || *how == "short" { "enospc" } else { "eio" };
                 cases.push(Case { layer, shape, fault: format!("{kind}:{number}:{how}:{error}") });
@@ -101,7 +102,7 @@ fn ways(layer: Layer, kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// About so many of the numbers from 1 to a little beyond `count`, the first and the last few among them.
+/// About this many of the numbers from 1 to a little beyond `count`, including the first and the last few.
 fn numbers(count: u64, tried_max: u64) -> Vec<u64> {
     let last = count + MORE;
     if last <= tried_max {
@@ -109,12 +110,12 @@ fn numbers(count: u64, tried_max: u64) -> Vec<u64> {
     }
     let spread = tried_max.saturating_sub(2 * MORE).max(2);
     let even = (0..spread).map(|at| 1 + at * (count - MORE - 1) / (spread - 1));
-    // The last few are close together: a run may pass fewer than were counted.
+    // The last few are close together because a run may have fewer passes than were counted.
     even.chain(count - MORE + 1..=last).collect()
 }
 
 #[test]
-fn of_many_passes_a_part_is_tried_with_the_first_and_the_last() {
+fn a_sample_of_many_passes_includes_the_first_and_the_last() {
     assert_eq!(numbers(5, 20), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(numbers(100, 10), [1, 33, 65, 97, 98, 99, 100, 101, 102, 103]);
     assert_eq!(numbers(100, 3), [1, 97, 98, 99, 100, 101, 102, 103]);

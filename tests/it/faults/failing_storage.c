@@ -1,19 +1,19 @@
-// Storage that fails below the program: preloaded into it (LD_PRELOAD), this counts the calls that touch files under one
-// folder and makes the n-th of a kind fail, whoever makes it: the program, the Parquet writer or SQLite. It decides which
-// call fails; what is no storage of that folder passes untouched.
+// Storage that fails below the program: preloaded into it (LD_PRELOAD), this library counts the calls that touch files
+// in one folder and makes the nth call of a kind fail, whether the program, the Parquet writer or SQLite makes it. It
+// decides which call fails; all other calls pass unchanged.
 //
-// FAILING_STORAGE       the folder, absolute, as the program spells it
+// FAILING_STORAGE       the folder as an absolute path, spelled as the program spells it
 // FAILING_STORAGE_PLAN  kind:number:how:error, like write:7:once:eio; without it calls are only counted
 //
-//   once     that call fails, the next succeeds: a write error, room that was made meanwhile
-//   forever  that call fails, and after it all that change anything: a disk that is gone or full
-//   short    that write writes half of its bytes and says so, and the next write fails: a disk that fills up
+//   once     that call fails, the next succeeds: a write error, or space that was freed meanwhile
+//   forever  that call fails, and so do all later calls that change anything: a disk that is gone or full
+//   short    that write writes half of its bytes and returns their number, and the next write fails: the disk fills up
 //
-// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent=8 sent-after=0 sent-unsynced=0
-// renamed-unsynced=0 at=ledger.sqlite-wal`: how often each kind was called, how many of these failed, how many checks were
-// sent, how many of them after the first failure, how many while a finished commit was not on the disk, how many files were
-// renamed with writes that were not, and the file that failed first. A log that is synced with nothing new in it is on its
-// way into the database: that is no commit, and `at` says `checkpoint`.
+// When the process ends it prints one line: `storage calls: write=9 sync=4 … failed=1 sent=8 sent-after=0
+// sent-unsynced=0 renamed-unsynced=0 at=ledger.sqlite-wal`: how often each kind was called, how many of these calls
+// failed, how many checks were sent, how many of them after the first failure, how many while a finished commit was not
+// on disk, how many files were renamed with writes that were not on disk, and the file that failed first. A sync of a
+// log with nothing new in it is a checkpoint and not a commit: `at` then says `checkpoint`.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ static long log_unsynced; // writes of SQLite's log since its last fsync
 static long sent, sent_after;
 static char failed_at[64] = "-";
 
-// What is not on the disk. All of it is guarded by the lock.
+// What is not on disk yet. Guarded by the lock.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #define UNSYNCED_MAX 64
 static struct {
@@ -57,9 +57,12 @@ static struct {
     ino_t number;
 } unsynced[UNSYNCED_MAX]; // files written since their last fsync
 static int unsynced_count;
-static int commit_unsynced;   // the log's last commit is not synced so far: it is under way, or was told without it
-static int finished_unsynced; // one was not synced when the next transaction began: it was told without it
-static long sent_meanwhile;   // checks sent since the last commit was written; the next call on the log says if rightly
+// The log's last commit is not synced yet: it is under way, or was reported without a sync.
+static int commit_unsynced;
+// A commit was not synced when the next transaction started: it was reported without a sync.
+static int finished_unsynced;
+// Checks sent since the last commit was written. The next call on the log shows if that was allowed.
+static long sent_meanwhile;
 static long sent_unsynced, renamed_unsynced;
 
 __attribute__((constructor)) static void begin(void) {
@@ -98,20 +101,20 @@ static int ends_in(const char *path, const char *end) {
 
 enum verdict { PASSES, FAILS, WRITES_HALF };
 
-// Counts a call inside the folder and says what becomes of it; errno is set where it fails.
+// Counts a call inside the folder and decides whether it fails; sets errno if it does.
 static enum verdict judge_path(enum kind kind, const char *path) {
     if (!is_inside(path)) return PASSES;
     long number = __atomic_add_fetch(&counts[kind], 1, __ATOMIC_SEQ_CST);
     int is_it = kind == planned && number == planned_number;
     int is_change = kind != OPEN && kind != READ;
-    int goes_on = planned_how == FOREVER && (is_change || kind == planned) && __atomic_load_n(&failed, __ATOMIC_SEQ_CST);
+    int keeps_failing = planned_how == FOREVER && (is_change || kind == planned) && __atomic_load_n(&failed, __ATOMIC_SEQ_CST);
     if (is_it && planned_how == SHORT) {
         __atomic_store_n(&half_written, 1, __ATOMIC_SEQ_CST);
         return WRITES_HALF;
     }
     int after_half = kind == WRITE && __atomic_exchange_n(&half_written, 0, __ATOMIC_SEQ_CST);
     int is_log = ends_in(path, "-wal");
-    if (!is_it && !goes_on && !after_half) {
+    if (!is_it && !keeps_failing && !after_half) {
         if (is_log && kind == WRITE) __atomic_add_fetch(&log_unsynced, 1, __ATOMIC_SEQ_CST);
         return PASSES;
     }
@@ -124,7 +127,7 @@ static enum verdict judge_path(enum kind kind, const char *path) {
     return FAILS;
 }
 
-// Whether the descriptor is of a file in the folder, and its path.
+// Whether the descriptor belongs to a file in the folder; fills in its path.
 static int is_file(int fd, char path[4096]) {
     char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -139,7 +142,7 @@ static enum verdict judge(enum kind kind, int fd) {
     return is_file(fd, path) ? judge_path(kind, path) : PASSES;
 }
 
-// Where the file stands among those with unsynced writes, or their count. Under the lock.
+// The index of the file among those with unsynced writes, or their count. Call it under the lock.
 static int unsynced_at(const struct stat *file) {
     int at = 0;
     while (at < unsynced_count && (unsynced[at].device != file->st_dev || unsynced[at].number != file->st_ino)) at++;
@@ -151,7 +154,7 @@ static void forget_unsynced(const struct stat *file) {
     if (at < unsynced_count) unsynced[at] = unsynced[--unsynced_count];
 }
 
-// A frame of the log begins with 24 bytes; bytes 4 to 8 are the size of the database where it is the last of a commit.
+// A frame of the log starts with 24 bytes; in the last frame of a commit, bytes 4 to 8 are the size of the database.
 static void note_frame(const unsigned char *header) {
     static const unsigned char none[4];
     if (commit_unsynced) {
@@ -162,7 +165,7 @@ static void note_frame(const unsigned char *header) {
     commit_unsynced = !!memcmp(header + 4, none, 4);
 }
 
-// Bytes on their way into a file of the folder.
+// Bytes are written to a file of the folder.
 static void note_written(int fd, const void *bytes, size_t count) {
     char path[4096];
     struct stat file;
@@ -180,7 +183,7 @@ static void note_written(int fd, const void *bytes, size_t count) {
     pthread_mutex_unlock(&lock);
 }
 
-// What was written to a file is on the disk.
+// All writes to a file are on disk.
 static void note_synced(int fd) {
     char path[4096];
     struct stat file;
@@ -190,7 +193,7 @@ static void note_synced(int fd) {
     if (ends_in(path, "-wal")) {
         __atomic_store_n(&log_unsynced, 0, __ATOMIC_SEQ_CST);
         commit_unsynced = finished_unsynced = 0;
-        sent_meanwhile = 0; // beside a commit under way, which nobody was told of
+        sent_meanwhile = 0; // sent during a commit that was not reported yet
     }
     pthread_mutex_unlock(&lock);
 }
@@ -204,7 +207,7 @@ static void note_name(enum kind kind, const char *path) {
     pthread_mutex_unlock(&lock);
 }
 
-// A check on its way to the service.
+// A check is sent to the service.
 static void note_sent(const void *bytes, size_t count) {
     if (count <= 5 || memcmp(bytes, "POST ", 5)) return;
     if (__atomic_load_n(&failed, __ATOMIC_SEQ_CST)) __atomic_add_fetch(&sent_after, 1, __ATOMIC_SEQ_CST);
@@ -215,7 +218,7 @@ static void note_sent(const void *bytes, size_t count) {
     pthread_mutex_unlock(&lock);
 }
 
-// The function that was here before.
+// The original function.
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 #define OF_DESCRIPTOR(kind, name, parameters, fd, arguments)                                                           \
@@ -243,7 +246,7 @@ OF_SYNC(fdatasync)
         return NEXT(name) arguments;                                                                                   \
     }
 OF_PATH(RENAME, rename, (const char *from, const char *to), to, from, (from, to))
-// Both folders are the working folder, or the paths are absolute.
+// Assumes that both folders are the working folder, or that the paths are absolute.
 OF_PATH(RENAME, renameat2, (int from_fd, const char *from, int to_fd, const char *to, unsigned int flags), to, from,
         (from_fd, from, to_fd, to, flags))
 OF_PATH(REMOVE, unlink, (const char *path), path, path, (path))
@@ -284,7 +287,7 @@ OPENING(open64, (const char *path, int flags, ...), (path, flags, mode))
 OPENING(openat, (int at, const char *path, int flags, ...), (at, path, flags, mode))
 OPENING(openat64, (int at, const char *path, int flags, ...), (at, path, flags, mode))
 
-// Over these a request may leave; files are written by writev too.
+// A request may be sent by these; files are written by writev too.
 ssize_t send(int fd, const void *from, size_t count, int flags) {
     note_sent(from, count);
     return NEXT(send)(fd, from, count, flags);

@@ -1,4 +1,4 @@
-//! The library that makes the system's storage calls fail, built from its C source where there is a compiler for it.
+//! The library that makes the system's storage calls fail, built from its C source where a compiler is installed.
 
 use crate::support::compiled;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub struct Preload {
 
 impl Preload {
     /// # Errors
-    /// Why there is none here.
+    /// Why the library is not available here.
     pub fn built() -> Result<Preload, String> {
         let (folder, library) = compiled::library("faults/failing_storage.c")?;
         Ok(Preload { _folder: folder, library })

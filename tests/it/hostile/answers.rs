@@ -1,11 +1,11 @@
-//! A verdict comes from the answer's fields: a duplicate, a contradiction, somebody else's answer or another mode never becomes
-//! `clear`, and an answer that was paid for is kept wherever its content is.
+//! A verdict comes from the answer's fields: a duplicate name, a contradiction, the answer to another request or
+//! another mode never becomes `clear`. An answer that was paid for is kept, wherever its content is.
 
 use super::{Campaign, Hostile, Reply, json};
 
 const ROWS: u32 = 12;
 
-/// Row 4 gets this answer; the others get the usual one. It is a result, for a person, and what it says is kept.
+/// Row 4 gets this answer; the others get the usual one. It is a result for review, and its content is kept.
 #[track_caller]
 fn is_for_review(reply: Reply) {
     let shown = format!("{:?}", reply.body);
@@ -90,7 +90,7 @@ fn an_echo_that_leaves_fields_out_or_adds_some_is_not_a_difference() {
 
 #[test]
 #[ignore = "make hostile"]
-fn two_answers_that_are_exchanged_are_both_for_review() {
+fn two_swapped_answers_are_both_for_review() {
     let crossed = |asked: &super::Asked| {
         let other = match asked.row {
             5 => 6,
@@ -116,7 +116,7 @@ fn an_answer_that_names_the_key_of_another_row_is_for_review() {
     let named = move |asked: &super::Asked| {
         let mut keys = keys.lock().unwrap();
         keys.insert(asked.row, asked.key.clone());
-        // Its own key in any spelling is its own; the key of a row before it is not.
+        // The key of the request itself is accepted in any spelling; the key of the row before it is not.
         let id = match asked.row {
             5 => asked.key.to_uppercase(),
             6 => keys.get(&2)?.clone(),
@@ -151,7 +151,7 @@ fn an_answer_of_another_mode_or_environment_stops_the_run() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_answer_that_says_it_failed_is_asked_for_again_under_its_key() {
+fn an_answer_that_says_it_failed_is_requested_again_under_its_key() {
     let timed_out = json!({ "success": false, "error": { "code": "UPSTREAM_TIMEOUT" }, "results": {} });
     let once = move |asked: &super::Asked| (asked.row == 4 && asked.nth == 1).then(|| Reply::answer(timed_out.clone()));
     let service = Hostile::new().script(once).start();
@@ -165,7 +165,7 @@ fn an_answer_that_says_it_failed_is_asked_for_again_under_its_key() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_answer_that_says_it_failed_for_ever_is_final_and_stops_no_other() {
+fn an_answer_that_always_says_it_failed_is_final_and_stops_no_other_row() {
     let timed_out = json!({ "success": false, "error": { "code": "UPSTREAM_TIMEOUT" }, "results": {} });
     let service = Hostile::new().on_row(4, Reply::answer(timed_out)).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -199,7 +199,7 @@ fn content_at_the_root_of_a_successful_answer_is_kept() {
     }
 }
 
-/// Rows 1, 2 and 5 get these bytes, which are text in the wrong encoding, for ever.
+/// Rows 1, 2 and 5 always get these bytes, which are text in the wrong encoding.
 #[track_caller]
 fn is_read_with_replaced_characters(body: &[u8]) {
     let reply = Reply::bytes(body);
@@ -228,7 +228,7 @@ fn an_answer_with_half_a_surrogate_pair_is_for_review() {
 
 #[test]
 #[ignore = "make hostile"]
-fn answers_that_no_rule_knows_stop_the_run_and_the_stop_is_remembered() {
+fn unrecognised_answers_stop_the_run_and_the_stop_is_remembered() {
     let strange = json!({ "success": true, "results": { "outcome": 7 } });
     let service = Hostile::new().on_all(Reply::answer(strange)).start();
     let campaign = Campaign::of(&service, 60);
@@ -239,7 +239,7 @@ fn answers_that_no_rule_knows_stop_the_run_and_the_stop_is_remembered() {
         let again = campaign.run().exits(6);
         assert!(again.stderr.contains("aml-screening"), "{}", again.stderr);
     }
-    assert_eq!(service.book().charges(), paid, "the same run again buys nothing");
+    assert_eq!(service.book().charges(), paid, "the same command again pays for nothing");
     campaign.run_with("--continue-anyway");
     assert!(service.book().charges() > paid, "--continue-anyway continues");
 }
@@ -254,7 +254,7 @@ fn the_command_that_is_printed_after_a_guard_does_not_spend_again() {
     let paid = service.book().charges();
     let printed =
         said.stderr.lines().find_map(|line| line.split_once(": rescreen ")).map(|(_, words)| words.to_owned());
-    // Where no command is printed, a scheduler repeats the one that it knows.
+    // Where no command is printed, a scheduler repeats the command it has.
     match &printed {
         Some(words) => campaign.say(words),
         None => campaign.run(),

@@ -1,17 +1,17 @@
-//! The charge book of a hand-made service: what it was asked, and what it took for it. It is the witness of every test.
+//! The charge book of a hand-written service: what it was asked, and what it charged. It is the witness of every test.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Instant,
 };
 
-/// One message that asked for a check.
+/// One request for a check.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub at: Instant,
     pub row: u32,
     pub key: String,
-    /// What was taken for it; nothing for a key that was charged before.
+    /// The charge; nothing for a key that was charged before.
     pub credits: f64,
 }
 
@@ -19,12 +19,12 @@ pub struct Entry {
 pub struct Book {
     pub balance: f64,
     pub entries: Vec<Entry>,
-    /// Keys as the service remembers them, with what each was charged.
+    /// Keys that the service remembers, with the charge of each.
     pub by_key: BTreeMap<String, f64>,
     /// How often each key was sent.
     pub asked: BTreeMap<String, u32>,
     pub balance_readings: u32,
-    /// Messages that came on a connection that was idle for too long.
+    /// Messages that arrived on a connection that was idle for too long.
     pub lost: u32,
 }
 
@@ -34,7 +34,7 @@ impl Book {
         Book { balance, entries: Vec::new(), by_key, asked, balance_readings: 0, lost: 0 }
     }
 
-    /// How many charges there were.
+    /// The number of charges.
     pub fn charges(&self) -> usize {
         self.entries.iter().filter(|entry| entry.credits > 0.0).count()
     }

@@ -1,5 +1,5 @@
-//! A campaign of the real binary against a hand-made service, and the audit that follows every run: no row is charged twice,
-//! and the ledger books at least what the service took.
+//! A campaign of the real binary against a hand-written service, and the audit after every run: no row is charged
+//! twice, and the ledger books at least what the service charged.
 
 use super::{ledger::Ledger, server::Service};
 use crate::support::program::{Said, UnderWay, rescreen};
@@ -61,13 +61,13 @@ impl<'a> Campaign<'a> {
         self
     }
 
-    /// A campaign file, found by default.
+    /// A campaign file in its default place.
     pub fn file(self, text: &str) -> Campaign<'a> {
         fs::write(self.path().join("rescreen.toml"), text).unwrap();
         self
     }
 
-    /// The service takes credits that no reply states: the books may differ for as long as that is documented.
+    /// The service charges credits that no reply states: the books may differ for as long as that is documented.
     pub fn with_unstated_charges(self) -> Campaign<'a> {
         Campaign { books_agree: false, ..self }
     }
@@ -87,7 +87,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// `run` with these flags more; it ends by itself after a minute unless they say otherwise.
+    /// `run` with these additional flags. It ends after a minute unless they say otherwise.
     pub fn command(&self, flags: &str) -> Command {
         let words = format!(
             "run book.csv --check {} {} --campaign hostile --mode production --id no --format jsonl --yes \
@@ -110,7 +110,7 @@ impl<'a> Campaign<'a> {
         self.program(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// The program with these words, and state files of its own.
+    /// The program with these arguments and its own state files.
     pub fn program(&self, words: &[&str]) -> Command {
         let mut command = rescreen(self.path(), words);
         command.env("XDG_STATE_HOME", self.path().join("state"));
@@ -137,14 +137,14 @@ impl<'a> Campaign<'a> {
         self.audited(Said::of(&mut self.command(flags)))
     }
 
-    /// A run that is told to end, by SIGTERM, as soon as these rows were asked for, or that ends before by itself.
+    /// A run that gets SIGTERM as soon as these rows were requested, unless it ends before.
     #[track_caller]
     pub fn run_until_asked(&self, rows: impl IntoIterator<Item = u32>) -> Said {
         let mut command = self.command("");
         self.until_asked(&mut command, rows)
     }
 
-    /// The same with a command that was made for it.
+    /// The same with a command prepared for it.
     #[track_caller]
     pub fn until_asked(&self, command: &mut Command, rows: impl IntoIterator<Item = u32>) -> Said {
         let rows: BTreeSet<u32> = rows.into_iter().collect();
@@ -158,7 +158,7 @@ impl<'a> Campaign<'a> {
         self.audited(Said::from(child.wait_with_output().unwrap()))
     }
 
-    /// Another command than `run`, with words separated by spaces.
+    /// A command other than `run`, with arguments separated by spaces.
     #[track_caller]
     pub fn say(&self, words: &str) -> Said {
         self.audited(Said::of(&mut self.program(&words.split_whitespace().collect::<Vec<_>>())))
@@ -185,7 +185,10 @@ impl<'a> Campaign<'a> {
             let ledger = self.ledger();
             let (charged, held) = (ledger.charged(), ledger.held());
             let booked = (charged + held) as f64;
-            assert!(booked >= credits, "the service took {credits}, the ledger books {charged} + {held} held; {said}");
+            assert!(
+                booked >= credits,
+                "the service charged {credits}, the ledger books {charged} + {held} held; {said}"
+            );
         }
     }
 

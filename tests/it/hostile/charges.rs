@@ -1,4 +1,5 @@
-//! The floor under the balance, proofs beside attempts in doubt, and replies whose charge contradicts the account.
+//! The floor under the balance, proofs with attempts in doubt at the same time, and replies whose charge contradicts
+//! the account.
 
 use super::{Campaign, Hostile, Reply, Stated, json, reply::Travel};
 
@@ -6,10 +7,11 @@ use super::{Campaign, Hostile, Reply, Stated, json, reply::Travel};
 #[ignore = "make hostile"]
 fn a_stated_balance_below_the_floor_closes_the_gate_at_once() {
     for stated in [Stated::Both, Stated::Remaining] {
-        let service = Hostile::new().balance(1000.0).states(stated).another_takes(600.0, 10).start();
+        let service = Hostile::new().balance(1000.0).states(stated).another_client_spends(600.0, 10).start();
         let campaign = Campaign::of(&service, 200).with("--keep-balance 500");
         let said = campaign.run().exits(4);
-        // What is under way when the balance falls may still arrive: four at once, the one that showed it included.
+        // Requests under way when the balance falls may still arrive: four at once, including the one that showed the
+        // fall.
         assert!(service.book().charges() <= 10 + 4, "{} charges; {}", service.book().charges(), said.stderr);
         let before = service.book().charges();
         campaign.run().exits(4);
@@ -86,7 +88,7 @@ fn a_service_that_states_zero_and_takes_credits_is_noticed() {
     let campaign = Campaign::of(&service, 100).limit(20).with_unstated_charges();
     campaign.run();
     let credits = service.book().credits();
-    assert!(credits <= 20.0 + 4.0, "{credits} credits were taken under a limit of 20");
+    assert!(credits <= 20.0 + 4.0, "{credits} credits were charged under a limit of 20");
 }
 
 #[test]

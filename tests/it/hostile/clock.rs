@@ -1,4 +1,5 @@
-//! The clock of the program's machine, moved from outside: a library built from its C source, where there is a compiler.
+//! Moves the clock of the program's machine from outside, with a library built from its C source where a compiler is
+//! installed.
 
 use super::Campaign;
 use crate::support::compiled;
@@ -9,7 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The library that moves the clock; `None` where it cannot be built, and then it says so. In CI that is a failure.
+/// The library that moves the clock. `None`, with a notice, where it cannot be built. In CI that is a failure.
 pub fn library() -> Option<PathBuf> {
     static BUILT: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
     match BUILT.get_or_init(|| compiled::library("hostile/shifted_clock.c")) {
@@ -28,7 +29,8 @@ pub fn ahead(mut command: Command, library: &Path, seconds: i64) -> Command {
     command
 }
 
-/// A run on a machine that sleeps in a call of this kind (`commit` or `connect`) and number, and leaves the mark when it does.
+/// A run on a machine that sleeps during the call of this kind (`commit` or `connect`) and number, and writes the
+/// marker file when it does.
 pub fn asleep(campaign: &Campaign, library: &Path, seconds: i64, mark: &Path, kind: &str, number: u32) -> Command {
     let mut command = campaign.command("");
     command

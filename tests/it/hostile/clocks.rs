@@ -1,5 +1,5 @@
-//! Clocks that are wrong: the service's, the machine's, or the one that wrote a pause. A request in doubt is not sent beyond the
-//! life of its key, and no clock stops a campaign where the two ages agree.
+//! Wrong clocks: the service's, the machine's, or the one that wrote a pause. A request in doubt is not sent beyond the
+//! lifetime of its key, and no clock stops a campaign where the two ages agree.
 
 use super::{
     Campaign, Hostile, Reply, Service, at_once,
@@ -31,7 +31,7 @@ fn a_service_clock_that_is_ten_minutes_off_leaves_no_request_in_doubt() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_key_that_is_over_by_both_clocks_is_quarantined_although_they_differ() {
+fn a_key_expired_by_both_clocks_is_quarantined_although_they_differ() {
     let Some(library) = library() else { return };
     let service = one_in_doubt(Hostile::new().clock_ahead(600));
     let campaign = Campaign::of(&service, 6);
@@ -50,7 +50,7 @@ fn a_key_that_is_over_by_both_clocks_is_quarantined_although_they_differ() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_clock_that_was_ahead_and_is_set_right_leaves_no_request_in_doubt() {
+fn a_corrected_clock_that_was_ahead_leaves_no_request_in_doubt() {
     let Some(library) = library() else { return };
     let service = one_in_doubt(Hostile::new());
     let campaign = Campaign::of(&service, 6);
@@ -129,8 +129,9 @@ fn a_pause_is_obeyed_by_the_next_run_at_once_after_a_kill() {
     assert!(waited.as_secs_f64() >= 3.0, "the next message came after {waited:?}");
 }
 
-/// The machine sleeps 75 hours inside one call of a run that has a request in doubt to send again; whichever call it is, the
-/// service, which has forgotten the key by then, does not get it again. Gives how many attempts were armed and not written.
+/// The machine sleeps 75 hours during one call of a run that has a request in doubt to send again. Whichever call it
+/// is, the service, which has forgotten the key by then, does not receive it again. Returns how many attempts were
+/// armed and not written.
 #[track_caller]
 fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -> usize {
     let Some(library) = library() else { return usize::MAX };
@@ -151,7 +152,8 @@ fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -
         let expected = ["quarantined", "answered", "in_doubt"];
         assert!(expected.contains(&state), "{kind} {number}: {state}; {}", said.stderr);
         if mark.exists() {
-            // A reply that came before the sleep, read after it, shows two clocks apart; the next run sees that they agree.
+            // A reply that came before the sleep and is read after it shows two clocks apart. The next run sees that
+            // they agree.
             campaign.audited(Said::of(&mut ahead(campaign.command(""), &library, 75 * HOUR)));
             let state = campaign.ledger().row(3).state;
             assert!(
@@ -169,7 +171,7 @@ fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -
 #[test]
 #[ignore = "make hostile"]
 fn a_machine_that_sleeps_inside_a_commit_sends_no_old_key() {
-    // The balance is read after call 15, the arm commit is call 17, and the message follows it.
+    // The balance is read after call 15, the arm commit is call 17, and the message is sent after that.
     let withheld = sends_no_old_key_after_a_sleep_in("commit", 20, 12);
     assert!(withheld > 0, "no run slept between the arm commit and the write");
 }

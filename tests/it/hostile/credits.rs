@@ -1,16 +1,17 @@
-//! One function reads credit amounts everywhere: integers, floats and numeric text; a fraction rounds up. An amount that is
-//! there and cannot be read, or is absurd, is a price surprise: it stops the run and is not booked.
+//! One function reads credit amounts everywhere: integers, floats and numeric text; a fraction rounds up. An unreadable
+//! or absurd amount is a price surprise: it stops the run and is not booked.
 
 use super::{Campaign, Hostile, Reply, Service, Stated, json};
 use serde_json::Value;
 
-/// The service takes 7 credits an answer and states it as `stated`; the table says 1. Returns what the ledger books.
+/// The service charges 7 credits per answer and states them as `stated`; the table says 1. Returns what the ledger
+/// books.
 #[track_caller]
 fn stops_at_the_first_charge(stated: Value) -> u64 {
     stops_at_the_first_charge_of(7.0, stated)
 }
 
-/// The same with another price of the service: at 1, as in the table, nothing but the amount stops the run.
+/// The same with another price of the service. At 1, as in the table, only the amount can stop the run.
 #[track_caller]
 fn stops_at_the_first_charge_of(price: f64, stated: Value) -> u64 {
     let shown = stated.to_string();
@@ -110,7 +111,7 @@ fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
         campaign.run().exits(if price == 8 { 0 } else { 4 });
         let book = service.book();
         let found = (book.charges(), book.balance_readings);
-        // Where they are read, they prove the right price without the account: it is read at the start and at the end.
+        // Readable amounts prove the right price without the account, which is read at the start and at the end.
         let expected = if price == 8 { (6, 2) } else { (1, 3) };
         assert_eq!(found, expected, "as text: {text}");
     }
@@ -118,7 +119,7 @@ fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_balance_reading_is_understood_in_every_public_shape_in_turn() {
+fn a_balance_is_read_in_every_public_format() {
     let service = Hostile::new()
         .states(Stated::Nothing)
         .balance_script(|nth, balance| {
@@ -153,7 +154,7 @@ fn the_larger_of_two_stated_charges_counts() {
     assert_eq!(campaign.ledger().charged(), 9);
 }
 
-/// The balance can be read once; after that its reading is JSON without an amount.
+/// The balance can be read once. After that its reading is JSON without an amount.
 fn readable_once() -> Hostile {
     Hostile::new().balance_script(|nth, balance| match nth {
         0 => Reply::error(200, json!({ "available_credits": balance })),
@@ -176,7 +177,7 @@ fn stops_where_the_balance_cannot_be_read(service: &Service) {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_balance_that_cannot_be_read_any_more_blames_no_row_for_a_refusal() {
+fn when_the_balance_becomes_unreadable_no_row_is_blamed_for_a_refusal() {
     stops_where_the_balance_cannot_be_read(&readable_once().on_row(5, Reply::status(401)).start());
 }
 

@@ -1,5 +1,5 @@
-//! The ledger is a set of files in a folder that a person can copy, tidy, move and delete: nothing is begun anew in silence,
-//! nothing is paid into a ledger that is gone, and no two runs write one ledger.
+//! The ledger is a set of files in a folder that a person can copy, tidy, move and delete: nothing is silently started
+//! again, nothing is paid into a ledger that is gone, and no two runs write one ledger.
 
 use super::{Campaign, Hostile, Reply};
 use crate::support::program::{Said, wait_until};
@@ -22,7 +22,7 @@ fn the_readme_and_a_first_checkpoint_are_there_before_the_first_send() {
     service.wait_for_messages(1);
     let readme = fs::read_to_string(campaign.out().join("README.txt")).unwrap_or_default();
     assert!(readme.contains("ledger.sqlite-wal"), "README.txt says: `{readme}`");
-    // The main file alone is a ledger of this campaign, though not of its last moments.
+    // The main file alone is a ledger of this campaign, though without its latest changes.
     let alone = campaign.path().join("alone.sqlite");
     fs::copy(campaign.out().join("ledger.sqlite"), &alone).unwrap();
     let conn = rusqlite::Connection::open(&alone).unwrap();
@@ -65,9 +65,9 @@ fn a_ledger_that_was_not_closed_and_has_its_log_is_resumed() {
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (120.0, 120));
 }
 
-/// A complete campaign of which these files are lost.
+/// A complete campaign whose files are then deleted.
 #[track_caller]
-fn is_not_begun_anew_without(lost: &[&str]) {
+fn is_not_started_again_without(lost: &[&str]) {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 20);
     campaign.run().exits(0);
@@ -81,26 +81,26 @@ fn is_not_begun_anew_without(lost: &[&str]) {
         assert!(said.stderr.to_lowercase().contains(way), "`{way}` is not named: {}", said.stderr);
     }
     assert_eq!(service.book().entries.len(), 20, "nothing is sent");
-    assert!(campaign.out().join("results").exists(), "the results are left alone");
+    assert!(campaign.out().join("results").exists(), "the results are kept");
     Said::of(&mut campaign.command("--new-ledger")).exits(0);
-    assert_eq!(service.book().charges(), 40, "--new-ledger pays again, on the user's word");
+    assert_eq!(service.book().charges(), 40, "--new-ledger pays again, on request");
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn published_results_without_their_ledger_are_not_paid_again_in_silence() {
-    is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"]);
+fn published_results_without_their_ledger_are_not_silently_paid_again() {
+    is_not_started_again_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.lock"]);
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn results_without_ledger_and_manifest_are_not_paid_again_in_silence() {
-    is_not_begun_anew_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "manifest.json"]);
+fn results_without_ledger_and_manifest_are_not_silently_paid_again() {
+    is_not_started_again_without(&["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "manifest.json"]);
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn a_new_ledger_does_not_replace_one_that_is_there() {
+fn a_new_ledger_does_not_replace_an_existing_one() {
     let service = Hostile::new().on_row(3, Reply::lost()).start();
     let campaign = Campaign::of(&service, 10);
     campaign.run_until_asked(1..=10);
@@ -145,7 +145,7 @@ fn a_removed_lock_file_ends_the_older_run_and_damages_nothing() {
     assert_eq!(ledger.sums["account"]["charged"], 300, "{}", ledger.sums);
 }
 
-/// Something happens to the folder under a run: it stops sending within a second and ends with exit code 11.
+/// The folder is changed during a run: the run stops sending within a second and ends with exit code 11.
 #[track_caller]
 fn stops_when(what_happens: impl Fn(&Path)) {
     let service = Hostile::new().on_all(slow(50)).start();
@@ -208,7 +208,7 @@ fn a_write_ahead_log_that_is_deleted_under_a_run_ends_it_and_no_receipt_is_lost(
     fs::remove_file(campaign.out().join("ledger.sqlite-wal")).unwrap();
     let happened = Instant::now();
     let said = run.wait();
-    assert!(happened.elapsed() < Duration::from_secs(1), "it went on for {:?}", happened.elapsed());
+    assert!(happened.elapsed() < Duration::from_secs(1), "it continued for {:?}", happened.elapsed());
     assert_eq!(said.code, 11, "{}", said.stderr);
     assert!(said.stderr.contains("ledger.sqlite-wal was removed"), "{}", said.stderr);
     let sent = service.book().entries.len();

@@ -1,5 +1,5 @@
-//! An output folder belongs to one ledger: what another campaign, another program or a person put there is not replaced and
-//! not removed, and nothing is written through a link.
+//! An output folder belongs to one ledger: files that another campaign, another program or a person put there are not
+//! replaced and not removed, and nothing is written through a link.
 
 use super::{Campaign, Hostile};
 use crate::support::program::Said;
@@ -25,7 +25,7 @@ fn two_ledgers_do_not_write_into_one_folder() {
         assert!(said.stderr.contains("shared") && said.stderr.contains("--out"), "{}", said.stderr);
         assert_eq!(fs::read(&part).unwrap(), before);
     }
-    // The same where the other ledger is in use and published nothing yet.
+    // The same where the other ledger is in use and has published nothing yet.
     fs::remove_dir_all(campaign.path().join("shared/results")).unwrap();
     fs::remove_file(campaign.path().join("shared/manifest.json")).unwrap();
     let said = run(&campaign).exits(2);
@@ -93,7 +93,7 @@ fn files_of_the_user_in_a_folder_without_a_ledger_are_kept() {
         }
     }
     assert_eq!(service.book().charges(), 0);
-    // Files of other names may lie there.
+    // Files with other names may be there.
     let campaign = Campaign::of(&service, 3);
     for name in ["notes.txt", ".notes.txt.tmp"] {
         fs::create_dir_all(campaign.out()).unwrap();
@@ -118,14 +118,14 @@ fn an_input_in_the_output_folder_is_refused() {
     std::os::unix::fs::symlink(campaign.out().join("failures/book.csv"), campaign.path().join("book.csv")).unwrap();
     Said::of(&mut campaign.command("")).exits(2).says("lies in the output folder");
     assert!(campaign.out().join("failures/book.csv").is_file());
-    // A path through a folder that does not exist leads somewhere once the run has made that folder.
+    // A path through a missing folder becomes valid once the run has created that folder.
     let campaign = Campaign::of(&service, 3).with("--out new/..");
     Said::of(&mut campaign.command("")).exits(2).says("lies in the output folder");
     assert!(campaign.path().join("book.csv").is_file());
     assert_eq!(service.book().charges(), 0);
 }
 
-/// Its files would lie under the patterns of the other campaign, and `--new-ledger` of the other would carry its ledger away.
+/// Its files would match the patterns of the other campaign, and `--new-ledger` there would move its ledger away.
 #[test]
 #[ignore = "make hostile"]
 fn a_folder_inside_the_results_of_another_campaign_is_refused() {
@@ -171,7 +171,7 @@ fn is_empty(path: &Path) -> bool {
     }
 }
 
-/// A ledger that others can change is not a ledger to spend money by.
+/// A ledger that others can change must not be used to spend money.
 #[test]
 #[ignore = "make hostile"]
 fn a_ledger_that_others_can_change_is_refused_and_one_that_others_can_read_is_named() {

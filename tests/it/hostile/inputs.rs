@@ -1,5 +1,5 @@
-//! What a person does beside a run: an input that is edited, lost or completed later, an API key that is gone, a command that
-//! is asked to be quiet. What was paid for is never stranded.
+//! What a person does between or during runs: edits, loses or completes an input, loses an API key, asks for quiet
+//! output. Paid answers are never stranded.
 
 use super::{Campaign, Hostile, Reply};
 use std::{fs, io::Write};
@@ -31,7 +31,7 @@ fn collect_settles_and_publishes_without_the_input() {
 
 #[test]
 #[ignore = "make hostile"]
-fn collect_without_anything_in_doubt_sends_no_check() {
+fn collect_with_nothing_in_doubt_sends_no_check() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     campaign.run().exits(0);
@@ -43,17 +43,17 @@ fn collect_without_anything_in_doubt_sends_no_check() {
 
 #[test]
 #[ignore = "make hostile"]
-fn requests_in_doubt_under_a_lost_api_key_are_resolved_on_an_explicit_word() {
+fn requests_in_doubt_under_a_lost_api_key_are_resolved_by_an_explicit_decision() {
     let service = Hostile::new().script(|asked| (asked.row == 3).then(Reply::lost)).start();
     let campaign = Campaign::of(&service, 6);
     campaign.run_until_asked(1..=6);
     assert_eq!(campaign.ledger().in_state("in_doubt"), 1);
     let listed = campaign.say("resolve out/hostile --list");
-    assert_eq!(listed.stdout.lines().count(), 0, "without the word only quarantined requests are listed");
+    assert_eq!(listed.stdout.lines().count(), 0, "without the flag only quarantined requests are listed");
     let listed = campaign.say("resolve out/hostile --list --include-in-doubt").exits(8);
     assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
     campaign.say("resolve out/hostile --write-off --reason key-rotated");
-    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the word");
+    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the flag");
     campaign.say("resolve out/hostile --write-off --include-in-doubt --reason key-rotated").exits(0);
     let ledger = campaign.ledger();
     let fate = ledger.row(3);
@@ -64,7 +64,7 @@ fn requests_in_doubt_under_a_lost_api_key_are_resolved_on_an_explicit_word() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_last_line_without_its_end_that_is_completed_later_concerns_that_row_alone() {
+fn an_unterminated_last_line_completed_later_affects_that_row_alone() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     let append = |text: &str| {
@@ -76,7 +76,8 @@ fn a_last_line_without_its_end_that_is_completed_later_concerns_that_row_alone()
     append("loway\n7,R00007 Quist\n8,R00008 Quist\n");
     let said = campaign.run();
     assert!([0, 3].contains(&said.code), "exit {}: {}", said.code, said.stderr);
-    // Either as a failure, or as a note beside the result that was paid for and is published: it says what was screened.
+    // Either as a failure, or as a note: the result that was paid for is published, and the note says what was
+    // screened.
     let rows = [campaign.dataset("failures"), campaign.dataset("results")].concat();
     let row = rows.iter().find(|row| row["subject"] == "6").expect("row 6 is published").to_string();
     assert!(row.contains("R00006 Hal") && !row.contains("R00006 Halloway"), "{row}");
@@ -88,7 +89,7 @@ fn a_last_line_without_its_end_that_is_completed_later_concerns_that_row_alone()
 
 #[test]
 #[ignore = "make hostile"]
-fn a_last_line_without_its_end_that_is_only_ended_later_changes_nothing() {
+fn an_unterminated_last_line_only_terminated_later_changes_nothing() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     let path = campaign.path().join("book.csv");

@@ -1,12 +1,12 @@
-//! What one run leaves, the next one heeds: a stop that a person has to decide about, a time before which a request may not come
-//! again, and an input that is gone.
+//! What one run leaves behind, the next one obeys: a stop that a person must decide about, a time before which a
+//! request may not be repeated, and a missing input.
 
 use super::{Campaign, Hostile, Reply, Service, json};
 use crate::support::program::Said;
 use std::{fs, time::Duration};
 
-/// The run of a campaign with 60 rows stops with this code; the same command sends nothing and ends with the same code, and with
-/// these flags it goes on.
+/// The run of a campaign with 60 rows stops with this code. The same command sends nothing and ends with the same code.
+/// With these flags the run continues.
 #[track_caller]
 fn is_remembered_until(service: &Service, code: i32, flags: &str) {
     let campaign = Campaign::of(service, 60).with_unstated_charges();
@@ -18,7 +18,7 @@ fn is_remembered_until(service: &Service, code: i32, flags: &str) {
     }
     assert_eq!(service.book().entries.len(), sent, "the same command sends nothing");
     let said = campaign.run_with(flags);
-    assert!(service.book().entries.len() > sent, "`{flags}` goes on: {}", said.stderr);
+    assert!(service.book().entries.len() > sent, "`{flags}` continues: {}", said.stderr);
 }
 
 fn strange() -> Service {
@@ -73,7 +73,7 @@ fn a_pending_reply_is_not_repeated_by_the_next_run_before_its_retry_after() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_state_folder_that_cannot_be_written_is_said_and_stops_nothing() {
+fn an_unwritable_state_folder_is_reported_and_stops_nothing() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
     fs::write(campaign.path().join("state"), "a file where a folder is wanted").unwrap();
@@ -102,7 +102,7 @@ fn a_quiet_run_says_why_it_stopped_for_a_guard_the_time_and_the_storage() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_check_with_a_wrong_route_is_named_and_takes_no_answer_of_another_check_away() {
+fn a_check_with_a_wrong_route_is_named_and_other_checks_keep_their_answers() {
     let of_media = |asked: &super::Asked| asked.body.get("country").is_none();
     let wrong = move |asked: &super::Asked| (of_media(asked) && !asked.is_healed).then(|| Reply::status(404));
     let media = json!({ "success": true, "results": { "articles": [] } });
@@ -117,7 +117,7 @@ fn a_check_with_a_wrong_route_is_named_and_takes_no_answer_of_another_check_away
          [[check]]\nuse = \"adverse-media\"\nfields.name = \"name\"\nfields.entity = {{ value = 0 }}\n",
         service.url
     ));
-    // One row has two requests here, so the audit by row does not fit: the keys are counted.
+    // One row has two requests here, so the audit by row does not apply: the keys are counted.
     let run = || Said::of(&mut campaign.program(&["run", "--yes", "--for", "60s"]));
     let said = run();
     assert!([3, 8, 10].contains(&said.code), "exit {}: {}", said.code, said.stderr);
@@ -135,7 +135,7 @@ fn a_check_with_a_wrong_route_is_named_and_takes_no_answer_of_another_check_away
 
 #[test]
 #[ignore = "make hostile"]
-fn a_run_whose_input_is_gone_proposes_the_command_that_collects() {
+fn a_run_whose_input_is_missing_suggests_collect() {
     let service = Hostile::new().script(|asked| (asked.row == 2 && !asked.is_healed).then(Reply::lost)).start();
     let campaign = Campaign::of(&service, 3000).with("--in-flight 8");
     campaign.run_until_asked(1..=10);

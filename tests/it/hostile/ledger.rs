@@ -1,4 +1,4 @@
-//! The program's ledger, read in SQL by itself: what it books and what became of each row. It uses no reader of the program's.
+//! The program's ledger, read in plain SQL without the program's code: what it books and the state of each row.
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::Value;
@@ -12,10 +12,10 @@ pub struct Fate {
     pub held: u64,
     pub charged: u64,
     pub possibly_charged: bool,
-    /// The code of its failure; empty where it has none.
+    /// The code of its failure, or empty.
     pub code: String,
     pub message: String,
-    /// Empty where it has no answer.
+    /// Empty without an answer.
     pub verdict: String,
     pub finding: String,
     pub attempts: u32,
@@ -31,7 +31,7 @@ impl Fate {
 pub struct Ledger {
     pub rows: BTreeMap<u32, Fate>,
     pub sums: Value,
-    /// Attempts that were armed and of which nothing was written.
+    /// Attempts that were armed and never written.
     pub not_written: usize,
     blobs: Vec<Vec<u8>>,
 }
@@ -46,12 +46,12 @@ impl Ledger {
         Ledger { rows: fates(&conn), sums: serde_json::from_str(&sums).unwrap(), not_written, blobs: blobs(&conn) }
     }
 
-    /// What the rows say was charged.
+    /// The sum charged, according to the rows.
     pub fn charged(&self) -> u64 {
         self.rows.values().map(|fate| fate.charged).sum()
     }
 
-    /// What the rows say is held.
+    /// The sum held, according to the rows.
     pub fn held(&self) -> u64 {
         self.rows.values().map(|fate| fate.held).sum()
     }
@@ -69,7 +69,7 @@ impl Ledger {
         self.rows.get(&row).unwrap_or_else(|| panic!("no request for row {row} in {:?}", self.rows))
     }
 
-    /// Whether these raw bytes are kept somewhere, compressed or not.
+    /// Whether these raw bytes are kept in the ledger, compressed or not.
     pub fn keeps(&self, raw: &[u8]) -> bool {
         self.blobs.iter().any(|blob| blob.windows(raw.len()).any(|part| part == raw))
     }
@@ -115,7 +115,7 @@ fn state(code: i64) -> &'static str {
     }
 }
 
-/// Every text and every blob of every table; blobs decompressed where they are zstd.
+/// Every text and every blob of every table; zstd blobs are decompressed.
 fn blobs(conn: &Connection) -> Vec<Vec<u8>> {
     let mut names = conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").unwrap();
     let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();

@@ -1,5 +1,5 @@
-//! Rows beside each other that are refused for ever, and one row that asks for a long pause: the others are answered all the
-//! same, within a few runs.
+//! Rows next to each other that are always refused, and one row that asks for a long pause: the other rows are answered
+//! within a few runs.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn answers_the_others(campaign: &Campaign<'_>, flags: &str, runs: usize, answere
 
 #[test]
 #[ignore = "make hostile"]
-fn five_rows_that_are_refused_at_the_head_of_a_book_keep_no_other_from_being_sent() {
+fn five_refused_rows_at_the_head_of_a_book_do_not_block_the_others() {
     at_once([302, 401, 403, 404, 405], |status| {
         let refused = move |asked: &super::Asked| (asked.row <= 5).then(|| Reply::status(status));
         let service = Hostile::new().script(refused).start();
@@ -32,7 +32,7 @@ fn five_rows_that_are_refused_at_the_head_of_a_book_keep_no_other_from_being_sen
 
 #[test]
 #[ignore = "make hostile"]
-fn sixty_rows_that_fail_without_a_charge_keep_no_other_from_being_sent() {
+fn sixty_rows_that_fail_without_a_charge_do_not_block_the_others() {
     let failing = |asked: &super::Asked| {
         (asked.row <= 60).then(|| Reply::error(503, json!({ "error": "upstream", "creditsUsed": 0 })))
     };
@@ -43,7 +43,7 @@ fn sixty_rows_that_fail_without_a_charge_keep_no_other_from_being_sent() {
 
 #[test]
 #[ignore = "make hostile"]
-fn six_keys_that_meet_a_conflict_for_ever_stop_no_run_of_slow_answers() {
+fn six_keys_with_endless_conflicts_do_not_stop_a_run_of_slow_answers() {
     let conflicts = |asked: &super::Asked| match asked.row {
         1..=6 => Some(Reply::status(409)),
         _ => Some(Reply::clear().cost(1.0).after(Duration::from_millis(700))),
@@ -55,7 +55,7 @@ fn six_keys_that_meet_a_conflict_for_ever_stop_no_run_of_slow_answers() {
 
 #[test]
 #[ignore = "make hostile"]
-fn one_row_that_asks_for_a_pause_of_an_hour_each_time_keeps_no_other_from_being_sent() {
+fn a_row_that_always_asks_for_an_hours_pause_does_not_block_the_others() {
     at_once([429, 503], |status| {
         let service = Hostile::new().on_row(7, Reply::status(status).header("retry-after", "3600")).start();
         let campaign = Campaign::of(&service, 60);
@@ -66,7 +66,7 @@ fn one_row_that_asks_for_a_pause_of_an_hour_each_time_keeps_no_other_from_being_
 
 #[test]
 #[ignore = "make hostile"]
-fn a_guard_has_nothing_to_say_of_a_campaign_that_is_complete() {
+fn no_guard_stops_a_campaign_that_is_complete() {
     let refused =
         |asked: &super::Asked| (asked.row > 30).then(|| Reply::error(422, json!({ "error": "no such person" })));
     let service = Hostile::new().script(refused).start();
@@ -76,5 +76,5 @@ fn a_guard_has_nothing_to_say_of_a_campaign_that_is_complete() {
     assert_eq!(campaign.ledger().in_state("failed"), 5);
     let sent = service.book().entries.len();
     campaign.run_with("--retry refused").exits(3);
-    assert_eq!(service.book().entries.len(), sent + 5, "what is asked for again is sent again");
+    assert_eq!(service.book().entries.len(), sent + 5, "retried requests are sent again");
 }

@@ -1,5 +1,6 @@
-//! Unusual behaviour of the wire and of single replies that must cost nothing twice and stop no one: connections that end after
-//! each reply, interim replies, headers without sense, replies that belong to another row, bodies that never are JSON.
+//! Unusual behaviour of connections and of single replies that must not cost anything twice or stop other rows:
+//! connections that end after each reply, interim replies, nonsensical headers, replies that belong to another row,
+//! bodies that are never JSON.
 
 use super::{Campaign, Hostile, Reply, Stated, json, reply::Travel};
 use crate::support::program::Said;
@@ -7,10 +8,10 @@ use std::time::Duration;
 
 const ROWS: u32 = 30;
 
-/// Three rows get a complete 200 that cannot be read, for ever: they fail as unreadable, their charge is booked, their bytes
-/// are kept, and every run settles the other rows.
+/// Three rows always get a complete 200 that cannot be read: they fail as unreadable, their charge is booked, their
+/// bytes are kept, and every run settles the other rows.
 #[track_caller]
-fn unreadable_for_ever(bytes: &[u8]) {
+fn always_unreadable(bytes: &[u8]) {
     let reply = Reply::bytes(bytes);
     let service = Hostile::new().script(move |asked| [1, 2, 9].contains(&asked.row).then(|| reply.clone())).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -30,26 +31,26 @@ fn unreadable_for_ever(bytes: &[u8]) {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_number_that_json_does_not_have_is_an_unreadable_answer() {
-    unreadable_for_ever(br#"{"success":true,"results":{"match":[],"score":NaN}}"#);
+fn an_invalid_json_number_is_an_unreadable_answer() {
+    always_unreadable(br#"{"success":true,"results":{"match":[],"score":NaN}}"#);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn an_empty_body_is_an_unreadable_answer() {
-    unreadable_for_ever(b"");
+    always_unreadable(b"");
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn json_that_ends_too_early_is_an_unreadable_answer() {
-    unreadable_for_ever(br#"{"success":true,"results":{"match":["#);
+fn truncated_json_is_an_unreadable_answer() {
+    always_unreadable(br#"{"success":true,"results":{"match":["#);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn a_proxy_page_for_a_few_rows_is_an_unreadable_answer() {
-    unreadable_for_ever(b"<html><body>Request blocked. Incident 77.</body></html>");
+    always_unreadable(b"<html><body>Request blocked. Incident 77.</body></html>");
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_retry_after_of_a_century_does_not_end_the_campaign() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_date_header_without_sense_stops_no_campaign() {
+fn a_nonsensical_date_header_stops_no_campaign() {
     for date in ["", "yesterday", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"] {
         let service = Hostile::new().date(date).start();
         let campaign = Campaign::of(&service, 12);
@@ -149,7 +150,7 @@ fn a_date_header_without_sense_stops_no_campaign() {
 
 #[test]
 #[ignore = "make hostile"]
-fn one_reply_with_a_wrong_date_does_not_put_the_next_lost_reply_out_of_reach() {
+fn a_lost_reply_after_one_with_a_wrong_date_is_still_settled() {
     let odd = Reply::clear().header("date", "Fri, 31 Dec 2027 23:59:59 GMT");
     let service =
         Hostile::new().on_row(2, odd).script(|asked| (asked.row == 8 && asked.nth == 1).then(Reply::lost)).start();
@@ -222,6 +223,6 @@ fn huge_answers_of_small_numbers_fail_their_rows_within_two_gigabytes() {
     for fate in ledger.rows.values().filter(|fate| fate.state == "failed") {
         assert_eq!((fate.code.as_str(), fate.charged), ("unreadable_answer", 1), "{fate:?}");
     }
-    // Six of them in a row may also end the run: nothing shows that they are the service's.
+    // Six of them in a row may also end the run, because nothing shows that they come from the service.
     assert!(ledger.row(1).is_settled() && [3, 8, 9, 10].contains(&said.code), "exit {}: {}", said.code, said.stderr);
 }

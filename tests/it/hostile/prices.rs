@@ -1,9 +1,9 @@
-//! The first charge of a check is proven before the second request is sent, a price that rises later is noticed, and a stop
-//! for a price is remembered, with every form of reply: a stated charge, only the balance, or nothing.
+//! The first charge of a check is proven before the second request is sent, a price that rises later is noticed, and a
+//! stop for a price is remembered. This holds for every kind of reply: a stated charge, only the balance, or nothing.
 
 use super::{Campaign, Hostile, Reply, Stated, json};
 
-/// The table says 5, the service takes 50.
+/// The table says 5; the service charges 50.
 #[track_caller]
 fn the_first_charge_is_the_only_one(stated: Stated) {
     let service = Hostile::new().price(50.0).states(stated).start();
@@ -12,7 +12,7 @@ fn the_first_charge_is_the_only_one(stated: Stated) {
     assert!(said.stderr.contains("50") && said.stderr.contains("price"), "{}", said.stderr);
     assert_eq!(service.book().charges(), 1, "{}", said.stderr);
     if matches!(stated, Stated::Used | Stated::Meta) {
-        // Read in the reply itself: it is booked, and the account is asked at the start and at the end only.
+        // The reply itself states the charge, which is booked. The account is read only at the start and at the end.
         assert_eq!((campaign.ledger().charged(), service.book().balance_readings), (50, 2), "{}", said.stderr);
     }
 }
@@ -81,7 +81,7 @@ fn a_price_that_rises_in_a_run_is_seen_in_the_stated_balance() {
     let campaign = Campaign::of(&service, 200).limit(200).with_unstated_charges();
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("price"), "{}", said.stderr);
-    // Four may be under way when it is noticed, and one more goes alone to prove the price.
+    // Four may be under way when the rise is noticed, and one more is sent alone to prove the price.
     assert!(service.book().credits() <= 100.0, "{} credits; {}", service.book().credits(), said.stderr);
 }
 
@@ -98,11 +98,11 @@ fn a_price_that_rises_in_a_run_is_seen_where_nothing_is_stated() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_fall_of_the_balance_that_the_price_does_not_explain_is_said_at_the_end() {
+fn an_unexplained_fall_of_the_balance_is_reported_at_the_end() {
     let service = Hostile::new().price_by(|before| if before < 20 { 1.0 } else { 7.0 }).states(Stated::Nothing).start();
     let campaign = Campaign::of(&service, 40).limit(400).with_unstated_charges();
     let said = campaign.run();
-    // Whether the price rose or another program spent cannot be told after the last request, but it is said.
+    // After the last request it is unknown whether the price rose or another program spent, but the fall is reported.
     assert!(said.code == 4 || said.stderr.contains("balance"), "exit {}: {}", said.code, said.stderr);
 }
 
@@ -110,7 +110,7 @@ fn a_fall_of_the_balance_that_the_price_does_not_explain_is_said_at_the_end() {
 #[ignore = "make hostile"]
 fn credits_that_another_program_takes_stop_nothing() {
     for stated in [Stated::Both, Stated::Used, Stated::Remaining, Stated::Nothing] {
-        let service = Hostile::new().states(stated).another_takes(500.0, 20).start();
+        let service = Hostile::new().states(stated).another_client_spends(500.0, 20).start();
         let campaign = Campaign::of(&service, 60).limit(100);
         let said = campaign.run();
         assert_eq!(said.code, 0, "{stated:?}: {}", said.stderr);
@@ -122,7 +122,7 @@ fn credits_that_another_program_takes_stop_nothing() {
 #[ignore = "make hostile"]
 fn a_balance_that_rises_in_a_run_stops_nothing() {
     for stated in [Stated::Both, Stated::Remaining] {
-        let service = Hostile::new().states(stated).another_takes(-5000.0, 7).balance(100.0).start();
+        let service = Hostile::new().states(stated).another_client_spends(-5000.0, 7).balance(100.0).start();
         let campaign = Campaign::of(&service, 60);
         campaign.run().exits(0);
         assert_eq!(campaign.ledger().charged(), 60, "{stated:?}");

@@ -1,12 +1,12 @@
-//! While the service answers other requests, every run makes progress: nothing that one row causes stops the others, and a
-//! misbehaviour of one row ends as that row's failure.
+//! While the service answers other requests, every run makes progress: nothing that one row causes stops the others,
+//! and a misbehaviour of one row ends as that row's failure.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
 use std::time::Duration;
 
 const ROWS: u32 = 30;
 
-/// One row gets this reply for ever; all others are answered in the first run, and the row fails as refused.
+/// One row always gets this reply. All others are answered in the first run, and the row fails as refused.
 #[track_caller]
 fn fails_alone(row: u32, reply: Reply, possibly_charged: bool) {
     let status = reply.status;
@@ -25,7 +25,7 @@ fn fails_alone(row: u32, reply: Reply, possibly_charged: bool) {
     assert_eq!(campaign.ledger().in_state("answered") as u32, ROWS + 4, "the next run makes progress, too");
 }
 
-macro_rules! one_row_for_ever {
+macro_rules! one_row_always {
     ($($name:ident $row:literal $status:literal $possibly:expr;)*) => {$(
         #[test]
         #[ignore = "make hostile"]
@@ -35,7 +35,7 @@ macro_rules! one_row_for_ever {
     )*};
 }
 
-one_row_for_ever! {
+one_row_always! {
     a_404_for_one_row_fails_that_row 15 404 true;
     a_404_for_the_first_row_fails_that_row 1 404 true;
     a_405_for_one_row_fails_that_row 15 405 true;
@@ -120,7 +120,7 @@ fn a_conflict_for_every_row_stops_the_run_and_is_named() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_conflict_for_one_row_stops_no_other() {
+fn a_conflict_for_one_row_stops_no_other_row() {
     let service = Hostile::new().on_row(7, Reply::status(409)).start();
     let campaign = Campaign::of(&service, ROWS);
     let said = campaign.run_until_asked(1..=ROWS);
@@ -151,7 +151,7 @@ fn a_pending_reply_is_not_repeated_before_its_retry_after() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_row_that_is_pending_for_ever_stops_no_other() {
+fn a_row_that_is_pending_forever_stops_no_other_row() {
     let pending = Reply::error(202, json!({ "success": true, "status": "pending" })).cost(1.0);
     let service = Hostile::new().on_row(3, pending).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -164,7 +164,7 @@ fn a_row_that_is_pending_for_ever_stops_no_other() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_202_that_names_a_job_for_one_row_stops_no_other() {
+fn a_202_with_a_job_for_one_row_stops_no_other_row() {
     let job = Reply::error(202, json!({ "success": true, "jobId": "job-1", "status": "pending" })).cost(1.0);
     let service = Hostile::new().script(move |asked| (asked.row <= 3).then(|| job.clone())).start();
     let campaign = Campaign::of(&service, ROWS);
@@ -178,7 +178,7 @@ fn a_202_that_names_a_job_for_one_row_stops_no_other() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_429_for_one_row_stops_no_other() {
+fn a_429_for_one_row_stops_no_other_row() {
     let service = Hostile::new().on_row(3, Reply::status(429).header("retry-after", "1")).start();
     let campaign = Campaign::of(&service, ROWS);
     let said = campaign.run_until_asked(1..=ROWS);
@@ -191,7 +191,7 @@ fn a_429_for_one_row_stops_no_other() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_status_that_nobody_documents_for_one_row_stops_no_other() {
+fn an_undocumented_status_for_one_row_stops_no_other_row() {
     at_once([410, 418, 451, 501, 599], |status| {
         let service = Hostile::new().on_row(15, Reply::status(status)).start();
         let campaign = Campaign::of(&service, ROWS);
@@ -204,7 +204,7 @@ fn a_status_that_nobody_documents_for_one_row_stops_no_other() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_row_of_each_misbehaviour_at_once_stops_no_other() {
+fn one_row_of_each_misbehaviour_stops_no_other_row() {
     let odd = |asked: &super::Asked| {
         Some(match asked.row {
             1 => Reply::status(404),
@@ -237,10 +237,10 @@ fn a_row_of_each_misbehaviour_at_once_stops_no_other() {
     }
 }
 
-/// A connection that a service is about to close loses what is written on it, and nobody knows whether it arrived.
+/// A message written on a connection that the service is about to close is lost, and it is unknown whether it arrived.
 #[test]
 #[ignore = "make hostile"]
-fn a_connection_that_was_idle_for_five_seconds_is_not_used_again() {
+fn a_connection_that_was_idle_for_five_seconds_is_not_reused() {
     let pause = Reply::status(429).header("retry-after", "6");
     let service = Hostile::new().closes_idle(Duration::from_secs(5));
     let service = service.script(move |asked| (asked.row == 15 && asked.nth == 1).then(|| pause.clone())).start();

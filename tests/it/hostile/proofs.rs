@@ -1,5 +1,6 @@
-//! What a reply says of credits is believed only as far as the balance does not contradict it: charges stated too low, balances
-//! that show a charge late or never, refusals that charge in silence, and prices that were seen by mistake.
+//! What a reply states about credits is believed only as far as the balance does not contradict it: charges stated too
+//! low, balances that show a charge late or never, refusals that charge without stating it, and prices that were seen
+//! by mistake.
 
 use super::{Campaign, Hostile, Reply, Stated, at_once, json, script::number};
 use std::{
@@ -7,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Replies state a charge of 1, whatever is taken, and the true balance beside it.
+/// Replies state a charge of 1, whatever is charged, and the true balance.
 fn states_one(service: Hostile) -> Hostile {
     service.states_with(|body, _, left| {
         body.insert("creditsUsed".to_owned(), json!(1));
@@ -26,7 +27,7 @@ fn a_stated_charge_below_the_price_does_not_lift_the_limit() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_stated_charge_below_the_price_is_booked_once_the_balance_showed_that_it_is_true() {
+fn a_stated_charge_below_the_price_is_booked_once_the_balance_confirms_it() {
     at_once([true, false], |states_balance| {
         let service = Hostile::new()
             .states_with(move |body, used, left| {
@@ -38,7 +39,7 @@ fn a_stated_charge_below_the_price_is_booked_once_the_balance_showed_that_it_is_
             .start();
         let campaign = Campaign::of(&service, 40).price(10).limit(100);
         campaign.run().exits(0);
-        // The first one goes alone, and is booked at the price.
+        // The first one is sent alone, and is booked at the price.
         assert_eq!((service.book().credits(), campaign.ledger().charged()), (40.0, 49), "{states_balance}");
     });
 }
@@ -50,11 +51,11 @@ fn a_price_that_rises_while_the_stated_charge_stays_is_seen_in_the_balance() {
     let campaign = Campaign::of(&service, 300).limit(400).with_unstated_charges();
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("price"), "{}", said.stderr);
-    // Four under way, and five that go alone.
+    // Four under way, and five that are sent alone.
     assert!(service.book().charges() <= 20 + 4 + 5, "{} charges; {}", service.book().charges(), said.stderr);
 }
 
-/// A service that takes 50 for a price of 1, whatever it states, is noticed at its first charge.
+/// A service that charges 50 for a price of 1, whatever it states, is noticed at its first charge.
 fn its_first_charge_ends_the_run(service: Hostile) {
     let service = service.start();
     let campaign = Campaign::of(&service, 100).limit(300).with_unstated_charges();
@@ -98,8 +99,8 @@ fn an_account_that_shows_a_charge_seconds_later_is_waited_for() {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_account_that_is_minutes_behind_what_replies_state_is_no_price() {
-    // The account is as it was before the run that another campaign just made.
+fn an_account_minutes_behind_the_replies_does_not_show_a_price() {
+    // The account shows its state before the run that another campaign just made.
     let service = Hostile::new()
         .balance(899.0)
         .states(Stated::Remaining)
@@ -110,7 +111,7 @@ fn an_account_that_is_minutes_behind_what_replies_state_is_no_price() {
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (40.0, 40), "{}", said.stderr);
 }
 
-/// 422 for every fifth row, with this much said of the balance, for a credit.
+/// Every fifth row gets a 422, which charges one credit and states this much about the balance.
 fn charges_refusals_in_silence(states_balance: bool) -> Hostile {
     let left = Arc::new(Mutex::new(1_000_000.0));
     let (stating, taking) = (Arc::clone(&left), left);
@@ -166,7 +167,7 @@ fn lone_refusals_after_which_the_account_is_lower_stay_within_the_limit() {
 
 #[test]
 #[ignore = "make hostile"]
-fn refusals_since_an_unexplained_fall_are_not_retried_without_a_word() {
+fn refusals_since_an_unexplained_fall_are_not_retried_without_confirmation() {
     let service = charges_refusals_in_silence(false).start();
     let campaign = Campaign::of(&service, 60).with("--max-errors 100%").with_unstated_charges();
     campaign.run().exits(3);
@@ -193,9 +194,9 @@ fn a_price_that_was_stated_by_mistake_is_dropped_with_its_charge() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_fall_that_somebody_else_caused_is_neither_held_nor_booked_after_continue_anyway() {
-    // Another program takes 37 credits while the first request is under way.
-    let service = Hostile::new().states(Stated::Nothing).another_takes(37.0, 1).start();
+fn a_fall_caused_by_another_client_is_neither_held_nor_booked_after_continue_anyway() {
+    // Another program spends 37 credits while the first request is under way.
+    let service = Hostile::new().states(Stated::Nothing).another_client_spends(37.0, 1).start();
     let campaign = Campaign::of(&service, 60).limit(80);
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("If another program spent the difference"), "{}", said.stderr);
@@ -205,7 +206,7 @@ fn a_fall_that_somebody_else_caused_is_neither_held_nor_booked_after_continue_an
 
 #[test]
 #[ignore = "make hostile"]
-fn an_amount_that_is_never_readable_is_switched_off_and_the_balance_proves() {
+fn an_unreadable_amount_can_be_switched_off_and_the_balance_proves_the_price() {
     for (file, limit) in [
         ("charge_pointer = \"\"\nremaining_pointer = \"\"\n", 100),
         ("charge_pointer = \"/creditsUsed/amount\"\nremaining_pointer = \"\"\n", 100),

@@ -1,5 +1,4 @@
-//! A ledger that is there is never set aside for a cause that passes, and one that is an older copy is taken only on an
-//! explicit word.
+//! An existing ledger is never set aside for a temporary cause, and an older copy is accepted only on explicit request.
 
 use super::{Campaign, Hostile, Reply};
 use crate::support::program::Said;
@@ -28,7 +27,7 @@ fn a_ledger_that_another_program_has_open_is_kept_and_the_message_says_so() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_ledger_that_is_no_database_is_set_aside_on_the_users_word() {
+fn a_ledger_that_is_not_a_database_is_set_aside_on_request() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 10);
     campaign.run().exits(0);
@@ -55,8 +54,8 @@ fn a_folder_that_cannot_be_written_is_named_with_what_to_do() {
     }
 }
 
-/// A campaign of 60 rows whose ledger was put back as it was after 20 of them, with everything else as it is now.
-fn put_back(campaign: &Campaign) {
+/// A campaign of 60 rows whose ledger was restored to its state after 20 of them. All other files are current.
+fn with_restored_ledger(campaign: &Campaign) {
     campaign.run().exits(0);
     let copy = campaign.path().join("copy.sqlite");
     fs::copy(campaign.out().join("ledger.sqlite"), &copy).unwrap();
@@ -70,10 +69,10 @@ fn put_back(campaign: &Campaign) {
 
 #[test]
 #[ignore = "make hostile"]
-fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
+fn an_older_copy_of_the_ledger_is_accepted_only_on_explicit_request() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 20);
-    put_back(&campaign);
+    with_restored_ledger(&campaign);
     for command in ["run", "collect"] {
         let said = match command {
             "run" => Said::of(&mut campaign.command("")),
@@ -89,7 +88,7 @@ fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
     let said = campaign.run_with("--accept-older-ledger").exits(0);
     assert!(!said.stderr.contains("continue with"), "{}", said.stderr);
     assert!(said.stderr.contains("the previous ones are in out/hostile/before-"), "{}", said.stderr);
-    // The keys are the same: the service repeats its answers, and charges nothing.
+    // The keys are the same, so the service replays its answers and charges nothing.
     let ledger = campaign.ledger();
     assert_eq!((service.book().charges(), ledger.charged(), ledger.in_state("answered")), (60, 60, 60));
     assert_eq!(campaign.dataset("results").len(), 60);
@@ -98,18 +97,18 @@ fn an_older_copy_of_the_ledger_is_accepted_on_an_explicit_word_alone() {
 
 #[test]
 #[ignore = "make hostile"]
-fn collect_goes_on_with_an_older_copy_of_the_ledger_on_the_same_word() {
+fn collect_accepts_an_older_copy_of_the_ledger_on_the_same_request() {
     let service = Hostile::new().start();
-    // What the copy does not know, its books do not have.
+    // Charges that the copy does not know are missing from its books.
     let campaign = Campaign::of(&service, 20).with_unstated_charges();
-    put_back(&campaign);
+    with_restored_ledger(&campaign);
     campaign.say("collect out/hostile --accept-older-ledger");
     assert_eq!((campaign.ledger().in_state("answered"), service.book().entries.len()), (20, 60));
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn a_restored_backup_is_said_to_be_older_before_it_is_restored() {
+fn the_message_about_a_lost_ledger_names_the_flag_for_an_older_backup() {
     let service = Hostile::new().on_all(Reply::clear()).start();
     let campaign = Campaign::of(&service, 5);
     campaign.run().exits(0);

@@ -1,5 +1,5 @@
 //! A charge stated in any reply, whatever its status, is a charge: it is booked, the ask fails as possibly charged, and
-//! neither `run` nor `run --retry` sends it again or under a new key.
+//! neither `run` nor `run --retry` sends it again, under its key or a new one.
 
 use super::{Campaign, Hostile, Reply, at_once, json};
 

@@ -1,9 +1,9 @@
-//! A reply as a test scripts it: status, headers, body, what it costs, and how it travels.
+//! A reply as a test scripts it: status, headers, body, cost and transport.
 
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// What the service takes for a key that it has not charged before.
+/// What the service charges for a key that it has not charged before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cost {
     Nothing,
@@ -12,21 +12,21 @@ pub enum Cost {
     Credits(f64),
 }
 
-/// How the bytes travel.
+/// How the bytes are sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Travel {
     Whole,
     /// The connection ends without a byte.
     Lost,
-    /// The head promises the whole body, and the connection ends after this many bytes of it.
+    /// The headers announce the whole body, and the connection ends after this many bytes of it.
     CutAfter(usize),
-    /// The whole reply, and then the connection ends without notice.
+    /// The whole reply, then the connection ends without notice.
     ThenClosed,
-    /// This many interim `100 Continue` heads come first.
+    /// This many interim `100 Continue` replies come first.
     AfterContinues(usize),
 }
 
-/// A body: the service adds what it states of credits to an answer, and sends anything else as it is.
+/// A body. The service adds its statement of credits to an answer, and sends anything else unchanged.
 #[derive(Debug, Clone)]
 pub enum Body {
     Answer(Value),
@@ -48,7 +48,7 @@ impl Reply {
         Reply { status, headers: Vec::new(), body, cost, travel: Travel::Whole, delay: Duration::ZERO }
     }
 
-    /// A whole answer: 200 at the service's price, with the fields that the service adds to every answer.
+    /// A complete answer: 200 at the service's price, with the fields that the service adds to every answer.
     pub fn answer(answer: Value) -> Reply {
         Reply::new(200, Body::Answer(answer), Cost::Price)
     }
@@ -63,7 +63,7 @@ impl Reply {
         Reply::new(200, Body::Bytes(Arc::new(bytes.into())), Cost::Price)
     }
 
-    /// The same with a JSON value and nothing added to it.
+    /// The same with a JSON value and no additions.
     pub fn exactly(answer: &Value) -> Reply {
         Reply::bytes(answer.to_string())
     }

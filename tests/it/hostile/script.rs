@@ -1,17 +1,18 @@
-//! A service before it starts: its price, what its answers state, its clock, and a script that says what each message gets.
+//! A service before it starts: its price, what its answers state, its clock, and a script that decides the reply to
+//! each message.
 
 use super::reply::{Reply, Travel};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, time::Duration};
 
-/// A message that asks for a check, as a script sees it.
+/// A request for a check, as a script sees it.
 pub struct Asked {
     pub row: u32,
     pub key: String,
     pub body: Value,
-    /// How often this key was sent, this message included.
+    /// How often this key was sent, including this message.
     pub nth: u32,
-    /// How many messages asked for checks before this one.
+    /// The number of requests for checks before this one.
     pub before: usize,
     /// The service has charged this key already.
     pub is_charged: bool,
@@ -19,14 +20,14 @@ pub struct Asked {
     pub is_healed: bool,
 }
 
-/// What an answer states of credits.
+/// What an answer states about credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stated {
     /// `creditsUsed` and `remainingCredits`.
     Both,
     Used,
     Remaining,
-    /// `meta.credits_spent`, as the second envelope of the description has it.
+    /// `meta.credits_spent`, as in the second envelope of the description.
     Meta,
     Nothing,
 }
@@ -66,23 +67,24 @@ impl Hostile {
         }
     }
 
-    /// What every message gets for which the script has a reply; scripts are asked in the order in which they were given.
+    /// Adds a script: its reply is sent to every message for which it has one. Scripts are asked in the order in which
+    /// they were added.
     pub fn script(mut self, script: impl Fn(&Asked) -> Option<Reply> + Send + Sync + 'static) -> Hostile {
         self.scripts.push(Box::new(script));
         self
     }
 
-    /// What one row gets, for ever.
+    /// Always sends this reply to one row.
     pub fn on_row(self, row: u32, reply: Reply) -> Hostile {
         self.script(move |asked| (asked.row == row).then(|| reply.clone()))
     }
 
-    /// What one row gets until the service is healed.
+    /// Sends this reply to one row until the service is healed.
     pub fn on_row_until_healed(self, row: u32, reply: Reply) -> Hostile {
         self.script(move |asked| (asked.row == row && !asked.is_healed).then(|| reply.clone()))
     }
 
-    /// What every row gets, for ever.
+    /// Always sends this reply to every row.
     pub fn on_all(self, reply: Reply) -> Hostile {
         self.script(move |_| Some(reply.clone()))
     }
@@ -91,7 +93,7 @@ impl Hostile {
         self.price_by(move |_| credits)
     }
 
-    /// The price by the number of charges before.
+    /// The price, by the number of earlier charges.
     pub fn price_by(self, price: impl Fn(usize) -> f64 + Send + Sync + 'static) -> Hostile {
         Hostile { price: Box::new(price), ..self }
     }
@@ -100,7 +102,7 @@ impl Hostile {
         self.states_with(move |body, used, left| state(stated, body, used, left))
     }
 
-    /// What answers state, from what was used and what is left.
+    /// What answers state, by the credits used and left.
     pub fn states_with(self, statement: impl Fn(&mut Map<String, Value>, f64, f64) + Send + Sync + 'static) -> Hostile {
         Hostile { statement: Box::new(statement), ..self }
     }
@@ -109,7 +111,7 @@ impl Hostile {
         Hostile { balance, ..self }
     }
 
-    /// What `GET /my_credits` gets, by the number of readings before and the balance.
+    /// The reply to `GET /my_credits`, by the number of earlier readings and the balance.
     pub fn balance_script(self, script: impl Fn(u32, f64) -> Reply + Send + Sync + 'static) -> Hostile {
         Hostile { balance_script: Some(Box::new(script)), ..self }
     }
@@ -122,8 +124,8 @@ impl Hostile {
         })
     }
 
-    /// After so many charges another program takes credits from the account.
-    pub fn another_takes(self, credits: f64, after_charges: usize) -> Hostile {
+    /// After this many charges another program spends credits from the account.
+    pub fn another_client_spends(self, credits: f64, after_charges: usize) -> Hostile {
         Hostile { spent_by_another: Some((after_charges, credits)), ..self }
     }
 
@@ -132,7 +134,7 @@ impl Hostile {
         Hostile { offset_s: seconds, ..self }
     }
 
-    /// What every `Date` header says; empty leaves it out.
+    /// The value of every `Date` header; empty omits it.
     pub fn date(self, date: &str) -> Hostile {
         Hostile { date: Some(date.to_owned()), ..self }
     }
@@ -142,12 +144,12 @@ impl Hostile {
         Hostile { is_held: true, ..self }
     }
 
-    /// A message on a connection that was idle for so long finds nobody.
+    /// A message on a connection that was idle for this long gets no reply.
     pub fn closes_idle(self, after: Duration) -> Hostile {
         Hostile { idle_max: Some(after), ..self }
     }
 
-    /// Once this file exists, so many seconds have passed and every key is forgotten.
+    /// Once this file exists, this many seconds have passed and every key is forgotten.
     pub fn sleeps_when(self, file: PathBuf, seconds: i64) -> Hostile {
         Hostile { sleeps: Some((file, seconds)), ..self }
     }
@@ -165,7 +167,7 @@ fn state(stated: Stated, body: &mut Map<String, Value>, used: f64, left: f64) {
     }
 }
 
-/// An integer where it is one.
+/// As an integer where the value is one.
 pub fn number(credits: f64) -> Value {
     if credits.fract() == 0.0 { json!(credits as i64) } else { json!(credits) }
 }

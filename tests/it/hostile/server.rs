@@ -1,5 +1,5 @@
-//! A hand-made service under way: a socket, a charge book and a clock of its own. Without a script it behaves well: a charge
-//! for a new key, a replay for a known one.
+//! A running hand-written service: a socket, its own charge book and its own clock. Without a script it behaves well:
+//! it charges for a new key and replays a known one.
 
 use super::{
     book::{Book, Entry},
@@ -24,7 +24,7 @@ impl Hostile {
     pub fn start(self) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let desk = Arc::new(Desk {
+        let running = Arc::new(Running {
             book: Mutex::new(Book::new(self.balance)),
             offset_s: AtomicI64::new(self.offset_s),
             held: Mutex::new(self.is_held),
@@ -34,21 +34,21 @@ impl Hostile {
             has_slept: AtomicBool::new(false),
             hostile: self,
         });
-        let accepting = Arc::clone(&desk);
+        let accepting = Arc::clone(&running);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if accepting.over.load(Ordering::Relaxed) {
                     break;
                 }
-                let (desk, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
-                thread::spawn(move || drop(desk.converse(stream)));
+                let (running, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
+                thread::spawn(move || drop(running.serve_connection(stream)));
             }
         });
-        Service { url, desk }
+        Service { url, running }
     }
 }
 
-struct Desk {
+struct Running {
     hostile: Hostile,
     book: Mutex<Book>,
     offset_s: AtomicI64,
@@ -59,8 +59,8 @@ struct Desk {
     has_slept: AtomicBool,
 }
 
-impl Desk {
-    fn converse(&self, stream: TcpStream) -> std::io::Result<()> {
+impl Running {
+    fn serve_connection(&self, stream: TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         let mut writer = stream.try_clone()?;
         let mut reader = BufReader::new(stream);
@@ -103,7 +103,7 @@ impl Desk {
     }
 
     fn sleep(&self) {
-        // While one thread of the program sleeps, another may have a message on its way that left before.
+        // While one thread of the program sleeps, another may have a message on its way that was sent before.
         const ON_ITS_WAY: Duration = Duration::from_millis(40);
         let Some((file, seconds)) = &self.hostile.sleeps else { return };
         let slept = file.metadata().and_then(|mark| mark.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -126,7 +126,7 @@ impl Desk {
         }
     }
 
-    /// Charges and logs under one lock, as a service does that does not charge twice by itself.
+    /// Charges and logs under one lock, as a service does that never charges twice on its own.
     fn check(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
         let mut held = self.held.lock().unwrap();
         let mut book = self.book.lock().unwrap();
@@ -162,7 +162,7 @@ impl Desk {
         (reply, body)
     }
 
-    /// An answer with what every answer has, unless the script gave it.
+    /// An answer with the fields that every answer has, unless the script set them.
     fn answer(&self, answer: &Value, asked: &Asked, used: f64, left: f64) -> Vec<u8> {
         let mut fields = Map::new();
         let echo = json!({ "name": asked.body["name"], "country": asked.body["country"] });
@@ -207,22 +207,22 @@ pub fn row_of(text: &str) -> u32 {
     numbers.into_iter().next().unwrap_or_default()
 }
 
-/// A service under way, for as long as this is held.
+/// A running service. It ends when this value is dropped.
 pub struct Service {
     pub url: String,
-    desk: Arc<Desk>,
+    running: Arc<Running>,
 }
 
 impl Service {
-    /// The book as it is now.
+    /// The current book.
     pub fn book(&self) -> Book {
-        self.desk.book.lock().unwrap().clone()
+        self.running.book.lock().unwrap().clone()
     }
 
-    /// Lets go of the checks that are held, and holds none from now on.
+    /// Releases the checks that are held, and holds no more.
     pub fn release(&self) {
-        *self.desk.held.lock().unwrap() = false;
-        self.desk.released.notify_all();
+        *self.running.held.lock().unwrap() = false;
+        self.running.released.notify_all();
     }
 
     #[track_caller]
@@ -232,18 +232,18 @@ impl Service {
 
     /// This many seconds pass at the service, and it forgets every key.
     pub fn pass(&self, seconds: i64) {
-        self.desk.pass(seconds);
+        self.running.pass(seconds);
     }
 
-    /// From now on the rows that misbehaved until then are answered.
+    /// From now on the rows that misbehaved are answered.
     pub fn heal(&self) {
-        self.desk.healed.store(true, Ordering::SeqCst);
+        self.running.healed.store(true, Ordering::SeqCst);
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.desk.over.store(true, Ordering::Relaxed);
+        self.running.over.store(true, Ordering::Relaxed);
         self.release();
         drop(TcpStream::connect(self.url.trim_start_matches("http://")));
     }

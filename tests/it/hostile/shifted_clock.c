@@ -1,9 +1,10 @@
-// A machine that sleeps: preloaded into the program (LD_PRELOAD), this moves its clock and lets it sleep inside a call.
+// A machine that sleeps: preloaded into the program (LD_PRELOAD), this library moves its clock and simulates a sleep
+// during a call.
 //
 // SHIFTED_CLOCK_S    the wall clock is ahead by this many seconds
 // SHIFTED_SLEEP_IN   commit (fdatasync, fsync) or connect: the kind of call in which the machine sleeps
-// SHIFTED_SLEEP_AT   the number of that call; it becomes a sleep of SHIFTED_SLEEP_S seconds: the wall clock jumps by them, the
-//                    timer does not, and the file SHIFTED_SLEPT is made, so that others can let the same time pass
+// SHIFTED_SLEEP_AT   the number of that call. The machine sleeps SHIFTED_SLEEP_S seconds during it: the wall clock jumps,
+//                    the timer does not, and the file SHIFTED_SLEPT is created, so that a server can jump too
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-//! A ledger that someone else changed. It is data: whatever stands in it, nothing is sent to another place, nothing is
-//! written outside of the campaign's folder, and the program ends in order, by itself and soon.
+//! A ledger that an attacker changed. A ledger is data: whatever it contains, nothing is sent elsewhere, nothing is
+//! written outside the campaign's folder, and the program ends cleanly and soon without being killed.
 
 use super::{Campaign, Hostile, Reply, Service};
 use crate::support::{program::Said, rng::Rng};
@@ -15,10 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest that a run on a tampered ledger may take: a campaign of 12 rows.
+/// The longest that a run on a tampered ledger may take, for a campaign of 12 rows.
 const ENDS_WITHIN: Duration = Duration::from_secs(40);
 
-/// A place where nothing must arrive.
+/// An address where nothing must arrive.
 struct Elsewhere(TcpListener);
 
 impl Elsewhere {
@@ -84,7 +84,7 @@ impl Copy {
         self.folder.path().join("out/hostile/ledger.sqlite")
     }
 
-    /// The program with the words of the campaign's `run`, or with others; killed where it does not end.
+    /// The program with the arguments of the campaign's `run`, or with others. It is killed if it does not end.
     #[track_caller]
     fn ends(&self, campaign: &Campaign, words: Option<&[&str]>) -> (i32, String) {
         let mut command = match words {
@@ -106,7 +106,7 @@ impl Copy {
         (said.code, said.stderr)
     }
 
-    /// Nothing beside the folder of the campaign was made or changed.
+    /// Nothing outside the campaign's folder was created or changed.
     #[track_caller]
     fn is_intact(&self, case: &str) {
         assert_eq!(fs::read_to_string(&self.guarded).unwrap(), GUARDED, "{case}");
@@ -121,7 +121,7 @@ impl Copy {
     }
 }
 
-/// The program ends with one of its documented codes that say something of the ledger or of the service.
+/// The program ends with one of the documented exit codes for the ledger or the service.
 #[track_caller]
 fn ended_in_order(code: i32, stderr: &str, case: &str) {
     assert!([0, 2, 3, 4, 6, 7, 8, 9, 10, 11].contains(&code), "{case}: exit {code}: {stderr}");
@@ -129,8 +129,8 @@ fn ended_in_order(code: i32, stderr: &str, case: &str) {
     assert!(!wrong.iter().any(|wrong| stderr.contains(wrong)), "{case}: {stderr}");
 }
 
-/// Changes that someone could make who knows the ledger well. `PORT` is a place that must stay silent, `FOLDER` the folder
-/// of the campaign.
+/// Changes that an attacker who knows the ledger well could make. `PORT` is an address that must stay silent, `FOLDER`
+/// the folder of the campaign.
 const CRAFTED: [(&str, &str); 53] = [
     ("route to another user", "UPDATE request SET path = '@127.0.0.1:PORT/steal' WHERE path IS NOT NULL"),
     ("route to another name", "UPDATE request SET path = '.127.0.0.1:PORT/steal' WHERE path IS NOT NULL"),
@@ -256,9 +256,9 @@ fn a_request_in_doubt_whose_route_was_changed_stays_in_doubt_and_the_others_are_
     assert_eq!(campaign.ledger().in_state("answered"), 5);
 }
 
-/// Damages a ledger in one of the ways in which bytes or values go wrong.
+/// Damages a ledger by changing random bytes or values.
 fn damage(ledger: &Path, rng: &mut Rng) -> String {
-    if rng.falls(50) {
+    if rng.chance(50) {
         let mut bytes = fs::read(ledger).unwrap();
         let what = match rng.below(4) {
             0 => {
@@ -305,7 +305,7 @@ fn damage(ledger: &Path, rng: &mut Rng) -> String {
 
 #[test]
 #[ignore = "make hostile"]
-fn five_hundred_random_damages_end_in_order() {
+fn five_hundred_randomly_damaged_ledgers_end_cleanly() {
     let service = half_working();
     let campaign = interrupted(&service);
     service.heal();

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over a socket, by hand: one message in, one reply out. It decides nothing.
+//! HTTP/1.1 over a socket, by hand: one message in, one reply out. Decides nothing.
 
 use super::reply::Travel;
 use std::{
@@ -38,7 +38,7 @@ pub fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Message>> {
     Ok(Some(Message { method, path, headers, body }))
 }
 
-/// Writes a reply; whether the connection stays open.
+/// Writes a reply. Returns whether the connection stays open.
 pub fn write(
     stream: &mut TcpStream,
     status: u16,

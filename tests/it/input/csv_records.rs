@@ -1,4 +1,4 @@
-//! CSV: what is a row, what is a failure, and where it stands.
+//! CSV: what is a row, what is a failure, and at which position.
 
 use super::{csv, place, row, shown};
 use rescreen::model::row::Cell;
@@ -37,19 +37,19 @@ fn a_byte_order_mark_is_skipped_and_counted() {
     let records = csv(b"\xef\xbb\xbfid,b\n1,2\n").records();
     assert_eq!(shown(&records[0]), r#"{"id":"1","b":"2"}"#);
     assert_eq!(place(&records[0]), (1, 2, 8));
-    // Only at the beginning: elsewhere it is text.
+    // Only at the start of the file; elsewhere it is text.
     assert_eq!(csv("id,b\n\u{feff}1,2\n").rows(), ["{\"id\":\"\u{feff}1\",\"b\":\"2\"}"]);
 }
 
 #[test]
-fn the_delimiter_is_found_in_the_header() {
+fn the_delimiter_is_detected_in_the_header() {
     for text in ["a;b\n1;2,5\n", "a\tb\n1\t2,5\n", "a|b\n1|2,5\n", "\"a\";\"b\"\n1;\"2,5\"\n"] {
         assert_eq!(csv(text).rows(), [r#"{"a":"1","b":"2,5"}"#], "{text:?}");
     }
 }
 
 #[test]
-fn a_ragged_row_is_a_failure_with_line_and_offset_and_the_run_goes_on() {
+fn a_ragged_row_is_a_failure_with_line_and_offset_and_the_run_continues() {
     let records = csv("a,b\n1,2\n3\n4,5,6\n").records();
     let shown: Vec<String> = records.iter().map(shown).collect();
     assert_eq!(
@@ -112,7 +112,7 @@ fn a_quote_that_swallows_the_file_is_one_failure() {
 }
 
 #[test]
-fn a_row_of_very_many_cells_is_counted_and_not_kept() {
+fn the_cells_of_a_very_long_row_are_counted_and_not_kept() {
     let text = format!("a,b\n{}\n1,2\n", ",".repeat(3_000_000));
     let rows = csv(&text).rows();
     assert!(rows[0].starts_with("ragged_row: expected 2 columns, found 3000001"), "{}", &rows[0][..80]);
@@ -146,7 +146,7 @@ fn headers_that_cannot_be_used_are_refused() {
 }
 
 #[test]
-fn what_this_version_cannot_read_is_refused_with_what_to_do() {
+fn unsupported_files_are_refused_with_what_to_do() {
     for (bytes, what) in [
         (&b"PK\x03\x04"[..], "a zip archive or a spreadsheet in a stream"),
         (b"BZh91AY", "a bzip2 file"),
@@ -159,7 +159,7 @@ fn what_this_version_cannot_read_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_lone_ctrl_z_at_the_end_is_no_row_and_anywhere_else_it_is_a_value() {
+fn a_lone_ctrl_z_at_the_end_is_not_a_row_and_anywhere_else_it_is_a_value() {
     for text in ["a,b\n1,2\n\x1a", "a,b\r\n1,2\r\n\x1a"] {
         assert_eq!(csv(text).rows(), [r#"{"a":"1","b":"2"}"#]);
     }
@@ -167,20 +167,20 @@ fn a_lone_ctrl_z_at_the_end_is_no_row_and_anywhere_else_it_is_a_value() {
         assert_eq!(csv(text).rows().len(), rows, "{text:?}");
     }
     assert!(csv("a\n1\x1a").rows()[0].contains(r"1\u001a"), "not cut from a value");
-    // What is written over it later is appended.
+    // Bytes written over it later count as appended.
     let known = csv("a\n1\n\x1a").known();
     assert_eq!(csv("a\n1\n2\n\x1a").splits(Some(&known)).unwrap()[0].records.len(), 1);
     assert!(csv("\x1a").refused(None).contains("found an empty input"));
 }
 
 #[test]
-fn the_line_sep_of_a_spreadsheet_names_the_delimiter_and_is_no_row() {
+fn the_sep_line_of_a_spreadsheet_names_the_delimiter_and_is_not_a_row() {
     for text in ["sep=;\r\na;b\r\n1;2,5\r\n", "\u{feff}sep=;\na;b\n1;2,5\n", "\"sep=;\"\ra;b\r1;2,5\r"] {
         let records = csv(text).records();
         assert_eq!(records.iter().map(shown).collect::<Vec<_>>(), [r#"{"a":"1","b":"2,5"}"#], "{text:?}");
         assert_eq!(place(&records[0]).1, 3, "{text:?}");
     }
-    // More commas than semicolons, and the line is right.
+    // There are more commas than semicolons, and the `sep=` line is right.
     assert_eq!(csv("sep=;\na,x,y;b\n1;2\n").rows(), [r#"{"a,x,y":"1","b":"2"}"#]);
     assert_eq!(csv("sep=x\n1\n").rows(), [r#"{"sep=x":"1"}"#], "a header that only looks like it");
     let known = csv("sep=;\na;b\n1;2\n").known();

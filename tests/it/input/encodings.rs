@@ -1,4 +1,4 @@
-//! Text that is not UTF-8: known by its mark or by the user's word, never guessed, never repaired.
+//! Text that is not UTF-8: detected by its byte order mark or declared by the user, never guessed, never repaired.
 
 use super::{csv, jsonl, place, shown};
 use rescreen::source::{Encoding, SourceOptions};
@@ -12,7 +12,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_book_in_utf_16_is_read_as_in_utf_8_and_places_are_those_of_the_utf_8() {
+fn a_utf_16_book_reads_like_utf_8_and_offsets_are_those_of_the_utf_8() {
     let text = "id,name\r\n1,Zoë\r\n2,\"a\r\nb\"\r\n";
     let marked = format!("\u{feff}{text}");
     let (plain, wide) = (csv(&marked).records(), utf16(text));
@@ -24,7 +24,7 @@ fn a_book_in_utf_16_is_read_as_in_utf_8_and_places_are_those_of_the_utf_8() {
 }
 
 #[test]
-fn half_a_character_is_the_failure_of_its_row_and_the_next_row_is_read() {
+fn half_a_character_fails_its_row_and_the_next_row_is_read() {
     let mut wide = utf16("id,name\n1,x");
     wide.extend_from_slice(&0xd800_u16.to_le_bytes());
     wide.extend("\n2,y\n".encode_utf16().flat_map(u16::to_le_bytes));
@@ -36,7 +36,7 @@ fn half_a_character_is_the_failure_of_its_row_and_the_next_row_is_read() {
 }
 
 #[test]
-fn windows_1252_is_read_where_it_is_said_and_only_there() {
+fn windows_1252_is_read_only_where_it_is_declared() {
     let raw = b"id,name\n1,Andr\xe9\n2,\x80 5\n3,a\x81b\n";
     let rows = csv(raw).said(windows_1252).rows();
     assert_eq!(rows[..2], [r#"{"id":"1","name":"André"}"#, r#"{"id":"2","name":"€ 5"}"#]);
@@ -71,21 +71,21 @@ fn an_encoding_that_the_file_contradicts_is_refused() {
 }
 
 #[test]
-fn every_change_is_found_even_where_both_are_no_characters() {
+fn every_change_is_found_even_between_undecodable_texts() {
     let known = csv(b"id\na\x81\n").said(windows_1252).known();
     assert!(csv(b"id\na\x81\nb\n").said(windows_1252).splits(Some(&known)).unwrap()[0].records.len() == 1);
     assert!(
         csv(b"id\na\x8d\nb\n").said(windows_1252).refused(Some(&known)).contains("the first change is in rows 1 to 1")
     );
-    // Another encoding is another text, too.
+    // The same bytes in another encoding are also another text.
     let known = csv(b"id\nAndr\xe9\n").said(windows_1252).known();
     assert!(csv(b"id\nAndr\xe9\n2\n").refused(Some(&known)).contains("the first change is in rows 1 to 1"));
     assert!(csv("id\nAndré\n").splits(Some(&known)).unwrap().is_empty(), "saved as UTF-8 it is the same text");
 }
 
 #[test]
-fn the_limits_are_those_of_the_utf_8() {
-    // A character of two bytes: half a mebibyte of them is the limit of a field.
+fn the_limits_apply_to_the_utf_8() {
+    // A character of two bytes: half a mebibyte of them reaches the limit of a field.
     let of = |count: usize| [&b"a\n"[..], &vec![0xe9; count], b"\n2\n"].concat();
     assert!(!csv(&of(1 << 19)).said(windows_1252).rows()[0].starts_with("field_too_large"));
     let rows = csv(&of((1 << 19) + 1)).said(windows_1252).rows();

@@ -1,4 +1,4 @@
-//! Input without line ends: reading stops at a limit and says where, whatever comes in.
+//! Input without line ends: reading stops at a limit and says where.
 
 use rescreen::source::{Format, HeaderLine, Origin, SourceError, SourceOptions, SourceReader};
 use std::{
@@ -15,7 +15,7 @@ fn of(format: Format) -> SourceOptions {
     SourceOptions { format: Some(format), ..SourceOptions::default() }
 }
 
-/// The rows before the fault, and what the fault says.
+/// The rows before the fault, and the message of the fault.
 fn read(mut reader: SourceReader) -> (usize, String) {
     let mut rows = 0;
     loop {
@@ -28,7 +28,7 @@ fn read(mut reader: SourceReader) -> (usize, String) {
 }
 
 #[test]
-fn a_header_without_an_end_is_refused_after_16_mebibytes() {
+fn an_endless_header_is_refused_after_16_mebibytes() {
     let expected =
         "input: the header: expected a line end within 16 MiB, found none; check that no quote is left open in it";
     for (start, byte) in [("", 0), ("id,name", b'x'), ("id,\"name", b'\n'), ("", b','), ("sep=", b';')] {
@@ -40,7 +40,7 @@ fn a_header_without_an_end_is_refused_after_16_mebibytes() {
 }
 
 #[test]
-fn a_row_without_an_end_stops_the_reading_after_the_rows_before_it() {
+fn an_endless_row_stops_the_reading_after_the_rows_before_it() {
     let expected = |line| format!("input: line {line}: expected a row that ends within 256 MiB, found no end");
     let (rows, message) = read(endless("id,name\n1,a\n2,\"b", b'x', &of(Format::Csv)).unwrap());
     assert_eq!(rows, 1);
@@ -51,7 +51,7 @@ fn a_row_without_an_end_stops_the_reading_after_the_rows_before_it() {
 }
 
 #[test]
-fn a_first_row_without_an_end_is_refused_where_there_is_no_header() {
+fn an_endless_first_row_is_refused_where_there_is_no_header() {
     let options = SourceOptions { header: HeaderLine::Missing, ..of(Format::Csv) };
     let error = endless("", 0, &options).err().expect("refused").to_string();
     assert!(error.starts_with("input: line 1: expected a row that ends within 256 MiB"), "{error}");
@@ -64,6 +64,6 @@ fn many_blank_lines_of_json_are_skipped_quickly() {
     let records = super::jsonl(&text).records();
     let elapsed = begun.elapsed();
     assert_eq!(records.iter().map(super::place).collect::<Vec<_>>(), [(1, (16 << 20) + 1, 32 << 20)]);
-    // One at a time these took half a minute without optimisation.
+    // Reading these one at a time took half a minute without optimisation.
     assert!(elapsed < Duration::from_secs(8), "{elapsed:?}");
 }

@@ -1,4 +1,4 @@
-//! Inputs without a header: the first line is a row, and the columns have the names the user gives, or their numbers.
+//! Inputs without a header: the first line is a row, and the columns have the names that the user gives, or numbers.
 
 use super::{csv, jsonl, place, shown};
 use rescreen::source::{Columns, HeaderLine, SourceOptions};
@@ -19,7 +19,7 @@ fn the_first_line_is_a_row_of_columns_with_the_names_given() {
     assert_eq!(
         shown[..2],
         [r#"{"id":"0012","name":"2,5,"}"#, r#"{"id":"2","name":"x"}"#],
-        "the names tell the delimiter"
+        "the names show the delimiter"
     );
     assert_eq!(shown[2], r#"ragged_row: expected 2 columns, found 1 {"id":"3"}"#);
     assert_eq!(records.iter().map(place).collect::<Vec<_>>(), [(1, 1, 3), (2, 3, 14), (3, 4, 18)]);
@@ -38,7 +38,7 @@ fn columns_without_names_have_numbers() {
 }
 
 #[test]
-fn a_book_without_a_header_goes_on_where_it_was() {
+fn a_book_without_a_header_resumes_where_it_was() {
     let book: String = (1..=2_500).map(|n| format!("{n},name {n}\n")).collect();
     for say in [&missing as &dyn Fn(&mut SourceOptions), &named(&["id", "name"])] {
         let known = csv(&book).said(say).known();
@@ -51,7 +51,7 @@ fn a_book_without_a_header_goes_on_where_it_was() {
 }
 
 #[test]
-fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
+fn column_names_that_differ_from_the_first_run_are_refused() {
     let known = csv("1,2\n").said(named(&["id", "name"])).known();
     let message = csv("1,2\n3,4\n").said(named(&["name", "id"])).refused(Some(&known));
     assert!(
@@ -61,7 +61,7 @@ fn other_names_than_those_a_campaign_was_begun_with_are_refused() {
 }
 
 #[test]
-fn json_lines_have_names_of_their_own() {
+fn json_lines_have_their_own_column_names() {
     let message = jsonl("{\"a\":1}\n").said(missing).refused(None);
     assert!(message.contains("remove `header` and `columns`"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! JSON lines: one object a line, nothing lost on the way.
+//! JSON lines: one object per line, and no value is changed.
 
 use super::{jsonl, place, shown};
 
@@ -11,7 +11,7 @@ fn nested_values_keep_their_order_and_numbers_their_text() {
 }
 
 #[test]
-fn blank_lines_are_no_records_but_count_as_lines() {
+fn blank_lines_are_not_records_but_count_as_lines() {
     let records = jsonl(b"\xef\xbb\xbf\n{\"a\":1}\r\n  \r\n\n{\"a\":2}").records();
     assert_eq!(records.iter().map(shown).collect::<Vec<_>>(), [r#"{"a":1}"#, r#"{"a":2}"#]);
     assert_eq!(records.iter().map(place).collect::<Vec<_>>(), [(1, 2, 4), (2, 5, 18)]);
@@ -20,7 +20,7 @@ fn blank_lines_are_no_records_but_count_as_lines() {
 }
 
 #[test]
-fn what_is_no_object_is_a_failure_and_the_run_goes_on() {
+fn a_line_that_is_not_an_object_is_a_failure_and_the_run_continues() {
     let rows = jsonl(b"[1]\n{\"a\":}\n{\"a\":\"\xff\"}\n{\"a\":1,\"a\":2}\n{\"a\":\"\\u0000\"}\n{\"a\":1}\n").rows();
     let codes: Vec<&str> = rows.iter().map(|row| row.split(' ').next().unwrap()).collect();
     assert_eq!(codes, ["not_an_object:", "invalid_json:", "invalid_utf8:", "invalid_json:", "nul_byte:", r#"{"a":1}"#]);
@@ -39,7 +39,7 @@ fn a_line_of_16_mebibytes_is_parsed_and_one_byte_more_is_skipped_whole() {
 }
 
 #[test]
-fn a_line_of_blanks_beyond_the_limit_is_a_failure_too() {
+fn a_line_of_spaces_beyond_the_limit_is_a_failure_too() {
     let text = format!("{}{{\"a\":1}}\n{{\"a\":2}}\n", " ".repeat((16 << 20) + 5));
     let rows = jsonl(&text).rows();
     assert!(rows[0].starts_with("row_too_large"));

@@ -1,4 +1,4 @@
-//! A source read before: what was appended is taken, any other change is told with the rows it lies in.
+//! A source that was read before: appended rows are ingested. Any other change is reported with the rows it affects.
 
 use super::{Source, csv, jsonl, place, shown};
 use rescreen::source::{Encoding, KnownSource, Origin, SourceError, SourceOptions, SourceReader};
@@ -36,7 +36,7 @@ fn an_unchanged_source_gives_nothing_and_an_appended_one_gives_the_new_rows() {
 }
 
 #[test]
-fn a_digest_is_that_of_the_bytes_before_the_split_ends() {
+fn a_digest_covers_all_bytes_up_to_the_end_of_its_split() {
     let book = book(3_500);
     let splits = csv(&book).splits(None).unwrap();
     assert_eq!(splits.len(), 4);
@@ -51,7 +51,7 @@ fn a_digest_is_that_of_the_bytes_before_the_split_ends() {
 }
 
 #[test]
-fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
+fn reading_in_two_runs_equals_reading_at_once_wherever_the_first_ended() {
     let book = book(2_500);
     let splits = csv(&book).splits(None).unwrap();
     let all: Vec<_> = splits.iter().flat_map(|split| &split.records).map(|r| (shown(r), place(r))).collect();
@@ -61,13 +61,13 @@ fn reading_in_two_goes_equals_reading_at_once_wherever_the_first_ended() {
         let rows_taken = known.checkpoints[taken - 1].next_row_number as usize - 1;
         assert_eq!(resumed(&csv(&book), &known), all[rows_taken..]);
     }
-    // A source whose layout is known and of which nothing was taken is read from its beginning.
+    // A source whose layout is known and from which nothing was ingested is read from its start.
     let known = KnownSource { checkpoints: Vec::new(), ..known };
     assert_eq!(resumed(&csv(&book), &known), all);
 }
 
 #[test]
-fn an_edit_is_told_with_the_rows_of_its_split() {
+fn an_edit_is_reported_with_the_rows_of_its_split() {
     let book = book(2_500);
     let known = csv(&book).known();
     let edited = book.replace("01500,", "01501,");
@@ -86,14 +86,14 @@ fn an_edit_is_told_with_the_rows_of_its_split() {
 }
 
 #[test]
-fn a_last_line_that_was_completed_is_that_of_its_row_and_the_rows_after_it_are_read() {
+fn a_completed_last_line_belongs_to_its_row_and_the_rows_after_it_are_read() {
     let of_csv = [
         ("a,b\n1,2\n3,4", "5\n6,7\n", vec!["6,7"]),
         ("a,b\n1,2\n3,4", "5", vec![]),
         ("a,b\n1,2\n3,4", "5\r\n6,7\r\n8,9", vec!["6,7", "8,9"]),
         ("a,b\n1,2\n3,4", "5\r6,7", vec!["6,7"]),
         ("a,b\n1,2\n3,\"4\"", ",5\n6,7\n", vec!["6,7"]),
-        // The line ended inside quotes: the rest of the value may hold line ends.
+        // The line ended inside quotes, so the rest of the value may contain line ends.
         ("a,b\n1,2\n3,\"4", "\n5,\"\"\n\"\n6,7\n", vec!["6,7"]),
     ];
     for (old, new, rows) in of_csv {
@@ -120,7 +120,7 @@ fn a_last_line_that_was_completed_is_that_of_its_row_and_the_rows_after_it_are_r
 }
 
 #[test]
-fn a_truncated_source_is_told_apart_from_an_empty_stream() {
+fn a_truncated_source_is_distinguished_from_an_empty_stream() {
     let book = book(1_200);
     let known = csv(&book).known();
     let short = &book.as_bytes()[..book.len() - 3];
@@ -143,7 +143,7 @@ fn a_truncated_source_is_told_apart_from_an_empty_stream() {
 }
 
 #[test]
-fn a_limit_of_rows_counts_over_all_runs() {
+fn a_row_limit_counts_over_all_runs() {
     let book = book(20);
     let reader = csv(&book).limit(7).open(None).unwrap();
     let (splits, known) = super::known_of(reader);

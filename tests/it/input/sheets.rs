@@ -1,4 +1,4 @@
-//! Spreadsheets: a cell is what it shows, a row has its place in the sheet, and what has no value is a failure.
+//! Spreadsheets: a cell is what it shows, a row has its place in the sheet, and a cell without a value is a failure.
 
 use super::{known_of, place, shown, splits_of};
 use crate::fuzzed::checks::xlsx::{Workbook, rows, text};
@@ -58,7 +58,7 @@ fn number(digits: &str) -> String {
 }
 
 #[test]
-fn numbers_keep_their_digits_and_texts_their_signs() {
+fn numbers_keep_their_digits_and_texts_their_characters() {
     for workbook in [
         book(&[
             &[ID, NAME],
@@ -105,7 +105,7 @@ fn dates_booleans_and_results_of_formulas_are_text() {
 }
 
 #[test]
-fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
+fn a_cell_without_a_value_fails_its_row_and_the_next_row_is_read() {
     for (cell, message, kept) in [
         ("<c t=\"e\"><v>#N/A</v></c>", "found the error #N/A; fix the cell", "#N/A"),
         ("<c t=\"e\"><f>X1</f><v>#REF!</v></c>", "found the error #REF!", "#REF!"),
@@ -130,7 +130,7 @@ fn a_cell_without_a_value_is_the_failure_of_its_row_and_the_next_row_is_read() {
 }
 
 #[test]
-fn places_are_rows_of_the_sheet_and_empty_rows_are_no_records() {
+fn places_are_rows_of_the_sheet_and_empty_rows_are_not_records() {
     let broken = text("x\ny\r\nz");
     let sheet = Sheet::of(&book(&[
         &[],
@@ -230,7 +230,7 @@ fn an_unchanged_sheet_gives_nothing_an_appended_one_the_new_rows_and_an_edited_o
         Err(SourceError::Changed { first_changed_rows, .. }) => assert_eq!(first_changed_rows, 1_001..=2_000),
         other => panic!("{other:?}"),
     }
-    // What is no value is part of what is known, too.
+    // Cells without a value are part of the digest too.
     sheet.write(&of(2_500, Some((1_500, "<c t=\"e\"><v>#N/A</v></c>"))));
     assert!(again(&known).is_err());
     sheet.write(&of(1_100, None));
@@ -238,7 +238,7 @@ fn an_unchanged_sheet_gives_nothing_an_appended_one_the_new_rows_and_an_edited_o
 }
 
 #[test]
-fn a_damaged_spreadsheet_is_a_fault_and_never_an_end() {
+fn a_damaged_spreadsheet_is_a_fault_and_never_an_end_of_input() {
     let whole = book(&[&[ID, NAME], &[&number("1"), &text("x")], &[&number("2"), &text("y")]]);
     let xml = rows(&[&[ID], &[&number("1")]]);
     let cut = Workbook::new().shared(&["id"]).sheet("Customers", &xml[..xml.len() - 30]);
@@ -290,18 +290,18 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
 }
 
 #[test]
-fn a_spreadsheet_that_unpacks_beyond_measure_is_refused() {
+fn a_spreadsheet_that_expands_too_far_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
     let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();
     assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
     let too_dense = "expected at most 200 bytes out of each byte";
     assert!(with("xl/sharedStrings.xml", &texts(1_100_000)).refused().contains(too_dense));
-    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "what is never opened is no matter");
+    assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "a part that is never opened does not matter");
     let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
     let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
     assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");
-    // A sheet may stand in a part of any name.
+    // The part of a sheet may have any name.
     let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
     let list = format!(
         "<Relationships><Relationship Id=\"rId1\" Type=\"{kind}\" Target=\"media/image1.png\"/></Relationships>"

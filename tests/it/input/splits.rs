@@ -1,4 +1,4 @@
-//! Where a split ends, and how a source's layout is found.
+//! Where a split ends, and how a source's format is detected.
 
 use super::{csv, jsonl, place, shown, splits_of};
 use rescreen::source::{Format, Origin, SourceOptions, SourceReader};
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A stream that gives what it is sent, when it is sent.
+/// A stream that returns what it is sent, when it is sent.
 struct Pipe(Receiver<Vec<u8>>);
 
 impl Read for Pipe {
@@ -51,7 +51,7 @@ fn a_split_of_json_ends_after_50_000_values() {
 }
 
 #[test]
-fn a_stalled_stream_gives_a_partial_split_after_a_second_and_goes_on_inside_the_row() {
+fn a_stalled_stream_gives_a_partial_split_after_a_second_and_continues_inside_the_row() {
     let (sender, mut reader) = pipe(SourceOptions::default(), "a,b\n1,2\n3,4\n5,\"6");
     let begin = Instant::now();
     let split = reader.next_split().unwrap().unwrap();
@@ -86,7 +86,7 @@ fn a_stalled_line_of_json_is_finished_later() {
 }
 
 #[test]
-fn a_stream_in_single_bytes_reads_like_one_in_one_piece() {
+fn a_stream_of_single_bytes_reads_like_one_in_one_piece() {
     struct Drip(Vec<u8>, usize);
     impl Read for Drip {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -127,7 +127,7 @@ fn a_read_error_stops_after_the_rows_before_it_and_names_the_byte() {
 }
 
 #[test]
-fn the_name_of_a_file_tells_its_format() {
+fn the_file_extension_gives_the_format() {
     let folder = tempfile::tempdir().unwrap();
     let open = |name: &str, text: &str| {
         let path = folder.path().join(name);

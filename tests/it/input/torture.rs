@@ -1,4 +1,4 @@
-//! Files made to break readers: none makes ours panic, and every record is a row or a failure.
+//! Files made to break parsers: none causes a panic, and every record is a row or a failure.
 
 use super::{known_of, place, shown, splits_of};
 use crate::support::data::shared;
@@ -20,7 +20,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Reads a file whole and, where it can be opened, once more as a known one. Returns rows and failures.
+/// Reads a file whole and, if it can be opened, again as a known one. Returns rows and failures.
 fn survive(path: &Path, format: Option<Format>) -> Option<(usize, usize)> {
     survive_as(path, &SourceOptions { format, ..SourceOptions::default() })
 }
@@ -60,7 +60,7 @@ fn no_csv_file_breaks_the_reader() {
     }
 }
 
-/// In what a file is written, by its name.
+/// The encoding of a file, by its name.
 fn declared(path: &Path) -> Option<Encoding> {
     let name = path.file_name().unwrap().to_string_lossy().to_lowercase();
     (name.contains("latin1") || name.contains("latin-1")).then_some(Encoding::Windows1252)
@@ -84,7 +84,7 @@ fn every_csv_file_is_rows_and_failures_in_its_encoding_and_without_a_header() {
         }
         in_utf16 += usize::from(path.to_string_lossy().contains("utf16") && survived.is_some());
         survive_as(&path, &SourceOptions { header: HeaderLine::Missing, ..options.clone() });
-        // In the wrong encoding nothing may break, either.
+        // The wrong encoding must not cause a panic either.
         survive_as(&path, &SourceOptions { encoding: Some(Encoding::Windows1252), ..options });
     }
     assert!(in_windows_1252 >= 4 && in_utf16 >= 3, "{in_windows_1252} and {in_utf16}");
@@ -117,7 +117,7 @@ fn a_stream_in_small_pieces_reads_like_the_file() {
     assert!(compared > 400, "{compared} readings compared");
 }
 
-/// Gives three bytes at a time.
+/// Returns three bytes at a time.
 struct Pieces(Vec<u8>);
 
 impl Read for Pieces {
@@ -152,7 +152,7 @@ fn csv_spectrum_reads_as_its_authors_expect() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let expected = std::fs::read(folder.join(format!("json/{name}.json"))).unwrap();
         let Value::Array(expected) = serde_json::from_slice(&expected).unwrap() else {
-            // The expectation of this one stands without a list and names another phone number than its CSV.
+            // The expectation of this file is not in a list and contains another phone number than its CSV.
             eprintln!("skipped: {name}, whose authors' expectation is of another file");
             continue;
         };

@@ -1,9 +1,10 @@
-//! What a person decides about quarantined requests: the money it moves, the key it makes, and that who, when and why are
-//! kept.
+//! What a person decides about quarantined requests: the money it moves, the key it makes, and that who, when and why
+//! are recorded.
 
 use super::{in_doubt, in_doubt_in, quarantined};
 use crate::support::{
     program::{Said, rescreen},
+    ran::results,
     tables::text,
     world::World,
 };
@@ -26,7 +27,7 @@ fn decisions(world: &World) -> Vec<Decided> {
     select.query_map([], row).unwrap().map(Result::unwrap).collect()
 }
 
-/// Key (of a later generation, else empty), generation, held and charged of each request.
+/// Key (of a later generation, else empty), generation, hold and charge of each request.
 fn requests(world: &World) -> Vec<(Vec<u8>, u32, i64, i64)> {
     let ledger = Connection::open(world.path("out/ledger.sqlite")).unwrap();
     let sql = "SELECT coalesce(key, x''), generation, held, charged FROM request ORDER BY id";
@@ -54,7 +55,7 @@ async fn decide_with(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_listed_with_its_rows_and_its_hold() {
+async fn quarantined_requests_are_listed_with_their_rows_and_holds() {
     let (world, _) = quarantined(3).await;
     let waiting = pipeline::quarantined(&world.path("out")).unwrap();
     assert_eq!(waiting.len(), 3);
@@ -71,7 +72,7 @@ async fn a_write_off_makes_the_ask_a_failure_and_the_hold_a_charge() {
     let posts = ran.posts();
     let before = jiff::Timestamp::now().as_microsecond();
     assert_eq!(decide(&world, &[], Decision::WriteOff, " the desk confirmed ").await.unwrap(), 2);
-    let ran = world.run().await.exits(ExitCode::Failures).counts(0, 2, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(0).failures(2)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.charges), (posts, 2), "nothing is sent");
     let account = ran.report().sums.account;
     assert_eq!((account.held.0, account.charged.0), (0, 2));
@@ -87,23 +88,23 @@ async fn a_write_off_makes_the_ask_a_failure_and_the_hold_a_charge() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_off_is_never_retried() {
+async fn a_written_off_request_is_never_retried() {
     let (mut world, ran) = quarantined(1).await;
     decide(&world, &[], Decision::WriteOff, "why").await.unwrap();
     let posts = ran.posts();
     for _ in 0..2 {
-        assert_eq!(world.retry().await.exits(ExitCode::Failures).counts(0, 1, 0, 0).posts(), posts);
+        assert_eq!(world.retry().await.exits(ExitCode::Failures).counts(results(0).failures(1)).posts(), posts);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn sent_again_is_a_new_generation_a_new_key_and_a_new_charge() {
+async fn sending_again_makes_a_new_generation_a_new_key_and_a_new_charge() {
     let (mut world, _) = quarantined(1).await;
     decide(&world, &[], Decision::SendAgain, "the answer is needed").await.unwrap();
     let [(key, generation, held, charged)] = &requests(&world)[..] else { panic!("one request") };
     assert_eq!((key.len(), *generation, *held, *charged), (16, 1, 0, 1), "the old hold is a charge");
-    let keys = world.met().simulator.stats().distinct_keys;
-    let ran = world.run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0).adds_up(true);
+    let keys = world.running_service().simulator.stats().distinct_keys;
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1)).adds_up(true);
     assert_eq!(ran.stats.distinct_keys, keys + 1);
     assert_eq!((ran.stats.charges, ran.report().sums.account.charged.0), (2, 2), "both charges are counted");
     assert_eq!(ran.report().sums.account.held.0, 0);
@@ -113,7 +114,7 @@ async fn sent_again_is_a_new_generation_a_new_key_and_a_new_charge() {
 #[tokio::test(start_paused = true)]
 async fn sending_again_needs_room_in_the_budget() {
     let mut world = in_doubt_in(World::new().max_credits(2), 2).await;
-    world.paused().at(71, 0).await;
+    world.paused().at_hours_minutes(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
     decide(&world, &[], Decision::SendAgain, "why").await.unwrap();
     let ran = world.run().await.exits(ExitCode::Budget).in_state(State::Planned, 2);
@@ -128,13 +129,18 @@ async fn only_the_requests_named_are_decided() {
     let (mut world, _) = quarantined(3).await;
     let ids: Vec<i64> = pipeline::quarantined(&world.path("out")).unwrap().iter().map(|one| one.request.0).collect();
     assert_eq!(decide(&world, &ids[1..2], Decision::WriteOff, "why").await.unwrap(), 1);
-    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Quarantined, 2).counts(0, 1, 2, 0);
+    let ran = world
+        .run()
+        .await
+        .exits(ExitCode::Doubt)
+        .in_state(State::Quarantined, 2)
+        .counts(results(0).failures(1).pending(2));
     assert_eq!(ran.report().sums.account.held.0, 2);
     assert_eq!(decisions(&world)[0].0, ids[1]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_without_a_reason_is_refused_and_nothing_moves() {
+async fn a_decision_without_a_reason_is_refused_and_changes_nothing() {
     let (mut world, _) = quarantined(1).await;
     for reason in ["", "  \n"] {
         let error = decide(&world, &[], Decision::SendAgain, reason).await.unwrap_err();
@@ -162,7 +168,7 @@ async fn with_a_key_secret_only_that_secret_makes_the_next_key() {
     let world = World::new().campaign(|file| file.keys.secret = Some(SecretSource::File("secret".into())));
     world.private("secret", "planted-key-secret\n");
     let mut world = in_doubt_in(world, 1).await;
-    world.paused().at(71, 0).await;
+    world.paused().at_hours_minutes(71, 0).await;
     world.run().await.exits(ExitCode::Doubt);
     for (secret, says) in [(None, "-c FILE"), (Some(KeySecret::new("another".into())), "key secret")] {
         let decided = decide_with(&world, &[], Decision::SendAgain, "why", secret.as_ref()).await;
@@ -189,5 +195,5 @@ async fn the_program_lists_and_decides_and_records_who() {
     say(&["resolve", "out", "--write-off", "--reason", "asked the desk"]).exits(0).says("2 requests decided");
     say(&["resolve", "out", "--list"]).exits(0);
     assert!(decisions(&world).iter().all(|decided| decided.3 == "nomsa" && decided.2 == "asked the desk"));
-    world.run().await.exits(ExitCode::Failures).counts(0, 2, 0, 0);
+    world.run().await.exits(ExitCode::Failures).counts(results(0).failures(2));
 }

@@ -1,5 +1,5 @@
-//! What must hold after each kill, and what must hold at the end: ledger, outputs and the simulator's charge book are three
-//! witnesses, and they must say the same.
+//! What must hold after each kill, and at the end. Ledger, outputs and the simulator's charge book are three witnesses
+//! and must agree.
 
 use super::{
     ledger::{ANSWERED, Ledger},
@@ -9,11 +9,12 @@ use crate::support::onlooker::{ids, result_files};
 use rescreen::sink::{DatasetKind, Manifest};
 use std::collections::{BTreeMap, HashSet};
 
-/// At every moment: what the service charged under a key is charged or held in the ledger for that key, the sums are those of
-/// the rows, every message was noted as an attempt, and every result file that can be seen is whole and repeats nothing.
+/// At every moment: what the service charged under a key is charged or held in the ledger for that key, the sums are
+/// those of the rows, every message is recorded as an attempt, and every visible result file is complete and has no
+/// duplicates.
 pub fn audit_published(world: &World) -> Vec<String> {
     let mut faults = Vec::new();
-    // The book first: the service may finish what the dead run sent, and the ledger has that already.
+    // The book is read first: the service may finish what the killed run sent, and the ledger has that already.
     let book: BTreeMap<String, u64> = world.simulator.page("book");
     let stats = world.simulator.stats();
     let ledger = Ledger::read(&world.ledger()).unwrap_or_default();
@@ -36,7 +37,7 @@ pub fn audit_published(world: &World) -> Vec<String> {
     if sent > ledger.attempts {
         faults.push(format!("{sent} messages arrived, the ledger has {} attempts", ledger.attempts));
     }
-    // By pattern, as a warehouse would read them.
+    // By file pattern, as a warehouse would read them.
     let mut seen = HashSet::new();
     for part in result_files(&world.out()) {
         match ids(&part) {
@@ -47,7 +48,7 @@ pub fn audit_published(world: &World) -> Vec<String> {
     faults
 }
 
-/// At the end: everything is answered, paid once, and accounted for.
+/// At the end: everything is answered, paid once and accounted for.
 pub fn audit_whole(world: &World) -> Vec<String> {
     let mut faults = audit_published(world);
     let mut expect = |what: &str, expected: u64, found: u64| {
@@ -107,5 +108,5 @@ fn rows_in_parts(world: &World, manifest: &Manifest, kind: DatasetKind) -> u64 {
 
 fn repeated(seen: &mut HashSet<String>, ids: Vec<String>) -> Vec<String> {
     let again = ids.into_iter().filter(|id| !seen.insert(id.clone()));
-    again.map(|id| format!("the result {id} is there twice")).collect()
+    again.map(|id| format!("the result {id} is a duplicate")).collect()
 }

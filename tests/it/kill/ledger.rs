@@ -1,11 +1,11 @@
-//! The ledger as plain SQL over a copy of its files: not by the program's reader, and without touching what the next run
-//! finds. A copy of the database with its log is what a backup would take.
+//! The ledger as plain SQL over a copy of its files, without the program's reader and without touching what the next
+//! run finds. A copy of the database with its log is what a backup would contain.
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// What the ledger says of one request.
+/// The state of one request in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub state: i64,
@@ -18,12 +18,12 @@ pub struct Request {
 pub const ARMED: i64 = 1;
 pub const ANSWERED: i64 = 10;
 
-/// What was found.
+/// The contents of the copy.
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// By idempotency key.
     pub requests: BTreeMap<String, Request>,
-    /// The sums that the program keeps beside them.
+    /// The sums that the program stores.
     pub sums: Value,
     pub attempts: u64,
     pub rows: u64,
@@ -31,7 +31,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads a copy; `None` where there is no ledger, or its first commit never came.
+    /// Reads a copy. `None` where there is no ledger, or its first commit never happened.
     pub fn read(path: &Path) -> Option<Ledger> {
         let folder = tempfile::tempdir().expect("there is room for a copy");
         let copy = folder.path().join("ledger.sqlite");

@@ -1,4 +1,4 @@
-//! The lives of a run: for how long it may live, and what it was at when it was killed. All of it follows from the seed.
+//! The lives of a run: how long each lasts, and what it was doing when it was killed. All of it follows from the seed.
 
 use crate::support::rng::Rng;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// One run, until it is killed.
 #[derive(Debug, Clone, Copy)]
 pub struct Life {
-    /// Killed so long after its start, or after its first message.
+    /// Killed this long after its start, or after its first message.
     pub lasts: Duration,
-    /// Its time counts from its first message: on a slow machine a start takes longer than a life.
+    /// Time counts from the first message, because on a slow machine a start takes longer than a life.
     pub from_first_message: bool,
-    /// Told to drain and publish after this (`--for`): the only way to be killed while it publishes.
+    /// Told to drain and publish after this (`--for`), which is the only way to be killed while publishing.
     pub drains_after: Option<Duration>,
 }
 
@@ -18,16 +18,16 @@ pub struct Life {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Killed(Phase),
-    /// By itself, with this exit code.
+    /// Exited with this code.
     Exited(i32),
 }
 
-/// What a run was at when it was killed, as far as it left traces.
+/// What a run was doing when it was killed, as far as it left traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Nothing was taken and nothing was sent by it.
+    /// It ingested nothing and sent nothing.
     Start,
-    /// Rows were being taken.
+    /// Rows were being ingested.
     Intake,
     /// Requests were being sent.
     Sending,
@@ -36,9 +36,9 @@ pub enum Phase {
 }
 
 impl Life {
-    /// The life before kill number `number` of `kills`. The first quarter is short: only there is a start with nothing, and
-    /// rows to take. Of the others every third drains and is killed about when it publishes, and the rest send. `mean` is
-    /// what a life lasts in the long run, at most.
+    /// The life before kill number `number` of `kills`. The first quarter is short, because only there a start finds
+    /// nothing and rows are ingested. Of the others, every third drains and is killed at about the time when it
+    /// publishes, and the rest send. The mean duration of a life is at most `mean`.
     pub fn before(number: u32, kills: u32, mean: Duration, rng: &mut Rng) -> Life {
         let ms = Duration::from_millis;
         if number < kills / 4 {

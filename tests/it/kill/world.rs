@@ -1,5 +1,5 @@
-//! The world of a kill: three input files, a campaign of two checks whose budget fits to the credit, a service that outlives the
-//! runs and loses requests and replies on its own, and one output folder they share.
+//! The world of a kill: three input files, a campaign of two checks whose budget is exact to the credit, a service that
+//! outlives the runs and loses requests and replies on its own, and one output folder they share.
 
 use super::{
     ledger::{ARMED, Ledger},
@@ -21,40 +21,40 @@ use tempfile::TempDir;
 
 const IN_FLIGHT: u32 = 8;
 const LATENCY_MS: u32 = 80;
-/// Of the two checks. Not 1, and not the same: charges and credits are to be told apart, and one check from the other.
+/// Prices of the two checks. Not 1, and not equal, so that charges differ from credits and one check from the other.
 const PRICES: [(&str, u64); 2] = [("aml-screening", 3), ("adverse-media", 2)];
-/// A run that sends nothing for so long has nothing to send.
+/// A run that sends nothing for this long has nothing to send.
 const START_MAX: Duration = Duration::from_secs(10);
 /// Asks of each row.
 pub const CHECKS: u64 = PRICES.len() as u64;
 
-/// What the service does beside its work: it loses requests and replies, cuts bodies, pushes back, and fails in every way
-/// that leaves a charge open or proves that there is none.
+/// What the service does besides its work: it loses requests and replies, cuts bodies, pushes back, and fails in every
+/// way that leaves a charge unknown or proves that there is none.
 const FAULTS: &str = "drop_before:0.02,drop_after:0.02,truncate:0.02,error409:0.01,pending:0.02,rate429:0.002:1,\
                       error500:0.01,error502:0.01,error503:0.01,error503_uncharged:0.01,latency:0.02:400ms";
 
-/// How replies state what they cost, one campaign after the other.
+/// How replies state what they cost, in one campaign after the other.
 const STATED: [&str; 4] = ["used", "meta", "remaining", "nothing"];
 
 pub struct World {
     dir: TempDir,
     pub simulator: SimulatorProcess,
     pub rows: u64,
-    /// What `rescreen plan` says a run sends, and what that costs.
+    /// How many requests `rescreen plan` says a run sends, and what they cost.
     pub requests: u64,
     pub max_credits: u64,
 }
 
 impl World {
-    /// A book of `rows` people, every tenth of them a person of another row, in three files; the seed decides what goes wrong
-    /// with the service.
+    /// A book of `rows` people in three files, in which every tenth is a person of another row. The seed decides what
+    /// goes wrong with the service.
     pub fn new(rows: u64, seed: u64) -> World {
         let dir = tempfile::tempdir().expect("there is room for temporary files");
         let persons = rows - rows / 10;
         let cuts = [1, 1 + rows / 3, 1 + 2 * rows / 3, 1 + rows];
         for (at, cut) in cuts.windows(2).enumerate() {
             let mut file = File::create(dir.path().join(format!("book-{at}.csv"))).unwrap();
-            // Every tenth row is a person of some other row, near or far.
+            // Every tenth row is the person of another row, near or far.
             let person =
                 |number: u64| if number.is_multiple_of(10) { 1 + number * 7 % persons } else { number - number / 10 };
             book::write(&mut file, cut[0]..cut[1], person).unwrap();
@@ -84,16 +84,16 @@ impl World {
         world.write_campaign();
         let campaign = Campaign::load(&world.campaign_file()).unwrap();
         let plan = pipeline::plan(&campaign, 0).unwrap();
-        // The budget fits to the credit: one charge or one hold too many, and the campaign cannot complete.
+        // The budget is exact to the credit: with one charge or one hold too many, the campaign cannot complete.
         (world.requests, world.max_credits) = (plan.requests, plan.credits.expect("every price is known").0);
         world.write_campaign();
         world
     }
 
-    /// What some reply must have been in a whole campaign, by its status; 0 is a connection that was cut.
+    /// Reply statuses that must occur in a whole campaign; 0 is a connection that was cut.
     pub fn faults_to_meet(&self) -> Vec<(&'static str, u16)> {
         let faults = [("lost", 0), ("pending", 202), ("409", 409), ("500", 500), ("502", 502), ("503", 503)];
-        // A book of a few rows meets few of them.
+        // A book of a few rows gets only a few of them.
         if self.requests < 500 { Vec::new() } else { faults.into() }
     }
 
@@ -141,27 +141,27 @@ fields.entity = {{ value = 0 }}
         self.out().join("ledger.sqlite")
     }
 
-    /// What all requests take without kills.
+    /// How long all requests take without kills.
     pub fn sending_time(&self) -> Duration {
         Duration::from_millis(u64::from(LATENCY_MS)) * u32::try_from(self.requests).unwrap() / IN_FLIGHT
     }
 
     fn start(&self, flags: &[String]) -> Guarded {
-        let talk = OpenOptions::new().create(true).append(true).open(self.dir.path().join("talk.txt")).unwrap();
+        let messages = OpenOptions::new().create(true).append(true).open(self.dir.path().join("messages.txt")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         command.arg("run").arg("-c").arg(self.campaign_file()).arg("--yes").args(flags);
         command.env("RESCREEN_API_KEY", "kill-harness-key").env("XDG_STATE_HOME", self.dir.path().join("state"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(talk);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages);
         Guarded(command.spawn().expect("rescreen starts"))
     }
 
-    /// Runs without a kill; gives the exit code.
+    /// Runs without a kill. Returns the exit code.
     pub fn run_to_the_end(&self) -> i32 {
         let status = self.start(&[]).0.wait().expect("a child is waited for");
         status.code().unwrap_or(-1)
     }
 
-    /// One life of a run: started, left alone for as long as it has, killed.
+    /// One life of a run: started, left alone for its duration, killed.
     pub fn live(&self, life: Life) -> End {
         let before = self.traces();
         let drain = life.drains_after.map(|after| ["--for".to_owned(), format!("{}ms", after.as_millis())]);
@@ -182,10 +182,10 @@ fields.entity = {{ value = 0 }}
         }
     }
 
-    /// What the last runs said.
-    pub fn talk(&self) -> String {
-        let talk = fs::read_to_string(self.dir.path().join("talk.txt")).unwrap_or_default();
-        let lines: Vec<&str> = talk.lines().collect();
+    /// The output of the last runs.
+    pub fn messages(&self) -> String {
+        let messages = fs::read_to_string(self.dir.path().join("messages.txt")).unwrap_or_default();
+        let lines: Vec<&str> = messages.lines().collect();
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
 
@@ -219,7 +219,7 @@ fields.entity = {{ value = 0 }}
     }
 }
 
-/// What a run leaves behind, to tell what it was at.
+/// What a run leaves behind, which shows what it was doing.
 struct Traces {
     attempts: u64,
     rows: u64,

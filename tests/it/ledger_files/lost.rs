@@ -1,32 +1,33 @@
-//! What is gone when a run begins: the log of a ledger that was not closed, or the ledger beside its results.
+//! Files that are missing when a run starts: the log of a ledger that was not closed, or the ledger of existing
+//! results.
 
 use super::{charges, finishes, killed, out, slow, under_way};
-use crate::{cli::Desk, support::tables};
+use crate::{cli::Workspace, support::tables};
 use std::fs;
 
 #[test]
 fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() {
-    let desk = slow(60);
-    killed(&desk);
-    let (log, safe) = (out(&desk).join("ledger.sqlite-wal"), desk.path().join("safe"));
+    let workspace = slow(60);
+    killed(&workspace);
+    let (log, safe) = (out(&workspace).join("ledger.sqlite-wal"), workspace.path().join("safe"));
     fs::rename(&log, &safe).unwrap();
-    let sent = charges_at_rest(&desk);
+    let sent = charges_at_rest(&workspace);
     for _ in 0..2 {
-        desk.run(&[]).exits(11).says("ledger.sqlite-wal was removed").says("--new-ledger");
+        workspace.run(&[]).exits(11).says("ledger.sqlite-wal was removed").says("--new-ledger");
     }
-    assert_eq!(charges(&desk), sent, "nothing is sent by a ledger without its receipts");
-    // A refused run made a log of its own, with nothing in it.
-    drop(fs::remove_file(out(&desk).join("ledger.sqlite-shm")));
+    assert_eq!(charges(&workspace), sent, "nothing is sent by a ledger without its receipts");
+    // A refused run created its own, empty log.
+    drop(fs::remove_file(out(&workspace).join("ledger.sqlite-shm")));
     fs::rename(&safe, &log).unwrap();
-    finishes(&desk, desk.run(&[]), 60);
+    finishes(&workspace, workspace.run(&[]), 60);
 }
 
-/// The charges once the service has worked off what was under way when the run was killed.
-fn charges_at_rest(desk: &Desk) -> u64 {
+/// The charges once the service has finished the requests that were under way when the run was killed.
+fn charges_at_rest(workspace: &Workspace) -> u64 {
     loop {
-        let before = charges(desk);
+        let before = charges(workspace);
         std::thread::sleep(std::time::Duration::from_millis(500));
-        if charges(desk) == before {
+        if charges(workspace) == before {
             return before;
         }
     }
@@ -34,42 +35,42 @@ fn charges_at_rest(desk: &Desk) -> u64 {
 
 #[test]
 fn a_copy_of_the_main_file_alone_is_refused() {
-    let desk = slow(60);
-    killed(&desk);
-    let copy = desk.path().join("copy");
+    let workspace = slow(60);
+    killed(&workspace);
+    let copy = workspace.path().join("copy");
     fs::create_dir(&copy).unwrap();
-    fs::copy(out(&desk).join("ledger.sqlite"), copy.join("ledger.sqlite")).unwrap();
+    fs::copy(out(&workspace).join("ledger.sqlite"), copy.join("ledger.sqlite")).unwrap();
     for _ in 0..2 {
-        desk.run(&["--out", "copy"]).exits(11).says("is missing commits");
+        workspace.run(&["--out", "copy"]).exits(11).says("is missing commits");
     }
-    finishes_in_place(&desk);
+    finishes_in_place(&workspace);
 }
 
-fn finishes_in_place(desk: &Desk) {
-    desk.run(&[]).exits(0);
-    assert_eq!(desk.service.simulator.stats().double_charges, 0);
+fn finishes_in_place(workspace: &Workspace) {
+    workspace.run(&[]).exits(0);
+    assert_eq!(workspace.service.simulator.stats().double_charges, 0);
 }
 
 #[test]
 fn another_program_that_reads_a_killed_ledger_does_no_harm() {
-    let desk = slow(60);
-    killed(&desk);
-    // As any SQLite program does: it recovers the log, and tidies it away when it closes.
-    let ledger = rusqlite::Connection::open(out(&desk).join("ledger.sqlite")).unwrap();
+    let workspace = slow(60);
+    killed(&workspace);
+    // As any SQLite program does: it recovers the log, and removes it when it closes.
+    let ledger = rusqlite::Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let requests: i64 = ledger.query_row("SELECT count(*) FROM request", [], |row| row.get(0)).unwrap();
     ledger.close().unwrap();
     assert_eq!(requests, 60);
-    finishes(&desk, desk.run(&[]), 60);
+    finishes(&workspace, workspace.run(&[]), 60);
 }
 
 #[test]
-fn from_its_beginning_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
-    let desk = slow(30);
-    let run = under_way(&desk, 1);
-    let readme = fs::read_to_string(out(&desk).join("README.txt")).unwrap();
+fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
+    let workspace = slow(30);
+    let run = under_way(&workspace, 1);
+    let readme = fs::read_to_string(out(&workspace).join("README.txt")).unwrap();
     assert!(readme.contains("ledger.sqlite-wal") && readme.contains("collect"), "{readme}");
-    let copy = desk.path().join("main-alone");
-    fs::copy(out(&desk).join("ledger.sqlite"), &copy).unwrap();
+    let copy = workspace.path().join("main-alone");
+    fs::copy(out(&workspace).join("ledger.sqlite"), &copy).unwrap();
     let alone = rusqlite::Connection::open(&copy).unwrap();
     let (campaign, is_open): (String, bool) =
         alone.query_row("SELECT campaign, is_open FROM campaign", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
@@ -77,103 +78,103 @@ fn from_its_beginning_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
     run.wait().exits(0);
 }
 
-/// A finished campaign whose ledger was lost, with what else is named.
-fn without_ledger(rows: usize, also: &[&str]) -> Desk {
-    let mut desk = slow(rows);
-    desk.loses_a_ledger = true;
-    desk.run(&[]).exits(0);
+/// A finished campaign whose ledger and these other files were lost.
+fn without_ledger(rows: usize, also: &[&str]) -> Workspace {
+    let mut workspace = slow(rows);
+    workspace.loses_a_ledger = true;
+    workspace.run(&[]).exits(0);
     for name in [&["ledger.sqlite"], also].concat() {
-        fs::remove_file(out(&desk).join(name)).unwrap();
+        fs::remove_file(out(&workspace).join(name)).unwrap();
     }
-    desk
+    workspace
 }
 
 #[test]
-fn results_without_their_ledger_are_refused_with_three_ways_out() {
+fn results_without_their_ledger_are_refused_with_three_remedies() {
     for also in [&[][..], &["manifest.json"], &["ledger.lock"], &["ledger.lock", "manifest.json"]] {
-        let desk = without_ledger(5, also);
-        let said = desk.run(&[]).exits(2);
+        let workspace = without_ledger(5, also);
+        let said = workspace.run(&[]).exits(2);
         let said = said.says("Restore ledger.sqlite").says("--out DIR").says("--new-ledger");
         if also.is_empty() {
             said.says("5 published results");
         }
-        assert_eq!(desk.run(&[]).exits(2).stdout, "");
-        assert_eq!(charges(&desk), 5, "{also:?}");
+        assert_eq!(workspace.run(&[]).exits(2).stdout, "");
+        assert_eq!(charges(&workspace), 5, "{also:?}");
     }
 }
 
 #[test]
-fn another_folder_is_a_way_out_of_a_lost_ledger() {
-    let desk = without_ledger(5, &[]);
-    desk.run(&["--out", "second"]).exits(0);
-    let stats = desk.service.simulator.stats();
+fn another_output_folder_is_a_remedy_for_a_lost_ledger() {
+    let workspace = without_ledger(5, &[]);
+    workspace.run(&["--out", "second"]).exits(0);
+    let stats = workspace.service.simulator.stats();
     assert_eq!((stats.charges, stats.double_charges), (5, 0), "the service still knows the keys");
 }
 
 #[test]
-fn a_new_ledger_sets_the_old_results_aside_and_is_begun_once() {
-    let desk = without_ledger(5, &[]);
-    let old = tables::files(&out(&desk), "");
+fn a_new_ledger_sets_the_old_results_aside_and_is_started_once() {
+    let workspace = without_ledger(5, &[]);
+    let old = tables::files(&out(&workspace), "");
     let old: Vec<_> = old.iter().filter(|path| path.to_string_lossy().contains("results/")).collect();
     assert_eq!(old.len(), 1);
-    desk.run(&["--new-ledger"]).exits(0).says("the previous contents are in").says("before-");
-    let found = tables::files(&out(&desk), "");
+    workspace.run(&["--new-ledger"]).exits(0).says("the previous contents are in").says("before-");
+    let found = tables::files(&out(&workspace), "");
     let of = |begin: &str| {
         let begins = |path: &&std::path::PathBuf| path.to_string_lossy().starts_with(begin);
         found.iter().filter(begins).filter(|path| path.to_string_lossy().contains("results/")).count()
     };
     assert_eq!((of("results/"), of("before-")), (1, 1), "{found:?}");
-    desk.run(&["--new-ledger"]).exits(2).says("is usable: run without --new-ledger");
-    desk.run(&[]).exits(0).says("complete since");
+    workspace.run(&["--new-ledger"]).exits(2).says("is usable: run without --new-ledger");
+    workspace.run(&[]).exits(0).says("complete since");
 }
 
 #[test]
 fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
-    let mut desk = slow(60);
-    desk.loses_a_ledger = true;
-    killed(&desk);
-    fs::remove_file(out(&desk).join("ledger.sqlite-wal")).unwrap();
-    desk.run(&["--new-ledger"]).exits(0).says("before-");
-    assert_eq!(desk.service.simulator.stats().double_charges, 0);
-    desk.run(&[]).exits(0).says("complete since");
+    let mut workspace = slow(60);
+    workspace.loses_a_ledger = true;
+    killed(&workspace);
+    fs::remove_file(out(&workspace).join("ledger.sqlite-wal")).unwrap();
+    workspace.run(&["--new-ledger"]).exits(0).says("before-");
+    assert_eq!(workspace.service.simulator.stats().double_charges, 0);
+    workspace.run(&[]).exits(0).says("complete since");
 }
 
 #[test]
 fn a_log_without_its_ledger_is_refused_and_kept() {
-    let mut desk = slow(60);
-    killed(&desk);
-    desk.loses_a_ledger = true;
-    let log = out(&desk).join("ledger.sqlite-wal");
+    let mut workspace = slow(60);
+    killed(&workspace);
+    workspace.loses_a_ledger = true;
+    let log = out(&workspace).join("ledger.sqlite-wal");
     let receipts = fs::read(&log).unwrap();
     assert!(receipts.len() > 32);
     let only_the_log = |ledger: Option<&str>| {
-        fs::remove_dir_all(out(&desk)).unwrap();
-        fs::create_dir(out(&desk)).unwrap();
+        fs::remove_dir_all(out(&workspace)).unwrap();
+        fs::create_dir(out(&workspace)).unwrap();
         fs::write(&log, &receipts).unwrap();
-        ledger.into_iter().for_each(|text| fs::write(out(&desk).join("ledger.sqlite"), text).unwrap());
+        ledger.into_iter().for_each(|text| fs::write(out(&workspace).join("ledger.sqlite"), text).unwrap());
     };
-    let sent = charges_at_rest(&desk);
+    let sent = charges_at_rest(&workspace);
     for ledger in [None, Some("")] {
         only_the_log(ledger);
         for words in [&["status", "out/2026-11"][..], &["collect", "out/2026-11"]] {
-            assert!([2, 11].contains(&desk.say(words).code), "{words:?}");
+            assert!([2, 11].contains(&workspace.say(words).code), "{words:?}");
         }
         for _ in 0..2 {
-            desk.run(&[]).says("newest receipts").says("--new-ledger");
+            workspace.run(&[]).says("newest receipts").says("--new-ledger");
         }
         assert_eq!(fs::read(&log).unwrap(), receipts, "{ledger:?}");
     }
-    assert_eq!(charges(&desk), sent);
-    desk.run(&["--new-ledger"]).exits(0);
+    assert_eq!(charges(&workspace), sent);
+    workspace.run(&["--new-ledger"]).exits(0);
     assert!(!log.exists(), "it was set aside");
 }
 
 #[test]
 fn another_file_in_the_place_of_the_log_is_kept() {
-    let desk = Desk::new(4);
-    desk.run(&[]).exits(0);
-    let log = out(&desk).join("ledger.sqlite-wal");
+    let workspace = Workspace::new(4);
+    workspace.run(&[]).exits(0);
+    let log = out(&workspace).join("ledger.sqlite-wal");
     fs::write(&log, "notes of my own, and no log").unwrap();
-    desk.run(&[]).exits(2).says("not the write-ahead log");
+    workspace.run(&[]).exits(2).says("not the write-ahead log");
     assert_eq!(fs::read(&log).unwrap(), b"notes of my own, and no log");
 }

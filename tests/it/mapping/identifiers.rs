@@ -1,5 +1,5 @@
-//! Identifiers of companies and vehicles, as people type them and as public lists have them: what means the same is one
-//! key, what is ambiguous is a failure that says what to do, and no message repeats a value.
+//! Identifiers of companies and vehicles, as people type them and as public lists have them: equivalent spellings are
+//! one key, an ambiguous one is a failure that says what to do, and no message repeats a value.
 
 use super::{Draft, code, fields, flat};
 use crate::support::data::shared;
@@ -40,7 +40,7 @@ fn a_company_typed_in_many_ways_is_one_key_and_one_body() {
 }
 
 #[test]
-fn equal_plates_are_one_key_and_a_blank_vin_is_left_out() {
+fn equal_plates_are_one_key_and_an_empty_vin_is_omitted() {
     let (draft, header) = (Draft::of("vehicle-check"), ["Number Plate", "Chassis No"]);
     let keys: BTreeSet<String> =
         ["CA 123-456", "ca 123 456", "CA123456"].iter().map(|plate| ask(&draft, &header, &[plate, ""]).0).collect();
@@ -51,7 +51,7 @@ fn equal_plates_are_one_key_and_a_blank_vin_is_left_out() {
 }
 
 #[test]
-fn a_note_is_in_no_key_and_a_wrong_check_digit_is_sent() {
+fn notes_are_not_part_of_keys_and_a_wrong_check_digit_is_sent() {
     let (draft, header) = (Draft::of("vin-decode"), ["vin"]);
     let (_, notes) = ask(&draft, &header, &["1M8GDM9A0KP042788"]);
     assert_eq!(notes, [Note::VinCheckDigit]);
@@ -59,7 +59,7 @@ fn a_note_is_in_no_key_and_a_wrong_check_digit_is_sent() {
 }
 
 #[test]
-fn what_a_spreadsheet_did_to_an_identifier_is_told_with_its_remedy() {
+fn spreadsheet_damage_to_an_identifier_is_reported_with_its_remedy() {
     for (check, column, text) in [
         ("cipc-company", "reg_no", "8.61E+12"),
         ("cipc-company", "reg_no", "8,61E+12"),
@@ -78,7 +78,7 @@ fn what_a_spreadsheet_did_to_an_identifier_is_told_with_its_remedy() {
     }
 }
 
-/// Cells of a column of a public list, with what mapping makes of them.
+/// Cells of a column of a public list, with the result of mapping.
 fn column(file: &str, name: &str, check: &str) -> Option<Vec<(String, Mapped)>> {
     let path = shared(file)?;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).unwrap();
@@ -131,7 +131,7 @@ fn public_lists_of_companies_are_read_and_no_odd_cell_is_lost_or_repeated() {
                     assert!(cell.trim().len() < 4 || !failure.message.contains(cell.trim()), "{}", failure.message);
                     counts[if failure.code == FailureCode::SpreadsheetDamage { 2 } else { 3 }] += 1;
                 }
-                Mapped::Skipped(_) => panic!("nothing is left out"),
+                Mapped::Skipped(_) => panic!("nothing is skipped"),
             }
         }
     }
@@ -172,7 +172,7 @@ fn every_specimen_of_a_plate_is_read() {
     }
 }
 
-/// Texts near what is meant, and any others.
+/// Texts that resemble identifiers, and any others.
 fn typed() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9/ \\\\-]{0,20}",
@@ -185,7 +185,7 @@ fn typed() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_value_that_is_read_is_read_again_as_itself_and_no_message_repeats_one(text in typed()) {
+    fn an_accepted_value_is_accepted_again_unchanged_and_no_message_repeats_a_value(text in typed()) {
         for kind in [FieldKind::RegistrationNumber, FieldKind::Vin, FieldKind::Plate, FieldKind::SaId] {
             match kind.accept(&text, LetterCase::AsIs) {
                 Ok(read) => {

@@ -1,4 +1,4 @@
-//! The output folder: the owner's alone, and swept of what is left over.
+//! The output folder is private to the owner, and leftovers are removed.
 
 use super::{names, write};
 use crate::outputs::manifest::{dataset, manifest};
@@ -7,7 +7,7 @@ use std::fs;
 
 #[cfg(unix)]
 #[test]
-fn folders_and_files_are_the_owners_alone() {
+fn folders_and_files_are_private_to_the_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out/2026-11");
@@ -39,7 +39,7 @@ fn the_readme_says_what_must_not_be_deleted_and_a_users_own_is_kept() {
 }
 
 #[test]
-fn a_sweep_takes_what_is_left_over_and_nothing_else() {
+fn a_sweep_removes_leftovers_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let kept = [
         ".notes.txt.tmp",
@@ -76,12 +76,12 @@ fn a_sweep_takes_what_is_left_over_and_nothing_else() {
 }
 
 #[test]
-fn what_is_not_there_needs_no_move_and_a_move_that_fails_is_said() {
+fn missing_files_need_no_move_and_a_failed_move_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (out, aside) = (folder.path().join("out"), folder.path().join("aside"));
     fs::create_dir_all(out.join("results/aml")).unwrap();
     fs::write(out.join("results/aml/part-000001.jsonl"), "paid for").unwrap();
-    // A folder does not go over one that has files.
+    // A folder cannot be moved over one that has files.
     fs::create_dir_all(aside.join("results/aml")).unwrap();
     fs::write(aside.join("results/mine"), "mine").unwrap();
     let said = set_aside(&out, &aside, true).unwrap_err().to_string();

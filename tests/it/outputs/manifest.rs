@@ -1,4 +1,4 @@
-//! The manifest: read back as written, and never complete when the counts do not add up.
+//! The manifest reads back as written, and is never complete when the counts do not add up.
 
 use super::{names, write};
 use rescreen::sink::{
@@ -121,7 +121,7 @@ fn a_manifest_of_another_version_or_shape_is_refused() {
             .contains("expected a manifest, found another file or a damaged one")
     );
     assert!(read("not json").unwrap_err().contains("expected a manifest, found another file or a damaged one"));
-    // A field of a later release is no obstacle.
+    // A field of a later release is ignored.
     let mut value = serde_json::to_value(manifest()).unwrap();
     value["signed_by"] = "somebody".into();
     assert_eq!(read(&value.to_string()).unwrap(), Some(manifest()));

@@ -1,4 +1,4 @@
-//! Tables: what is written is what is read back, in both formats.
+//! Tables read back as they were written, in both formats.
 
 use super::{names, row, schema, write};
 use arrow::{
@@ -69,9 +69,9 @@ fn the_same_rows_give_the_same_bytes() {
     }
 }
 
-/// A part is written again byte for byte after a crash, so its bytes may not depend on the process either. When an
-/// upgrade of arrow, parquet or zstd changes this digest, campaigns that are under way meet it too: say so in the notes
-/// of the release.
+/// A part is written again byte for byte after a crash, so its bytes must not depend on the process either. If an
+/// upgrade of arrow, parquet or zstd changes this digest, campaigns that are under way are affected: mention it in the
+/// release notes.
 #[test]
 fn the_same_rows_give_the_same_bytes_in_every_process() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
 }
 
 #[test]
-fn a_writer_that_is_given_up_leaves_nothing_and_the_old_file_stands() {
+fn an_abandoned_writer_leaves_nothing_and_the_old_file_stays() {
     let folder = tempfile::tempdir().unwrap();
     for format in [OutputFormat::Parquet, OutputFormat::Jsonl] {
         let path = folder.path().join("part");
@@ -220,7 +220,7 @@ fn a_writer_that_is_given_up_leaves_nothing_and_the_old_file_stands() {
 }
 
 #[test]
-fn a_stale_temporary_file_is_written_anew() {
+fn a_stale_temporary_file_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".part.tmp"), "half a row of an earlier run").unwrap();
     write(&folder.path().join("part"), OutputFormat::Jsonl, 1).unwrap();

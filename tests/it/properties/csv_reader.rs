@@ -1,5 +1,5 @@
-//! The CSV reader beside Python's: equal cells from equal bytes, for files with quotes, line ends, delimiters and all of
-//! Unicode in their cells. Where there is no `python3` nothing is compared, and the test says so.
+//! Compares the CSV reader with Python's: equal cells from equal bytes, for files with quotes, line ends, delimiters
+//! and all of Unicode in their cells. Without `python3` nothing is compared, and the test says so.
 
 use super::cases;
 use proptest::{collection::vec, prelude::*};
@@ -22,7 +22,7 @@ json.dump([rows(text, delimiter) for text, delimiter in json.load(sys.stdin)], s
 /// A file as text, and its delimiter.
 type Csv = (String, char);
 
-/// A cell as it stands in the file.
+/// A cell as it is written in the file.
 fn cell() -> impl Strategy<Value = String> {
     let quoted = |text: String| format!("\"{}\"", text.replace('"', "\"\""));
     prop_oneof![
@@ -51,7 +51,7 @@ fn file() -> impl Strategy<Value = Csv> {
     })
 }
 
-fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
+fn read_with_rescreen((text, delimiter): &Csv) -> Vec<Vec<String>> {
     let delimiter = Some(*delimiter as u8);
     let options = SourceOptions { format: Some(Format::Csv), delimiter, ..SourceOptions::default() };
     let origin = Origin::Reader(Box::new(Cursor::new(text.clone().into_bytes())));
@@ -67,8 +67,8 @@ fn read_here((text, delimiter): &Csv) -> Vec<Vec<String>> {
     rows
 }
 
-/// What Python reads; `None` without it.
-fn read_there(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
+/// What Python reads. `None` without Python.
+fn read_with_python(files: &[Csv]) -> Option<Vec<Vec<Vec<String>>>> {
     let mut command = Command::new("python3");
     command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().ok()?;
@@ -82,12 +82,12 @@ proptest! {
 
     #[test]
     fn cells_are_those_that_python_reads(files in vec(file(), 100)) {
-        let Some(there) = read_there(&files) else {
+        let Some(there) = read_with_python(&files) else {
             eprintln!("skipped: there is no python3 to compare with");
             return Ok(());
         };
         for (file, there) in files.iter().zip(there) {
-            prop_assert_eq!(read_here(file), there, "{:?}", file);
+            prop_assert_eq!(read_with_rescreen(file), there, "{:?}", file);
         }
     }
 }

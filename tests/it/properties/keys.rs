@@ -1,4 +1,4 @@
-//! Keys are a function of content alone, and of all of it. Bodies are a function of the row.
+//! Keys are a function of the whole content and of nothing else. Bodies are a function of the row.
 
 use super::cases;
 use proptest::{
@@ -21,7 +21,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-/// Text of a pattern that is read once: a pattern in the place of a strategy is read again for every case.
+/// Text that matches a pattern. The pattern is parsed once; a pattern used directly as a strategy is parsed again for
+/// every case.
 fn text(pattern: &str) -> RegexGeneratorStrategy<String> {
     string_regex(pattern).expect("a pattern of ours")
 }
@@ -59,7 +60,7 @@ static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
     Mapping::new(&Catalogue::built_in(), &[check_use], options).unwrap()
 });
 
-/// What one row becomes, with its columns in this order.
+/// The ask of one row, with its columns in this order.
 fn asked(columns: [&str; 3], cells: [&str; 3]) -> (IdempotencyKey, Vec<u8>) {
     let header = columns.map(str::to_owned).to_vec();
     let position = Position { source: "book".into(), row_number: 1, line: 2, byte_offset: 0 };
@@ -74,7 +75,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn equal_content_has_one_key_in_whatever_order(
+    fn equal_content_has_one_key_in_any_order(
         (fields, shuffled) in fields().prop_flat_map(|fields| (Just(fields.clone()), Just(fields).prop_shuffle())),
         secret in text("\\PC{1,20}"),
     ) {
@@ -85,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn any_other_value_or_field_is_another_key(fields in fields(), at in any::<prop::sample::Index>(), other in value()) {
+    fn a_different_value_or_field_gives_another_key(fields in fields(), at in any::<prop::sample::Index>(), other in value()) {
         let at = at.index(fields.len());
         let mut changed = fields.clone();
         changed[at].1 = other;

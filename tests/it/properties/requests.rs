@@ -1,5 +1,6 @@
-//! The state machine against a reference that knows the truth it cannot see: what the service really charged. The service
-//! keeps its promise, one charge a key, and any outcome may come at any time. Written without the machine's own table.
+//! Compares the state machine with a reference that knows the truth the machine cannot see: what the service really
+//! charged. The service keeps its promise of one charge per key, and any outcome may come at any time. Written without
+//! the machine's own table.
 
 use super::{cases, moved};
 use proptest::{collection::vec, prelude::*};
@@ -16,14 +17,14 @@ struct Truth {
     standing: Standing,
     charged: u64,
     mode: Mode,
-    /// The service charged under the present key.
+    /// Whether the service charged under the current key.
     charged_under_key: bool,
     really_charged: u64,
-    /// Charges a person decided to make again.
+    /// Charges that a person decided to make again.
     sent_again: u64,
 }
 
-/// An event, and where the service could have charged without our knowing, whether it did.
+/// An event. Where the service could have charged without our knowledge, it says whether it did.
 #[derive(Debug, Clone)]
 struct Turn {
     event: Event,
@@ -86,7 +87,7 @@ impl Truth {
         Truth { standing, charged: 0, mode, charged_under_key: false, really_charged: 0, sent_again: 0 }
     }
 
-    /// Whether the world could bring this event now: a mode has its own, and the service does not lie.
+    /// Whether this event is possible now: it must fit the mode, and the service does not lie.
     fn could_be(&self, event: Event) -> bool {
         match event {
             Event::AttemptsOver { mode } => mode == self.mode,
@@ -96,14 +97,14 @@ impl Truth {
         }
     }
 
-    /// The service works on an attempt under the present key: it charges the first time only.
+    /// The service works on an attempt under the current key. It charges the first time only.
     fn service_works(&mut self) {
         if !std::mem::replace(&mut self.charged_under_key, true) {
             self.really_charged += self.standing.price.0;
         }
     }
 
-    /// The service charges what it states, or its price, the first time under the present key.
+    /// The service charges what it states, or its price, the first time under the current key.
     fn service_charges(&mut self, stated: Option<Credits>, price: u64) {
         if !std::mem::replace(&mut self.charged_under_key, true) {
             self.really_charged += stated.map_or(price, |stated| stated.0);
@@ -115,18 +116,18 @@ impl Truth {
         let Ok(step) = next(&before, turn.event) else { return Ok(()) };
         if let Event::Arm { age, same_api_key } = turn.event {
             let in_life = age == KeyAge::Alive && same_api_key;
-            prop_assert!(in_life || !self.charged_under_key, "{before:?} goes out again under {:?}", turn.event);
+            prop_assert!(in_life || !self.charged_under_key, "{before:?} is sent again under {:?}", turn.event);
         }
         match turn.event {
             Event::Attempted(Outcome::Answered { stated }) => {
-                // A statement of less than the price is true where nothing was charged before.
+                // A stated charge below the price is true if nothing was charged before.
                 if let (Some(stated), false) = (stated, self.charged_under_key) {
                     (self.charged_under_key, self.really_charged) =
                         (true, self.really_charged + stated.0.min(before.price.0));
                 }
                 self.service_works();
             }
-            // What is stated of a charge is true: the service took it, at its own price.
+            // A stated charge is true: the service charged it, at its own price.
             Event::Attempted(Outcome::ChargedRefusal { stated }) => self.service_charges(stated, before.price.0),
             Event::Attempted(
                 Outcome::Unknown
@@ -164,7 +165,7 @@ impl Truth {
             self.charged + now.held.0 >= self.really_charged,
             "the ledger knows less than was charged: {now:?}"
         );
-        prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a word");
+        prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a decision");
         let open = matches!(now.state, State::Armed | State::InDoubt | State::Repeating | State::Quarantined);
         prop_assert_eq!(now.held.0, if open { paid } else { 0 }, "{:?}", now);
         prop_assert!(before.state != State::Answered, "an answer moved");

@@ -1,5 +1,5 @@
-//! The throttle under paused time: no window of a minute holds more messages than the service allows, and no longer time
-//! more than the sustained rate, whatever the rate, the waits, the push-backs, the restarts and the other processes.
+//! The throttle in paused time: no window of a minute holds more messages than the service allows, and no longer period
+//! exceeds the sustained rate, whatever the rate, the waits, the push-backs, the restarts and the other processes.
 
 use super::cases;
 use proptest::{collection::vec, prelude::*};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
-enum Happening {
+enum Event {
     Messages(usize),
     Wait(Duration),
     PushBack(Duration),
@@ -21,37 +21,37 @@ enum Happening {
     Restart,
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn event() -> impl Strategy<Value = Event> {
     let ms = |ms| Duration::from_millis(ms);
     prop_oneof![
-        5 => (1..80_usize).prop_map(Happening::Messages),
-        3 => (0..150_000_u64).prop_map(move |wait| Happening::Wait(ms(wait))),
-        1 => (0..90_000_u64).prop_map(move |wait| Happening::PushBack(ms(wait))),
-        2 => Just(Happening::Restart),
+        5 => (1..80_usize).prop_map(Event::Messages),
+        3 => (0..150_000_u64).prop_map(move |wait| Event::Wait(ms(wait))),
+        1 => (0..90_000_u64).prop_map(move |wait| Event::PushBack(ms(wait))),
+        2 => Just(Event::Restart),
     ]
 }
 
-async fn messages(rate: Rate, happenings: &[Happening]) -> Vec<Instant> {
+async fn messages(rate: Rate, events: &[Event]) -> Vec<Instant> {
     let mut throttle = Throttle::new(rate, Bucket::Full);
     let mut times = Vec::new();
-    for happening in happenings {
-        match happening {
-            Happening::Messages(count) => {
+    for event in events {
+        match event {
+            Event::Messages(count) => {
                 for _ in 0..*count {
                     let _permit = throttle.admit().await;
                     times.push(Instant::now());
                 }
             }
-            Happening::Wait(wait) => tokio::time::sleep(*wait).await,
-            Happening::PushBack(wait) => throttle.pause_until(Instant::now() + *wait),
-            Happening::Restart => throttle = Throttle::new(rate, Bucket::Empty),
+            Event::Wait(wait) => tokio::time::sleep(*wait).await,
+            Event::PushBack(wait) => throttle.pause_until(Instant::now() + *wait),
+            Event::Restart => throttle = Throttle::new(rate, Bucket::Empty),
         }
     }
     times
 }
 
 /// Processes that start, send and end in turn, and share the bucket of their account in a file.
-async fn messages_of_processes(rate: Rate, happenings: &[Happening]) -> Vec<Instant> {
+async fn messages_of_processes(rate: Rate, events: &[Event]) -> Vec<Instant> {
     let folder = tempfile::tempdir().unwrap();
     let clock = Clock::driven("2026-11-21T12:00:00Z".parse().unwrap());
     let process = || {
@@ -60,24 +60,24 @@ async fn messages_of_processes(rate: Rate, happenings: &[Happening]) -> Vec<Inst
     };
     let mut processes = [process(), process(), process()];
     let mut times = Vec::new();
-    for (number, happening) in happenings.iter().enumerate() {
+    for (number, event) in events.iter().enumerate() {
         let turn = &mut processes[number % 3];
-        match happening {
-            Happening::Messages(count) => {
+        match event {
+            Event::Messages(count) => {
                 for _ in 0..*count {
                     let _permit = turn.admit().await;
                     times.push(Instant::now());
                 }
             }
-            Happening::Wait(wait) => tokio::time::sleep(*wait).await,
-            Happening::PushBack(wait) => turn.pause_until(Instant::now() + *wait),
-            Happening::Restart => *turn = process(),
+            Event::Wait(wait) => tokio::time::sleep(*wait).await,
+            Event::PushBack(wait) => turn.pause_until(Instant::now() + *wait),
+            Event::Restart => *turn = process(),
         }
     }
     times
 }
 
-/// From the first to each later message, the sustained rate is exceeded by one minute's larger limit at most.
+/// From the first message to each later one, the sustained rate is exceeded by at most one minute's larger limit.
 fn is_sustained(times: &[Instant], rate: Rate) -> bool {
     let allowed = |time: &Instant| {
         let minutes = (*time - times[0]).as_secs_f64() / 60.0;
@@ -86,7 +86,7 @@ fn is_sustained(times: &[Instant], rate: Rate) -> bool {
     times.iter().enumerate().all(|(at, time)| at as f64 <= allowed(time))
 }
 
-/// The most messages in any window of a minute; the times ascend.
+/// The most messages in any window of a minute. The times are in ascending order.
 fn most_in_a_minute(times: &[Instant]) -> usize {
     let mut from = 0;
     let window = |(at, time): (usize, &Instant)| {
@@ -103,11 +103,11 @@ proptest! {
 
     #[test]
     fn no_minute_holds_more_than_the_limit(
-        per_minute in 1..400_u32, more in 0..400_u32, happenings in vec(happening(), 1..12),
+        per_minute in 1..400_u32, more in 0..400_u32, events in vec(event(), 1..12),
     ) {
         let rate = Rate { per_minute, per_minute_max: per_minute + more };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let times = runtime.block_on(messages(rate, &happenings));
+        let times = runtime.block_on(messages(rate, &events));
         let most = most_in_a_minute(&times);
         prop_assert!(most <= rate.per_minute_max as usize, "{most} of {rate:?}");
         prop_assert!(times.is_empty() || is_sustained(&times, rate));
@@ -115,11 +115,11 @@ proptest! {
 
     #[test]
     fn processes_that_share_a_bucket_hold_the_limit_together(
-        per_minute in 1..400_u32, more in 0..400_u32, happenings in vec(happening(), 1..12),
+        per_minute in 1..400_u32, more in 0..400_u32, events in vec(event(), 1..12),
     ) {
         let rate = Rate { per_minute, per_minute_max: per_minute + more };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let times = runtime.block_on(messages_of_processes(rate, &happenings));
+        let times = runtime.block_on(messages_of_processes(rate, &events));
         let most = most_in_a_minute(&times);
         prop_assert!(most <= rate.per_minute_max as usize, "{most} of {rate:?}");
         prop_assert!(times.is_empty() || is_sustained(&times, rate));

@@ -1,4 +1,4 @@
-//! One account on one machine: the service in a process of its own, and campaigns that send to it, each in its own process.
+//! One account on one machine: the service in its own process, and campaigns that send to it, each in its own process.
 
 use crate::support::{
     program::{Said, UnderWay, rescreen},
@@ -9,39 +9,46 @@ use rusqlite::Connection;
 use std::{cell::Cell, fs, path::PathBuf};
 use tempfile::TempDir;
 
+/// The rate limits of an account.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub per_minute: u32,
+    pub per_minute_max: u32,
+}
+
 pub struct Account {
     folder: TempDir,
     simulator: SimulatorProcess,
-    per_minute: u32,
-    per_minute_max: u32,
-    /// People in the books so far: no two campaigns ask for the same person.
+    limits: Limits,
+    /// People in the books so far. No two campaigns contain the same person.
     people: Cell<usize>,
 }
 
-/// What the service and the ledgers say about the account in the end.
+/// What the service and the ledgers say about the account at the end.
 pub struct Judged {
-    /// Messages between the first and the last, of what the sustained rate allows in that time.
+    /// Messages between the first and the last, relative to what the sustained rate allows in that time.
     pub used: f64,
     pub refused: u64,
     pub most_in_a_minute: u64,
 }
 
 impl Account {
-    /// The same two limits on both sides. The service states its charges: where it does not, two campaigns at once take each
-    /// other's spending for a price that rose.
-    pub fn new(per_minute: u32, per_minute_max: u32) -> Account {
-        let limits = [format!("--per-minute={per_minute}"), format!("--per-minute-max={per_minute_max}")];
-        let simulator = SimulatorProcess::start(&[&limits[0], &limits[1], "--charge-stated=used"]);
+    /// The same two limits on both sides. The service states its charges, because otherwise two campaigns at once
+    /// mistake each other's spending for a risen price.
+    pub fn new(limits: Limits) -> Account {
+        let Limits { per_minute, per_minute_max } = limits;
+        let flags = [format!("--per-minute={per_minute}"), format!("--per-minute-max={per_minute_max}")];
+        let simulator = SimulatorProcess::start(&[&flags[0], &flags[1], "--charge-stated=used"]);
         let folder = tempfile::tempdir().unwrap();
-        Account { folder, simulator, per_minute, per_minute_max, people: Cell::new(0) }
+        Account { folder, simulator, limits, people: Cell::new(0) }
     }
 
-    /// A campaign of so many rows, with a ledger of its own.
+    /// A campaign with this many rows and its own ledger.
     pub fn campaign(&self, name: &str, rows: usize) {
-        let (per_minute, per_minute_max, url) = (self.per_minute, self.per_minute_max, self.simulator.url());
+        let (Limits { per_minute, per_minute_max }, url) = (self.limits, self.simulator.url());
         let people = self.people.get();
         self.people.set(people + rows);
-        fs::write(self.folder.path().join(format!("{name}.csv")), book(people + 1, people + rows)).unwrap();
+        fs::write(self.folder.path().join(format!("{name}.csv")), book(people + 1..=people + rows)).unwrap();
         let text = format!(
             r#"campaign = "{name}"
 mode = "production"
@@ -89,24 +96,24 @@ fields.country = {{ value = "za" }}
         found.map(Result::unwrap).collect()
     }
 
-    /// Prints what these campaigns came to, and asserts what always holds.
+    /// Prints the result of these campaigns, and asserts what always holds.
     #[track_caller]
     pub fn judge(&self, story: &str, names: &[&str]) -> Judged {
         let mut armed: Vec<i64> = names.iter().flat_map(|name| self.armed(name)).collect();
         armed.sort_unstable();
         let minutes = (armed[armed.len() - 1] - armed[0]) as f64 / 60e6;
         let stats = self.simulator.stats();
-        // Each campaign begins with a balance query; that of the first comes before the first attempt.
+        // Each campaign starts with a balance query. That of the first comes before the first attempt.
         let messages = armed.len() + names.len() - 1;
         let judged = Judged {
-            used: (messages - 1) as f64 / minutes / f64::from(self.per_minute),
+            used: (messages - 1) as f64 / minutes / f64::from(self.limits.per_minute),
             refused: stats.by_status.get(&429).copied().unwrap_or(0),
             most_in_a_minute: stats.max_in_any_minute,
         };
         println!(
             "{:>6}/{:<6} {story}: used {:.4}, {} refused, at most {} in a minute, {} messages in {:.1} s",
-            self.per_minute,
-            self.per_minute_max,
+            self.limits.per_minute,
+            self.limits.per_minute_max,
             judged.used,
             judged.refused,
             judged.most_in_a_minute,

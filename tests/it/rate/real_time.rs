@@ -1,6 +1,6 @@
-//! The rate in real time, from processes of their own, for more than a minute of steady use.
+//! The rate in real time, with separate processes, for more than a minute of steady use.
 
-use super::account::{Account, Judged};
+use super::account::{Account, Judged, Limits};
 use crate::support::program::wait_until;
 use rusqlite::Connection;
 use std::{
@@ -8,21 +8,21 @@ use std::{
     time::Duration,
 };
 
-/// One campaign, for so many seconds at the steady rate.
-fn steady(per_minute: u32, per_minute_max: u32, seconds: u32) -> Judged {
-    let account = Account::new(per_minute, per_minute_max);
-    account.campaign("steady", (per_minute * seconds / 60) as usize + 1);
+/// One campaign at the steady rate for this many seconds.
+fn steady(limits: Limits, seconds: u32) -> Judged {
+    let account = Account::new(limits);
+    account.campaign("steady", (limits.per_minute * seconds / 60) as usize + 1);
     account.run("steady");
     account.judge("one campaign", &["steady"])
 }
 
-fn steady_is_used(per_minute: u32, per_minute_max: u32, seconds: u32) {
-    steady(per_minute, per_minute_max, seconds).is_within(u64::from(per_minute_max)).is_used();
+fn steady_is_used(limits: Limits, seconds: u32) {
+    steady(limits, seconds).is_within(u64::from(limits.per_minute_max)).is_used();
 }
 
-fn two_at_once(per_minute: u32, per_minute_max: u32) -> Judged {
-    let account = Account::new(per_minute, per_minute_max);
-    let rows = per_minute as usize * 33 / 60;
+fn two_at_once(limits: Limits) -> Judged {
+    let account = Account::new(limits);
+    let rows = limits.per_minute as usize * 33 / 60;
     for name in ["one", "other"] {
         account.campaign(name, rows);
     }
@@ -31,12 +31,12 @@ fn two_at_once(per_minute: u32, per_minute_max: u32) -> Judged {
         run.wait().exits(0);
     }
     let judged = account.judge("two campaigns at once", &["one", "other"]);
-    judged.is_within(u64::from(per_minute_max));
+    judged.is_within(u64::from(limits.per_minute_max));
     judged
 }
 
 fn four_one_after_another() {
-    let account = Account::new(60, 120);
+    let account = Account::new(Limits { per_minute: 60, per_minute_max: 120 });
     account.campaign("first", 1);
     account.run("first");
     // Long enough for a full bucket.
@@ -52,10 +52,10 @@ fn four_one_after_another() {
 
 /// Another process writes to the ledger for six seconds, so a commit takes that long.
 fn a_slow_commit() {
-    let account = Account::new(600, 600);
+    let account = Account::new(Limits { per_minute: 600, per_minute_max: 600 });
     account.campaign("slow", 700);
     let run = account.start("slow");
-    wait_until("the ledger is there", || account.ledger("slow").exists());
+    wait_until("the ledger exists", || account.ledger("slow").exists());
     sleep(Duration::from_secs(20));
     let other = Connection::open(account.ledger("slow")).unwrap();
     other.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -66,19 +66,19 @@ fn a_slow_commit() {
     account.judge("a commit of six seconds", &["slow"]).is_within(600);
 }
 
-/// Little work each, so they run side by side.
+/// Each takes little work, so they run concurrently.
 #[test]
 #[ignore = "minutes of real time; make rate"]
 fn moderate_rates_are_used_and_never_exceeded() {
     thread::scope(|scope| {
-        scope.spawn(|| steady_is_used(60, 60, 66));
-        scope.spawn(|| steady_is_used(60, 120, 66));
-        scope.spawn(|| steady_is_used(600, 600, 66));
-        scope.spawn(|| steady_is_used(600, 720, 66));
-        // Balance queries, which do not show in the ledgers, are a few in a hundred of these messages.
-        scope.spawn(|| two_at_once(60, 60));
+        scope.spawn(|| steady_is_used(Limits { per_minute: 60, per_minute_max: 60 }, 66));
+        scope.spawn(|| steady_is_used(Limits { per_minute: 60, per_minute_max: 120 }, 66));
+        scope.spawn(|| steady_is_used(Limits { per_minute: 600, per_minute_max: 600 }, 66));
+        scope.spawn(|| steady_is_used(Limits { per_minute: 600, per_minute_max: 720 }, 66));
+        // Balance queries, which are not in the ledgers, are a few percent of these messages.
+        scope.spawn(|| two_at_once(Limits { per_minute: 60, per_minute_max: 60 }));
         scope.spawn(|| {
-            two_at_once(600, 600).is_used();
+            two_at_once(Limits { per_minute: 600, per_minute_max: 600 }).is_used();
         });
         scope.spawn(four_one_after_another);
         scope.spawn(a_slow_commit);
@@ -88,12 +88,12 @@ fn moderate_rates_are_used_and_never_exceeded() {
 #[test]
 #[ignore = "a minute of real time; make rate"]
 fn six_thousand_a_minute_are_used_and_never_exceeded() {
-    steady_is_used(6_000, 6_000, 64);
+    steady_is_used(Limits { per_minute: 6_000, per_minute_max: 6_000 }, 64);
 }
 
 #[test]
 #[ignore = "a minute of real time; make rate"]
 fn thirty_thousand_a_minute_are_used_and_never_exceeded() {
-    // More than a minute, so that a minute with too many messages can be seen.
-    steady_is_used(30_000, 30_000, 64);
+    // Longer than a minute, so that a minute with too many messages is visible.
+    steady_is_used(Limits { per_minute: 30_000, per_minute_max: 30_000 }, 64);
 }

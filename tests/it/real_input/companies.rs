@@ -1,5 +1,5 @@
-//! Registration numbers as clerks typed them, in seven files of public spending: each is a number that is asked, or a
-//! failure that says what to do.
+//! Registration numbers as clerks typed them, in seven files of public spending: each is sent, or is a failure that
+//! says what to do.
 
 use super::distinct;
 use crate::support::{data::shared, ran::Ran, tables::text, world::World};
@@ -11,7 +11,7 @@ use rescreen::{
 
 const CIPC: &str = "cipc-company";
 
-/// Files, and the column where its name alone does not say so.
+/// Files, and the column where its name alone is not enough.
 const FILES: [(&str, Option<&str>); 7] = [
     ("companies/za_ec_suppliers.csv", None),
     ("companies/za_dalrrd.csv", None),
@@ -51,7 +51,7 @@ fn is_well_formed(cell: &str) -> bool {
 }
 
 #[tokio::test]
-async fn every_registration_number_is_asked_or_fails_with_what_to_do() {
+async fn every_registration_number_is_sent_or_fails_with_what_to_do() {
     for (name, column) in FILES {
         let Some(ran) = asked(name, column).await else { return };
         let ran = ran.adds_up(true);
@@ -69,7 +69,7 @@ async fn every_registration_number_is_asked_or_fails_with_what_to_do() {
             let sent: serde_json::Value = serde_json::from_str(text(line, "sent")).unwrap();
             let number = sent["registration_number"].as_str().unwrap();
             assert!(is_well_formed(number), "{name}");
-            // Nothing is made up: the digits are those of the cell.
+            // No digit is invented: the digits are those of the cell.
             let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
             let cell = &cells[crate::support::tables::number(line, "row_number") as usize - 1];
             assert_eq!(digits(number), digits(cell), "{name}");

@@ -3,6 +3,7 @@
 use super::distinct;
 use crate::support::{
     data::shared,
+    ran::results,
     tables::{number, text},
     world::{AML, World},
 };
@@ -51,10 +52,11 @@ async fn a_museums_nationalities_become_countries_and_what_no_table_knows_is_cou
             ..CheckTable::of(AML)
         }];
     });
-    let ran = world.run().await.exits(ExitCode::Failures).counts(answered, nulls + unmapped, 0, 0).adds_up(true);
+    let ran =
+        world.run().await.exits(ExitCode::Failures).counts(results(answered).failures(nulls + unmapped)).adds_up(true);
     assert_eq!(ran.failure_codes(), [("missing_value".to_owned(), nulls + unmapped)].into());
     let of_table = ran.failures().iter().filter(|line| text(line, "message").contains("table `nationality`")).count();
-    assert_eq!(of_table, unmapped, "a nationality that is there and not in the table says so");
+    assert_eq!(of_table, unmapped, "a nationality missing from the table is a failure");
     assert_eq!(ran.stats.double_charges, 0);
     println!("{answered} answered, {nulls} without a nationality, {unmapped} whose nationality is in no table");
 }
@@ -107,7 +109,7 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
     });
     let ran = world.run().await.exits(ExitCode::Complete).adds_up(true);
     let skipped = 2 * rows.len() - persons - organisations;
-    let ran = ran.counts(persons + organisations, 0, 0, skipped);
+    let ran = ran.counts(results(persons + organisations).skipped(skipped));
     assert_eq!((ran.results_of("person").len(), ran.results_of("organisation").len()), (persons, organisations));
     let entity = |line: &crate::support::tables::Line| text(line, "sent").contains("\"entity\":1");
     assert!(ran.results_of("person").iter().all(|line| !entity(line)));
@@ -118,11 +120,11 @@ async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_
 }
 
 #[test]
-fn the_end_mark_of_an_old_system_is_no_row() {
+fn the_end_of_file_character_of_an_old_system_is_not_a_row() {
     for name in ["names/ofac_add.csv", "names/ofac_alt.csv"] {
         let Some(path) = shared(name) else { return };
         let bytes = std::fs::read(&path).unwrap();
-        assert_eq!(bytes.last(), Some(&0x1a), "{name} is not what it was");
+        assert_eq!(bytes.last(), Some(&0x1a), "{name} has changed");
         let records = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&bytes[..]);
         let all = records.into_byte_records().count();
         let options = SourceOptions { header: HeaderLine::Missing, ..SourceOptions::default() };
@@ -136,6 +138,6 @@ fn the_end_mark_of_an_old_system_is_no_row() {
                 }
             }
         }
-        assert_eq!((rows, damaged), (all - 1, 0), "{name}: all but the mark");
+        assert_eq!((rows, damaged), (all - 1, 0), "{name}: all but the end-of-file character");
     }
 }

@@ -1,7 +1,7 @@
-//! Vehicles: an auction's list with blanks before its VINs, and number plates as they are printed.
+//! Vehicles: an auction's list with spaces before its VINs, and number plates as they are printed.
 
 use super::distinct;
-use crate::support::{data::shared, tables::text, world::World};
+use crate::support::{data::shared, ran::results, tables::text, world::World};
 use rescreen::{
     mapping::FieldSource,
     model::{Credits, ExitCode},
@@ -29,7 +29,8 @@ async fn an_auctions_2499_cars_are_as_many_charges_as_it_has_vins() {
         file.budget.prices.insert("vin-decode".into(), Credits(1));
         file.checks = vec![CheckTable::of("vin-decode")];
     });
-    let ran = world.run().await.exits(ExitCode::Failures).charged(2_494).counts(2_498, 1, 0, 0).adds_up(true);
+    let ran =
+        world.run().await.exits(ExitCode::Failures).charged(2_494).counts(results(2_498).failures(1)).adds_up(true);
     assert_eq!(distinct(&ran, "idempotency_key"), 2_494);
     assert_eq!(text(&ran.failures()[0], "code"), "invalid_value");
     for line in ran.results() {
@@ -39,7 +40,7 @@ async fn an_auctions_2499_cars_are_as_many_charges_as_it_has_vins() {
 }
 
 #[tokio::test]
-async fn number_plates_as_they_are_printed_are_asked() {
+async fn number_plates_as_they_are_printed_are_sent() {
     let Some(path) = shared("vehicles/za_plate_specimens.csv") else { return };
     let rows = csv::Reader::from_path(&path).unwrap().into_records().count();
     let mut world = World::new().campaign(|file| {
@@ -49,7 +50,7 @@ async fn number_plates_as_they_are_printed_are_asked() {
         let fields = [("registrationNumber".to_owned(), FieldSource::from("plate"))];
         file.checks = vec![CheckTable { fields: fields.into(), ..CheckTable::of("number-plate") }];
     });
-    let ran = world.run().await.exits(ExitCode::Complete).counts(rows, 0, 0, 0).adds_up(true);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(rows)).adds_up(true);
     for line in ran.results() {
         let sent: serde_json::Value = serde_json::from_str(text(line, "sent")).unwrap();
         let plate = sent["registrationNumber"].as_str().unwrap();

@@ -1,12 +1,12 @@
-//! A file without a header, or the wrong file, has persons or secrets in its first line: it is not repeated. Names of columns
-//! are repeated only where they are known to be names.
+//! A file without a header, or the wrong file, has personal data or secrets in its first line, so that line is not
+//! repeated. Column names are repeated only where they are known to be names.
 
 use crate::support::program::{Said, rescreen};
 use std::fs;
 
 const PLAN: [&str; 8] = ["plan", "--check", "aml-screening", "--set", "entity=0", "--set", "country=za", "--simulate"];
 
-/// What `plan` says about a file that it cannot map.
+/// The message of `plan` about a file that it cannot map.
 fn refused(name: &str, text: &str, more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), text).unwrap();
@@ -50,7 +50,7 @@ fn a_first_line_that_is_a_row_is_not_repeated() {
 }
 
 #[test]
-fn names_of_columns_are_repeated_except_those_that_do_not_look_like_names() {
+fn column_names_are_repeated_unless_they_do_not_look_like_names() {
     let text = "Customer Name,Country,2026-11,Balance 20251130,joined_2024\nAda,za,1,2,3\n";
     let message = refused("book.csv", text, &["--map", "name=customr name"]);
     assert!(
@@ -63,7 +63,7 @@ fn names_of_columns_are_repeated_except_those_that_do_not_look_like_names() {
 }
 
 #[test]
-fn columns_that_are_named_twice_or_have_changed_are_told_by_their_places() {
+fn duplicate_or_changed_columns_are_reported_by_their_positions() {
     let message = refused("book.csv", "Thandi Nkosi,za,Thandi Nkosi\n", &[]);
     assert!(message.contains("columns 1 and 3") && message.contains("--no-header"), "{message}");
     assert!(!message.contains("Nkosi"), "{message}");
@@ -85,7 +85,7 @@ fn a_wrong_file_is_not_shown() {
 }
 
 #[test]
-fn keys_of_json_rows_are_not_repeated_where_they_are_no_names() {
+fn json_keys_that_do_not_look_like_names_are_not_repeated() {
     let message = refused("book.jsonl", "{\"Thandi Nkosi\":1,\"8001015009087\":2}\n", &[]);
     assert!(!message.contains("Nkosi") && !message.contains("800101"), "{message}");
     assert!(message.contains("2 keys"), "{message}");

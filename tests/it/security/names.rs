@@ -1,10 +1,10 @@
-//! Names that become files and folders: none that Windows keeps for a device, and none that it cuts.
+//! Names that become files and folders: names that Windows reserves for devices or truncates are refused.
 
 use crate::support::program::{Said, rescreen};
 use std::fs;
 
 #[test]
-fn names_that_windows_reserves_are_refused_before_anything_is_made() {
+fn names_that_windows_reserves_are_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("book.csv"), "no,name\n1,Ada Vexford\n").unwrap();
     let words = "run book.csv --check aml-screening --set entity=0 --set country=za --simulate --campaign";

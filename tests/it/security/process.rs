@@ -1,7 +1,7 @@
-//! The process itself: what a defect says, and what a crash leaves behind.
+//! The process itself: what a panic prints, and what a crash leaves behind.
 
 use crate::{
-    cli::Desk,
+    cli::Workspace,
     support::{
         program::{Said, UnderWay, rescreen},
         service::lifted,
@@ -10,10 +10,10 @@ use crate::{
 use rescreen::simulator::Settings;
 use std::{fs, process::Command, time::Duration};
 
-/// Debug builds panic on request: there is no other way to see what a panic says.
+/// Debug builds panic on request, because there is no other way to see what a panic prints.
 #[cfg(debug_assertions)]
 #[test]
-fn a_panic_says_where_it_is_and_never_what_it_was_about() {
+fn a_panic_prints_its_place_and_never_its_message() {
     let folder = tempfile::tempdir().unwrap();
     for place in ["main", "thread", "task"] {
         for backtrace in ["0", "full"] {
@@ -32,7 +32,7 @@ fn a_panic_says_where_it_is_and_never_what_it_was_about() {
 
 #[cfg(unix)]
 #[test]
-fn an_argument_that_is_not_text_is_no_panic() {
+fn an_argument_that_is_not_text_does_not_panic() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"book\xff.csv");
@@ -45,20 +45,20 @@ fn an_argument_that_is_not_text_is_no_panic() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_is_aborted_leaves_no_core_dump() {
-    let desk = Desk::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
-    let production = desk.production("run", &["--yes", "--in-flight", "2"]);
+    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
+    let production = workspace.production("run", &["--yes", "--in-flight", "2"]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -c unlimited && exec \"$@\"", "sh"]).arg(production.get_program());
-    shell.args(production.get_args()).current_dir(desk.path()).stdin(std::process::Stdio::null());
+    shell.args(production.get_args()).current_dir(workspace.path()).stdin(std::process::Stdio::null());
     shell.envs(production.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let under_way = UnderWay::start(&mut shell);
-    desk.service.wait_for_charges(1);
+    workspace.service.wait_for_charges(1);
     let of_process = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", under_way.id())).unwrap();
     let limits = of_process("limits");
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_whitespace().skip(4).collect::<Vec<_>>(), ["0", "0", "bytes"], "{limits}");
     under_way.signal("ABRT");
     assert_eq!(under_way.wait().code, -6);
-    let left: Vec<_> = fs::read_dir(desk.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(workspace.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("core")), "{left:?}");
 }

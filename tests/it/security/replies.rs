@@ -1,26 +1,27 @@
-//! Replies of a service that is broken or means harm: redirects, endless and wrong bodies, cut connections.
+//! Replies of a broken or malicious service: redirects, endless and wrong bodies, cut connections.
 
 use super::{
     outcomes,
     wire::{Answer, Wire, clear, json},
     world,
 };
+use crate::support::ran::results;
 use rescreen::model::{ExitCode, Stop, state::State};
 use std::time::Duration;
 
-/// A service whose first reply is this one and whose others are fine.
+/// A service whose first reply is this one and whose other replies are normal.
 fn once(first: impl Fn() -> Answer + Send + Sync + 'static) -> Wire {
     Wire::new(move |nth, _| if nth == 1 { first() } else { Answer::Bytes(clear()) })
 }
 
-/// The first reply proves nothing: the same message goes again, byte for byte under the same key, and is answered.
+/// The first reply proves nothing: the same message is sent again, byte for byte under the same key, and is answered.
 async fn is_in_doubt_and_then_settled(wire: &Wire) {
     is_settled_after("unknown", wire).await;
 }
 
 /// The same after this outcome.
 async fn is_settled_after(first: &str, wire: &Wire) {
-    let ran = world(1, wire).run().await.exits(ExitCode::Complete).counts(1, 0, 0, 0);
+    let ran = world(1, wire).run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!(outcomes(&ran), [first, "answered"]);
     assert_eq!(ran.report().sums.account.charged.0, 1);
     let [first, second] = &wire.checks()[..] else { panic!("{:?}", wire.checks().len()) };
@@ -36,14 +37,14 @@ async fn a_redirect_is_not_followed_and_key_and_body_go_nowhere_else() {
         let wire = Wire::new(move |_, _| Answer::Bytes(reply.clone().into()));
         let ran = world(3, &wire).run().await.exits(ExitCode::Service).in_state(State::InDoubt, 3);
         let ran = ran.stops_with(|stop| matches!(stop, Stop::Misrouted { .. }));
-        // Each request twice: then it is the route's fault.
+        // Each request is sent twice, and then the route is at fault.
         assert_eq!((wire.checks().len(), ran.report().sums.account.held.0), (6, 3), "{status}");
     }
     assert!(elsewhere.messages().is_empty(), "{:?}", elsewhere.messages());
 }
 
 #[tokio::test]
-async fn no_cell_and_no_column_decides_where_a_message_goes_or_what_its_head_says() {
+async fn no_cell_and_no_column_changes_the_destination_or_the_headers_of_a_message() {
     let elsewhere = Wire::new(|_, _| Answer::Bytes(clear()));
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let there = elsewhere.url.trim_start_matches("http://").to_owned();
@@ -57,7 +58,7 @@ async fn no_cell_and_no_column_decides_where_a_message_goes_or_what_its_head_say
     let rows: String =
         cells.iter().enumerate().map(|(at, cell)| format!("{at},{cell},active,{there},{there},/stolen\n")).collect();
     let csv = format!("no,name,status,url,host,path\n{rows}");
-    world(1, &wire).csv(&csv).run().await.exits(ExitCode::Complete).counts(5, 0, 0, 0);
+    world(1, &wire).csv(&csv).run().await.exits(ExitCode::Complete).counts(results(5));
     let here = wire.url.trim_start_matches("http://");
     for message in wire.messages() {
         let begins = if message.is_check() { "POST /aml-screening HTTP/1.1" } else { "GET /my_credits HTTP/1.1" };
@@ -73,13 +74,13 @@ async fn a_reply_of_100_mebibytes_is_cut_at_the_limit_and_the_request_is_in_doub
     for head in ["content-length: 104857600\r\n\r\n", "connection: close\r\n\r\n"] {
         let wire = once(move || Answer::ThenZeros(format!("HTTP/1.1 200 OK\r\n{head}").into(), 100));
         is_in_doubt_and_then_settled(&wire).await;
-        // What lies in the buffers of the two sockets counts as taken.
-        assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were taken", wire.mebibytes_taken());
+        // Bytes in the buffers of the two sockets count as received.
+        assert!((31..64).contains(&wire.mebibytes_taken()), "{} MiB were received", wire.mebibytes_taken());
     }
 }
 
 #[tokio::test]
-async fn a_new_key_that_is_refused_for_its_content_leaves_the_trial_to_another() {
+async fn a_new_key_that_is_refused_for_its_content_passes_the_trial_to_another() {
     // The service keeps a 402 under the first two keys it sees, and refuses the third.
     let keys = std::sync::Mutex::new(Vec::new());
     let wire = Wire::new(move |_, message| {
@@ -94,7 +95,8 @@ async fn a_new_key_that_is_refused_for_its_content_leaves_the_trial_to_another()
             _ => clear(),
         })
     });
-    let ran = world(2, &wire).run_for(Duration::from_secs(60)).await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    let ran =
+        world(2, &wire).run_for(Duration::from_secs(60)).await.exits(ExitCode::Failures).counts(results(1).failures(1));
     assert_eq!(ran.report().sums.account.charged.0, 1);
 }
 
@@ -105,14 +107,14 @@ async fn a_reply_shorter_than_it_says_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_reply_longer_than_it_says_proves_nothing_and_the_rest_is_no_answer_to_another() {
+async fn a_reply_longer_than_it_says_proves_nothing_and_the_rest_answers_no_other_request() {
     let body = r#"{"success":true,"creditsUsed":1,"results":{"match":[]}}"#;
     let wire = once(move || Answer::Bytes(format!("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{body}").into()));
     is_settled_after("unreadable", &wire).await;
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_in_the_head_or_in_the_body_proves_nothing() {
+async fn a_connection_that_ends_in_the_headers_or_in_the_body_proves_nothing() {
     for part in [12, 40, 90] {
         let cut = clear()[..part].to_vec();
         is_in_doubt_and_then_settled(&once(move || Answer::ThenClose(cut.clone()))).await;
@@ -125,26 +127,26 @@ async fn a_reset_connection_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_proves_nothing() {
+async fn a_reply_that_is_not_http_proves_nothing() {
     is_in_doubt_and_then_settled(&once(|| Answer::ThenClose(b"SSH-2.0-OpenSSH\r\n".to_vec()))).await;
 }
 
 #[tokio::test]
 async fn with_resets_the_messages_on_the_wire_are_the_attempts_in_the_ledger() {
-    // Every third message meets a reset, on a connection that was used before.
+    // Every third message gets a reset, on a connection that was used before.
     let wire = Wire::new(|nth, _| if nth % 3 == 2 { Answer::Reset } else { Answer::Bytes(clear()) });
     let mut world = world(8, &wire).in_flight(4);
-    let ran = world.run().await.exits(ExitCode::Complete).counts(8, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(8));
     assert!(ran.attempts().len() > 8);
-    assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent behind the ledger's back");
+    assert_eq!(wire.checks().len(), ran.attempts().len(), "nothing is sent without the ledger");
 }
 
 #[tokio::test]
-async fn on_connections_closed_without_a_word_no_more_messages_are_seen_than_attempts() {
+async fn on_silently_closed_connections_no_more_messages_are_seen_than_attempts() {
     let wire = Wire::new(|_, _| Answer::ThenClose(clear()));
     let mut world =
         world(12, &wire).in_flight(4).may_lose_checks("a connection is closed while the next check is written");
-    let ran = world.run().await.exits(ExitCode::Complete).counts(12, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(12));
     assert!(wire.checks().len() <= ran.attempts().len());
     assert_eq!(ran.report().sums.account.charged.0, 12);
 }

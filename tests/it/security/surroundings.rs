@@ -1,5 +1,5 @@
-//! The program in hostile or careless surroundings: proxies it was not told to use, certificates that are none, URLs that
-//! would show the key or hold a secret.
+//! A hostile or careless environment: proxies that were not configured, files without a certificate, URLs that would
+//! show the key or contain a secret.
 
 use super::wire::{Answer, Wire, clear, json};
 use crate::support::{
@@ -10,9 +10,9 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 
 /// A folder with a book and a campaign file.
-fn desk(service: &str) -> TempDir {
+fn workspace(service: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 2)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=2)).unwrap();
     let campaign = format!(
         "campaign = \"2026-11\"\nmode = \"production\"\n[service]\n{service}\n[input]\npaths = [\"book.csv\"]\nid = \"no\"\n\
          [budget]\nmax_credits = 10\nprices = {{ aml-screening = 1 }}\n[[check]]\nuse = \"aml-screening\"\n\
@@ -29,7 +29,7 @@ fn run(folder: &Path) -> Said {
 #[test]
 fn a_proxy_of_the_environment_is_not_used() {
     let (wire, proxy) = (Wire::new(|_, _| Answer::Bytes(clear())), Wire::new(|_, _| Answer::Bytes(clear())));
-    let folder = desk(&format!("url = \"{}\"", wire.url));
+    let folder = workspace(&format!("url = \"{}\"", wire.url));
     let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes"]);
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
         command.env(name, &proxy.url);
@@ -42,7 +42,7 @@ fn a_proxy_of_the_environment_is_not_used() {
 fn a_proxy_of_the_campaign_file_is_used_with_its_password_and_sees_no_key() {
     let proxy = Wire::new(|_, _| Answer::Bytes(json("502 Bad Gateway", "")));
     for (auth, sent) in [("", ""), ("proxy_auth = { env = \"PROXY_AUTH\" }", "Basic bWU6aHVudGVyMg==")] {
-        let folder = desk(&format!("url = \"https://service.example\"\nproxy = \"{}\"\n{auth}", proxy.url));
+        let folder = workspace(&format!("url = \"https://service.example\"\nproxy = \"{}\"\n{auth}", proxy.url));
         let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "--for", "6s"]);
         let said = Said::of(command.env("PROXY_AUTH", "me:hunter2"));
         let message = proxy.messages().pop().unwrap_or_else(|| panic!("nothing came: {}", said.stderr));
@@ -64,7 +64,7 @@ fn plain_http_through_a_proxy_and_a_password_in_a_proxy_are_refused() {
             "proxy_auth",
         ),
     ] {
-        let folder = desk(&service);
+        let folder = workspace(&service);
         for words in [&["run", "--config", "rescreen.toml", "--yes"][..], &["plan", "--config", "rescreen.toml"]] {
             let said = Said::of(&mut rescreen(folder.path(), words));
             let all = said.stderr + &said.stdout;
@@ -76,11 +76,11 @@ fn plain_http_through_a_proxy_and_a_password_in_a_proxy_are_refused() {
 }
 
 #[test]
-fn a_ca_file_that_is_no_certificate_is_a_mistake_that_leaves_nothing_behind() {
+fn a_ca_file_without_a_certificate_is_a_usage_error_and_leaves_nothing_behind() {
     for content in
         [Some("not a certificate"), Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), None]
     {
-        let folder = desk("url = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"");
+        let folder = workspace("url = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"");
         if let Some(content) = content {
             fs::write(folder.path().join("ca.pem"), content).unwrap();
         }
@@ -90,9 +90,9 @@ fn a_ca_file_that_is_no_certificate_is_a_mistake_that_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_url_that_would_show_the_key_to_the_network_is_refused_before_anything_is_made() {
+fn a_url_that_would_show_the_key_to_the_network_is_refused_before_anything_is_created() {
     for url in ["http://api.example.com", "http://127.0.0.1.example.com", "http://10.0.0.1", "ftp://127.0.0.1"] {
-        let folder = desk(&format!("url = \"{url}\""));
+        let folder = workspace(&format!("url = \"{url}\""));
         run(folder.path()).exits(2).says("https");
         assert!(!folder.path().join("out").exists(), "{url}");
     }
@@ -103,7 +103,7 @@ fn a_password_in_a_url_is_refused_and_repeated_nowhere() {
     let words = ["run", "plan"];
     for url in ["https://me:hunter2@127.0.0.1:1", "https://me:hunter2@127.0.0.1 :1", "http://hunter2@127.0.0.1:1"] {
         for word in words {
-            let folder = desk(&format!("url = \"{url}\""));
+            let folder = workspace(&format!("url = \"{url}\""));
             let said = Said::of(&mut rescreen(folder.path(), &[word, "--config", "rescreen.toml", "-vv"])).exits(2);
             assert!(!(said.stderr + &said.stdout).contains("hunter2"), "{word} {url}");
             assert!(!folder.path().join("out").exists(), "{word} {url}");
@@ -117,7 +117,7 @@ fn a_password_in_a_url_is_refused_and_repeated_nowhere() {
 #[test]
 fn a_password_in_a_proxy_is_not_repeated() {
     for proxy in ["http://me:hunter2@127.0.0.1:1", "http://me:hunter2@ho st:1", "nonsense://me:hunter2@h"] {
-        let folder = desk(&format!("url = \"https://127.0.0.1:1\"\nproxy = \"{proxy}\""));
+        let folder = workspace(&format!("url = \"https://127.0.0.1:1\"\nproxy = \"{proxy}\""));
         let mut command =
             rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "-vv", "--for", "500ms"]);
         let said = Said::of(&mut command);

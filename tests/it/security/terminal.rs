@@ -1,5 +1,5 @@
-//! Nothing that comes from a file, a ledger or the service reaches a terminal as it is: no control character, no newline
-//! inside a text, no character that is invisible or turns the line around.
+//! Text from a file, a ledger or the service never reaches a terminal unescaped: no control character, no newline
+//! inside a text, no invisible character and none that changes the direction of text.
 
 use super::wire::{Answer, Wire, json};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// A window title, a cleared screen, a line of our own and text from right to left.
+/// A window title, a cleared screen, an injected line and right-to-left text.
 const HOSTILE: &str =
     "a\u{1b}]0;pwn\u{7}\u{1b}[2J\nerror: all is well\u{202e}\u{2066}\u{61c}\u{9b}\u{7f}\u{feff}\u{2028}z";
 const RUN: &str = "run --check aml-screening --set entity=0 --set country=za --campaign c --out out/c";
@@ -48,12 +48,12 @@ fn edit(folder: &Path, sql: &str) {
 
 fn with_book() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=3)).unwrap();
     folder
 }
 
 #[test]
-fn a_ledger_cannot_write_to_the_terminal_through_status() {
+fn a_ledger_cannot_control_the_terminal_through_status() {
     let folder = with_book();
     harmless(folder.path(), &[&words(RUN)[..], &["book.csv", "--simulate"]].concat()).exits(0);
     edit(folder.path(), "update campaign set campaign = ?1, origin = ?1");
@@ -68,7 +68,7 @@ fn a_ledger_cannot_write_to_the_terminal_through_status() {
 }
 
 #[test]
-fn a_ledger_cannot_write_to_the_terminal_through_the_list_of_decisions() {
+fn a_ledger_cannot_control_the_terminal_through_the_list_of_decisions() {
     let wire = Wire::new(|_, _| Answer::Bytes(json("500 Internal Server Error", "{}")));
     let folder = with_book();
     let run =
@@ -83,7 +83,7 @@ fn a_ledger_cannot_write_to_the_terminal_through_the_list_of_decisions() {
 }
 
 #[test]
-fn names_of_sheets_columns_and_files_cannot_write_to_the_terminal() {
+fn names_of_sheets_columns_and_files_cannot_control_the_terminal() {
     let folder = with_book();
     let sheet = rows(&[&[&text("id"), &text("name")], &[&text("1"), &text("Ada")]]);
     let named = format!("b\nerror: all is well\u{202e}{}", "\u{61c}");
@@ -111,7 +111,7 @@ fn names_of_sheets_columns_and_files_cannot_write_to_the_terminal() {
 }
 
 #[test]
-fn a_campaign_file_cannot_write_to_the_terminal() {
+fn a_campaign_file_cannot_control_the_terminal() {
     let folder = with_book();
     for text in [
         format!("campaign = '''{HOSTILE}'''\nmode = \"production\"\n"),
@@ -129,7 +129,7 @@ fn a_campaign_file_cannot_write_to_the_terminal() {
 }
 
 #[test]
-fn what_the_service_says_cannot_write_to_the_terminal_at_any_verbosity() {
+fn service_messages_cannot_control_the_terminal_at_any_verbosity() {
     let text = serde_json::Value::from(HOSTILE).to_string();
     let error = format!(r#"{{"error":{{"code":{text},"message":{text}}},"requestId":{text}}}"#);
     let priced =

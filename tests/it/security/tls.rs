@@ -1,5 +1,5 @@
-//! A certificate that is not to be trusted: nothing is sent to whoever shows it, the run says whose it is and what to do,
-//! and with the right authority the campaign completes. The authorities are made for each test.
+//! Untrusted certificates: nothing is sent to the server that shows one, the run says whose it is and what to do, and
+//! with the right authority the campaign completes. The authorities are made for each test.
 
 use super::{
     outcomes,
@@ -8,6 +8,7 @@ use super::{
 };
 use crate::support::{
     program::{Said, rescreen},
+    ran::results,
     world::World,
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -18,7 +19,7 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// An authority of a test's own.
+/// A certificate authority made for a test.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -32,7 +33,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A service that shows a certificate of this authority.
+    /// A service with a certificate of this authority.
     fn serves(&self, host: &str, change: impl FnOnce(&mut CertificateParams)) -> Wire {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([host.to_owned()]).unwrap();
@@ -46,15 +47,15 @@ impl Authority {
     }
 }
 
-/// The world of a service behind TLS that trusts this authority beside the system's.
+/// The world of a service behind TLS that trusts this authority in addition to the system's.
 fn trusting(authority: &Authority, wire: &Wire) -> World {
     let world = world(2, wire).campaign(|file| file.service.ca_file = Some("ca.pem".into()));
     world.write("ca.pem", &authority.pem());
     world
 }
 
-/// The run stops before anything is sent and says what is wrong with the certificate; nothing is held, and the same world
-/// completes once the right service stands there.
+/// The run stops before anything is sent and says what is wrong with the certificate. Nothing is held, and the same
+/// world completes once the right service runs there.
 async fn is_refused(wire: &Wire, world: &mut World, why: &str) {
     let ran = world.run().await.exits(ExitCode::Service).in_state(State::Planned, 2);
     let ran = ran.stops_with(|stop| matches!(stop, Stop::Untrusted { .. }));
@@ -64,11 +65,11 @@ async fn is_refused(wire: &Wire, world: &mut World, why: &str) {
     }
     assert_eq!((ran.attempts().len(), ran.report().sums.account.held.0), (0, 0));
     assert!(wire.messages().is_empty(), "{:?}", wire.messages());
-    assert!(!wire.refused().is_empty(), "nobody came");
+    assert!(!wire.refused().is_empty(), "no connection was refused");
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_stops_the_run_and_the_right_ca_file_lets_it_go_on() {
+async fn a_certificate_of_an_unknown_authority_stops_the_run_until_the_right_ca_file_is_given() {
     let authority = Authority::new();
     let wire = authority.serves("127.0.0.1", |_| {});
     let mut world = world(2, &wire);
@@ -78,7 +79,7 @@ async fn a_certificate_of_an_unknown_authority_stops_the_run_and_the_right_ca_fi
     is_refused(&wire, &mut world, "not").await;
     world.write("ca.pem", &authority.pem());
     let mut world = world.campaign(|file| file.service.ca_file = Some("ca.pem".into()));
-    let ran = world.run().await.exits(ExitCode::Complete).counts(2, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(2));
     assert_eq!((wire.checks().len(), ran.attempts().len()), (2, 2));
 }
 
@@ -104,7 +105,7 @@ async fn a_certificate_of_another_host_stops_the_run() {
 }
 
 #[tokio::test]
-async fn in_sandbox_too_where_no_balance_is_read_first_every_attempt_is_proven_not_written() {
+async fn in_sandbox_without_a_balance_reading_every_attempt_is_proven_not_written() {
     let authority = Authority::new();
     let wire = authority.serves("service.example", |_| {});
     let mut world = trusting(&authority, &wire).sandbox();
@@ -115,7 +116,7 @@ async fn in_sandbox_too_where_no_balance_is_read_first_every_attempt_is_proven_n
 }
 
 #[test]
-fn the_balance_alone_is_not_asked_of_a_stranger_either() {
+fn the_balance_is_not_requested_from_an_unverified_server_either() {
     let wire = Authority::new().serves("127.0.0.1", |_| {});
     let folder = tempfile::tempdir().unwrap();
     let said = Said::of(&mut rescreen(folder.path(), &["credits", "--service", &wire.url])).exits(10);

@@ -1,5 +1,6 @@
-//! Files that others can write: a campaign file is a program, and is started only by its owner's own; secrets, certificates
-//! and our own files are regular files of a bounded size; and a ledger does not say where an API key goes.
+//! Files that others can write. A campaign file can start a program, and only the owner's own campaign file is used for
+//! that. Secrets, certificates and our own files are regular files of bounded size. A ledger does not decide where an
+//! API key is sent.
 
 use super::wire::{Answer, Wire, clear};
 use crate::support::{
@@ -20,10 +21,10 @@ const CHECK: &str = "[input]\npaths = [\"book.csv\"]\nid = \"no\"\n[budget]\nmax
     prices = { aml-screening = 1 }\n[[check]]\nuse = \"aml-screening\"\nfields.name = \"name\"\n\
     fields.entity = { value = 0 }\nfields.country = { value = \"za\" }\n";
 
-/// A folder with a book and a campaign file that begins so.
-fn desk(begins: &str) -> TempDir {
+/// A folder with a book, and a campaign file that starts with this text.
+fn workspace(begins: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 3)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=3)).unwrap();
     fs::write(
         folder.path().join("rescreen.toml"),
         format!("campaign = \"2026-11\"\nmode = \"production\"\n{begins}{CHECK}"),
@@ -46,7 +47,7 @@ fn pipe(path: &Path) {
 fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let folder =
-        desk(&format!("[service]\nurl = \"{}\"\napi_key = {{ command = [\"touch\", \"started\"] }}\n", wire.url));
+        workspace(&format!("[service]\nurl = \"{}\"\napi_key = {{ command = [\"touch\", \"started\"] }}\n", wire.url));
     let file = folder.path().join("rescreen.toml");
     let is_refused = |why: &str| {
         for word in ["run", "plan", "credits"] {
@@ -71,7 +72,7 @@ fn a_campaign_file_that_others_can_write_is_used_only_when_it_is_named() {
 fn a_plan_and_a_rehearsal_start_no_program() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     let program = |name: &str| format!("{{ command = [\"sh\", \"-c\", \"echo ran >> {name}; echo secret\"] }}");
-    let folder = desk(&format!(
+    let folder = workspace(&format!(
         "[service]\nurl = \"{}\"\napi_key = {}\n[keys]\nsecret = {}\n",
         wire.url,
         program("key"),
@@ -84,12 +85,12 @@ fn a_plan_and_a_rehearsal_start_no_program() {
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
-    // What the run asked cannot be told from what is new without the secret.
+    // Without the secret, new requests cannot be distinguished from those the run sent.
     said(folder.path(), &["plan"]).exits(0).says("count as new");
 }
 
 #[test]
-fn secrets_come_from_regular_files_of_ones_own_and_from_programs_that_end() {
+fn secrets_come_from_the_users_own_regular_files_and_from_programs_that_end() {
     let url = "url = \"http://127.0.0.1:1\"";
     for (source, mode, expected) in [
         ("{ file = \"key\" }", 0o640, "can be read or changed by other users"),
@@ -99,7 +100,7 @@ fn secrets_come_from_regular_files_of_ones_own_and_from_programs_that_end() {
         ("{ command = [\"yes\"] }", 0o600, "printed more than 65536 bytes"),
         ("{ command = [\"false\"] }", 0o600, "ended with exit status: 1"),
     ] {
-        let folder = desk(&format!("[service]\n{url}\napi_key = {source}\n"));
+        let folder = workspace(&format!("[service]\n{url}\napi_key = {source}\n"));
         let at = |name: &str| folder.path().join(name);
         fs::write(at("key"), "hunter2").unwrap();
         fs::write(at("long"), "hunter2".repeat(10_000)).unwrap();
@@ -115,7 +116,7 @@ fn secrets_come_from_regular_files_of_ones_own_and_from_programs_that_end() {
 
 #[test]
 fn files_that_are_read_at_the_start_are_regular_and_bounded() {
-    let folder = desk("[service]\nurl = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"\n");
+    let folder = workspace("[service]\nurl = \"https://127.0.0.1:1\"\nca_file = \"ca.pem\"\n");
     let at = |name: &str| folder.path().join(name);
     pipe(&at("ca.pem"));
     said(folder.path(), &["run", "--yes"]).exits(2).says("expected a regular file, found a named pipe");
@@ -131,30 +132,30 @@ fn files_that_are_read_at_the_start_are_regular_and_bounded() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_of_ours_is_refused_at_once() {
+fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
     for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
-        let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
         said(folder.path(), &["run", "--yes"]).exits(0);
         let begun = Instant::now();
         pipe(&folder.path().join("out/2026-11").join(name));
         let said = said(folder.path(), &["run", "--yes"]);
         let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
-        // A README that is not ours is left alone.
+        // A README that is not ours is kept.
         assert!(is_refused || (name == "README.txt" && said.code == 0), "{name}: exit {}: {}", said.code, said.stderr);
         assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
     }
 }
 
 #[test]
-fn a_second_signal_ends_the_program_whatever_it_waits_for() {
-    // A service that takes the connection and never answers, and two signals of each kind.
+fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
+    // A service that accepts the connection and never answers, and two signals of each kind.
     let wire = Wire::new(|_, _| {
         std::thread::sleep(Duration::from_secs(60));
         Answer::Bytes(clear())
     });
     for (signals, code) in [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)] {
-        let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
         let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
         let before = wire.messages().len();
         wait_until("a message", || wire.messages().len() > before);
@@ -171,7 +172,7 @@ fn a_second_signal_ends_the_program_whatever_it_waits_for() {
 
 /// A campaign with requests in doubt at a service that then works.
 fn in_doubt(wire: &Wire) -> TempDir {
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
     let keys = || wire.checks().iter().map(|check| check.header("idempotency-key")).collect::<BTreeSet<_>>();
     wait_until("three requests", || keys().len() >= 3);
@@ -199,18 +200,18 @@ fn collecting_sends_an_api_key_only_where_a_run_or_the_user_sent_it() {
         let ledger = rusqlite::Connection::open(folder.path().join("out/2026-11/ledger.sqlite")).unwrap();
         ledger.execute(sql, []).unwrap();
     };
-    // Another hand says that the service is elsewhere.
+    // An attacker changes the service's address.
     sql(&format!("UPDATE campaign SET origin = '{}'", elsewhere.url));
     fs::remove_file(folder.path().join("out/2026-11/ledger.id")).unwrap();
     said(folder.path(), &["collect"]).exits(8).says("only the ledger says").says(&elsewhere.url);
-    // Or that another authority vouches for it.
+    // Or adds another certificate authority.
     sql(&format!("UPDATE campaign SET origin = '{}'", wire.url));
     fs::remove_file(folder.path().join("out/2026-11/ledger.id")).unwrap();
     sql("UPDATE campaign SET settings = json_set(settings, '$.ca_file', '/tmp/evil.pem')");
     let sent = wire.checks().len();
     said(folder.path(), &["collect"]).exits(8).says("only the ledger says");
     assert_eq!((wire.checks().len(), elsewhere.messages().len()), (sent, 0));
-    // Where the user names the service, the rest of it is not taken from the ledger either.
+    // Where the user names the service, its other settings are not taken from the ledger either.
     said(folder.path(), &["collect", "--service", &elsewhere.url]).exits(2).says(&wire.url);
     said(folder.path(), &["collect", "--service", &wire.url]).exits(0);
     assert_eq!(elsewhere.messages().len(), 0);
@@ -227,13 +228,13 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
         Said::of(command.env("XDG_STATE_HOME", folder.path().join(state)))
     };
     collect("another-machine").exits(8).says("--service");
-    // A note that was renamed says what it said before.
+    // A renamed note still says what it said before.
     let notes = |state: &str| folder.path().join(state).join("rescreen");
     let note = fs::read_dir(notes("state"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .find(|name| name.to_string_lossy().starts_with("service-"));
-    let note = note.expect("the run left a note");
+    let note = note.expect("the run wrote a note");
     fs::create_dir_all(notes("renamed")).unwrap();
     fs::write(notes("renamed").join(&note), "service-0123456789abcdef").unwrap();
     fs::set_permissions(notes("renamed").join(&note), Permissions::from_mode(0o600)).unwrap();
@@ -241,11 +242,11 @@ fn collecting_on_another_machine_asks_for_the_service_and_on_this_one_does_not()
     collect("state").exits(0);
 }
 
-/// Files are exchanged by whoever owns the folder they are in.
+/// The owner of a folder can exchange the files in it.
 #[test]
-fn a_folder_that_others_can_write_is_no_place_for_a_campaign_file_a_ledger_or_outputs() {
+fn a_folder_that_others_can_write_is_refused_for_campaign_file_ledger_and_outputs() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     mode(folder.path(), 0o1777);
     said(folder.path(), &["plan"]).exits(2).says("others can write to the folder .").says("-c rescreen.toml");
@@ -256,7 +257,7 @@ fn a_folder_that_others_can_write_is_no_place_for_a_campaign_file_a_ledger_or_ou
         said(folder.path(), words).exits(2).says("others can write to the folder out/2026-11");
     }
     mode(&out, 0o700);
-    // A link leads to a file of one's own, and paths in it would be relative to the folder of another.
+    // A link leads to a file of the user, and its paths would be relative to another user's folder.
     mode(folder.path(), 0o700);
     fs::rename(folder.path().join("rescreen.toml"), folder.path().join("mine.toml")).unwrap();
     std::os::unix::fs::symlink("mine.toml", folder.path().join("rescreen.toml")).unwrap();
@@ -264,9 +265,9 @@ fn a_folder_that_others_can_write_is_no_place_for_a_campaign_file_a_ledger_or_ou
 }
 
 #[test]
-fn a_rollback_journal_beside_a_ledger_is_not_played_back() {
+fn a_rollback_journal_beside_a_ledger_is_not_applied() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     said(folder.path(), &["run", "--yes"]).exits(0);
     let out = folder.path().join("out/2026-11");
     let ledger = fs::read(out.join("ledger.sqlite")).unwrap();
@@ -281,9 +282,9 @@ fn a_rollback_journal_beside_a_ledger_is_not_played_back() {
 }
 
 #[test]
-fn a_file_that_is_called_like_the_lock_is_not_overwritten() {
+fn a_foreign_file_with_the_name_of_the_lock_is_not_overwritten() {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    let folder = desk(&format!("[service]\nurl = \"{}\"\n[ledger]\npath = \"package.sqlite\"\n", wire.url));
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n[ledger]\npath = \"package.sqlite\"\n", wire.url));
     let lock = folder.path().join("package.lock");
     for mine in ["commits and other notes", "mine", &"commits 1".repeat(20)] {
         fs::write(&lock, mine).unwrap();

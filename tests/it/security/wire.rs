@@ -1,5 +1,5 @@
-//! A hand-made HTTP server: it writes down every message it gets and answers with whatever bytes a test gives it. It may
-//! stand behind TLS.
+//! A hand-written HTTP server: it records every message and answers with the bytes that a test gives it. It can use
+//! TLS.
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// One message as it came over the wire.
+/// One message as it was received.
 #[derive(Debug, Clone)]
 pub struct Message {
     pub head: String,
@@ -27,19 +27,19 @@ impl Message {
     }
 }
 
-/// What becomes of a message.
+/// What happens to a message.
 pub enum Answer {
     /// These bytes, and the connection stays open.
     Bytes(Vec<u8>),
-    /// These bytes, and the connection is closed without a word.
+    /// These bytes, and the connection is closed without notice.
     ThenClose(Vec<u8>),
-    /// These bytes, and then zeros, so many mebibytes or until nobody takes them.
+    /// These bytes, and then zeros: this many mebibytes, or until the client stops reading.
     ThenZeros(Vec<u8>, usize),
-    /// The connection is closed while bytes of the message are unread: the other end sees a reset.
+    /// The connection is closed while bytes of the message are unread, so the client sees a reset.
     Reset,
 }
 
-/// The server; it serves until its test ends.
+/// The server. It serves until its test ends.
 pub struct Wire {
     pub url: String,
     seen: Arc<Seen>,
@@ -48,13 +48,13 @@ pub struct Wire {
 #[derive(Default)]
 struct Seen {
     messages: Mutex<Vec<Message>>,
-    /// Mebibytes of zeros that were taken.
+    /// Mebibytes of zeros that were received.
     taken: Mutex<usize>,
-    /// Connections whose TLS handshake did not come to its end, with what was said.
+    /// Connections whose TLS handshake did not complete, with the error.
     refused: Mutex<Vec<String>>,
 }
 
-/// What a connection carries, in the open or not.
+/// A connection, plain or with TLS.
 trait Stream: Read + Write {}
 impl<S: Read + Write> Stream for S {}
 
@@ -69,12 +69,12 @@ pub fn clear() -> Vec<u8> {
 }
 
 impl Wire {
-    /// Balance queries are answered; the nth check, from 1, is answered by `answer`.
+    /// Balance queries are answered. The nth check, counted from 1, is answered by `answer`.
     pub fn new(answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static) -> Wire {
         Wire::open("http", answer, |stream, _| Some(Box::new(stream)))
     }
 
-    /// The same behind TLS, whose handshake comes first.
+    /// The same with TLS.
     pub fn behind_tls(
         config: Arc<ServerConfig>,
         answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static,
@@ -120,7 +120,7 @@ impl Wire {
         self.messages().into_iter().filter(Message::is_check).collect()
     }
 
-    /// Counts the checks, also after this value is gone.
+    /// Counts the checks, even after this value is dropped.
     pub fn arrivals(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
         let seen = self.seen.clone();
         move || seen.messages.lock().unwrap().iter().filter(|message| message.is_check()).count() as u64
@@ -130,7 +130,7 @@ impl Wire {
         *self.seen.taken.lock().unwrap()
     }
 
-    /// What was said on connections that did not come to the end of their handshake.
+    /// The errors of connections that did not complete their handshake.
     pub fn refused(&self) -> Vec<String> {
         self.seen.refused.lock().unwrap().clone()
     }
@@ -184,7 +184,7 @@ fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, se
     }
 }
 
-/// The head of the next message; `None` at the end of the connection.
+/// The headers of the next message. `None` at the end of the connection.
 fn head(reader: &mut impl BufRead) -> Option<String> {
     let mut head = String::new();
     loop {

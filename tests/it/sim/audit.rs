@@ -1,5 +1,5 @@
-//! The checker: what must hold after every life, and at the end. Ledger, outputs, wire log and the service's charge book
-//! are four witnesses, and they must say the same.
+//! The checker: what must hold after every life, and at the end. Ledger, outputs, wire log and the service's charge
+//! book are four witnesses and must agree.
 
 use super::{
     life::Life,
@@ -28,10 +28,10 @@ use std::{
 const KINDS: [DatasetKind; 4] =
     [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
 
-/// What the ledger says of money and messages.
+/// What the ledger says about money and messages.
 struct Books {
     sums: Sums,
-    /// Attempts of which bytes may have left.
+    /// Attempts of which bytes may have been sent.
     noted: u64,
     decided: u64,
     sent_again: u64,
@@ -46,7 +46,7 @@ pub struct Audit {
     pub faults: Vec<String>,
     /// Charged and held after the last life.
     set_aside: u64,
-    /// By life, the requests that had an attempt when it began, also one that never left.
+    /// By life, the requests that had an attempt when it started, including attempts that were never sent.
     tried: Vec<HashSet<String>>,
 }
 
@@ -66,20 +66,20 @@ impl Audit {
         }
     }
 
-    /// How far the campaign has come.
+    /// The progress of the campaign.
     pub fn standing(&self) -> Standing {
         standing(self.ledger().as_ref())
     }
 
-    /// A life begins.
+    /// A life starts.
     pub fn life_begins(&mut self) -> Standing {
         let standing = self.standing();
         self.tried.push(standing.tried.clone());
         standing
     }
 
-    /// What must hold at every moment; `died` are the lives that could not note down what they heard last, `held_most` the
-    /// most that was held at once.
+    /// What must hold at every moment. `died` are the lives that could not record their last replies; `held_most` is
+    /// the most that was held at once.
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
         let (stats, books) = (self.simulator.stats(), self.books());
@@ -96,16 +96,16 @@ impl Audit {
                 let limit = life.max_credits + overshoot;
                 let within = !self.script.production || set_aside.max(stats.credits_charged) <= limit;
                 let found = (overshoot, stats.credits_charged, sums.account);
-                self.expect("I2: what is spent and held is within the limit and the overshoot", within, found);
+                self.expect("I2: charged plus held is within the limit and the overshoot", within, found);
                 let spent = (std::mem::replace(&mut self.set_aside, set_aside), set_aside);
                 self.faults.extend(money::stated_price_forgotten(wire, &self.script, number, life, died, spent));
                 let covered = stats.credits_charged <= set_aside + overshoot;
-                self.expect("I2: what is charged is charged or held here", covered, found);
+                self.expect("I2: what the service charged is charged or held here", covered, found);
                 if self.script.table_is_an_upper_bound() {
                     self.each_request();
                 }
                 self.money(wire, died, false);
-                // Only a crash can come between what is noted and what left.
+                // Only a crash can separate an attempt that is recorded from one that was sent.
                 let under_way = died.iter().filter(|died| **died).count() as u64 * self.script.in_flight;
                 let all = sent <= noted && noted <= sent + under_way;
                 self.expect("I7: every message is an attempt", all, (sent, noted));
@@ -128,11 +128,11 @@ impl Audit {
         };
         let answered = sums.in_state(State::Answered);
         if self.script.production && decided == 0 {
-            // Of a charge that cannot be read the price is booked, and the run stops for it.
+            // For an unreadable charge the price is booked, and the run stops for it.
             let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
             let mut unpaid = self.answers_charged_otherwise();
             unpaid.retain(|(key, ..)| !odd.contains(key.as_str()));
-            // An answer that was exchanged for another states the charge of that one, and that is what is booked.
+            // A crossed answer states the charge of the other request, and that charge is booked.
             let stated = |key: &str, booked| wire.iter().any(|one| one.key == *key && one.said.charge == Some(booked));
             unpaid.retain(|(key, _, booked)| !(self.script.is_crossed() && stated(key, *booked)));
             self.expect("each answer is charged once, as both books say", unpaid.is_empty(), unpaid);
@@ -155,10 +155,10 @@ impl Audit {
         self.expect("the manifest is complete", manifest.complete, &manifest.totals);
         self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
-        self.expect("the manifest speaks of all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
+        self.expect("the manifest covers all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
     }
 
-    /// What is stated is booked, what is absurd is not, and what is to be kept is kept.
+    /// Stated charges are booked, absurd ones are not, and the floor is kept.
     fn money(&mut self, wire: &[Message], died: &[bool], at_the_end: bool) {
         let Some(ledger) = self.ledger() else { return };
         let decided = self.books().is_some_and(|books| books.decided > 0);
@@ -167,8 +167,8 @@ impl Audit {
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
     }
 
-    /// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or, where
-    /// each charge is known, anything else.
+    /// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or,
+    /// where each charge is known, any other amount.
     fn answers_charged_otherwise(&self) -> Vec<(String, u64, u64)> {
         let known = self.script.charges_are_known();
         let upper_bound = self.script.table_is_an_upper_bound() || self.script.states_charges();
@@ -193,8 +193,8 @@ impl Audit {
         ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
     }
 
-    /// I2, request by request: no other's hold makes up for one that is missing. Of a later generation the keys before it
-    /// are not in the ledger.
+    /// I2 for each request: the hold of another request cannot make up for a missing one. For a later generation, the
+    /// earlier keys are not in the ledger.
     fn each_request(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let requests =
@@ -209,9 +209,9 @@ impl Audit {
         }
     }
 
-    /// Keys of requests answered at the first attempt, by a reply that states a charge, and charged less than these prices, or
-    /// something that is neither these nor what the table said: a statement below the table's price is believed once the
-    /// balance showed that it is true.
+    /// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
+    /// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
+    /// balance has shown that it is true.
     fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
         let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
                    AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
@@ -226,7 +226,7 @@ impl Audit {
         contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
     }
 
-    /// Records of the books as they stand, headers aside.
+    /// Records of the current books, without headers.
     fn rows(&self) -> u64 {
         let folder = self.out.parent().expect("it is in the campaign's folder");
         let books = self.script.books.iter().map(|book| {
@@ -236,7 +236,7 @@ impl Audit {
         books.sum()
     }
 
-    /// What the ledger says, where there is one.
+    /// The contents of the ledger, if there is one.
     fn books(&self) -> Option<Books> {
         let ledger = self.ledger()?;
         let sql = "SELECT sums, (SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written'),
@@ -244,10 +244,10 @@ impl Audit {
                    FROM campaign";
         let books = ledger.query_row(sql, [], |row| {
             let count = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-            let sums = serde_json::from_str(&row.get::<_, String>(0)?).expect("the ledger's sums are sums");
+            let sums = serde_json::from_str(&row.get::<_, String>(0)?).expect("the ledger's sums can be read");
             Ok(Books { sums, noted: count(1)?, decided: count(2)?, sent_again: count(3)? })
         });
-        // A ledger whose first commit never came has no table yet.
+        // A ledger whose first commit never happened has no table yet.
         books.ok()
     }
 
@@ -264,13 +264,14 @@ impl Audit {
         for file in tables::files(&self.out, "results") {
             let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if hidden {
-                // A process that died leaves what it was writing; no pattern finds it, and the next run sweeps it.
+                // A process that died leaves its unfinished files. No pattern matches them, and the next run removes
+                // them.
                 continue;
             }
             let bytes = fs::read(self.out.join(&file)).expect("it is there");
             let lines = match self.seen.remove(&file) {
                 Some((before, lines)) => {
-                    self.expect("I8: result parts stay as they are", before == bytes, &file);
+                    self.expect("I8: result parts do not change", before == bytes, &file);
                     lines
                 }
                 None => {
@@ -286,7 +287,7 @@ impl Audit {
             };
             for line in &lines {
                 let id = text(line, "result_id").to_owned();
-                self.expect("I8: a result is there once", ids.insert(id), &file);
+                self.expect("I8: a result is not a duplicate", ids.insert(id), &file);
             }
             files.insert(file, (bytes, lines));
         }
@@ -313,14 +314,14 @@ impl Audit {
                 };
                 self.expect("I8: a part has the rows the manifest says", ids.len() as u64 == part.rows, &part.path);
                 for ask in ids {
-                    self.expect("I3: an ask is in one place", asks.insert(ask.clone()), ask);
+                    self.expect("I3: an ask is in only one output", asks.insert(ask.clone()), ask);
                 }
             }
         }
         let mode = manifest.mode;
         self.expect("I17: the manifest is simulated", mode == OutputMode::Simulated, mode);
         let wanted = manifest.totals.iter().map(|one| one.asks).sum::<u64>() + manifest.input.unreadable_rows;
-        self.expect("I3: every ask is in a place", asks.len() as u64 == wanted, (asks.len(), wanted));
+        self.expect("I3: every ask is in an output", asks.len() as u64 == wanted, (asks.len(), wanted));
         for totals in &manifest.totals {
             let rows = totals.asks + manifest.input.unreadable_rows;
             self.expect("I3: each check has an ask for each row", rows == manifest.input.rows, totals);

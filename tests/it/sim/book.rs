@@ -1,4 +1,4 @@
-//! The books of a campaign: rows of invented persons, some alike, some bad, in CSV or JSON lines.
+//! The books of a campaign: rows of invented persons, some equal, some bad, in CSV or JSON lines.
 
 use super::rng::Rng;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ pub struct Book {
 
 const NAMES: [&str; 3] = ["book.csv", "more.jsonl", "late.csv"];
 
-/// One to three books with so many rows in all.
+/// One to three books with this many rows in total.
 pub fn books(rng: &mut Rng, rows: u64) -> Vec<Book> {
     let count = rng.pick(&[1, 1, 2, 3]);
     let part = |name: &'static str, rng: &mut Rng| {
@@ -30,13 +30,13 @@ fn is_csv(name: &str) -> bool {
 /// Lines of a book of this name.
 pub fn lines(rng: &mut Rng, book: &str, count: u64) -> String {
     let mut text = String::new();
-    // A large book is one of many people, not of many duplicates.
+    // A large book has many people, not many duplicates.
     let persons = if count > 60 { 600 } else { 70 };
     for _ in 0..count {
         let (number, person) = (rng.from(1, 9_999), rng.from(1, persons));
         let country = rng.pick(&["za", "na", "South Africa"]);
         let status = rng.pick(&["active", "active", "active", "closed"]);
-        // Said or left to the declaration's default, it is the same question.
+        // Given explicitly or left to the declaration's default, it is the same question.
         let dataset = rng.pick(&["", "", "", "all"]);
         let (id_number, name) = (said(person), format!("{} Vexford", name(person)));
         let (company, plate, vin) = (company(person, number), plate(person, number), vin(person, number));
@@ -59,7 +59,7 @@ pub fn lines(rng: &mut Rng, book: &str, count: u64) -> String {
                 }
             }
         };
-        line.expect("a string takes every text");
+        line.expect("writing to a string cannot fail");
     }
     text
 }
@@ -68,7 +68,7 @@ fn name(person: u64) -> String {
     format!("Q{}{}", char::from(b'a' + (person / 26) as u8), char::from(b'a' + (person % 26) as u8))
 }
 
-/// The registration number of a person's company, as people type it: the row's number decides in which way.
+/// The registration number of a person's company, as people type it. The row's number decides the variant.
 fn company(person: u64, number: u64) -> String {
     let (year, middle) = (1990 + person % 30, 4_000 + person);
     match number % 4 {
@@ -88,7 +88,7 @@ fn plate(person: u64, number: u64) -> String {
     }
 }
 
-/// Its VIN; every fifth row has none.
+/// The VIN; every fifth row has none.
 fn vin(person: u64, number: u64) -> String {
     match number % 5 {
         0 => String::new(),
@@ -97,7 +97,7 @@ fn vin(person: u64, number: u64) -> String {
     }
 }
 
-/// An ID number of an invented person, with its checksum.
+/// An ID number of an invented person, with a valid checksum.
 fn said(person: u64) -> String {
     let digits = format!("8001{:02}5{:03}08", 1 + person % 28, person);
     let digits = format!("{}{}", &digits[..11], 8);

@@ -1,14 +1,14 @@
-//! The checks a campaign asks for: two of them, drawn for each seed; what a row of a book asks of each, and which answer is
-//! clear, by the service's description and the field notes and not by the declarations.
+//! The checks of a campaign: two of them, drawn for each seed; what a row of a book requests from each, and which
+//! answer is clear. Written from the service's description and the field notes, not from the declarations.
 
 use super::rng::Rng;
 use serde_json::Value;
 
-/// One check as a campaign of the simulation uses it.
+/// One check in a campaign of the simulation.
 #[derive(Debug)]
 pub struct Check {
     pub name: &'static str,
-    /// What feeds its fields, as lines of the campaign file.
+    /// The sources of its fields, as lines of the campaign file.
     fields: &'static str,
 }
 
@@ -30,11 +30,11 @@ const CHECKS: [Check; 9] = [
     Check { name: "consumer-trace", fields: "" },
 ];
 
-/// The checks of a seed. Half of the seeds have the two that were there first; rng of their own leave the rest of a script
-/// as it was before there were others.
+/// The checks of a seed. Half of the seeds have the two original ones. A separate rng leaves the rest of a script as it
+/// was before there were others.
 pub fn pair(seed: u64) -> [&'static Check; 2] {
     let mut rng = Rng::new(seed.rotate_left(23) ^ 0x5eed);
-    if rng.falls(50) {
+    if rng.chance(50) {
         return [AML, SAID];
     }
     let first = rng.below(CHECKS.len());
@@ -42,7 +42,7 @@ pub fn pair(seed: u64) -> [&'static Check; 2] {
     [&CHECKS[first], &CHECKS[second]]
 }
 
-/// What the rows of a seed expect of a person's ID number, in half of them. All people of the books are men.
+/// What the rows of a seed expect of a person's ID number, in half of the seeds. All people of the books are men.
 pub fn expects(seed: u64) -> Option<&'static str> {
     Rng::new(seed.rotate_left(41) ^ 0x0e15).pick(&[None, None, Some("MALE"), Some("female")])
 }
@@ -58,7 +58,7 @@ pub struct Cells {
 }
 
 impl Check {
-    /// The check in a campaign file; `when` is a line of its own or nothing.
+    /// The check in a campaign file. `when` is one line or empty.
     pub fn table(&self, when: &str, expects: Option<&str>) -> String {
         let expect = match (self.name, expects) {
             ("said-verification", Some(gender)) => format!("expect.gender = {{ value = \"{gender}\" }}\n"),
@@ -67,13 +67,13 @@ impl Check {
         format!("[[check]]\nuse = \"{}\"\n{when}{}{expect}", self.name, self.fields)
     }
 
-    /// Whether an answer says what was expected; `None` where it does not say, or nothing was.
+    /// Whether an answer has the expected value. `None` where it does not state one, or nothing was expected.
     pub fn meets(&self, answer: &Value, expected: &str) -> Option<bool> {
         let gender = find(answer, "Gender").filter(|_| self.name == "said-verification")?;
         gender.as_str().map(|gender| gender.eq_ignore_ascii_case(expected))
     }
 
-    /// The subject that is to be sent for a row, however it is typed.
+    /// The subject that must be sent for a row, however it is typed.
     pub fn wanted(&self, cells: &Cells) -> String {
         let signs = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_uppercase();
         match self.name {
@@ -120,25 +120,25 @@ impl Check {
         }
     }
 
-    /// Whether the service forgets its keys before others.
+    /// Whether the service forgets its keys sooner than others.
     pub fn is_short_lived(&self) -> bool {
         self.name == "adverse-media"
     }
 
-    /// How long the service remembers a key. Service-api, Limits: 72 hours, adverse media 48.
+    /// How long the service remembers a key. Service description, Limits: 72 hours, adverse media 48.
     pub fn key_life_hours(path: &str) -> i64 {
         if path == "/adverse-media" { 48 } else { 72 }
     }
 }
 
-/// The first value of this name, at any depth.
+/// The first value with this name, at any depth.
 fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let object = value.as_object()?;
     object.get(name).or_else(|| object.values().find_map(|inner| find(inner, name)))
 }
 
 #[test]
-fn half_of_the_seeds_have_the_first_two_checks_and_the_others_every_one_in_both_places() {
+fn half_of_the_seeds_have_the_first_two_checks_and_the_others_each_check_in_both_places() {
     let pairs: Vec<[&str; 2]> = (1..=1_000).map(|seed| pair(seed).map(|check| check.name)).collect();
     let first_two = pairs.iter().filter(|pair| **pair == ["aml-screening", "said-verification"]).count();
     assert!((450..580).contains(&first_two), "{first_two}");

@@ -4,10 +4,10 @@ use super::life::Edit;
 use rescreen::ledger::Reading;
 use std::{fs, path::Path};
 
-/// Edits the files in `folder`, where a life has read them before; gives how it is undone.
+/// Edits the files in `folder`, if a life has read them before. Returns how to undo it.
 pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
     let reading = Reading::find(&folder.join("out/ledger.sqlite")).ok().flatten()?;
-    // Before the first row was taken nothing is fixed.
+    // Nothing is fixed before the first row is ingested.
     let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;
     if matches!(edit, Edit::Format | Edit::Mode | Edit::Checks) {
         return Some(Box::new(|| {}));
@@ -21,6 +21,6 @@ pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
         Edit::InputCut => edited.truncate(read / 2),
         Edit::None | Edit::Format | Edit::Mode | Edit::Checks => return None,
     }
-    fs::write(&path, edited).expect("the folder takes a book");
-    Some(Box::new(move || fs::write(&path, bytes).expect("the folder takes a book")))
+    fs::write(&path, edited).expect("the folder is writable");
+    Some(Box::new(move || fs::write(&path, bytes).expect("the folder is writable")))
 }

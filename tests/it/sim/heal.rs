@@ -1,10 +1,10 @@
-//! After the last life the service is well, and the campaign must finish: run after run makes progress, and a person decides
-//! what only a person can.
+//! After the last life the service works, and the campaign must finish: run after run makes progress, and a person
+//! decides what only a person can.
 
 use super::{
     life::{API_KEYS, Life},
     oddities::{Oddity, is_played},
-    progress::left_alone,
+    progress::neglected,
     script::PLENTY,
     stage::Stage,
 };
@@ -14,22 +14,23 @@ use rescreen::{
 };
 use std::time::Duration;
 
-/// Lives after the service is well, at most, and the hours between them: at first runs follow soon, then beyond the life of
-/// any key.
+/// The most lives after the service works, and the hours between them: first runs in quick succession, then beyond the
+/// life of any key.
 const LAST_RESTS: [u64; 20] = [1, 1, 1, 1, 1, 1, 13, 13, 13, 13, 13, 13, 13, 1, 1, 1, 13, 13, 1, 1];
-/// The longest pause that a run keeps: a service may ask for years.
+/// The longest pause that a run obeys: a service may ask for years.
 const PAUSE_MAX: Duration = Duration::from_secs(24 * 3_600 + 60);
-/// Runs with a service that is well, after which nothing may be left that none of them sent.
+/// Runs with a working service after which no request may be left that none of them sent.
 const RUNS_TO_SEND_ALL: usize = 6;
 
 impl Stage {
-    /// From here on the service is well, but for the rows that it treats badly for ever. Whether the campaign is finished.
+    /// From here on the service works, except for the rows that it always treats badly. Returns whether the campaign is
+    /// finished.
     pub async fn heal(&mut self, lives: &[Life]) -> bool {
         let rows = self.script.oddities.rows.as_deref().unwrap_or("");
         self.simulator.set_faults(rows.parse().expect("the script names faults that are"));
         self.simulator.set_balance(2 * PLENTY);
         if is_played(Oddity::Progress) {
-            // The longest pause that the service asks for is over.
+            // The longest pause that the service asks for has ended.
             tokio::time::sleep(PAUSE_MAX).await;
         }
         let prices = lives.last().map_or([1, 1], |life| life.prices);
@@ -46,18 +47,18 @@ impl Stage {
             if self.one(&life).await {
                 return true;
             }
-            // A run that only waits for the end of a pause is none of those that are to send everything.
+            // A run that only waits for the end of a pause does not count as one of those that must send everything.
             runs += usize::from(self.wire.log().len() > sent);
             if (at + 1).is_multiple_of(keys.len()) && is_played(Oddity::Progress) {
                 let (after, log) = (self.audit.standing(), self.wire.log());
-                // A run that ends with a decision for a person, or as the service asks, stops before its time; but the next
-                // ones go on from there.
+                // A run that ends with a decision for a person, or as the service asks, stops early; but the next ones
+                // continue from there.
                 let all = runs >= RUNS_TO_SEND_ALL;
                 let round = if all { healed_at } else { sent_before };
-                // More rows that are never answered than end a run, and nothing else left.
-                // What is in doubt waits for a clock to be set, and the run says so.
+                // More rows that are never answered than end a run, and nothing else left. Requests in doubt wait for a
+                // clock to be set, and the run says so.
                 let excused = self.unanswered || self.named && !all || self.apart && after.planned == 0;
-                if let Some(fault) = left_alone(&before, &after, &log[round..]).filter(|_| !excused) {
+                if let Some(fault) = neglected(&before, &after, &log[round..]).filter(|_| !excused) {
                     self.audit.fault(format!("after {} last runs: {fault}", at + 1));
                 }
                 (before, sent_before) = (after, log.len());
@@ -67,7 +68,7 @@ impl Stage {
         false
     }
 
-    /// A person decides about what is quarantined.
+    /// A person decides about the quarantined requests.
     async fn decide(&mut self) {
         let out = self.folder.path().join("out");
         let waiting = pipeline::quarantined(&out).map_or(0, |waiting| waiting.len());
@@ -75,7 +76,7 @@ impl Stage {
             return;
         }
         let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
-        let (clock, commit_mode) = (self.hands.ours(), CommitMode::Inline);
+        let (clock, commit_mode) = (self.clocks.ours(), CommitMode::Inline);
         let resolution = Resolution {
             decision,
             reason: "the desk was asked",

@@ -1,4 +1,4 @@
-//! One life of a campaign: a run of the program, what befalls it, and what somebody did before it.
+//! One life of a campaign: a run of the program, what happens to it, and what a person did before it.
 
 use super::{
     book::{Book, lines},
@@ -7,49 +7,49 @@ use super::{
 };
 use std::time::Duration;
 
-/// How a life ends before its time.
+/// How a life ends early.
 #[derive(Debug, Clone, Copy)]
 pub enum Crash {
     Never,
-    /// So long after its start.
+    /// This long after its start.
     After(Duration),
     /// While the nth message is written: the service does not see it.
     BeforeService(u64),
     /// When the service has acted on the nth message: the reply is lost.
     BeforeReply(u64),
-    /// When the reply to the nth message is in.
+    /// When the reply to the nth message has arrived.
     AfterReply(u64),
     /// At the nth write, fsync, rename, removal or commit, before or just after it: nothing more becomes durable.
     AtStorage(u64),
-    /// When the nth file of results is seen, and the ledger does not know yet that it is whole.
+    /// When the nth result file appears, and the ledger does not yet know that it is complete.
     AtPart(u64),
-    /// When it has been given the processor so often.
+    /// After it was polled this many times.
     AtAwait(u64),
 }
 
-/// What happens to a clock while a life goes on.
+/// What happens to a clock during a life.
 #[derive(Debug, Clone, Copy)]
-pub enum Hand {
-    /// Somebody sets this machine's clock by so many seconds.
+pub enum ClockMove {
+    /// A person sets this machine's clock by this many seconds.
     Set(i64),
-    /// The machine sleeps so many seconds: everybody's day goes on, its timers do not.
+    /// The machine sleeps this many seconds: time passes for all others, but its timers stop.
     Sleep(i64),
 }
 
-/// What happens to the account or its prices while a life goes on.
+/// What happens to the account or its prices during a life.
 #[derive(Debug, Clone, Copy)]
 pub enum Move {
-    /// A check, first or second, costs so much from here on.
+    /// A check, the first or the second, costs this much from here on.
     Price(usize, u64),
-    /// Somebody else spends so many credits.
+    /// Another client spends this many credits.
     Spend(u64),
 }
 
-/// What somebody did to a file before a life, which that life is to refuse; it is undone after it.
+/// A change to a file before a life, which that life must refuse. It is undone afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
     None,
-    /// A byte of what was read before is another one.
+    /// One byte of what was read before is changed.
     InputChanged,
     /// The end of what was read before is missing.
     InputCut,
@@ -65,19 +65,19 @@ pub enum Edit {
 #[derive(Debug, Clone)]
 pub struct Life {
     pub faults: String,
-    /// Connections refused, in a hundred.
+    /// Percentage of connections that are refused.
     pub unreachable: u64,
     pub crash: Crash,
-    /// Drains after so long.
+    /// Drains after this long.
     pub at_most: Option<Duration>,
-    /// Interrupted after so long; the second time it ends at once.
+    /// Interrupted after these times; the second one ends it at once.
     pub interrupts: Vec<Duration>,
-    /// Failures that are proven uncharged are taken along.
+    /// Failures that are proven uncharged are retried.
     pub retry: bool,
-    /// The balance, moved by somebody else before it.
+    /// The balance, changed by another client before this life.
     pub balance: Option<u64>,
     pub max_credits: u64,
-    /// What the service asks from here on, and what the campaign's table says.
+    /// What the service charges from here on, and what the campaign's table says.
     pub prices: [u64; 2],
     pub table: [u64; 2],
     /// Lines appended to the last book before it.
@@ -87,13 +87,13 @@ pub struct Life {
     pub guards_off: bool,
     /// The machine's clock less the service's at its start, in seconds.
     pub clock_apart: i64,
-    pub hands: Vec<(Duration, Hand)>,
+    pub clock_moves: Vec<(Duration, ClockMove)>,
     /// Just after the nth commit that finds a request armed again.
-    pub at_commit: Option<(u64, Hand)>,
+    pub at_commit: Option<(u64, ClockMove)>,
     /// Just before the service sees the nth request.
     pub moves: Vec<(u64, Move)>,
     pub api_key: &'static str,
-    /// Another process tries to run the campaign so long after its start.
+    /// Another process tries to run the campaign this long after its start.
     pub rival: Option<Duration>,
     /// Time until the next one.
     pub rest: Duration,
@@ -119,7 +119,7 @@ impl Life {
             edit: Edit::None,
             guards_off: false,
             clock_apart: 0,
-            hands: Vec::new(),
+            clock_moves: Vec::new(),
             at_commit: None,
             moves: Vec::new(),
             api_key,
@@ -128,13 +128,13 @@ impl Life {
         }
     }
 
-    /// Somebody sets the clock a day ahead between two messages, and sets it right when the keys are old: chance alone comes
-    /// upon that once in ten thousand campaigns.
+    /// The clock is set a day ahead between two messages, and corrected when the keys are old. Chance alone does this
+    /// once in ten thousand campaigns.
     pub fn of_a_set_clock(self) -> Life {
         let second = Duration::from_secs(1);
         Life {
             faults: "drop_after:0.4".to_owned(),
-            hands: vec![(second, Hand::Set(86_400))],
+            clock_moves: vec![(second, ClockMove::Set(86_400))],
             rest: 80 * 3_600 * second,
             max_credits: self.max_credits,
             table: self.table,
@@ -142,7 +142,7 @@ impl Life {
         }
     }
 
-    /// What chance makes of a quiet one.
+    /// A quiet life with random events added.
     pub fn draw(rng: &mut Rng, quiet: Life, books: &[Book]) -> Life {
         let seconds = |rng: &mut Rng, list: &[u64]| Duration::from_secs(rng.pick(list));
         let last = books.last().expect("a campaign has a book");
@@ -150,15 +150,15 @@ impl Life {
             faults: faults(rng),
             unreachable: rng.pick(&[0, 0, 3, 20]),
             crash: crash(rng),
-            at_most: rng.falls(15).then(|| seconds(rng, &[1, 20, 300])),
+            at_most: rng.chance(15).then(|| seconds(rng, &[1, 20, 300])),
             interrupts: match rng.from(0, 9) {
                 0 => vec![seconds(rng, &[0, 1, 9, 61])],
                 1 => vec![seconds(rng, &[0, 1, 9, 61]), seconds(rng, &[0, 1, 3])],
                 _ => Vec::new(),
             },
-            retry: rng.falls(20),
-            balance: rng.falls(20).then(|| rng.pick(&[0, 5, 50, PLENTY])),
-            appended: if rng.falls(25) { lines(rng, last.name, 5) } else { String::new() },
+            retry: rng.chance(20),
+            balance: rng.chance(20).then(|| rng.pick(&[0, 5, 50, PLENTY])),
+            appended: if rng.chance(25) { lines(rng, last.name, 5) } else { String::new() },
             edit: match rng.from(0, 39) {
                 0 => Edit::InputChanged,
                 1 => Edit::InputCut,
@@ -167,9 +167,9 @@ impl Life {
                 4 => Edit::Checks,
                 _ => Edit::None,
             },
-            clock_apart: if rng.falls(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
-            hands: hands(rng),
-            rival: rng.falls(5).then(|| seconds(rng, &[0, 1, 30])),
+            clock_apart: if rng.chance(15) { rng.pick(&[-4_000, -240, -20, 20, 240, 4_000]) } else { 0 },
+            clock_moves: clock_moves(rng),
+            rival: rng.chance(5).then(|| seconds(rng, &[0, 1, 30])),
             rest: seconds(rng, &[0, 0, 1, 1, 30, 30, 600, 600, 40 * 3_600, 71 * 3_600, 80 * 3_600]),
             ..quiet
         }
@@ -191,17 +191,17 @@ fn crash(rng: &mut Rng) -> Crash {
     }
 }
 
-fn hands(rng: &mut Rng) -> Vec<(Duration, Hand)> {
-    let count = if rng.falls(12) { rng.from(1, 2) } else { 0 };
-    let hand = |rng: &mut Rng| {
+fn clock_moves(rng: &mut Rng) -> Vec<(Duration, ClockMove)> {
+    let count = if rng.chance(12) { rng.from(1, 2) } else { 0 };
+    let clock_move = |rng: &mut Rng| {
         let after = Duration::from_secs(rng.pick(&[0, 1, 10, 120]));
-        if rng.falls(50) {
-            (after, Hand::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400])))
+        if rng.chance(50) {
+            (after, ClockMove::Set(rng.pick(&[-86_400, -4_000, -200, -20, 20, 200, 4_000, 86_400])))
         } else {
-            (after, Hand::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600])))
+            (after, ClockMove::Sleep(rng.pick(&[60, 4_000, 60 * 3_600, 75 * 3_600])))
         }
     };
-    (0..count).map(|_| hand(rng)).collect()
+    (0..count).map(|_| clock_move(rng)).collect()
 }
 
 fn faults(rng: &mut Rng) -> String {
@@ -234,14 +234,14 @@ fn faults(rng: &mut Rng) -> String {
     ];
     let mut list = Vec::new();
     for fault in FAULTS {
-        if rng.falls(15) {
+        if rng.chance(15) {
             let odd = rng.from(0, 5).to_string();
             list.push(
                 fault.replace(":P", rng.pick(&[":0.02", ":0.1", ":0.1", ":0.3", ":0.3", ":0.9"])).replace("ODD", &odd),
             );
         }
     }
-    if rng.falls(8) {
+    if rng.chance(8) {
         list.push(format!("{}@{}", rng.pick(&["error401", "error403"]), rng.from(1, 20)));
     }
     list.join(",")

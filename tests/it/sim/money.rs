@@ -1,12 +1,13 @@
-//! What must hold of money when prices rise, charges are stated in odd ways or not at all, and somebody else spends: I2, and
-//! that what is stated is booked. The ledger is read as plain SQL, the messages are what the wire saw.
+//! What must hold for money when prices rise, charges are stated in unusual ways or not at all, and another client
+//! spends: I2, and that stated charges are booked. The ledger is read as plain SQL; the messages are those that the
+//! wire saw.
 
 use super::{life::Life, script::Script, wire::Message};
 use rescreen::model::IdempotencyKey;
 use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
 
-/// What the ledger has of a request under its present key.
+/// The state of a request under its current key in the ledger.
 #[derive(Debug, Clone, Copy)]
 struct Booked {
     charged: u64,
@@ -24,8 +25,8 @@ fn booked(ledger: &Connection) -> HashMap<String, Booked> {
     rows.expect("the ledger's requests").map(|row| row.expect("a row")).map(|(bytes, one)| (key(bytes), one)).collect()
 }
 
-/// A charge that a reply states is booked: it is charged or held at once, and charged in the end. A life that died may not
-/// have noted what it heard last; it is heard again, unless a decision comes first.
+/// A charge that a reply states is booked: it is charged or held at once, and charged in the end. A life that died may
+/// not have recorded its last replies. They are repeated, unless a decision comes first.
 pub fn unbooked(
     wire: &[Message],
     script: &Script,
@@ -57,7 +58,7 @@ pub fn unbooked(
     faults
 }
 
-/// An answer that calls itself a failure, and has nothing that a rule recognises, is asked for again before it is final.
+/// An answer that calls itself a failure, and that no rule recognises, is requested again before it is final.
 pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     let sql =
         "SELECT coalesce(key, first_key) FROM request WHERE state = 10 AND attempts = 1 AND verdict = 'unrecognised'
@@ -71,15 +72,15 @@ pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     failed.map(|one| format!("I18: an answer that calls itself a failure is final at once: {one}")).collect()
 }
 
-/// What an absurd statement says is never booked.
+/// The amount of an absurd statement is never booked.
 pub fn absurd(ledger: &Connection) -> Option<String> {
     let sql = "SELECT max(charged) FROM request";
     let most: i64 = ledger.query_row(sql, [], |row| row.get(0)).unwrap_or(0);
     (most > 1_000).then(|| format!("an absurd charge is booked: {most}"))
 }
 
-/// Once a reply states a balance below what is to be kept, nothing new is sent until another reading says otherwise. What was
-/// armed by an earlier life is not new, though it may never have left. `tried` has such requests by life.
+/// Once a reply states a balance below the floor, nothing new is sent until another reading says otherwise. A request
+/// that an earlier life armed is not new, though it may never have been sent. `tried` has such requests by life.
 pub fn below_the_floor(wire: &[Message], script: &Script, tried: &[HashSet<String>]) -> Vec<String> {
     let keep = script.oddities.keep_balance;
     if keep == 0 || !script.production {
@@ -89,19 +90,20 @@ pub fn below_the_floor(wire: &[Message], script: &Script, tried: &[HashSet<Strin
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, one) in wire.iter().enumerate().filter(|(_, one)| one.submit) {
         let new = seen.insert(&one.key) && !tried.get(one.life).is_some_and(|tried| tried.contains(&one.key));
-        // The last reading that was in when this left.
+        // The last reading that had arrived when this was sent.
         let before = wire[..at].iter().filter(|other| other.life == one.life && other.said.balance.is_some());
         let heard = before.filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)));
         let last = heard.filter(|(at_us, _)| at_us + 2 < one.at_us).max_by_key(|(at_us, _)| *at_us);
         if let Some((_, reading)) = last.filter(|(_, reading)| new && reading.said.balance < Some(keep)) {
-            faults.push(format!("I2: {keep} credits are to be kept, and after {reading} leaves {one}"));
+            faults.push(format!("I2: {keep} credits must be kept, and after {reading} this was sent: {one}"));
         }
     }
     faults
 }
 
-/// A price that a reply stated is held by the runs after it, as long as the table stays as it is: a life in which the service
-/// asks no more than that spends no more than its limit, or than was spent before it. `spent` is before and after it.
+/// A price that a reply stated is held by later runs as long as the table is unchanged: a life in which the service
+/// charges no more than that spends no more than its limit, or than was spent before it. `spent` is before and after
+/// it.
 pub fn stated_price_forgotten(
     wire: &[Message],
     script: &Script,

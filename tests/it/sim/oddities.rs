@@ -1,47 +1,47 @@
-//! The ways in which a service misbehaves that are not drawn message by message: what it states, which rows it treats badly,
-//! how its prices and the balance move. Each is drawn from rng of its own, so that switching one off leaves the rest of a
-//! script as it was. `RESCREEN_SIM_WORLD` names the ones to play (`all`, `none`, or names with commas between them).
+//! The misbehaviours of a service that are not drawn message by message: what it states, which rows it treats badly,
+//! how its prices and the balance move. Each is drawn from its own rng, so that switching one off leaves the rest of a
+//! script unchanged. `RESCREEN_SIM_WORLD` names the ones to play (`all`, `none`, or comma-separated names).
 
 use super::{
-    life::{Crash, Hand, Life, Move},
+    life::{ClockMove, Crash, Life, Move},
     rng::Rng,
     script::{PLENTY, Script},
 };
 use rescreen::simulator::{ChargeStated, CreditsFormat};
 use std::{sync::OnceLock, time::Duration};
 
-/// One of them.
+/// One misbehaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oddity {
-    /// Credits are stated in one place of several, or nowhere.
+    /// Credits are stated in one of several places, or nowhere.
     Stated,
     /// A place that only a configured pointer finds.
     Configured,
     /// Amounts are floats, texts or fractions.
     Formats,
-    /// Now and then a stated charge is negative, absurd or text.
+    /// Occasionally a stated charge is negative, absurd or text.
     OddCharges,
     /// Refusals that charge.
     ChargedRefusals,
-    /// Prices change in mid-run.
+    /// Prices change during a run.
     Prices,
-    /// Somebody else spends from the account in mid-run.
+    /// Another client spends from the account during a run.
     Spender,
-    /// Rows that are treated badly for ever.
+    /// Rows that are always treated badly.
     Rows,
     /// Answers to other requests.
     Crossed,
     /// 404, 405 and 3xx for single messages.
     Misrouted,
-    /// `Date` is minutes off for good.
+    /// `Date` is permanently minutes off.
     Date,
-    /// A name comes twice in an answer.
+    /// An answer has a duplicate name.
     DuplicateNames,
-    /// The echoed mode or input is another one.
+    /// The echoed mode or input is that of another request.
     Echoes,
-    /// The guards are at their defaults.
+    /// The guards have their defaults.
     Guards,
-    /// Some hundred rows.
+    /// A few hundred rows.
     LargeBooks,
     /// The machine sleeps, or its clock is set, between a commit and what follows it.
     AtCommit,
@@ -51,7 +51,7 @@ pub enum Oddity {
     Progress,
     /// A stop that names a decision is remembered by the next run.
     Remembered,
-    /// For the whole of a life every check fails while the account can be read.
+    /// Every check fails for a whole life while the account can be read.
     Outage,
 }
 
@@ -98,29 +98,30 @@ pub fn is_played(oddity: Oddity) -> bool {
     }
 }
 
-/// Rng of an oddity and a seed, where it is played and falls so often in a hundred.
+/// The rng of an oddity and a seed, if the oddity is played. It occurs in this percentage of seeds.
 fn drawn(seed: u64, oddity: Oddity, percent: u64) -> Option<Rng> {
     let mut rng = Rng::new(seed.rotate_left(29) ^ 0x0dd << 8 ^ oddity as u64);
-    (rng.falls(percent) && is_played(oddity)).then_some(rng)
+    (rng.chance(percent) && is_played(oddity)).then_some(rng)
 }
 
-/// What of them holds for a whole campaign.
+/// Those that hold for a whole campaign.
 #[derive(Debug, Clone)]
 pub struct Oddities {
     pub stated: ChargeStated,
     pub format: CreditsFormat,
     pub date_ahead_s: i64,
     pub default_guards: bool,
-    /// Credits that are to stay in the account.
+    /// Credits that must stay in the account: the floor.
     pub keep_balance: u64,
-    /// The fault that picks rows for ever.
+    /// The fault that picks rows permanently.
     pub rows: Option<String>,
-    /// Somebody else spends in mid-run.
+    /// Another client spends during a run.
     pub spender: bool,
 }
 
 impl Oddities {
-    /// A service without any: `field` states the balance alone, as in the field, else the charge.
+    /// A service without any misbehaviour. With `field` it states only the balance, as seen in the field, otherwise the
+    /// charge.
     pub fn none(field: bool) -> Oddities {
         Oddities {
             stated: if field { ChargeStated::Remaining } else { ChargeStated::Used },
@@ -158,7 +159,7 @@ impl Oddities {
         oddities
     }
 
-    /// What a campaign file says of them under `[service]`.
+    /// Their lines in a campaign file under `[service]`.
     pub fn of_service(&self) -> &'static str {
         match self.stated {
             ChargeStated::Elsewhere => "charge_pointer = \"/billing/charged\"\nremaining_pointer = \"/billing/left\"\n",
@@ -191,10 +192,11 @@ fn rows(rng: &mut Rng) -> String {
     format!("row:{share}:{}", rng.pick(&MANNERS))
 }
 
-/// Rows in the book of a seed, where it has more than others: in a small book a price that rises unseen costs little.
+/// Rows in the book of a seed, where it has more than others: in a small book a price that rises unnoticed costs
+/// little.
 pub fn large_book(seed: u64) -> Option<u64> {
     let rises = drawn(seed, Oddity::Prices, PRICES_PERCENT).is_some();
-    // Where no reply shows it, a hundred answers may pass before it is seen.
+    // Where no reply shows it, a hundred answers may pass before it is noticed.
     if rises && Oddities::of(seed, false).stated == ChargeStated::Nothing {
         return drawn(seed, Oddity::LargeBooks, 60).map(|mut rng| rng.from(600, 800));
     }
@@ -202,11 +204,11 @@ pub fn large_book(seed: u64) -> Option<u64> {
     drawn(seed, Oddity::LargeBooks, percent).map(|mut rng| rng.from(200, 320))
 }
 
-/// Seeds in a hundred in which a price changes in mid-run.
+/// Percentage of seeds in which a price changes during a run.
 const PRICES_PERCENT: u64 = 15;
 
-/// What befalls the lives of a script.
-pub fn befall(script: &mut Script) {
+/// Adds misbehaviours to the lives of a script.
+pub fn add_to_lives(script: &mut Script) {
     let seed = script.seed;
     let chance = |rng: &mut Rng| rng.pick(&["0.05", "0.1", "0.3"]);
     for oddity in [
@@ -219,7 +221,7 @@ pub fn befall(script: &mut Script) {
     ] {
         let percent = if matches!(oddity, Oddity::ChargedRefusals | Oddity::Misrouted) { 20 } else { 12 };
         let Some(mut rng) = drawn(seed, oddity, percent) else { continue };
-        // An envelope that echoes nothing gives no way to see whose answer it is.
+        // Without an echo in the envelope it cannot be seen whose answer it is.
         let echoes = !script.data_meta;
         for life in &mut script.lives {
             let chance = chance(&mut rng);
@@ -235,7 +237,7 @@ pub fn befall(script: &mut Script) {
                     _ => format!("redirect:{chance}:{}", rng.pick(&[301, 303, 307])),
                 },
                 Oddity::DuplicateNames => format!("duplicate_names:{chance}"),
-                Oddity::Echoes if rng.falls(20) => format!("other_mode:{chance}"),
+                Oddity::Echoes if rng.chance(20) => format!("other_mode:{chance}"),
                 Oddity::Echoes if echoes => format!("other_input:{chance}"),
                 _ => continue,
             };
@@ -251,23 +253,23 @@ pub fn befall(script: &mut Script) {
         for life in &mut script.lives {
             life.faults = [rows, life.faults.as_str()].join(",");
         }
-        // Sent again under a new key, such a row is in doubt for another life of a key.
+        // Sent again under a new key, such a row is in doubt for another lifetime of a key.
         script.written_off = true;
     }
 }
 
-/// A life in which little else happens: what is looked for is not hidden by a crash or an outage.
+/// A life in which little else happens, so that no crash or outage hides what is tested.
 fn calm(life: &mut Life, faults: &str) {
     let (max_credits, table) = (life.max_credits, life.table);
     let quiet = Life::quiet(life.api_key, life.prices, life.rest);
     *life = Life { faults: faults.to_owned(), max_credits, table, ..quiet };
 }
 
-/// A price that rises in mid-run, and stays.
+/// A price that rises during a run, and stays.
 fn prices(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::Prices, PRICES_PERCENT) else { return };
-    let first = script.oddities.stated == ChargeStated::Nothing && rng.falls(70);
-    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && rng.falls(60);
+    let first = script.oddities.stated == ChargeStated::Nothing && rng.chance(70);
+    let tight = script.states_charges() && script.checks == 1 && script.lives.len() > 1 && rng.chance(60);
     let life = if first || tight { 0 } else { rng.from(0, script.lives.len() as u64 - 1) as usize };
     let check = rng.from(0, script.checks as u64 - 1) as usize;
     let nth = rng.from(2, 30);
@@ -276,7 +278,7 @@ fn prices(script: &mut Script) {
     script.lives[life].moves.push((nth, Move::Price(check, price)));
     for later in &mut script.lives[life + 1..] {
         later.prices[check] = later.prices[check].max(price);
-        if rng.falls(40) && !tight {
+        if rng.chance(40) && !tight {
             later.table[check] = later.table[check].max(price);
         }
     }
@@ -288,8 +290,8 @@ fn prices(script: &mut Script) {
     }
 }
 
-/// The limit is reached about when the price rises, and grows a little from life to life: what is held for a request then
-/// decides whether the limit is kept.
+/// The limit is reached at about the time when the price rises, and grows a little from life to life. Then the hold of
+/// a request decides whether the limit is kept.
 fn tighten(script: &mut Script, nth: u64, price: u64, rng: &mut Rng) {
     let table = script.lives[0].table;
     let mut limit = nth * table[0] + rng.from(1, 2 * price);
@@ -302,14 +304,14 @@ fn tighten(script: &mut Script, nth: u64, price: u64, rng: &mut Rng) {
     }
 }
 
-/// Somebody else spends, some credits at a time.
+/// Another client spends a few credits at a time.
 fn spender(script: &mut Script) {
     if !script.oddities.spender {
         return;
     }
     let mut rng = Rng::new(script.seed.rotate_left(37) ^ 0x59e0d);
     let calm = script.lives.iter().all(|life| life.moves.is_empty());
-    if script.oddities.keep_balance > 0 && calm && rng.falls(60) {
+    if script.oddities.keep_balance > 0 && calm && rng.chance(60) {
         return spends_twice(script, &mut rng);
     }
     for life in &mut script.lives {
@@ -319,8 +321,8 @@ fn spender(script: &mut Script) {
     }
 }
 
-/// Somebody else spends a little, as often as the account is looked at for it in a minute, and soon after that so much that
-/// less is left than is to be kept: only a reply tells that in time.
+/// Another client spends a little as often as the account is read for it in a minute, and soon after that so much that
+/// the balance falls below the floor. Only a reply shows that in time.
 fn spends_twice(script: &mut Script, rng: &mut Rng) {
     (script.per_minute, script.per_minute_max) = (600, 600);
     script.lives.iter_mut().for_each(|life| life.max_credits = PLENTY);
@@ -335,20 +337,23 @@ fn spends_twice(script: &mut Script, rng: &mut Rng) {
     }
 }
 
-/// The machine sleeps longer than a key lives, or its clock is set, just after a commit that arms a request in doubt: between
-/// that and the write nothing but the program's own look at the clock keeps it back.
+/// The machine sleeps longer than a key lives, or its clock is set, just after a commit that arms a request in doubt.
+/// Between the commit and the write only the program's own reading of the clock stops the request.
 fn at_commit(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::AtCommit, 8) else { return };
     let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
     let life = &mut script.lives[life];
-    let hand =
-        if rng.falls(75) { Hand::Sleep(75 * 3_600) } else { Hand::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400])) };
+    let clock_move = if rng.chance(75) {
+        ClockMove::Sleep(75 * 3_600)
+    } else {
+        ClockMove::Set(rng.pick(&[-86_400, -4_000, 4_000, 86_400]))
+    };
     let moves = std::mem::take(&mut life.moves);
     calm(life, "drop_after:0.2");
-    (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), hand)));
+    (life.moves, life.at_commit) = (moves, Some((rng.from(1, 4), clock_move)));
 }
 
-/// The service asks for a pause while this machine's clock is days ahead, the life ends, and the clock is set right.
+/// The service asks for a pause while this machine's clock is days ahead, the life ends, and the clock is corrected.
 fn paused_ahead(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::PausedAhead, 5) else { return };
     let life = script.lives.len() - 1;
@@ -361,8 +366,8 @@ fn paused_ahead(script: &mut Script) {
     life.rest = Duration::from_secs(60);
 }
 
-/// Each check fails for as long as a life lasts, and the account can be read: a book with fewer requests than end a run for
-/// an outage is tried to the end, however often its requests are repeated.
+/// Each check fails for a whole life, and the account can be read. A book with fewer requests than an outage needs to
+/// end a run is tried to the end, however often its requests are repeated.
 fn outage(script: &mut Script) {
     let Some(mut rng) = drawn(script.seed, Oddity::Outage, 4) else { return };
     let life = rng.from(0, script.lives.len() as u64 - 1) as usize;

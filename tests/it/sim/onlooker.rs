@@ -1,9 +1,9 @@
-//! What looks on while a life goes on: at each commit, each file that appears and each message that leaves, it asks the
-//! ledger whether that may be. And at a chosen storage point it ends the life.
+//! Checks while a life runs: at each commit, each new file and each message that is sent, it asks the ledger whether
+//! that is allowed. At a chosen storage point it ends the life.
 
 use super::{
-    hands::Hands,
-    life::{Crash, Hand, Life},
+    clocks::Clocks,
+    life::{ClockMove, Crash, Life},
 };
 use rescreen::{
     ledger::Sums,
@@ -31,12 +31,12 @@ struct Seen {
     out: PathBuf,
     simulator: Simulator,
     conn: Option<Connection>,
-    /// Charged and held may not go beyond.
+    /// Charges plus holds may not exceed this.
     limit: Option<u64>,
     crash: Crash,
-    hands: Hands,
+    clocks: Clocks,
     /// What happens to the clocks just after the nth commit that finds a request armed again.
-    at_commit: Option<(u64, Hand)>,
+    at_commit: Option<(u64, ClockMove)>,
     commits: u64,
     /// The most that was held at once.
     held_most: u64,
@@ -49,14 +49,14 @@ struct Seen {
 }
 
 impl Onlooker {
-    pub fn new(out: &Path, simulator: Simulator, hands: Hands) -> Onlooker {
+    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
             simulator,
             conn: None,
             limit: None,
             crash: Crash::Never,
-            hands,
+            clocks,
             at_commit: None,
             commits: 0,
             held_most: 0,
@@ -69,8 +69,8 @@ impl Onlooker {
         })))
     }
 
-    /// Looks on from here. Where the crash is one of storage, `strike` is told at its point, and from then on nothing
-    /// becomes durable.
+    /// Checks from here on. For a storage crash, `strike` is notified at its point, and from then on nothing becomes
+    /// durable.
     pub fn begin(&self, limit: Option<u64>, life: &Life, strike: &Arc<Notify>) {
         let mut seen = self.seen();
         (seen.at_commit, seen.commits) = (life.at_commit, 0);
@@ -81,7 +81,7 @@ impl Onlooker {
         fault_point::watch(Some(Box::new(move |point| this.seen().pass(point))));
     }
 
-    /// Looks away; what was wrong since it began.
+    /// Stops checking. Returns the violations since it started.
     pub fn end(&self) -> Vec<String> {
         fault_point::watch(None);
         let mut seen = self.seen();
@@ -89,7 +89,7 @@ impl Onlooker {
         std::mem::take(&mut seen.faults)
     }
 
-    /// The most that was held at once, in any life so far.
+    /// The most that was held at once in any life so far.
     pub fn held_most(&self) -> u64 {
         self.seen().held_most
     }
@@ -98,7 +98,7 @@ impl Onlooker {
         self.seen().dead
     }
 
-    /// A message leaves: it is an attempt that is noted, with the bytes that are kept.
+    /// A message is sent: it must be a recorded attempt with the bytes that the ledger keeps.
     pub fn submitted(&self, key: &str, body: &[u8]) {
         self.seen().submitted(key, body);
     }
@@ -120,10 +120,10 @@ impl Seen {
         match point {
             Point::AfterCommit => {
                 self.committed();
-                if let Some((nth, hand)) = self.at_commit.filter(|_| self.arms_again()) {
+                if let Some((nth, clock_move)) = self.at_commit.filter(|_| self.arms_again()) {
                     self.commits += 1;
                     if nth == self.commits {
-                        self.hands.move_by(hand);
+                        self.clocks.move_by(clock_move);
                     }
                 }
             }
@@ -183,8 +183,8 @@ impl Seen {
         armed.and_then(|mut sql| sql.exists([])).unwrap_or(false)
     }
 
-    /// What counts as never charged, tried or given up, the service did not charge. Of a later generation the keys before
-    /// it are not in the ledger.
+    /// A request that counts as never charged, tried or given up, was not charged by the service. For a later
+    /// generation, the earlier keys are not in the ledger.
     fn freed(&mut self) {
         let Some(ledger) = self.ledger() else { return };
         let sql =
@@ -203,7 +203,7 @@ impl Seen {
 
     fn submitted(&mut self, key: &str, body: &[u8]) {
         let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
-            return self.faults.push(format!("I4: `{key}` is no key"));
+            return self.faults.push(format!("I4: `{key}` is not a key"));
         };
         let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
             let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
@@ -212,12 +212,12 @@ impl Seen {
         });
         match kept {
             Some(Ok(kept)) if kept == body => {}
-            Some(Ok(_)) => self.faults.push(format!("I4: {key} leaves with another body than is kept")),
-            found => self.faults.push(format!("I7: {key} leaves and no attempt is noted: {found:?}")),
+            Some(Ok(_)) => self.faults.push(format!("I4: {key} is sent with another body than the ledger keeps")),
+            found => self.faults.push(format!("I7: {key} is sent and no attempt is recorded: {found:?}")),
         }
     }
 
-    /// Result files are in the ledger before they are seen, and what a manifest names is there.
+    /// Result files are in the ledger before they appear, and the files that a manifest names exist.
     fn appeared(&mut self) {
         for folder in fs::read_dir(self.out.join("results")).into_iter().flatten().flatten() {
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! I19: while the service answers other requests, each run settles new requests or ends with a named decision for a person;
-//! and what a person has not decided anew is not tried again.
+//! I19: while the service answers other requests, each run settles new requests or ends with a named decision for a
+//! person. What a person has not decided is not tried again.
 
 use super::wire::Message;
 use rescreen::{
@@ -9,20 +9,20 @@ use rescreen::{
 use rusqlite::Connection;
 use std::collections::HashSet;
 
-/// How far a campaign has come.
+/// The progress of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {
     /// Answered, failed or quarantined.
     pub settled: u64,
-    /// Requests of which no attempt is in doubt.
+    /// Requests without an attempt in doubt.
     pub planned: u64,
-    /// Keys of all that are not settled.
+    /// Keys of all unsettled requests.
     open: Vec<String>,
-    /// The keys of requests that have an attempt, also of one that never left.
+    /// The keys of requests that have an attempt, including one that was never sent.
     pub tried: HashSet<String>,
 }
 
-/// Reads it; nothing where there is no ledger yet.
+/// Reads it. Empty where there is no ledger yet.
 pub fn standing(ledger: Option<&Connection>) -> Standing {
     let mut standing = Standing::default();
     let sql = "SELECT state, coalesce(key, first_key), attempts FROM request ORDER BY id";
@@ -43,14 +43,14 @@ pub fn standing(ledger: Option<&Connection>) -> Standing {
     standing
 }
 
-/// A run that ended by itself, with requests that wait for nothing, has settled some or says why not.
+/// A run that ended normally, with requests that wait for nothing, has settled some or says why not.
 pub fn stalled(before: &Standing, after: &Standing, report: &RunReport) -> Option<String> {
     let silent = report.stops.is_empty() && after.planned > 0 && after.settled == before.settled;
     silent.then(|| format!("I19: it settled nothing, left {} planned and named no stop", after.planned))
 }
 
-/// With a service that is well: what a run of each API key neither sent nor settled.
-pub fn left_alone(before: &Standing, after: &Standing, wire: &[Message]) -> Option<String> {
+/// With a working service: the requests that the runs of each API key neither sent nor settled.
+pub fn neglected(before: &Standing, after: &Standing, wire: &[Message]) -> Option<String> {
     if after.settled > before.settled {
         return None;
     }
@@ -60,7 +60,7 @@ pub fn left_alone(before: &Standing, after: &Standing, wire: &[Message]) -> Opti
     Some(format!("I19: with a service that is well nothing was settled, and {} were not sent, as {first}", left.len()))
 }
 
-/// A stop that asks a person to decide. Rows that cannot be mapped are counted anew by each run, and cost nothing.
+/// A stop that asks a person to decide. Rows that cannot be mapped are counted again by each run, and cost nothing.
 pub fn asks_a_person(stop: &Stop) -> bool {
     match stop {
         Stop::TooManyErrors { stage, .. } => *stage == "be accepted by the service",
@@ -68,8 +68,8 @@ pub fn asks_a_person(stop: &Stop) -> bool {
     }
 }
 
-/// A stop for so many different requests in a row met so many: one request that fails again and again is one. `refused` are
-/// the messages that found no connection.
+/// A stop for a number of different requests in a row was caused by that many: one request that fails again and again
+/// is one. `refused` are the messages that found no connection.
 pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: &[Message]) -> Option<String> {
     let keys = |failed: fn(&Message) -> bool| -> HashSet<&str> {
         life.iter().filter(|one| one.submit && failed(one)).map(|one| one.key.as_str()).collect()
@@ -95,12 +95,12 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
     })
 }
 
-/// Different requests whose replies are not JSON that end a run.
+/// How many different requests whose replies are not JSON end a run.
 const NOT_JSON_MAX: u64 = 6;
 
-/// While new requests wait they get every second place: no long row of repeats comes before the next new one.
-/// `before` is how the requests stood at the start of the life, and `refused` are the messages that found no connection: what
-/// they carry is no longer new either.
+/// While new requests wait they get every second slot, so no long sequence of repeats comes before the next new one.
+/// `before` is the state of the requests at the start of the life, and `refused` are the messages that found no
+/// connection: the requests in them are no longer new either.
 pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
     let mut seen: HashSet<&str> =
         earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
@@ -113,12 +113,12 @@ pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life
             continue;
         }
         if repeats > REPEATS_IN_ROW {
-            return Some(format!("I19: {repeats} repeats left before the new request {one}"));
+            return Some(format!("I19: {repeats} repeats were sent before the new request {one}"));
         }
         repeats = 0;
     }
     None
 }
 
-/// Repeats in a row, at most, while new requests wait: what the budget or a first charge holds up may take some.
+/// The most repeats in a row while new requests wait. Those that the budget or a first charge holds up may take some.
 const REPEATS_IN_ROW: usize = 40;

@@ -1,13 +1,12 @@
-//! What a result row must say: it is this row's subject that was sent, it is its own answer that stands there, and the
-//! verdict is the answer's.
+//! What a result row must say: this row's subject was sent, the answer is its own, and the verdict is the answer's.
 
-use super::{checks::Cells, said::repeats_a_name, script::Script};
+use super::{checks::Cells, script::Script, stated_credits::repeats_a_name};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;
 use std::{collections::HashMap, fs, path::Path};
 
-/// What each check is to send of the books as they stand, by the result's id.
+/// What each check must send for the current books, by the result's id.
 pub fn subjects(folder: &Path, script: &Script) -> HashMap<String, String> {
     let mut subjects = HashMap::new();
     let campaign = format!("simulation-{}", script.seed);
@@ -43,9 +42,9 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     let json = |column| serde_json::from_str::<Value>(text(line, column)).expect("a column of JSON");
     let (sent, answer) = (json("sent"), json("answer"));
     let Some(check) = script.pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
-        return vec!["I14: a result of a check nobody asked for"];
+        return vec!["I14: a result of a check that was not requested"];
     };
-    // Whoever crosses answers, or sends one that contradicts itself or what was asked, clears nobody.
+    // A crossed answer, or one that contradicts itself or the request, never gives `clear`.
     if contradicts(text(line, "answer"), &answer, &sent, (script.production, text(line, "idempotency_key"))) {
         let clear = text(line, "verdict") == "clear";
         return if clear { vec!["I18: an answer that contradicts itself or its request is clear"] } else { Vec::new() };
@@ -61,7 +60,7 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     let meets = script.expects.and_then(|expected| check.meets(&answer, expected));
     let expected = script.expects.is_some() && check.name == "said-verification";
     let clear = check.is_clear(&answer) && (!expected || meets == Some(true));
-    // Characters that were lost on the way leave the fields as they are, and a person looks all the same.
+    // Lost characters leave the fields unchanged, and the answer is for review all the same.
     let lost = text(line, "finding") == "wrong_encoding" && text(line, "answer").contains("\\ufffd");
     if clear != (text(line, "verdict") == "clear") && !lost {
         wrong.push("I18: the verdict is the answer's, unless the row expected another");
@@ -72,8 +71,8 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     wrong
 }
 
-/// Whether an answer contradicts itself, or what was sent: a name twice, bytes that are no text, a failure, another mode,
-/// another input, another's id.
+/// Whether an answer contradicts itself or the request: a duplicate name, undecodable bytes, a failure, another mode,
+/// another input, another id.
 fn contradicts(raw: &str, answer: &Value, sent: &Value, (production, key): (bool, &str)) -> bool {
     let mode = ["/mode", "/meta/environment"].iter().find_map(|at| answer.pointer(at)?.as_str());
     let other_mode = mode.is_some_and(|mode| (mode == "production") != production);

@@ -1,4 +1,4 @@
-//! The script of one campaign: everything that is left to chance, decided from one seed before anything runs.
+//! The script of one campaign: everything that is random, decided from one seed before anything runs.
 
 use super::{
     book::{Book, books},
@@ -34,14 +34,14 @@ pub struct Script {
     pub books: Vec<Book>,
     pub split_rows: Option<usize>,
     pub lives: Vec<Life>,
-    /// A person writes off what is quarantined in the end, or has it sent again.
+    /// At the end a person writes off the quarantined requests, or has them sent again.
     pub written_off: bool,
 }
 
 /// Enough for every script.
 pub const PLENTY: u64 = 1_000_000;
 
-/// Answers after which the balance is read, where nothing else shows what was charged.
+/// Answers after which the balance is read where nothing else shows the charge.
 const HIDDEN_ANSWERS: u64 = 100;
 /// Different requests without an answer that end a run, or twice as many as are under way.
 const FAILED_MAX: u64 = 50;
@@ -51,7 +51,7 @@ impl Script {
     pub fn of(seed: u64) -> Script {
         let mut script = Script::plain(seed, oddities::large_book(seed));
         script.oddities = Oddities::of(seed, script.field);
-        oddities::befall(&mut script);
+        oddities::add_to_lives(&mut script);
         script
     }
 
@@ -63,23 +63,23 @@ impl Script {
         let (rows, per_minute) = large_book.map_or((rows, per_minute), |rows| (rows, 600));
         let mut script = Script {
             seed,
-            production: rng.falls(80),
+            production: rng.chance(80),
             checks: rng.pick(&[1, 1, 2]),
             pair: pair(seed),
             expects: expects(seed),
             in_flight: rng.from(1, 8),
             per_minute,
             per_minute_max: rng.pick(&[per_minute, per_minute + 3, per_minute * 2]),
-            parquet: rng.falls(10),
-            carry: rng.falls(50),
-            field: rng.falls(50),
-            data_meta: rng.falls(50),
+            parquet: rng.chance(10),
+            carry: rng.chance(50),
+            field: rng.chance(50),
+            data_meta: rng.chance(50),
             quirks: Quirks {
-                keeps_402: rng.falls(40),
-                keeps_429: rng.falls(20),
-                keeps_5xx: rng.falls(4),
-                conflict_in_flight: rng.falls(40),
-                free_balance: rng.falls(40),
+                keeps_402: rng.chance(40),
+                keeps_429: rng.chance(20),
+                keeps_5xx: rng.chance(4),
+                conflict_in_flight: rng.chance(40),
+                free_balance: rng.chance(40),
             },
             oddities: Oddities::none(false),
             latency: rng.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
@@ -87,28 +87,28 @@ impl Script {
             books: books(&mut rng, rows),
             split_rows: rng.pick(&[None, Some(5), Some(17)]),
             lives: Vec::new(),
-            written_off: rng.falls(50),
+            written_off: rng.chance(50),
         };
         script.oddities = Oddities::none(script.field);
         script.lives = lives(&mut rng, &script.books);
-        if Rng::new(seed.rotate_left(7) ^ 0xc10c).falls(4) {
+        if Rng::new(seed.rotate_left(7) ^ 0xc10c).chance(4) {
             script.lives[0] = script.lives[0].clone().of_a_set_clock();
         }
-        // Chance alone comes between a file and its note once in many hundred campaigns.
+        // Chance alone separates a file from its record once in many hundred campaigns.
         let mut rng = Rng::new(seed.rotate_left(11) ^ 0x9a27);
-        if rng.falls(10) {
+        if rng.chance(10) {
             let life = rng.from(0, script.lives.len() as u64 - 1) as usize;
             script.lives[life].crash = Crash::AtPart(rng.from(1, 3));
         }
         if script.pair.iter().any(|check| check.is_short_lived()) {
-            // Longer than a short life and shorter than a long one: it shows whose life a key is given.
+            // Longer than a short life and shorter than a long one, which shows which life a key gets.
             let long = script.lives.iter_mut().filter(|life| life.rest > Duration::from_secs(24 * 3_600));
             long.for_each(|life| life.rest = Duration::from_secs(50 * 3_600));
         }
         script
     }
 
-    /// Prices of a check that the service asks in the course of a life.
+    /// Prices of a check that the service charges in the course of a life.
     pub fn prices_in(life: &Life, check: usize) -> impl Iterator<Item = u64> {
         let moved = life.moves.iter().filter_map(move |(_, moved)| match moved {
             Move::Price(of, price) if *of == check => Some(*price),
@@ -117,16 +117,16 @@ impl Script {
         std::iter::once(life.prices[check]).chain(moved)
     }
 
-    /// The service never asked for more than the campaign's table said.
+    /// The service never charged more than the campaign's table said.
     pub fn table_is_an_upper_bound(&self) -> bool {
         let within = |life: &Life, check| Script::prices_in(life, check).all(|price| price <= life.table[check]);
         self.lives.iter().all(|life| (0..2).all(|check| within(life, check)))
     }
 
-    /// Each charge is the table's price: else the ledger takes the higher one where a replay states less.
+    /// Each charge is the table's price. Otherwise the ledger takes the higher one where a replay states less.
     pub fn charges_are_known(&self) -> bool {
         let known = |life: &Life, check| Script::prices_in(life, check).all(|price| price == life.table[check]);
-        // What somebody else spends may look like a price that rose.
+        // Another client's spending may look like a risen price.
         !self.oddities.spender && self.lives.iter().all(|life| (0..2).all(|check| known(life, check)))
     }
 
@@ -140,7 +140,7 @@ impl Script {
         !matches!(self.oddities.stated, ChargeStated::Remaining | ChargeStated::Nothing)
     }
 
-    /// What the service asks for all the time and states in each reply, where it does.
+    /// What the service always charges and states in each reply, where it does.
     pub fn stated_prices(&self) -> Option<[u64; 2]> {
         let prices = self.lives.first()?.prices;
         let same = |life: &Life| (0..2).all(|check| Script::prices_in(life, check).all(|price| price == prices[check]));
@@ -148,10 +148,10 @@ impl Script {
         all.then_some(prices)
     }
 
-    /// Credits by which more may be spent than the limit allows, or than the ledger knows of, because a price rose: what is
-    /// under way at that moment, one request of each run, and up to a hundred answers where no reply shows it; each times
-    /// the rise. Where only the balance shows a rise, what is in doubt may hide it too: `held_most` is the most that was
-    /// held at once.
+    /// Credits that may be spent beyond the limit, or beyond what the ledger knows, because a price rose: the requests
+    /// under way at that moment, one request of each run, and up to a hundred answers where no reply shows the rise;
+    /// each times the rise. Where only the balance shows a rise, requests in doubt may hide it too: `held_most` is the
+    /// most that was held at once.
     pub fn overshoot(&self, held_most: u64) -> u64 {
         let mut overshoot = 0;
         for check in 0..2 {
@@ -165,12 +165,13 @@ impl Script {
                             ChargeStated::Remaining if self.oddities.spender => HIDDEN_ANSWERS,
                             _ => 0,
                         };
-                        // Where every request fails and is charged, no answer shows the rise before the run ends for it.
+                        // Where every request fails and is charged, no answer shows the rise before the run ends
+                        // because of the failures.
                         let fails = self.lives.iter().any(|life| life.faults.contains("row:1:"));
                         let failed = if fails { FAILED_MAX.max(2 * self.in_flight) } else { 0 };
                         let requests = self.in_flight + self.lives.len() as u64 + hidden + failed;
                         overshoot += (price - lowest) * requests;
-                        // What is in doubt may be charged at the new price, too.
+                        // Requests in doubt may be charged at the new price too.
                         let in_doubt = held_most.saturating_mul(price).div_ceil(lowest.max(1));
                         overshoot += if self.states_charges() { 0 } else { in_doubt };
                         known = price;
@@ -189,7 +190,7 @@ impl Script {
         if self.data_meta { Envelope::DataMeta } else { Envelope::Results }
     }
 
-    /// The campaign file of a life; `edit` where somebody changed it.
+    /// The campaign file of a life, with the change of `edit`.
     pub fn campaign(&self, life: &Life, edit: Edit) -> String {
         let Script { in_flight, per_minute, per_minute_max, .. } = self;
         let Life { table: [first_price, second_price], max_credits, .. } = life;
@@ -244,20 +245,20 @@ impl Script {
 fn lives(rng: &mut Rng, books: &[Book]) -> Vec<Life> {
     let mut max_credits = rng.pick(&[PLENTY, 10, 40]);
     let mut prices = [rng.from(1, 3), rng.from(1, 5)];
-    let mut table = if rng.falls(90) { prices } else { prices.map(|price| price + 2) };
-    let rises = rng.falls(15);
-    let second_key = rng.falls(20);
+    let mut table = if rng.chance(90) { prices } else { prices.map(|price| price + 2) };
+    let rises = rng.chance(15);
+    let second_key = rng.chance(20);
     let mut lives = Vec::new();
     for _ in 0..rng.from(1, 6) {
-        let api_key = API_KEYS[usize::from(second_key && rng.falls(40))];
+        let api_key = API_KEYS[usize::from(second_key && rng.chance(40))];
         let quiet = Life { max_credits, table, ..Life::quiet(api_key, prices, Duration::ZERO) };
         lives.push(Life::draw(rng, quiet, books));
-        if rng.falls(40) {
+        if rng.chance(40) {
             max_credits = (max_credits * 2).min(PLENTY);
         }
-        if rises && rng.falls(40) {
+        if rises && rng.chance(40) {
             prices[rng.from(0, 1) as usize] += rng.from(1, 3);
-        } else if rng.falls(50) {
+        } else if rng.chance(50) {
             table = [table[0].max(prices[0]), table[1].max(prices[1])];
         }
     }

@@ -1,9 +1,9 @@
-//! The stage: one campaign lives, crashes and goes on as its script says, until the service is well and it must finish.
+//! The stage: one campaign lives, crashes and resumes as its script says, until the service works and it must finish.
 
 use super::{
     audit::Audit,
+    clocks::Clocks,
     edits::edited,
-    hands::Hands,
     life::{Crash, Edit, Life},
     oddities::{Oddity, is_played},
     onlooker::Onlooker,
@@ -35,9 +35,9 @@ use std::{
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
 
-/// A life that takes longer hangs. With nine in ten pushed back for 45 s, some hours are no hanging.
+/// A life that takes longer is hanging. With nine in ten pushed back for 45 s, some hours are not hanging.
 const LIFE_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// What a campaign came to.
+/// The result of a campaign.
 pub struct Played {
     pub violations: Vec<String>,
     /// SHA-256 over the wire log and the ledger.
@@ -50,10 +50,10 @@ pub fn play(seed: u64) -> Played {
     play_script(Script::of(seed))
 }
 
-/// Plays a campaign in a runtime of its own, under paused time.
+/// Plays a campaign in its own runtime, in paused time.
 pub fn play_script(script: Script) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    // The stage is set inside: outside the runtime it is another time.
+    // The stage is created inside: outside the runtime the time is different.
     let played = async { Stage::new(script).play().await };
     runtime.expect("a runtime without threads always starts").block_on(played)
 }
@@ -64,17 +64,17 @@ pub struct Stage {
     pub simulator: Simulator,
     onlooker: Onlooker,
     pub wire: Wire,
-    pub hands: Hands,
+    pub clocks: Clocks,
     pub audit: Audit,
     number: usize,
     died: Vec<bool>,
-    /// The settings of a run that stopped for a decision of a person.
+    /// The settings after a run that stopped for a decision of a person.
     asked: Option<String>,
     /// The last run ended because the service refuses a check.
     refused: bool,
     /// The last run ended because none of many requests was answered.
     pub(super) unanswered: bool,
-    /// The last run left requests in doubt, because the clocks disagree about the age of their keys.
+    /// The last run left requests in doubt because the clocks disagree about the age of their keys.
     pub(super) apart: bool,
     /// The last run ended with a decision for a person, or because the service asked for a pause.
     pub named: bool,
@@ -89,7 +89,7 @@ enum End {
 
 impl Stage {
     fn new(script: Script) -> Stage {
-        let hands = Hands::new();
+        let clocks = Clocks::new();
         let simulator = Simulator::new(Settings {
             api_key: None,
             credits: script.balance,
@@ -98,7 +98,7 @@ impl Stage {
             latency: script.latency,
             seed: script.seed,
             faults: Faults::none(),
-            clock: hands.service(),
+            clock: clocks.service(),
             catalogue: Catalogue::built_in(),
             prices: [].into(),
             dialect: script.dialect(),
@@ -110,11 +110,11 @@ impl Stage {
         });
         let folder = folder();
         for book in &script.books {
-            fs::write(folder.path().join(book.name), &book.text).expect("the folder takes a book");
+            fs::write(folder.path().join(book.name), &book.text).expect("the folder is writable");
         }
-        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), hands);
+        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), clocks);
         let checks = script.pair.map(|check| check.name);
-        let wire = Wire::new(simulator.clone(), onlooker.clone(), hands, checks, script.seed);
+        let wire = Wire::new(simulator.clone(), onlooker.clone(), clocks, checks, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
         let (died, log) = (Vec::new(), Vec::new());
         Stage {
@@ -123,7 +123,7 @@ impl Stage {
             simulator,
             onlooker,
             wire,
-            hands,
+            clocks,
             audit,
             number: 0,
             died,
@@ -150,7 +150,7 @@ impl Stage {
         if finished {
             self.audit.at_the_end(&messages, &self.died);
         } else if !self.refused {
-            // Where only rows that are always refused are left of a check, a person decides about it.
+            // If `refused`, only rows that are always refused are left of a check, so a person decides about it.
             self.audit.fault("it did not finish with a service that is well".to_owned());
         }
         if std::env::var_os("RESCREEN_SIM_KEEP").is_some() {
@@ -162,11 +162,11 @@ impl Stage {
         Played { violations: self.audit.faults, trace, log: self.log }
     }
 
-    /// One life and what it left; whether the campaign is finished.
+    /// One life and its checks. Returns whether the campaign is finished.
     pub async fn one(&mut self, life: &Life) -> bool {
         let number = self.number;
         self.number += 1;
-        self.hands.set_apart(life.clock_apart);
+        self.clocks.set_apart(life.clock_apart);
         for (check, price) in self.script.pair.into_iter().zip(life.prices) {
             self.simulator.set_price(check.name, price);
         }
@@ -184,12 +184,12 @@ impl Stage {
         if let Some(undo) = undo {
             undo();
         } else if life.retry {
-            // To ask for failures again lifts a stop, however the life ends.
+            // Retrying failures lifts a stop, however the life ends.
             self.asked = None;
         } else if self.asked.as_ref().is_some_and(|asked| *asked != self.settings(life)) {
             self.asked = None;
         }
-        // Interrupted twice, it ends with what is under way.
+        // Interrupted twice, it ends with requests under way.
         self.died.push(matches!(end, End::Crashed | End::Hangs) || life.interrupts.len() > 1);
         let (finished, words) = match end {
             End::Crashed => (false, "crashed".to_owned()),
@@ -217,7 +217,7 @@ impl Stage {
                 if self.script.charges_are_known() && report.stops.iter().any(|stop| matches!(stop, Stop::Price { .. }))
                 {
                     self.audit.fault(format!(
-                        "life {number}: I2: it stopped for a price that nobody asked: {:?}",
+                        "life {number}: I2: it stopped for a price that was never charged: {:?}",
                         report.stops
                     ));
                 }
@@ -266,7 +266,7 @@ impl Stage {
         finished
     }
 
-    /// The run before stopped for a decision, and nobody has changed anything since.
+    /// The previous run stopped for a decision, and nothing has changed since.
     fn same_again(&self, life: &Life) -> bool {
         let decided = life.guards_off || life.retry;
         let played = self.script.production && is_played(Oddity::Remembered) && !decided;
@@ -290,7 +290,7 @@ impl Stage {
                 _ => strike.notified().await,
             }
         };
-        // `guards_off` is a person who has read why the last run stopped, and lets the next one continue.
+        // With `guards_off` a person has read why the last run stopped, and lets the next one continue.
         let orders = RunOptions {
             at_most: life.at_most,
             retry: life.retry.then(RetryOrder::default),
@@ -308,7 +308,7 @@ impl Stage {
             std::future::pending::<End>().await
         };
         let turning = async {
-            self.hands.turn(&life.hands).await;
+            self.clocks.apply_in_time(&life.clock_moves).await;
             std::future::pending::<End>().await
         };
         let rivalling = async {
@@ -356,13 +356,13 @@ impl Stage {
         let file = CampaignFile { simulate: true, ..file };
         let mut campaign = Campaign::new(file, self.folder.path())?;
         campaign.commit_mode = CommitMode::Inline;
-        campaign.clock = self.hands.ours();
+        campaign.clock = self.clocks.ours();
         campaign.source_options.split_rows = self.script.split_rows;
         campaign.service.in_process = Some(self.wire.service(life.api_key));
         Ok(campaign)
     }
 
-    /// What a crash leaves behind lets go of the ledger when it is next looked at.
+    /// Waits until a crashed life has released the ledger, which it does when its tasks are next polled.
     async fn lock_is_free(&self) -> bool {
         let lock = self.folder.path().join("out/ledger.lock");
         for _ in 0..1_000 {

@@ -1,12 +1,12 @@
-//! The wire between the client and the simulator: every message is written down with its simulated time, some connections
-//! are refused, and at a chosen message the life is struck.
+//! The wire between the client and the simulator: every message is recorded with its simulated time, some connections
+//! are refused, and at a chosen message the life is ended.
 
 use super::{
-    hands::Hands,
+    clocks::Clocks,
     life::{Crash, Life, Move},
     onlooker::Onlooker,
     rng::Rng,
-    said::{Said, said},
+    stated_credits::{Said, said},
 };
 use axum::{
     body::{Body, Bytes},
@@ -24,14 +24,14 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Messages of one life: 120 requests with six attempts and thirty push-backs each are some 4,000.
+/// The most messages of one life: 120 requests with six attempts and thirty push-backs each are about 4,000.
 const MESSAGES_MAX: u64 = 10_000;
 
-/// One message that left.
+/// One message that was sent.
 #[derive(Debug, Clone)]
 pub struct Message {
     pub life: usize,
-    /// Microseconds of simulated time since the campaign began: what timers count.
+    /// Microseconds of simulated time since the campaign started, which is the time of timers.
     pub at_us: u64,
     /// Microseconds since 1970 by the service's clock.
     pub wall_us: i64,
@@ -42,11 +42,11 @@ pub struct Message {
     pub key: String,
     pub api_key: String,
     pub body: String,
-    /// The status, once a reply came back, and when.
+    /// The status and the time, once a reply arrived.
     pub reply: Option<(u16, u64)>,
-    /// What it says of money.
+    /// What the reply states about money.
     pub said: Said,
-    /// Seconds that a reply wants nothing to be sent, where it says so in a way that can be read.
+    /// Seconds for which a reply asks that nothing be sent, if it says so readably.
     pub retry_after: Option<u64>,
     /// A 429 without any `Retry-After`.
     pub bare: bool,
@@ -78,12 +78,12 @@ struct State {
     strike: Arc<Notify>,
     since: u64,
     unreachable: u64,
-    /// Requests of this life so far, and what is to happen before some of them.
+    /// Requests of this life so far, and what must happen before some of them.
     submits: u64,
     moves: Vec<(u64, Move)>,
     rng: Rng,
     log: Vec<Message>,
-    /// Messages whose connection was refused: no service saw them.
+    /// Messages whose connection was refused: the service did not see them.
     refused: Vec<Message>,
 }
 
@@ -92,14 +92,14 @@ struct State {
 pub struct Wire {
     simulator: Simulator,
     onlooker: Onlooker,
-    hands: Hands,
+    clocks: Clocks,
     checks: [&'static str; 2],
     begun: Instant,
     state: Arc<Mutex<State>>,
 }
 
 impl Wire {
-    pub fn new(simulator: Simulator, onlooker: Onlooker, hands: Hands, checks: [&'static str; 2], seed: u64) -> Wire {
+    pub fn new(simulator: Simulator, onlooker: Onlooker, clocks: Clocks, checks: [&'static str; 2], seed: u64) -> Wire {
         let state = State {
             life: 0,
             crash: Crash::Never,
@@ -112,10 +112,10 @@ impl Wire {
             log: Vec::new(),
             refused: Vec::new(),
         };
-        Wire { simulator, onlooker, hands, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
+        Wire { simulator, onlooker, clocks, checks, begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// From here on messages are of this life, which is told by `strike` when it is struck.
+    /// From here on messages belong to this life. `strike` is notified when it ends.
     pub fn begin(&self, number: usize, life: &Life, strike: &Arc<Notify>) {
         let mut state = self.state();
         (state.life, state.crash, state.unreachable, state.since) = (number, life.crash, life.unreachable, 0);
@@ -123,7 +123,7 @@ impl Wire {
         (state.submits, state.moves) = (0, life.moves.clone());
     }
 
-    /// What is to happen before the next request reaches the service.
+    /// What must happen before the next request reaches the service.
     fn moved(&self) {
         let moves: Vec<Move> = {
             let mut state = self.state();
@@ -172,7 +172,7 @@ impl Wire {
         let (at, nth, crash, strike) = {
             let mut state = self.state();
             let unreachable = state.unreachable;
-            if state.rng.falls(unreachable) {
+            if state.rng.chance(unreachable) {
                 let message = Message { life: state.life, ..message };
                 state.refused.push(message);
                 return Err(TransportFault::NotWritten("connection refused".to_owned()));
@@ -217,8 +217,8 @@ impl Wire {
         Message {
             life: 0,
             at_us: self.now_us(),
-            wall_us: self.hands.service().now_us(),
-            apart_s: self.hands.apart_s(),
+            wall_us: self.clocks.service().now_us(),
+            apart_s: self.clocks.apart_s(),
             submit: request.method().as_str() == "POST",
             path: request.uri().path().to_owned(),
             key: header("idempotency-key").to_owned(),
@@ -240,7 +240,7 @@ impl Wire {
     }
 }
 
-/// What a reply says of money, and the reply. One that is cut off says nothing, and stays cut off.
+/// What a reply states about money, and the reply. A truncated reply states nothing and stays truncated.
 async fn heard(response: Response<Body>) -> (Said, Response<Body>) {
     let (parts, body) = response.into_parts();
     match axum::body::to_bytes(body, usize::MAX).await {

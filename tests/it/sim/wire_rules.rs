@@ -1,4 +1,4 @@
-//! What must hold of the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
+//! What must hold for the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
 
 use super::{checks::Check, script::Script, wire::Message};
 use std::collections::HashMap;
@@ -6,18 +6,18 @@ use std::collections::HashMap;
 const MINUTE_US: u64 = 60_000_000;
 /// How long a client waits for a reply.
 const TOTAL_TIMEOUT_US: u64 = 120_000_000;
-/// How long a client leaves a service alone that does not say how long.
+/// How long a client pauses when the service does not say how long.
 const PUSH_BACK_UNSTATED_S: u64 = 5;
-/// A pause up to this is held by the run itself.
+/// A pause up to this length is waited for within the run.
 const HELD_MAX_S: u64 = 15 * 60;
 const HOUR_US: i64 = 3_600_000_000;
 
-/// The life of a key less two hours, and what the clocks of two machines may differ by.
+/// The life of a key less two hours, and the allowed difference between the clocks of two machines.
 fn key_age_max_us(path: &str) -> i64 {
     (Check::key_life_hours(path) - 2) * HOUR_US + HOUR_US / 4
 }
 
-/// What the messages break.
+/// The rules that the messages violate.
 pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     let mut faults = keys(wire, script);
     faults.extend(one_at_a_time(wire));
@@ -27,13 +27,13 @@ pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     faults
 }
 
-/// Whether a message may have been charged, as far as its reply tells.
+/// Whether a message may have been charged, as far as its reply shows.
 fn proves_nothing(message: &Message) -> bool {
     let stated = message.said.charge.is_some_and(|charge| charge > 0);
     stated || !message.is_uncharged() && matches!(message.reply, None | Some((200..400 | 404 | 405 | 409 | 500.., _)))
 }
 
-/// I4 and I6. In sandbox, where nothing is charged, nobody asks the service for the time before a repeat.
+/// I4 and I6. In sandbox, where nothing is charged, the service's time is not read before a repeat.
 fn keys(wire: &[Message], script: &Script) -> Vec<String> {
     let mut faults = Vec::new();
     let mut contents: HashMap<&str, (&str, &str)> = HashMap::new();
@@ -58,7 +58,7 @@ fn keys(wire: &[Message], script: &Script) -> Vec<String> {
     faults
 }
 
-/// I4: a repeat follows the reply to the message before it, or the end of waiting for one.
+/// I4: a repeat follows the reply to the message before it, or the timeout of one.
 fn one_at_a_time(wire: &[Message]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut under_way: HashMap<(usize, &str), u64> = HashMap::new();
@@ -92,16 +92,16 @@ fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
         let quirks = (script.production && refusal.submit && refusal.bare).then_some(PUSH_BACK_UNSTATED_S);
         let (Some((_, from)), Some(wait)) = (refusal.reply, refusal.retry_after.or(quirks)) else { continue };
         let replied_wall_us = refusal.wall_us + (from - refusal.at_us) as i64;
-        // A second less: a date has none of its parts. And a service that asks for years is not obeyed for so long.
+        // One second less, because a date has no fractions. And a service that asks for years is not obeyed that long.
         let until_us = replied_wall_us.saturating_add((wait as i64).saturating_mul(1_000_000)) - 1_000_000;
         let kept_us = replied_wall_us + 24 * HOUR_US;
-        // A life that died with this reply in its hands could tell it to nobody.
+        // A life that died with this reply could not record it.
         let last_words = died[refusal.life] && !wire.iter().any(|one| one.life == refusal.life && one.at_us > from);
         let early = wire.iter().find(|one| {
             let same_life = one.life == refusal.life;
             let after = one.at_us > from && one.api_key == refusal.api_key && (same_life || !last_words);
-            // A run counts with its timers, whatever its clock is set to. What the ledger keeps of a pause is of a clock:
-            // where that was set since, also for a run in between, a later run may drop it.
+            // A run counts with its timers, whatever its clock is set to. A pause in the ledger depends on a clock: if
+            // the clock was set since, even for a run in between, a later run may drop the pause.
             let since = || wire.iter().filter(|other| (refusal.life..=one.life).contains(&other.life));
             let same_clock = || since().all(|other| other.apart_s == refusal.apart_s);
             let bound = || if same_life { wait <= HELD_MAX_S } else { same_clock() };
@@ -112,8 +112,9 @@ fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     faults
 }
 
-/// I12: after a 401 or 403 nothing is sent before the account was read with the same API key, and found in order: a refused
-/// key stops all sends of its life, and a refused row stops none but its own. A refusal that states a charge is the row's.
+/// I12: after a 401 or 403 nothing is sent before the account was read successfully with the same API key. A refused
+/// key stops all requests of its life, and a refused row stops only its own. A refusal that states a charge belongs to
+/// the row.
 fn refused(wire: &[Message]) -> Vec<String> {
     let refusals = wire.iter().filter(|one| one.submit && one.said.charge.is_none_or(|charge| charge == 0));
     let refusals = refusals.filter_map(|one| match one.reply {

@@ -1,4 +1,4 @@
-//! What a completed answer looks like, in both envelopes and both dialects.
+//! The format of a completed answer, in both envelopes and both dialects.
 
 use super::*;
 use rescreen::{
@@ -21,7 +21,7 @@ async fn answers(path: &str, bodies: impl Iterator<Item = Value>) -> Vec<Value> 
 }
 
 #[tokio::test]
-async fn the_results_envelope_is_the_described_one() {
+async fn the_results_envelope_is_as_described() {
     let service = Service::start(Settings { clock: driven(), ..unlimited() }).await;
     let answer = service.post(ID, KEY, &id("production", AL)).await.body;
     let names: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
@@ -109,6 +109,8 @@ async fn most_id_numbers_are_valid_and_each_status_occurs() {
 
 #[tokio::test(start_paused = true)]
 async fn birth_age_gender_and_citizenship_are_read_from_the_number() {
+    const CITIZEN: u32 = 0;
+    const PERMANENT_RESIDENT: u32 = 1;
     let simulator = Simulator::new(Settings { clock: driven(), ..unlimited() });
     let person = async |number: String| {
         let answer = post_in_process(&simulator, ID, &format!("k-{number}"), &id("production", &number)).await.unwrap();
@@ -121,12 +123,12 @@ async fn birth_age_gender_and_citizenship_are_read_from_the_number() {
                 found => return found,
             }
         }
-        panic!("twenty numbers and none is valid")
+        panic!("none of twenty numbers is valid")
     };
-    let man = first_valid(801_104, 5_000, 0).await;
+    let man = first_valid(801_104, 5_000, CITIZEN).await;
     assert_eq!((&man["Dob"], &man["Age"], &man["Gender"]), (&json!("1980-11-04"), &json!(45), &json!("Male")));
     assert_eq!(man["Citizenship"], "South African Citizen");
-    let woman = first_valid(50_101, 100, 1).await;
+    let woman = first_valid(50_101, 100, PERMANENT_RESIDENT).await;
     assert_eq!((&woman["Dob"], &woman["Age"], &woman["Gender"]), (&json!("2005-01-01"), &json!(21), &json!("Female")));
     assert_eq!(woman["Citizenship"], "Permanent Resident");
 }

@@ -1,5 +1,5 @@
-//! Answers about media, companies, vehicles, properties and traces: the shares of a real book, the reserved inputs of the
-//! sandbox, and what is refused.
+//! Answers about media, companies, vehicles, properties and traces: the shares of a realistic book, the reserved inputs
+//! of the sandbox, and what is refused.
 
 use super::*;
 use rescreen::{
@@ -9,7 +9,7 @@ use rescreen::{
 };
 use std::collections::BTreeMap;
 
-/// The subject of a check with this number, in the form the service wants.
+/// The subject of a check with this number, in the format that the service expects.
 fn body(check: &str, mode: &str, number: u32) -> Value {
     let vin = format!("1M8GDM9A1KP0{number:04}8");
     let mut body = match check {
@@ -32,7 +32,7 @@ fn path(check: &str) -> String {
     Catalogue::built_in().get(check).unwrap().routes.path(Spelling::Guide).to_owned()
 }
 
-/// What a thousand answers of a check have at a place of their content, counted.
+/// The values at a place of the content in a thousand answers of a check, counted.
 async fn counts(check: &str, of: impl Fn(&Value) -> String) -> BTreeMap<String, usize> {
     let simulator = Simulator::new(unlimited());
     let declaration = Catalogue::built_in().get(check).unwrap().clone();
@@ -49,7 +49,7 @@ async fn counts(check: &str, of: impl Fn(&Value) -> String) -> BTreeMap<String, 
 }
 
 #[tokio::test]
-async fn the_press_speaks_of_one_in_fifteen() {
+async fn one_in_fifteen_people_has_articles() {
     let counts = counts("adverse-media", |content| match content["articles"].as_array().unwrap().len() {
         0 => "silent".to_owned(),
         _ if content["articles"][0]["title"].as_str().unwrap().starts_with("Jo Vexford") => "speaks".to_owned(),
@@ -103,7 +103,7 @@ async fn vehicles_properties_and_traces_are_found_in_their_shares() {
 }
 
 #[tokio::test]
-async fn in_the_field_dialect_content_stands_at_every_place_a_declaration_names() {
+async fn in_the_field_dialect_content_is_at_every_place_a_declaration_names() {
     for envelope in [Envelope::Results, Envelope::DataMeta] {
         let simulator = Simulator::new(Settings { dialect: Dialect::Field, envelope, ..unlimited() });
         let declaration = Catalogue::built_in().get("cipc-company").unwrap().clone();
@@ -152,7 +152,7 @@ async fn reserved_sandbox_inputs_find_nothing_or_fail_for_every_check() {
 }
 
 #[tokio::test]
-async fn identifiers_in_another_form_than_the_described_are_refused_and_free() {
+async fn identifiers_in_an_undescribed_format_are_refused_and_free() {
     let service = Service::start(unlimited()).await;
     let wrong = [
         ("cipc-company", "registration_number", &["2016/4321/07", "2016-004321-07", "CK2016/004321/07", ""][..]),

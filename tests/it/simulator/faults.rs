@@ -1,4 +1,4 @@
-//! Faults on demand: what the client meets, and whether the service had acted.
+//! Faults on demand: what the client sees, and whether the service had acted.
 
 use super::*;
 use std::time::Duration;
@@ -105,7 +105,7 @@ async fn pending_is_202_once_and_the_repeat_completes() {
     let first = service.post(AML, KEY, &body()).await;
     assert_eq!((first.status, &first.body["status"]), (202, &json!("pending")));
     assert_eq!(service.stats().charges, 0);
-    assert_eq!(service.post(AML, KEY, &aml("production", "Al")).await.status, 409, "the key is taken");
+    assert_eq!(service.post(AML, KEY, &aml("production", "Al")).await.status, 409, "the key is in use");
     assert_eq!(service.post(AML, KEY, &body()).await.status, 200);
     assert_eq!(service.post(AML, KEY, &body()).await.status, 200);
     assert_eq!((service.stats().charges, service.stats().replays), (1, 1));

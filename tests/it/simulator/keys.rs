@@ -1,4 +1,4 @@
-//! Idempotency: what a key protects, from what, and for how long.
+//! Idempotency: what a key protects against, and for how long.
 
 use super::*;
 use std::time::Duration;
@@ -81,7 +81,7 @@ async fn a_key_in_flight_is_202_pending_and_the_answer_comes_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_goes_on_and_is_charged_after_its_client_has_hung_up() {
+async fn work_continues_and_is_charged_after_its_client_has_disconnected() {
     let simulator = Simulator::new(Settings { latency: Duration::from_secs(15), clock: driven(), ..unlimited() });
     let body = aml("production", "Jo Vexford");
     let exchange = post_in_process(&simulator, AML, KEY, &body);

@@ -1,4 +1,4 @@
-//! Rate, cooldown and credits: when the service says no for now.
+//! Rate, cooldown and credits: when the service refuses for now.
 
 use super::*;
 use rescreen::simulator::ChargeStated;
@@ -21,7 +21,7 @@ async fn above_the_rate_is_429_with_retry_after_in_whole_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sixty_run_at_once_and_then_one_a_second() {
+async fn sixty_messages_pass_at_once_and_then_one_a_second() {
     let simulator = Simulator::new(documented());
     let body = |at: usize| aml("production", &format!("Jo {at}"));
     for at in 0..60 {
@@ -50,7 +50,7 @@ async fn the_window_slides_and_the_busiest_minute_is_remembered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_api_key_has_a_rate_of_its_own() {
+async fn each_api_key_has_its_own_rate() {
     let simulator = Simulator::new(Settings { per_minute: 1, per_minute_max: 2, ..documented() });
     for (api_key, status) in [("first", 200), ("first", 429), ("second", 200)] {
         let request = Request::get("/my_credits").header("x-api-key", api_key).body(Body::empty()).unwrap();

@@ -1,4 +1,5 @@
-//! A service that misbehaves: it refuses and charges, states credits in odd ways or not at all, treats a row badly for ever.
+//! A service that misbehaves: it refuses and charges, states credits in unusual ways or not at all, and always treats a
+//! row badly.
 
 use super::*;
 use rescreen::simulator::{ChargeStated, CreditsFormat, Envelope};
@@ -79,7 +80,7 @@ async fn an_odd_charge_is_stated_once_and_the_repeat_states_the_true_one() {
 }
 
 #[tokio::test]
-async fn a_row_is_refused_for_ever_under_every_key_and_others_are_answered() {
+async fn a_row_is_refused_forever_under_every_key_and_others_are_answered() {
     for status in [301, 303, 307, 401, 402, 403, 404, 405, 409, 500] {
         let simulator = Simulator::new(faulty(&format!("row:0.3:{status}")));
         let mut refused = 0;
@@ -99,7 +100,7 @@ async fn a_row_is_refused_for_ever_under_every_key_and_others_are_answered() {
 }
 
 #[tokio::test]
-async fn a_row_without_a_readable_answer_is_charged_once_and_comes_the_same_again() {
+async fn a_row_without_a_readable_answer_is_charged_once_and_its_repeat_is_the_same() {
     for (word, part) in [
         ("empty", b"".as_slice()),
         ("bad_utf8", b"caf\xe9".as_slice()),
@@ -146,7 +147,7 @@ async fn echoes_differ_and_names_come_twice_where_a_fault_says_so() {
 }
 
 #[tokio::test]
-async fn redirects_say_where_to_and_the_date_may_be_off() {
+async fn redirects_have_a_location_and_the_date_may_be_wrong() {
     let date_ahead_s = 600;
     let simulator = Simulator::new(Settings { date_ahead_s, ..faulty("redirect@1:303") });
     let answer = ask(&simulator, KEY, "Jo Vexford").await;

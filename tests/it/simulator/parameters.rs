@@ -1,9 +1,9 @@
-//! Who may ask, where, and in which words: 401, 404, 405, 413 and every 400.
+//! Authentication, routes and request validation: 401, 404, 405, 413 and every 400.
 
 use super::*;
 
 #[tokio::test]
-async fn both_header_forms_of_the_api_key_are_taken() {
+async fn both_api_key_headers_are_accepted() {
     let service = Service::start(Settings { api_key: Some("right".into()), ..unlimited() }).await;
     for (name, value) in [("x-api-key", "right"), ("Authorization", "Bearer right"), ("authorization", "bearer right")]
     {
@@ -40,7 +40,7 @@ async fn a_body_above_4_mib_is_413() {
 }
 
 #[tokio::test]
-async fn production_wants_an_idempotency_key_of_8_to_160_characters() {
+async fn production_requires_an_idempotency_key_of_8_to_160_characters() {
     let service = Service::start(unlimited()).await;
     let body = aml("production", "Jo Vexford");
     assert_eq!(service.post(AML, "", &body).await.code(), "idempotency_key_required");
@@ -94,7 +94,7 @@ async fn fixed_fields_choose_between_checks_that_share_a_path() {
 }
 
 #[tokio::test]
-async fn the_rules_between_fields_of_a_declaration_are_kept() {
+async fn the_rules_between_fields_of_a_declaration_are_enforced() {
     let service = Service::start(with_own_check()).await;
     let mut body = json!({"mode": "production", "reportType": "own_report", "reference": "r-1", "email": "a@b.test"});
     assert_eq!(service.post(ID, KEY, &body).await.code(), "missing_field");

@@ -1,5 +1,5 @@
-//! On a machine that others use too: web pages and half-open connections do not reach the service, and nothing is read of a
-//! message before its API key is known.
+//! On a machine that others use too: web pages and half-open connections do not reach the service, and no body is read
+//! before its API key is verified.
 
 use super::*;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Sends these bytes as they are and reads until the connection ends or nothing comes any more.
+/// Sends these bytes unchanged, and reads until the connection ends or nothing more arrives.
 async fn raw(service: &Service, bytes: &str) -> String {
     let mut stream = TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
     stream.write_all(bytes.as_bytes()).await.unwrap();
@@ -27,7 +27,7 @@ fn status(reply: &str) -> &str {
     reply.split(' ').nth(1).unwrap_or("")
 }
 
-/// A service with one charge, at this port.
+/// A service with one charge, on this port.
 async fn charged() -> (Service, String) {
     let service = Service::start(unlimited()).await;
     service.post(AML, KEY, &aml("production", "Jo Vexford")).await;
@@ -36,7 +36,7 @@ async fn charged() -> (Service, String) {
 }
 
 #[tokio::test]
-async fn a_web_page_can_neither_reset_the_simulator_nor_ask_it() {
+async fn a_web_page_can_neither_reset_nor_query_the_simulator() {
     let (service, port) = charged().await;
     let before = service.stats();
     for headers in [
@@ -98,7 +98,7 @@ async fn programs_of_this_machine_are_served_under_every_name_of_loopback() {
 }
 
 #[tokio::test]
-async fn a_wrong_api_key_is_refused_before_the_body_comes() {
+async fn a_wrong_api_key_is_refused_before_the_body_arrives() {
     let service = Service::start(Settings { api_key: Some("right".into()), ..unlimited() }).await;
     let host = service.url.trim_start_matches("http://");
     for length in [100, 1_000_000] {
@@ -110,7 +110,7 @@ async fn a_wrong_api_key_is_refused_before_the_body_comes() {
         assert_eq!(status(&read(&mut stream, Duration::from_secs(3)).await), "401");
         assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     }
-    // A whole message gets its 401 on a connection that stays open.
+    // A complete message gets its 401 on a connection that stays open.
     for _ in 0..50 {
         let body = aml("production", &"x".repeat(20_000));
         assert_eq!(service.post(AML, KEY, &body).await.status, 401);
@@ -141,7 +141,7 @@ async fn connections_that_never_finish_their_header_are_closed() {
         open.push(stream);
     }
     assert!(open.len() > 512, "{}", open.len());
-    // The one behind them all is served when they are closed.
+    // The request behind them all is served once they are closed.
     let begun = Instant::now();
     let served = tokio::time::timeout(Duration::from_secs(30), service.get("/my_credits")).await;
     assert_eq!(served.unwrap().status, 200);
@@ -149,7 +149,7 @@ async fn connections_that_never_finish_their_header_are_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_end_is_given_up() {
+async fn an_endless_body_is_abandoned() {
     let simulator = Simulator::new(unlimited());
     let body = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
     let request = Request::post(AML).header("x-api-key", "api-key").body(body).unwrap();

@@ -1,4 +1,4 @@
-//! The charge book, the counters and the way back to the start.
+//! The charge book, the counters and the reset.
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn order_transport_and_defaults_do_not_make_another_subject() {
 }
 
 #[tokio::test]
-async fn sandbox_and_replays_are_no_double_charge() {
+async fn sandbox_and_replays_are_not_double_charges() {
     let service = Service::start(unlimited()).await;
     let body = aml("production", "Jo Vexford");
     service.post(AML, KEY, &body).await;
@@ -88,7 +88,7 @@ async fn work_begun_before_a_reset_leaves_no_trace_after_it() {
 }
 
 #[tokio::test]
-async fn serving_ends_when_it_is_told_to_and_what_was_begun_is_answered() {
+async fn the_server_stops_on_request_and_answers_work_already_begun() {
     let service = Service::start(Settings { latency: std::time::Duration::from_millis(100), ..unlimited() }).await;
     let Service { simulator, url, client, _until_dropped: until_dropped } = service;
     let request = client.post(format!("{url}{AML}")).header("x-api-key", "a").header("Idempotency-Key", KEY);

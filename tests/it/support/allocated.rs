@@ -6,23 +6,23 @@ use std::{
 };
 
 thread_local! {
-    /// Bytes that are allocated now; below zero where others free what this thread did not allocate.
+    /// Bytes allocated now; negative where other threads free what this one did not allocate.
     static NOW: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with an account for each thread.
+/// The system's allocator, with a counter for each thread.
 pub struct Counting;
 
 fn count(change: isize) {
-    // A thread that ends has no account any more.
+    // A thread that is ending has no counter any more.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + change);
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
     });
 }
 
-// SAFETY: every call is the system allocator's own; the accounts allocate nothing.
+// SAFETY: every call goes to the system allocator; the counters allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -40,14 +40,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // While it moves, both are there.
+        // While memory is moved, both blocks exist.
         count(size as isize);
         count(-(layout.size() as isize));
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
-/// What a piece of work gives, and the most memory it had allocated in this thread, in bytes.
+/// The result of some work, and the peak memory that it had allocated in this thread, in bytes.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.get();
     PEAK.set(before);

@@ -1,15 +1,15 @@
-//! Libraries in C that are loaded before the system's own, built where there is a compiler for them.
+//! Libraries in C that are preloaded before the system's, built where a compiler is installed.
 
 use std::{path::PathBuf, process::Command};
 use tempfile::TempDir;
 
-/// C compilers, the first that is installed.
+/// The names of C compilers; the first one installed is used.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
 
-/// Builds the shared library of a C source in `tests/it`; it is there as long as the folder is held.
+/// Builds the shared library of a C source in `tests/it`. It exists as long as the folder is held.
 ///
 /// # Errors
-/// Why there is none here.
+/// Why the library is not available here.
 pub fn library(source: &str) -> Result<(TempDir, PathBuf), String> {
     if !cfg!(all(target_os = "linux", target_env = "gnu")) {
         return Err("it is written for Linux with glibc".to_owned());

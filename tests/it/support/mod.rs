@@ -1,4 +1,4 @@
-//! What the tests share: a world with a campaign in it, the service it talks to, the outputs it leaves, and the program.
+//! Shared test support: a world with a campaign in it, the service it sends to, the outputs it leaves, and the program.
 
 pub mod allocated;
 pub mod book;

@@ -1,5 +1,6 @@
-//! An onlooker: it reads the outputs of a run beside it, as a warehouse would, by pattern and by manifest. It decides what
-//! a reader may never see: a row that is partial, there twice or gone again, or a named part that is not there as named.
+//! An onlooker reads the outputs of a run while it is under way, as a warehouse would, by pattern and by manifest.
+//! Decides what a reader must never see: a row that is partial, duplicate or gone again, or a part that differs from
+//! the manifest.
 
 use arrow::array::{Array, AsArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -14,7 +15,7 @@ use std::{
 /// Reads one output folder again and again.
 pub struct Onlooker {
     out: PathBuf,
-    /// Every result that was ever seen: this set only grows.
+    /// Every result that was ever seen. This set only grows.
     seen: HashSet<String>,
 }
 
@@ -23,7 +24,7 @@ impl Onlooker {
         Onlooker { out: out.to_owned(), seen: HashSet::new() }
     }
 
-    /// What a reader of this moment may not see.
+    /// The violations that a reader sees now.
     pub fn look(&mut self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut now = HashSet::new();
@@ -31,19 +32,19 @@ impl Onlooker {
             match ids(&part) {
                 Ok(ids) => {
                     let again = ids.into_iter().filter(|id| !now.insert(id.clone()));
-                    faults.extend(again.map(|id| format!("the result {id} is there twice")));
+                    faults.extend(again.map(|id| format!("the result {id} is a duplicate")));
                 }
                 Err(fault) => faults.push(format!("{}: {fault}", part.display())),
             }
         }
-        faults.extend(self.seen.difference(&now).map(|id| format!("the result {id} was there and is gone")));
+        faults.extend(self.seen.difference(&now).map(|id| format!("the result {id} has disappeared")));
         self.seen.extend(now);
         faults.extend(self.named());
         faults
     }
 
-    /// Every part the manifest names is there, with its bytes. A snapshot may be replaced while it is read: that is no
-    /// fault where the manifest was replaced too.
+    /// Every part that the manifest names exists, with its bytes. A snapshot may be replaced while it is read: that is
+    /// allowed if the manifest was replaced too.
     fn named(&self) -> Vec<String> {
         let manifest = match Manifest::read(&self.out) {
             Ok(None) => return Vec::new(),
@@ -71,7 +72,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `results/**/*.parquet`, or the same of JSON lines; a temporary file begins with a dot, and no pattern finds it.
+/// `results/**/*.parquet`, or the same for JSON lines. A temporary file starts with a dot, and no pattern matches it.
 pub fn result_files(out: &Path) -> Vec<PathBuf> {
     let files = super::tables::files(out, "results").into_iter();
     let visible = |path: &PathBuf| {

@@ -1,5 +1,5 @@
-//! Time travel: the service in this process, and both clocks driven by tokio's paused time, so that days pass in no time.
-//! Our own clock can be set wrong, and the line can lose every reply.
+//! Time travel: the service in this process, and both clocks driven by tokio's paused time, so that days pass in no
+//! time. Our own clock can be set wrong, and the connection can lose every reply.
 
 use axum::body::Body;
 use jiff::{SignedDuration, Timestamp};
@@ -19,8 +19,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What becomes of checks on their way: the number stands for "as usual", "answered, and the answer is lost", "nobody
-/// takes the connection", or a status that they meet without reaching the service.
+/// What happens to checks on their way: the number means "as usual", "answered, and the answer is lost", "connection
+/// refused", or a status that they get without reaching the service.
 const AS_USUAL: u16 = 0;
 const LOST: u16 = 1;
 const AWAY: u16 = 2;
@@ -30,9 +30,9 @@ pub struct Paused {
     origin: Timestamp,
     off: Mutex<SignedDuration>,
     line: Arc<AtomicU16>,
-    /// Replies come without the service's time.
+    /// Replies do not state the service's time.
     timeless: Arc<AtomicBool>,
-    /// Checks that met a status on the way.
+    /// Checks that got a status on the way.
     turned: Arc<AtomicU64>,
 }
 
@@ -48,47 +48,47 @@ impl Paused {
         Clock::driven_from(self.origin, self.begun)
     }
 
-    /// Our clock is wrong by so much from now on.
+    /// From now on our clock is wrong by this much.
     pub fn our_clock_is_off(&self, seconds: i64) {
         *self.off.lock().unwrap() = SignedDuration::from_secs(seconds);
     }
 
-    /// So long after the beginning.
-    pub async fn at(&self, hours: u64, minutes: u64) {
+    /// Advances to this time after the start.
+    pub async fn at_hours_minutes(&self, hours: u64, minutes: u64) {
         let due = self.begun + Duration::from_secs(hours * 3_600 + minutes * 60);
         tokio::time::advance(due.duration_since(Instant::now())).await;
     }
 
-    /// From now on checks are answered and charged, and no answer arrives.
+    /// From now on checks are answered and charged, and all answers are lost.
     pub fn loses_answers(&self) {
         self.line.store(LOST, Ordering::Relaxed);
     }
 
-    /// From now on checks meet this status on the way and do not reach the service.
+    /// From now on checks get this status on the way and do not reach the service.
     pub fn turns_away(&self, status: u16) {
         self.line.store(status, Ordering::Relaxed);
     }
 
-    /// Checks that met a status on the way.
+    /// Checks that got a status on the way.
     pub(super) fn turned_away(&self) -> u64 {
         self.turned.load(Ordering::Relaxed)
     }
 
-    /// From now on nobody takes the connection of a check.
-    pub fn is_away(&self) {
+    /// From now on the connection of a check is refused.
+    pub fn refuses_connections(&self) {
         self.line.store(AWAY, Ordering::Relaxed);
     }
 
-    /// From now on no reply tells the service's time.
-    pub fn tells_no_time(&self) {
+    /// From now on no reply states the service's time.
+    pub fn states_no_time(&self) {
         self.timeless.store(true, Ordering::Relaxed);
     }
 
-    pub fn is_mended(&self) {
+    pub fn works_again(&self) {
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
 
-    pub(super) fn moves_into(&self, campaign: &mut Campaign, simulator: &Simulator) {
+    pub(super) fn applies_to(&self, campaign: &mut Campaign, simulator: &Simulator) {
         let origin = self.origin.checked_add(*self.off.lock().unwrap()).unwrap();
         campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.commit_mode = CommitMode::Inline;

@@ -1,4 +1,4 @@
-//! The program itself: the binary in a folder of its own, with the service in the test's process.
+//! The program itself: the binary in its own folder, with the service in the test's process.
 
 use super::API_KEY;
 use std::{
@@ -10,14 +10,14 @@ use std::{
 /// The program's file.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_rescreen");
 
-/// What a finished program said.
+/// The output of a finished program.
 pub struct Said {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// The program in a folder, its environment that of a user with an API key and nobody watching.
+/// The program in a folder, with the environment of a user who has an API key, and without a terminal.
 pub fn rescreen(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     surround(&mut command, folder).args(arguments);
@@ -57,7 +57,7 @@ impl Said {
         self
     }
 
-    /// Nothing but data stands on standard output, and there is none.
+    /// Standard output is empty.
     #[track_caller]
     pub fn without_data(self) -> Said {
         assert_eq!(self.stdout, "");
@@ -70,11 +70,11 @@ impl Said {
         self
     }
 
-    /// The command it printed to go on with.
+    /// The command it printed to continue with.
     #[track_caller]
     pub fn next_command(&self) -> &str {
         let line = self.stderr.lines().find_map(|line| line.strip_prefix("continue with: "));
-        line.unwrap_or_else(|| panic!("no command to go on with in:\n{}", self.stderr))
+        line.unwrap_or_else(|| panic!("no command to continue with in:\n{}", self.stderr))
     }
 }
 
@@ -119,12 +119,12 @@ impl Drop for UnderWay {
     }
 }
 
-/// Waits until something is so; a test that waits in vain fails.
+/// Waits until a condition holds, and fails after 20 seconds.
 #[track_caller]
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "waited in vain: {what}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "timed out waiting for: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

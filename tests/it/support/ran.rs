@@ -1,5 +1,5 @@
-//! What a run came to: its exit code, its outputs, and what the service says of it. Every expectation names what was found
-//! instead, and gives the run back, so that they can be written one after the other.
+//! The result of a run: its exit code, its outputs, and what the service says about it. A failed expectation shows what
+//! was found. Every expectation returns the run, so that they can be chained.
 
 use super::tables::{self, Line, number, text};
 use rescreen::{
@@ -24,7 +24,7 @@ pub struct Ran {
     pub stats: Stats,
     pub out: PathBuf,
     pub elapsed: Duration,
-    /// The outputs as this run left them: the next run changes them.
+    /// The outputs as this run left them, because the next run changes them.
     pub(super) outputs: Option<Outputs>,
     pub(super) _folder: Arc<TempDir>,
 }
@@ -36,12 +36,39 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// What lies in an output folder, if anything.
+    /// The outputs in a folder, if any.
     pub(super) fn read(out: &Path) -> Option<Outputs> {
         let manifest = Manifest::read(out).unwrap()?;
         let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
         let lines = kinds.into_iter().map(|kind| (kind, tables::lines(out, kind))).collect();
         Some(Outputs { manifest, lines })
+    }
+}
+
+/// The number of lines in each output: `results(4).failures(1)`. An output that is not named has 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    results: usize,
+    failures: usize,
+    pending: usize,
+    skipped: usize,
+}
+
+pub fn results(results: usize) -> Counts {
+    Counts { results, ..Counts::default() }
+}
+
+impl Counts {
+    pub fn failures(self, failures: usize) -> Counts {
+        Counts { failures, ..self }
+    }
+
+    pub fn pending(self, pending: usize) -> Counts {
+        Counts { pending, ..self }
+    }
+
+    pub fn skipped(self, skipped: usize) -> Counts {
+        Counts { skipped, ..self }
     }
 }
 
@@ -77,10 +104,13 @@ impl Ran {
     }
 
     #[track_caller]
-    pub fn counts(self, results: usize, failures: usize, pending: usize, skipped: usize) -> Ran {
-        let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Pending, DatasetKind::Skipped];
-        let found = kinds.map(|kind| self.lines(kind).len());
-        assert_eq!(found, [results, failures, pending, skipped], "results, failures, pending, skipped");
+    pub fn counts(self, expected: Counts) -> Ran {
+        let lines = |kind| self.lines(kind).len();
+        let found = results(lines(DatasetKind::Results))
+            .failures(lines(DatasetKind::Failures))
+            .pending(lines(DatasetKind::Pending))
+            .skipped(lines(DatasetKind::Skipped));
+        assert_eq!(found, expected);
         self
     }
 

@@ -17,13 +17,13 @@ impl Rng {
         least + self.roll() % (most - least + 1)
     }
 
-    /// A number below a limit; 0 where nothing is.
+    /// A number below a limit; 0 for the limit 0.
     pub fn below(&mut self, limit: usize) -> usize {
         self.roll() as usize % limit.max(1)
     }
 
-    /// Whether something falls that falls so often in a hundred.
-    pub fn falls(&mut self, percent: u64) -> bool {
+    /// Whether an event occurs that has this probability in percent.
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.roll() % 100 < percent
     }
 

@@ -1,5 +1,5 @@
-//! The simulator on a socket, in a thread of its own: tests of the library and of the program talk to the same service,
-//! and no test's runtime can starve it.
+//! The simulator on a socket, in its own thread: tests of the library and of the program use the same service, and no
+//! test's runtime can starve it.
 
 use axum::{
     Router,
@@ -25,16 +25,16 @@ pub struct Service {
     pub url: String,
     /// Its replies come without the simulator's marker, as the real service's would.
     unmarked: Arc<AtomicBool>,
-    /// The status every request meets; 0 lets it through.
+    /// The status that every request gets; 0 lets it through.
     turned_away: Arc<AtomicU16>,
-    /// How many requests it lets through before.
+    /// How many requests it still lets through.
     let_in: Arc<AtomicU64>,
     /// Checks it turned away.
     turned: Arc<AtomicU64>,
     runtime: Option<Runtime>,
 }
 
-/// Limits no test meets by accident.
+/// Limits that no test reaches by accident.
 pub fn lifted() -> Settings {
     Settings { per_minute: 600_000, per_minute_max: 900_000, ..Settings::default() }
 }
@@ -47,8 +47,8 @@ impl Service {
         service
     }
 
-    /// The simulator behind a door where its marker can be taken off and requests can be turned away.
-    pub fn behind_a_door(settings: Settings) -> Service {
+    /// The simulator behind a proxy that can remove its marker and turn requests away.
+    pub fn behind_a_proxy(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
         let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());
@@ -83,18 +83,18 @@ impl Service {
         self.unmarked.store(real, Ordering::Relaxed);
     }
 
-    /// From now on every request meets this status and does not reach the service; 0 opens the door again.
+    /// From now on every request gets this status and does not reach the service; 0 lets requests through again.
     pub fn turns_away(&self, status: u16) {
         self.turns_away_after(0, status);
     }
 
-    /// The same for all but so many requests from now on.
+    /// The same for all but this many requests from now on.
     pub fn turns_away_after(&self, requests: u64, status: u16) {
         self.let_in.store(requests, Ordering::Relaxed);
         self.turned_away.store(status, Ordering::Relaxed);
     }
 
-    /// Checks that arrived, those that were turned away too.
+    /// Checks that arrived, including those that were turned away.
     pub fn checks_arrived(&self) -> u64 {
         self.simulator.stats().checks() + self.turned.load(Ordering::Relaxed)
     }
@@ -117,7 +117,7 @@ impl Service {
         self.runtime.as_ref().unwrap().spawn(task);
     }
 
-    /// Waits until the service has charged so often; a test that waits in vain fails.
+    /// Waits until the service has made this many charges, and fails after 20 seconds.
     pub fn wait_for_charges(&self, charges: u64) {
         let begun = Instant::now();
         while self.simulator.stats().charges < charges {
@@ -136,7 +136,7 @@ fn away(status: StatusCode) -> Response<Body> {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // A runtime may not be waited for inside another one.
+        // One runtime must not wait for another one.
         self.runtime.take().unwrap().shutdown_background();
     }
 }

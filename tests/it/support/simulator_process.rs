@@ -1,5 +1,5 @@
-//! The simulator in a process of its own: a service that outlives the run that is killed, and a witness that shares no
-//! memory with it. It ends with the value that holds it, also when a test panics.
+//! The simulator in its own process: a service that outlives the run that is killed, and a witness that shares no
+//! memory with it. It ends when its value is dropped, also when a test panics.
 
 use rescreen::simulator::Stats;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// A child process that is killed when nobody holds it any more.
+/// A child process that is killed when this is dropped.
 pub struct Guarded(pub Child);
 
 impl Drop for Guarded {
@@ -20,27 +20,27 @@ impl Drop for Guarded {
     }
 }
 
-/// `rescreen simulate` on a port of its own.
+/// `rescreen simulate` on its own port.
 pub struct SimulatorProcess {
     address: String,
     _child: Guarded,
-    /// Kept open: a closed pipe would end the simulator at its next word.
-    _talk: BufReader<ChildStderr>,
+    /// Kept open, because a closed pipe would end the simulator at its next message.
+    _stderr: BufReader<ChildStderr>,
 }
 
 impl SimulatorProcess {
-    /// Starts it with these flags beside `--listen`, and waits until it listens.
+    /// Starts it with these flags in addition to `--listen`, and waits until it listens.
     pub fn start(flags: &[&str]) -> SimulatorProcess {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rescreen"));
         command.args(["simulate", "--listen", "127.0.0.1:0"]).args(flags);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Guarded(command.spawn().expect("the simulator starts"));
-        let mut talk = BufReader::new(child.0.stderr.take().expect("its standard error is a pipe"));
+        let mut stderr = BufReader::new(child.0.stderr.take().expect("its standard error is a pipe"));
         let mut line = String::new();
-        talk.read_line(&mut line).expect("the simulator says where it listens");
+        stderr.read_line(&mut line).expect("the simulator says where it listens");
         let rest = line.split("http://").nth(1).unwrap_or_else(|| panic!("the simulator said: {line}"));
         let address = rest.split([';', ' ', '\n']).next().unwrap_or_default().to_owned();
-        SimulatorProcess { address, _child: child, _talk: talk }
+        SimulatorProcess { address, _child: child, _stderr: stderr }
     }
 
     /// The base URL.
@@ -53,10 +53,10 @@ impl SimulatorProcess {
         self.page("stats")
     }
 
-    /// One of its own pages: `stats`, or `book`, the credits by idempotency key.
+    /// One of its pages: `stats`, or `book`, the credits by idempotency key.
     pub fn page<T: DeserializeOwned>(&self, name: &str) -> T {
         let mut stream = TcpStream::connect(&self.address).expect("the simulator answers");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is no zero");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out is not zero");
         let host = &self.address;
         write!(stream, "GET /_simulator/{name} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
             .expect("it reads");

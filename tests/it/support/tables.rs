@@ -1,4 +1,4 @@
-//! Output tables as lines: both formats become the same JSON objects, so that a test says what it expects once.
+//! Output tables as lines: both formats become the same JSON objects, so that a test states its expectation once.
 
 use parquet::{
     file::reader::{FileReader, SerializedFileReader},
@@ -63,7 +63,7 @@ pub fn files(folder: &Path, under: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(under)) else { return found };
     for entry in entries {
         let entry = entry.unwrap();
-        // No slash in front of the first: joined to the folder it would lead out of it.
+        // No leading slash: joined to the folder it would lead out of it.
         let name = format!("{under}/{}", entry.file_name().to_string_lossy()).trim_start_matches('/').to_owned();
         if entry.file_type().unwrap().is_dir() {
             found.extend(files(folder, &name));
@@ -77,10 +77,10 @@ pub fn files(folder: &Path, under: &str) -> Vec<PathBuf> {
 
 /// The text of a cell.
 pub fn text<'a>(line: &'a Line, column: &str) -> &'a str {
-    line[column].as_str().unwrap_or_else(|| panic!("`{column}` is no text: {}", line[column]))
+    line[column].as_str().unwrap_or_else(|| panic!("`{column}` is not text: {}", line[column]))
 }
 
 /// The whole number in a cell.
 pub fn number(line: &Line, column: &str) -> i64 {
-    line[column].as_i64().unwrap_or_else(|| panic!("`{column}` is no number: {}", line[column]))
+    line[column].as_i64().unwrap_or_else(|| panic!("`{column}` is not a number: {}", line[column]))
 }

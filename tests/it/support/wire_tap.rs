@@ -1,21 +1,21 @@
-//! Messages on the wire beside attempts in the ledger, for every run of every world: nothing below the program repeats a
-//! request by itself, and nothing leaves that was not noted. What is proven not written did not leave.
+//! Compares messages on the wire with attempts in the ledger, for every run of every world: nothing below the program
+//! repeats a request, and nothing is sent that was not recorded. An attempt that is proven not written was not sent.
 
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Counts the checks that arrived, whatever became of them.
+/// Counts the checks that arrived, whatever their reply.
 pub type Arrivals = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// How the two counts stand to each other; what is not the rule has its reason.
+/// How the two counts must relate. An exception has its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
     Equal,
-    /// A message may be lost on its way: no more arrive than are noted.
+    /// A message may be lost on its way: no more arrive than are recorded.
     AtMost(&'static str),
 }
 
-/// Both counts at a moment.
+/// Both counts at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     pub arrived: u64,
@@ -23,9 +23,9 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// What came in between is equal on both sides.
+    /// Both counts grew by the same number since then.
     #[track_caller]
-    pub fn grew_alike_since(self, before: Counted, counts: Counts) {
+    pub fn grew_equally_since(self, before: Counted, counts: Counts) {
         let (arrived, noted) = (self.arrived - before.arrived, self.noted - before.noted);
         let fits = match counts {
             Counts::Equal => arrived == noted,
@@ -35,7 +35,7 @@ impl Counted {
     }
 }
 
-/// Attempts of a ledger that may have left; none where there is no ledger.
+/// Attempts of a ledger that may have been sent; 0 where there is no ledger.
 pub fn noted(ledger: &Path) -> u64 {
     if !ledger.exists() {
         return 0;
@@ -48,13 +48,13 @@ pub fn noted(ledger: &Path) -> u64 {
 
 #[test]
 #[should_panic(expected = "3 checks arrived, 2 attempts")]
-fn a_check_that_was_sent_twice_for_one_attempt_is_found() {
+fn a_check_sent_twice_for_one_attempt_is_found() {
     let before = Counted { arrived: 5, noted: 7 };
-    Counted { arrived: 8, noted: 9 }.grew_alike_since(before, Counts::AtMost("a reason"));
+    Counted { arrived: 8, noted: 9 }.grew_equally_since(before, Counts::AtMost("a reason"));
 }
 
 #[test]
 #[should_panic(expected = "1 checks arrived, 2 attempts")]
-fn an_attempt_that_never_left_is_found() {
-    Counted { arrived: 1, noted: 2 }.grew_alike_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
+fn an_attempt_that_was_never_sent_is_found() {
+    Counted { arrived: 1, noted: 2 }.grew_equally_since(Counted { arrived: 0, noted: 0 }, Counts::Equal);
 }

@@ -1,8 +1,8 @@
 //! A world: a folder with a book and a campaign, and the service it is sent to. It reads like the story of the test:
 //! `World::new().rows(3).fault("drop_after@2").run().await.charged(3)`.
 //!
-//! Unless told otherwise it screens the book for AML in production at one credit each, with every limit lifted. Message 1
-//! is then the balance query, and message 2 the first row.
+//! By default it screens the book for AML in production at one credit each, with every limit lifted. Message 1 is then
+//! the balance query, and message 2 the first row.
 
 use super::{
     API_KEY,
@@ -24,6 +24,7 @@ use rescreen::{
 use std::{
     fmt::Write,
     fs,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -62,9 +63,9 @@ pub struct World {
     settings: Settings,
     door: bool,
     service: Option<Service>,
-    /// Where the service is in this process, under paused time.
+    /// The service in this process, in paused time.
     paused: Option<Paused>,
-    /// Who counts the checks that arrive, where it is not the service of this world.
+    /// Counts the checks that arrive, where the service of this world is not used.
     arrivals: Option<Arrivals>,
     counts: Counts,
 }
@@ -86,9 +87,9 @@ impl World {
         world
     }
 
-    /// A book of so many people, no two alike.
+    /// A book of this many people, all different.
     pub fn rows(self, count: usize) -> World {
-        self.csv(&book(1, count))
+        self.csv(&book(1..=count))
     }
 
     pub fn csv(self, text: &str) -> World {
@@ -114,16 +115,16 @@ impl World {
         self.campaign(|file| file.service.in_flight = count)
     }
 
-    /// The check as the campaign has it, after a change of its declaration.
+    /// The check of the campaign, with a changed declaration.
     pub fn declares(self, change: impl FnOnce(&mut Declaration)) -> World {
         let mut declaration = Catalogue::built_in().get(AML).unwrap().clone();
         change(&mut declaration);
         self.campaign(|file| file.declarations = vec![declaration])
     }
 
-    /// Changes the service, before it is first met.
+    /// Changes the service before it is started.
     pub fn service(mut self, change: impl FnOnce(&mut Settings)) -> World {
-        assert!(self.service.is_none(), "the service stands already");
+        assert!(self.service.is_none(), "the service is already running");
         change(&mut self.settings);
         self
     }
@@ -136,13 +137,13 @@ impl World {
         self.service(|settings| settings.credits = credits)
     }
 
-    /// The service stands behind a door where its marker can be taken off.
-    pub fn with_a_door(mut self) -> World {
+    /// The service is behind a proxy that can remove its marker.
+    pub fn behind_a_proxy(mut self) -> World {
         self.door = true;
         self
     }
 
-    /// The service is in this process, and its clock and ours move with tokio's paused time.
+    /// The service is in this process, and its clock and ours follow tokio's paused time.
     pub fn under_paused_time(mut self) -> World {
         let paused = Paused::begun();
         self.settings.clock = paused.clock();
@@ -154,23 +155,23 @@ impl World {
         self.paused.as_ref().expect("the world is under paused time")
     }
 
-    /// The service of this world is not the one it sends to; this counts the checks that arrive there.
+    /// The campaign sends to another service than that of this world; this counts the checks that arrive there.
     pub fn arriving(mut self, arrivals: impl Fn() -> u64 + Send + Sync + 'static) -> World {
         self.arrivals = Some(Box::new(arrivals));
         self
     }
 
-    /// From now on a check that was noted may not arrive, for this reason.
+    /// From now on a check that was recorded may be lost, for this reason.
     pub fn may_lose_checks(mut self, reason: &'static str) -> World {
         self.counts = Counts::AtMost(reason);
         self
     }
 
-    /// The service, started where it was not yet.
-    pub fn met(&mut self) -> &Service {
+    /// The service, which is started if necessary.
+    pub fn running_service(&mut self) -> &Service {
         let (settings, door) = (&self.settings, self.door);
         self.service.get_or_insert_with(|| {
-            if door { Service::behind_a_door(settings.clone()) } else { Service::start(settings.clone()) }
+            if door { Service::behind_a_proxy(settings.clone()) } else { Service::start(settings.clone()) }
         })
     }
 
@@ -187,7 +188,7 @@ impl World {
         self.write(name, &(before + text));
     }
 
-    /// A file only its owner reads.
+    /// A file that only its owner can read.
     pub fn private(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         self.write(name, text);
@@ -198,7 +199,7 @@ impl World {
         self.run_with(RunOptions::default()).await
     }
 
-    /// Runs for so long at most: what waits longer stays where it is.
+    /// Runs for at most this long. Requests that wait longer stay as they are.
     pub async fn run_for(&mut self, at_most: Duration) -> Ran {
         self.run_with(RunOptions { at_most: Some(at_most), ..RunOptions::default() }).await
     }
@@ -207,9 +208,9 @@ impl World {
         self.run_with(RunOptions { retry: Some(RetryOrder::default()), ..RunOptions::default() }).await
     }
 
-    /// Runs until the service has seen so much, and interrupts: what is put off stays where it is.
+    /// Runs until the service has seen enough, and interrupts. Postponed requests stay as they are.
     pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
-        let simulator = self.met().simulator.clone();
+        let simulator = self.running_service().simulator.clone();
         let (tell, signals) = mpsc::channel(1);
         let watching = tokio::spawn(async move {
             while !is_so(&simulator.stats()) {
@@ -217,18 +218,18 @@ impl World {
             }
             tell.send(Signal::Interrupt).await
         });
-        let ran = self.run_heeding(RunOptions::default(), signals).await;
+        let ran = self.run_with_signals(RunOptions::default(), signals).await;
         watching.abort();
         ran
     }
 
     pub async fn run_with(&mut self, orders: RunOptions) -> Ran {
         let (_tell, signals) = mpsc::channel(1);
-        self.run_heeding(orders, signals).await
+        self.run_with_signals(orders, signals).await
     }
 
-    pub async fn run_heeding(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
-        let url = self.met().url.clone();
+    pub async fn run_with_signals(&mut self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Ran {
+        let url = self.running_service().url.clone();
         self.file.service.url.get_or_insert(url);
         let out = self.file.output.dir.as_ref().map_or_else(|| self.path("out"), |dir| self.folder.path().join(dir));
         let ledger = self.file.ledger.path.as_ref().map(|path| self.folder.path().join(path));
@@ -236,8 +237,9 @@ impl World {
         let before = self.counted(&ledger);
         let begun = Instant::now();
         let result = self.attempt(orders, signals).await;
-        let (stats, elapsed, outputs) = (self.met().simulator.stats(), begun.elapsed(), Outputs::read(&out));
-        self.counted(&ledger).grew_alike_since(before, self.counts);
+        let (stats, elapsed, outputs) =
+            (self.running_service().simulator.stats(), begun.elapsed(), Outputs::read(&out));
+        self.counted(&ledger).grew_equally_since(before, self.counts);
         Ran { result, stats, out, elapsed, outputs, _folder: self.folder.clone() }
     }
 
@@ -254,22 +256,22 @@ impl World {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
         campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
-            paused.moves_into(&mut campaign, &service.simulator);
+            paused.applies_to(&mut campaign, &service.simulator);
         }
         let prepared = Prepared::open(campaign).await?;
         prepared.go(orders, signals, watch::channel(Progress::default()).0).await
     }
 }
 
-/// A book with the header, and the people `from` to `to`.
-pub fn book(from: usize, to: usize) -> String {
-    format!("no,name,status\n{}", people(from, to))
+/// A book with the header and these people.
+pub fn book(numbers: RangeInclusive<usize>) -> String {
+    format!("no,name,status\n{}", people(numbers))
 }
 
-/// The people `from` to `to`, a line each; no name ends in a reserved number.
-pub fn people(from: usize, to: usize) -> String {
+/// These people, one per line. No name ends in a reserved number.
+pub fn people(numbers: RangeInclusive<usize>) -> String {
     let mut text = String::new();
-    for number in from..=to {
+    for number in numbers {
         writeln!(text, "{number},P{number:05} Vexford,active").unwrap();
     }
     text

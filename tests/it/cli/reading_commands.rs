@@ -1,21 +1,21 @@
-//! The commands that only read: plan, status, resolve, checks, credits. Data goes to standard output.
+//! The commands that only read: plan, status, resolve, checks, credits. Their data goes to standard output.
 
-use super::{Desk, Said};
+use super::{Said, Workspace};
 use rescreen::catalogue::Catalogue;
 use serde_json::{Value, json};
 
 #[test]
 fn a_plan_counts_everything_and_sends_nothing_that_costs() {
-    let desk = Desk::new(0);
-    let mut text = crate::support::world::book(1, 120) + &crate::support::world::people(1, 20);
+    let workspace = Workspace::new(0);
+    let mut text = crate::support::world::book(1..=120) + &crate::support::world::people(1..=20);
     text += "141,,active\n142\n143,P00143 Vexford,closed\n";
-    desk.write("book.csv", &text);
-    desk.write(
+    workspace.write("book.csv", &text);
+    workspace.write(
         "rescreen.toml",
         "[[check]]\nuse = \"aml-screening\"\nwhen = \"status == 'active'\"\nfields.name = \"name\"\n",
     );
-    let said = Said::of(&mut desk.production("plan", &["--show", "1"])).exits(0);
-    insta::assert_snapshot!(desk.filtered(&said.stdout), @r#"
+    let said = Said::of(&mut workspace.production("plan", &["--show", "1"])).exits(0);
+    insta::assert_snapshot!(workspace.filtered(&said.stdout), @r#"
     rows                     143
     asks                     142
     requests                 120   one for each distinct content
@@ -34,13 +34,13 @@ fn a_plan_counts_everything_and_sends_nothing_that_costs() {
     request         aml-screening: name = "P…" (14 characters), entity = 0, country = "za"
     balance            1,000,000
     "#);
-    let stats = desk.service.simulator.stats();
+    let stats = workspace.service.simulator.stats();
     assert_eq!((stats.charges, stats.requests), (0, 1), "the balance alone is read");
-    assert!(!desk.path().join("out").exists());
-    let ran = desk.run(&[]).exits(3);
+    assert!(!workspace.path().join("out").exists());
+    let ran = workspace.run(&[]).exits(3);
     assert!(ran.stderr.contains("143 rows: 140 results"), "{}", ran.stderr);
-    assert_eq!(desk.service.simulator.stats().charges, 120, "as planned");
-    let said = Said::of(&mut desk.production("plan", &[])).exits(0);
+    assert_eq!(workspace.service.simulator.stats().charges, 120, "as planned");
+    let said = Said::of(&mut workspace.production("plan", &[])).exits(0);
     let line = |name: &str| said.stdout.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("to send").ends_with(" 0") && line("already settled").contains(" 120"), "{}", said.stdout);
 }
@@ -48,9 +48,9 @@ fn a_plan_counts_everything_and_sends_nothing_that_costs() {
 #[test]
 fn a_plan_warns_that_limit_or_balance_will_pause_the_run() {
     let settings = rescreen::simulator::Settings { credits: 5, ..crate::support::service::lifted() };
-    let desk = Desk::with(20, settings);
+    let workspace = Workspace::with(20, settings);
     let more = ["--max-credits", "8", "--price", "aml-screening=1"];
-    let said = Said::of(&mut desk.production("plan", &more)).exits(0);
+    let said = Said::of(&mut workspace.production("plan", &more)).exits(0);
     assert!(
         said.stdout.contains("the limit of 8 credits will pause the run: 12 more credits are needed"),
         "{}",
@@ -60,12 +60,12 @@ fn a_plan_warns_that_limit_or_balance_will_pause_the_run() {
 }
 
 #[test]
-fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
-    let desk = Desk::new(12);
-    desk.run(&["--max-credits", "5", "--price", "aml-screening=1"]).exits(4);
-    let said = desk.say(&["status"]).exits(0);
+fn status_reports_a_campaign_as_text_and_as_json() {
+    let workspace = Workspace::new(12);
+    workspace.run(&["--max-credits", "5", "--price", "aml-screening=1"]).exits(4);
+    let said = workspace.say(&["status"]).exits(0);
     assert_eq!(said.stderr, "");
-    insta::assert_snapshot!(desk.filtered(&said.stdout), @r#"
+    insta::assert_snapshot!(workspace.filtered(&said.stdout), @r#"
     campaign 2026-11 · production (simulated) · [url]
     rows                      12
     rejected                   0
@@ -78,7 +78,7 @@ fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
     credits held               0
     balance              999,995   read [time]
     "#);
-    let status: Value = serde_json::from_str(&desk.say(&["status", "--json"]).exits(0).stdout).unwrap();
+    let status: Value = serde_json::from_str(&workspace.say(&["status", "--json"]).exits(0).stdout).unwrap();
     assert_eq!(
         (&status["campaign"], &status["mode"], &status["rows"]),
         (&json!("2026-11"), &json!("production"), &json!(12))
@@ -86,56 +86,56 @@ fn status_says_where_a_campaign_stands_to_people_and_to_machines() {
     assert_eq!((&status["simulated"], &status["input_complete"]), (&json!(true), &json!(true)));
     assert_eq!((&status["requests"]["answered"], &status["requests"]["planned"]), (&json!(5), &json!(7)));
     assert_eq!((&status["credits_charged"], &status["credits_held"]), (&json!(5), &json!(0)));
-    assert_eq!(status["service"], json!(desk.service.url));
-    let named = desk.say(&["status", "out/2026-11", "--json"]).exits(0);
+    assert_eq!(status["service"], json!(workspace.service.url));
+    let named = workspace.say(&["status", "out/2026-11", "--json"]).exits(0);
     assert_eq!(serde_json::from_str::<Value>(&named.stdout).unwrap(), status);
 }
 
 #[test]
 fn nothing_waits_for_a_decision_where_nothing_is_quarantined() {
-    let desk = Desk::new(2);
-    desk.run(&[]).exits(0);
-    let said = desk.say(&["resolve", "--list"]).exits(0).without_data();
+    let workspace = Workspace::new(2);
+    workspace.run(&[]).exits(0);
+    let said = workspace.say(&["resolve", "--list"]).exits(0).without_data();
     assert_eq!(said.stderr, "0 requests need a decision\n");
-    desk.say(&["resolve", "--write-off"]).exits(2).says("--reason");
+    workspace.say(&["resolve", "--write-off"]).exits(2).says("--reason");
 }
 
 #[test]
 fn the_credits_of_the_account_are_a_number() {
-    let desk = Desk::new(0);
-    desk.service.simulator.set_balance(777);
-    let said = desk.say(&["credits", "--service", &desk.service.url]).exits(0);
+    let workspace = Workspace::new(0);
+    workspace.service.simulator.set_balance(777);
+    let said = workspace.say(&["credits", "--service", &workspace.service.url]).exits(0);
     assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("777\n", ""));
-    let said = desk.say(&["credits", "--service", "http://127.0.0.1:1"]);
+    let said = workspace.say(&["credits", "--service", "http://127.0.0.1:1"]);
     said.exits(10).without_data();
 }
 
 #[test]
 fn a_printed_declaration_loads_as_one_of_the_campaign_file() {
-    let desk = Desk::new(3);
-    let mut overview = desk.say(&["checks"]).exits(0).stdout;
+    let workspace = Workspace::new(3);
+    let mut overview = workspace.say(&["checks"]).exits(0).stdout;
     for declaration in Catalogue::built_in().iter() {
         assert!(overview.contains(&declaration.name));
-        let printed = desk.say(&["checks", &declaration.name, "--toml"]).exits(0).stdout;
+        let printed = workspace.say(&["checks", &declaration.name, "--toml"]).exits(0).stdout;
         overview += &printed;
         let campaign = rescreen::pipeline::campaign::file::parse(&printed).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(&campaign.declarations[0], declaration);
     }
-    let own = desk.say(&["checks", "aml-screening", "--toml"]).stdout;
-    desk.write("rescreen.toml", &own);
-    desk.run(&[]).exits(0);
-    let json = desk.say(&["checks", "aml-screening", "--json"]).exits(0).stdout;
+    let own = workspace.say(&["checks", "aml-screening", "--toml"]).stdout;
+    workspace.write("rescreen.toml", &own);
+    workspace.run(&[]).exits(0);
+    let json = workspace.say(&["checks", "aml-screening", "--json"]).exits(0).stdout;
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["name"], "aml-screening");
 }
 
 #[test]
-fn the_demo_of_a_newcomer_is_complete_and_can_be_had_again() {
-    let desk = Desk::new(0);
-    let said = desk.say(&["demo"]).exits(0).without_data();
+fn the_demo_completes_and_can_be_repeated() {
+    let workspace = Workspace::new(0);
+    let said = workspace.say(&["demo"]).exits(0).without_data();
     for part in ["PRODUCTION · simulator", "262 rows: 495 results", "read_parquet", "rescreen run -c"] {
         assert!(said.stderr.contains(part), "expected `{part}` in:\n{}", said.stderr);
     }
-    desk.say(&["demo"]).exits(0).says("demo-2");
+    workspace.say(&["demo"]).exits(0).says("demo-2");
     let line = said.stderr.lines().last().unwrap().trim().to_owned();
-    Said::of(&mut crate::support::program::shell(desk.path(), &line)).exits(3).says("nothing sent");
+    Said::of(&mut crate::support::program::shell(workspace.path(), &line)).exits(3).says("nothing sent");
 }

@@ -1,5 +1,5 @@
-//! No file imports in a circle, inside rooms included: each can be read after those it builds on. A name that a `mod.rs` only
-//! passes on counts as an import of the file that defines it.
+//! No file imports in a cycle, modules included, so each file can be read after those it builds on. A name that a
+//! `mod.rs` only re-exports counts as an import of the file that defines it.
 
 use crate::tidy::{code_of, test_lines};
 use std::{
@@ -15,7 +15,7 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     code: BTreeMap<Module, String>,
-    /// By module and name: the path that the name stands for, whether it is passed on.
+    /// By module and name: the path that the name refers to, and whether it is re-exported.
     imports: BTreeMap<(Module, String), (Module, Vec<String>)>,
 }
 
@@ -60,7 +60,7 @@ impl Crate {
         }
     }
 
-    /// The module that a path leads to, and what is named in it.
+    /// The module that a path leads to, and the name in it.
     fn resolved(&self, from: &Module, path: &str) -> Option<(Module, Vec<String>)> {
         let mut segments: Vec<String> = path.split("::").map(str::to_owned).collect();
         let mut at = match segments[0].as_str() {
@@ -85,7 +85,7 @@ impl Crate {
         Some((at, segments))
     }
 
-    /// The `use` statements of a module: whether it passes the names on, and the paths.
+    /// The `use` statements of a module: whether they re-export the names, and the paths.
     fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
         let statements = code.split(';').filter_map(|statement| {
             let at = statement.rfind("use ").filter(|at| {
@@ -101,7 +101,7 @@ impl Crate {
         statements.collect()
     }
 
-    /// Where a name is defined that a module has, by its own or by passing it on.
+    /// The module that defines a name, followed through re-exports.
     fn home(&self, module: Module, name: &str, depth: usize) -> Module {
         let defines = ["struct", "enum", "fn", "const", "static", "trait", "type"]
             .iter()
@@ -157,7 +157,7 @@ fn read(folder: &Path) -> Crate {
     all
 }
 
-/// A circle of imports, if there is one.
+/// A cycle of imports, if there is one.
 fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
     fn walk(
         at: &Module,
@@ -182,7 +182,7 @@ fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
 }
 
 #[test]
-fn no_file_imports_in_a_circle() {
+fn the_source_files_have_no_import_cycles() {
     let all = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let edges = all.edges();
     let count: usize = edges.values().map(BTreeSet::len).sum();
@@ -191,7 +191,7 @@ fn no_file_imports_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_also_through_a_name_that_is_passed_on() {
+fn a_cycle_through_a_re_export_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     fs::create_dir(folder.path().join("room")).unwrap();
@@ -205,7 +205,7 @@ fn a_circle_is_found_also_through_a_name_that_is_passed_on() {
     assert_eq!(found, ["room::a", "room::b", "room::a"]);
 }
 
-/// The rooms of the pipeline in line; each may import those of earlier lines, never its neighbour on the same line.
+/// The modules of the pipeline in order. Each may import those of earlier lines, never one on its own line.
 const LINES: [&[&str]; 8] = [
     &["wording", "blocking", "state_folder"],
     &["campaign"],
@@ -217,7 +217,7 @@ const LINES: [&[&str]; 8] = [
     &["run", "collect"],
 ];
 
-/// The imports between rooms of the pipeline that do not lead to an earlier line.
+/// The imports between modules of the pipeline that do not lead to an earlier line.
 fn against_the_line(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
     let line_of = |room: &str| LINES.iter().position(|line| line.contains(&room));
     let room = |module: &Module| module.get(1).filter(|_| module[0] == "pipeline").cloned();
@@ -233,7 +233,7 @@ fn against_the_line(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
 }
 
 #[test]
-fn the_rooms_of_the_pipeline_keep_their_order() {
+fn the_modules_of_the_pipeline_keep_their_order() {
     let edges = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges();
     assert_eq!(against_the_line(&edges), Vec::<String>::new());
 

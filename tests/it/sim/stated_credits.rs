@@ -1,5 +1,5 @@
-//! What a reply says of credits, read apart from the program: by the service's description, at the places that the script's
-//! service uses. And whether a text has one name twice.
+//! What a reply states about credits, parsed independently of the program: by the service's description, at the places
+//! that the script's service uses. Also, whether a text has a duplicate name.
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,26 +8,26 @@ use serde::{
 use serde_json::Value;
 use std::{collections::HashSet, fmt};
 
-/// Above this a stated charge is absurd: more than a hundred times any price of any script.
+/// A stated charge above this is absurd: more than a hundred times any price of any script.
 const CHARGE_MAX: f64 = 10_000.0;
 
-/// What a reply says of money.
+/// What a reply states about money.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
-    /// It is a whole JSON object that looks like the service's.
+    /// Whether it is a complete JSON object that looks like the service's.
     pub json: bool,
-    /// The charge, where one is stated that can be read.
+    /// The charge, if a readable one is stated.
     pub charge: Option<u64>,
-    /// There is something in the place of the charge that is no charge.
+    /// The place of the charge holds something that is not a charge.
     pub odd: bool,
     pub balance: Option<u64>,
-    /// Whose answer it says it is.
+    /// The id of the request that it says it answers.
     pub request_id: Option<String>,
-    /// It says that it failed.
+    /// Whether it says that it failed.
     pub failed: bool,
 }
 
-/// Reads a whole body.
+/// Reads a complete body.
 pub fn said(body: &[u8]) -> Said {
     let Ok(json @ Value::Object(_)) = serde_json::from_slice(body) else { return Said::default() };
     let first = |places: &[&str]| places.iter().find_map(|place| json.pointer(place));
@@ -49,14 +49,14 @@ fn amount(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|amount| amount.is_finite())
 }
 
-/// Whether an object in a text of JSON has one name twice.
+/// Whether an object in a JSON text has a duplicate name.
 pub fn repeats_a_name(text: &str) -> bool {
     serde_json::from_str::<Names>(text).is_err_and(|error| error.to_string().contains(TWICE))
 }
 
 const TWICE: &str = "a name comes twice";
 
-/// Any value, as long as no object in it has one name twice.
+/// Any value, provided no object in it has a duplicate name.
 struct Names;
 
 impl<'de> Deserialize<'de> for Names {
@@ -128,7 +128,7 @@ fn credits_are_read_in_every_format_and_place() {
 }
 
 #[test]
-fn a_name_that_comes_twice_is_seen_at_any_depth() {
+fn a_duplicate_name_is_seen_at_any_depth() {
     assert!(repeats_a_name(r#"{"a": 1, "a": 2}"#));
     assert!(repeats_a_name(r#"{"a": [{"b": {"c": 1, "d": null, "c": 2.5}}]}"#));
     assert!(!repeats_a_name(r#"{"a": {"a": 1}, "b": [true, "a"]}"#));

@@ -1,18 +1,21 @@
-//! Books as people have them: packed, in another encoding, without a header, as a spreadsheet. A run goes on in the middle of
-//! each, nothing is paid twice, and an edited one is refused.
+//! Input formats: compressed, in another encoding, without a header, as a spreadsheet. A run resumes in the middle of
+//! each, nothing is paid twice, and an edited file is refused.
 
 use crate::{
     fuzzed::checks::xlsx::{Workbook, rows, text},
-    support::world::{World, book, people},
+    support::{
+        ran::results,
+        world::{World, book, people},
+    },
 };
 use flate2::{Compression, write::GzEncoder};
 use rescreen::model::ExitCode;
 use std::io::Write;
 
 fn gzip(text: &str) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(text.as_bytes()).unwrap();
-    packed.finish().unwrap()
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+    compressed.write_all(text.as_bytes()).unwrap();
+    compressed.finish().unwrap()
 }
 
 fn spreadsheet(text_of_a_book: &str) -> Vec<u8> {
@@ -38,23 +41,23 @@ fn world(name: &str, bytes: &[u8]) -> World {
 }
 
 #[tokio::test]
-async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
+async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
     for (name, form) in FORMS {
-        // The third message is lost on its way back, and the run is interrupted while rows wait.
-        let mut world = world(name, &form(&book(1, 1_500))).in_flight(4).fault("drop_after@3");
+        // The reply to the third message is lost, and the run is interrupted while rows wait.
+        let mut world = world(name, &form(&book(1..=1_500))).in_flight(4).fault("drop_after@3");
         let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
-        world.run().await.exits(ExitCode::Complete).charged(1_500).counts(1_500, 0, 0, 0).adds_up(true);
-        // Appended: a new member, or a longer sheet.
+        world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
+        // Append: a new member, or a longer sheet.
         let longer = match name {
-            "book.csv.gz" => [gzip(&book(1, 1_500)), gzip(&people(1_501, 1_503))].concat(),
-            _ => form(&(book(1, 1_500) + &people(1_501, 1_503))),
+            "book.csv.gz" => [gzip(&book(1..=1_500)), gzip(&people(1_501..=1_503))].concat(),
+            _ => form(&(book(1..=1_500) + &people(1_501..=1_503))),
         };
         std::fs::write(world.path(name), longer).unwrap();
-        let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(1_503, 0, 0, 0).adds_up(true);
+        let ran = world.run().await.exits(ExitCode::Complete).charged(1_503).counts(results(1_503)).adds_up(true);
         assert_eq!(ran.stats.double_charges, 0);
-        // Edited: refused with its rows, before anything is sent.
-        std::fs::write(world.path(name), form(&book(1, 1_503).replace("P01200", "P91200"))).unwrap();
+        // Edit: refused with its rows, before anything is sent.
+        std::fs::write(world.path(name), form(&book(1..=1_503).replace("P01200", "P91200"))).unwrap();
         let again = world.run().await.exits(ExitCode::Usage);
         assert_eq!(again.stats.credits_charged, 1_503);
         let message = again.error();
@@ -63,11 +66,11 @@ async fn a_run_that_is_interrupted_goes_on_and_pays_nothing_twice() {
 }
 
 #[tokio::test]
-async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_book() {
-    let text = book(1, 3) + "4,Ren\u{e9} Vexford,active\n";
+async fn an_encoding_declared_later_is_reported_as_such_and_not_as_an_edited_book() {
+    let text = book(1..=3) + "4,Ren\u{e9} Vexford,active\n";
     let bytes = encoding_rs::WINDOWS_1252.encode(&text).0.into_owned();
     let mut world = world("book.csv", &bytes);
-    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
     let mut world = world.campaign(|file| file.input.encoding = Some(rescreen::source::Encoding::Windows1252));
     let again = world.run().await.exits(ExitCode::Usage);
     assert_eq!(again.stats.credits_charged, 3);
@@ -79,32 +82,32 @@ async fn an_encoding_that_is_declared_later_is_called_that_and_not_an_edited_boo
         "{message}"
     );
     let mut world = world.campaign(|file| file.input.encoding = None);
-    world.run().await.exits(ExitCode::Failures).charged(3).counts(3, 1, 0, 0);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(results(3).failures(1));
 }
 
 #[tokio::test]
-async fn a_book_that_is_cut_off_pays_for_its_whole_rows_and_the_whole_book_for_the_rest() {
-    let text = book(1, 3_000);
-    let packed = gzip(&text);
-    let mut world = world("book.csv.gz", &packed[..packed.len() * 2 / 3]);
+async fn a_truncated_book_pays_for_its_complete_rows_and_the_full_book_for_the_rest() {
+    let text = book(1..=3_000);
+    let compressed = gzip(&text);
+    let mut world = world("book.csv.gz", &compressed[..compressed.len() * 2 / 3]);
     let message = world.run().await.exits(ExitCode::Usage).error();
     assert!(message.contains("the gzip file is damaged or truncated") && message.contains("run again"), "{message}");
-    std::fs::write(world.path("book.csv.gz"), &packed).unwrap();
-    world.run().await.exits(ExitCode::Complete).charged(3_000).counts(3_000, 0, 0, 0).adds_up(true);
+    std::fs::write(world.path("book.csv.gz"), &compressed).unwrap();
+    world.run().await.exits(ExitCode::Complete).charged(3_000).counts(results(3_000)).adds_up(true);
 }
 
 #[tokio::test]
-async fn a_book_without_a_header_is_screened_by_the_names_of_the_campaign() {
-    let mut world = World::new().csv(&people(1, 5)).campaign(|file| {
+async fn a_book_without_a_header_uses_the_column_names_of_the_campaign_file() {
+    let mut world = World::new().csv(&people(1..=5)).campaign(|file| {
         file.input.header = Some(false);
         file.input.columns = Some(["no", "name", "status"].map(str::to_owned).to_vec());
     });
-    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(5, 0, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(5).counts(results(5));
     assert!(ran.result_of(1)["sent"].as_str().unwrap().contains("P00001 Vexford"));
 }
 
 #[tokio::test]
-async fn words_about_an_input_that_do_not_go_together_are_refused() {
+async fn conflicting_input_settings_are_refused() {
     for (header, columns, fault) in [
         (None, &["a"][..], "columns: expected header = false (--no-header) as well"),
         (Some(true), &["a"], "columns: expected header = false (--no-header) as well"),
@@ -122,7 +125,7 @@ async fn words_about_an_input_that_do_not_go_together_are_refused() {
 }
 
 #[tokio::test]
-async fn a_null_word_is_compared_without_the_blanks_around_the_value_and_by_column() {
+async fn null_words_are_compared_after_trimming_and_by_column() {
     let text = "no,name,status\n1,-0- ,x\n2, n/a,x\n3,-0-,x\n4,P00004 Vexford,x\n";
     let run = async |null_in: &[(&str, &str)]| {
         let mut world = World::new().csv(text).campaign(|file| {
@@ -134,12 +137,12 @@ async fn a_null_word_is_compared_without_the_blanks_around_the_value_and_by_colu
         world.run().await.failure_codes().get("missing_value").copied().unwrap_or(0)
     };
     assert_eq!(run(&[]).await, 2);
-    assert_eq!(run(&[("NAME", "n/a")]).await, 1, "the list of a column stands in place of the other");
-    assert_eq!(run(&[("status", "n/a")]).await, 2, "and says nothing of other columns");
+    assert_eq!(run(&[("NAME", "n/a")]).await, 1, "the list of a column replaces the general one");
+    assert_eq!(run(&[("status", "n/a")]).await, 2, "and does not apply to other columns");
 }
 
 #[tokio::test]
-async fn a_table_of_a_file_translates() {
+async fn a_table_from_a_file_translates_values() {
     let mut world =
         World::new().csv("no,name,status\n1,P00001 Vexford,Dutch\n2,P00002 Vexford,Martian\n").campaign(|file| {
             file.tables = toml::from_str("nationality = \"demonyms.csv\"").unwrap();
@@ -147,7 +150,7 @@ async fn a_table_of_a_file_translates() {
             file.guards.max_errors = Some("100%".parse().unwrap());
         });
     world.write("demonyms.csv", "demonym;code\nDutch;nl\n");
-    let ran = world.run().await.exits(ExitCode::Failures).counts(1, 1, 0, 0);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(1).failures(1));
     assert!(ran.result_of(1)["sent"].as_str().unwrap().contains(r#""country":"nl""#));
     assert_eq!(ran.failure_codes().get("missing_value"), Some(&1));
 }

@@ -1,4 +1,4 @@
-//! What a stop says is true, and the command that it prints goes on.
+//! What a stop says is true, and the command that it prints continues the campaign.
 
 use super::{Campaign, Hostile, Reply, json};
 use crate::support::program::Said;
@@ -10,7 +10,7 @@ fn says(said: &Said, part: &str) -> bool {
 
 #[test]
 #[ignore = "make hostile"]
-fn json_without_content_is_not_called_a_captive_portal_alone() {
+fn json_without_content_is_reported_as_possibly_another_service() {
     let service = Hostile::new().on_all(Reply::exactly(&json!({ "message": "ok", "code": 0 }))).start();
     let said = Campaign::of(&service, 20).run().exits(10);
     assert!(!says(&said, "expected JSON"), "JSON is what came: {}", said.stderr);
@@ -75,7 +75,7 @@ fn collect_that_leaves_rows_prints_the_command_that_sends_them() {
 
 #[test]
 #[ignore = "make hostile"]
-fn after_a_remembered_stop_the_printed_command_goes_on() {
+fn after_a_remembered_stop_the_printed_command_resumes() {
     let strange = json!({ "success": true, "results": { "outcome": 7 } });
     let service = Hostile::new().on_all(Reply::answer(strange)).start();
     let campaign = Campaign::of(&service, 60);
@@ -85,12 +85,12 @@ fn after_a_remembered_stop_the_printed_command_goes_on() {
     assert_eq!(service.book().charges(), paid);
     let command = said.next_command().trim_start_matches("rescreen ").to_owned();
     campaign.say(&command);
-    assert!(service.book().charges() > paid, "`{command}` went on");
+    assert!(service.book().charges() > paid, "`{command}` continued");
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn a_request_in_quarantine_is_not_said_to_have_an_old_key_where_that_is_not_the_reason() {
+fn a_request_quarantined_for_another_reason_is_not_said_to_have_an_old_key() {
     let refused_later = |asked: &super::Asked| {
         (asked.row == 2).then(|| if asked.nth == 1 { Reply::lost() } else { Reply::status(400) })
     };
@@ -101,7 +101,7 @@ fn a_request_in_quarantine_is_not_said_to_have_an_old_key_where_that_is_not_the_
     assert!(!says(&said, "too old") && says(&said, "in quarantine"), "{}", said.stderr);
 }
 
-/// `GET /my_credits` gets this once; the run waits for as long as it says, and asks once more.
+/// `GET /my_credits` gets this reply once. The run waits for as long as it says, and asks again.
 #[track_caller]
 fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let status = reply.status;
@@ -115,7 +115,7 @@ fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let begun = Instant::now();
     campaign.run().exits(0);
     assert!(begun.elapsed() >= least, "HTTP {status}: it waited {:?} of {least:?}", begun.elapsed());
-    // Before the first request twice, and after the last.
+    // Twice before the first request, and once after the last.
     assert_eq!(service.book().balance_readings, 3, "HTTP {status}");
 }
 

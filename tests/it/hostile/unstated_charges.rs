@@ -1,10 +1,10 @@
-//! What a service takes without a word is taken once: refusals that charge in silence, charges beyond the stated ones, and keys
-//! that are charged anew.
+//! What a service charges without stating it is charged once: refusals that charge silently, charges above the stated
+//! ones, and keys that are charged again.
 
 use super::{Hostile, Reply, Stated, json, script::number};
 use crate::{hostile::Campaign, support::program::wait_until};
 
-/// Answers state their charge; these rows are refused, and each key of theirs is charged without a word.
+/// Answers state their charge. These rows are refused, and each of their keys is silently charged.
 fn refuses_and_charges(refused: impl Fn(u32) -> bool + Send + Sync + 'static) -> Hostile {
     let refusal = Reply::error(422, json!({ "error": "no match found" })).cost(1.0);
     Hostile::new().states(Stated::Used).script(move |asked| refused(asked.row).then(|| refusal.clone()))
@@ -37,7 +37,7 @@ fn after_refusals_in_a_row_the_balance_is_read_before_they_are_retried() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_statement_that_the_balance_denied_in_one_run_ends_the_next_one() {
+fn a_stated_charge_that_the_balance_contradicted_in_one_run_ends_the_next_one() {
     let service = Hostile::new().price(7.0).states_with(|body, _, left| {
         body.insert("creditsUsed".to_owned(), json!(1));
         body.insert("balanceAfter".to_owned(), number(left));
@@ -49,12 +49,12 @@ fn a_statement_that_the_balance_denied_in_one_run_ends_the_next_one() {
     let campaign = campaign.limit(300);
     let said = campaign.run().exits(4);
     assert!(said.stderr.contains("7 credits"), "{}", said.stderr);
-    assert_eq!(service.book().charges(), 105, "each of the second run's went alone");
+    assert_eq!(service.book().charges(), 105, "each request of the second run was sent alone");
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn a_refused_key_that_was_charged_in_silence_is_followed_by_no_other_key() {
+fn a_silently_charged_refusal_gets_no_new_key() {
     for refusal in [Reply::status(402), Reply::status(429).header("retry-after", "0"), Reply::status(403)] {
         let service = Hostile::new().on_row(7, refusal.cost(1.0)).start();
         let campaign = Campaign::of(&service, 20).with("--in-flight 1").with_unstated_charges();
@@ -66,7 +66,7 @@ fn a_refused_key_that_was_charged_in_silence_is_followed_by_no_other_key() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_row_with_an_uncharged_server_error_for_ever_fails_when_nothing_else_is_left() {
+fn a_row_with_endless_uncharged_server_errors_fails_when_nothing_else_is_left() {
     let service = Hostile::new().on_row(7, Reply::error(503, json!({ "creditsUsed": 0 }))).start();
     let campaign = Campaign::of(&service, 20);
     let codes: Vec<i32> = (0..4).map(|_| campaign.run().code).collect();

@@ -1,5 +1,5 @@
-//! What is said: nothing of the service's reaches a terminal unescaped, and no secret and no subject is in any byte the
-//! program writes outside its outputs and its ledger.
+//! What the program prints: nothing from the service reaches a terminal unescaped, and no secret and no subject is in
+//! any byte the program writes outside its outputs and its ledger.
 
 use super::wire::{Answer, Wire, json};
 use crate::support::{
@@ -13,7 +13,7 @@ use rescreen::simulator::Settings;
 use std::{fs, path::Path};
 
 const KEY_SECRET: &str = "planted-key-secret-9f2";
-/// An invented ID number; its checksum holds.
+/// An invented ID number with a valid checksum.
 const ID_NUMBER: &str = "8001015009087";
 const NAME: &str = "Vexford";
 
@@ -37,7 +37,8 @@ fn control_characters_of_the_service_do_not_reach_the_terminal() {
     let body = r#"{"error":{"code":"\u001b[31mBAD\u0007\u009b","message":"\u001b]0;owned\u0007\r\b\u202eevil\u2066"}}"#;
     let wire = Wire::new(|_, _| Answer::Bytes(json("400 Bad Request", body)));
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1, 9).replace("status", "id").replace("active", ID_NUMBER)).unwrap();
+    fs::write(folder.path().join("book.csv"), book(1..=9).replace("status", "id").replace("active", ID_NUMBER))
+        .unwrap();
     campaign(folder.path(), &wire.url);
     let said = say(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "-vv"]).exits(6);
     let status = say(folder.path(), &["status"]);

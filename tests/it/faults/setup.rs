@@ -1,5 +1,5 @@
-//! The desk of a case: a small book with duplicates and a torn row, the service in the test's process, and one output
-//! folder. It decides what must be so after a broken run, and what at the end.
+//! The setup of a case: a small book with duplicates and a torn row, the service in the test's process, and one output
+//! folder. Decides what must hold after a broken run and at the end.
 
 use super::{
     case::{Case, Layer, Shape},
@@ -26,31 +26,31 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Customers; every person but the last two is there once.
+/// Customers. Every person but the last two occurs once.
 const CUSTOMERS: u64 = 12;
 pub const PERSONS: u64 = 10;
-/// With a torn one.
+/// Including a torn one.
 const ROWS: u64 = CUSTOMERS + 1;
-/// So many requests may be armed when the ledger fails, and leave after that.
+/// This many requests may be armed when the ledger fails, and be sent after that.
 const IN_FLIGHT: u64 = 2;
 
-pub struct Desk<'a> {
+pub struct Setup<'a> {
     folder: TempDir,
     service: Service,
     shape: Shape,
-    /// Where the calls of the system are made to fail.
+    /// Where the system calls are made to fail.
     preload: Option<&'a Preload>,
 }
 
-impl Desk<'_> {
-    pub fn new(shape: Shape, preload: Option<&Preload>, settings: Settings) -> Desk<'_> {
+impl Setup<'_> {
+    pub fn new(shape: Shape, preload: Option<&Preload>, settings: Settings) -> Setup<'_> {
         let folder = tempfile::tempdir().unwrap();
         let mut file = File::create(folder.path().join("book.csv")).unwrap();
         book::write(&mut file, 1..1 + CUSTOMERS, |number| number % PERSONS).unwrap();
         writeln!(file, "00000013,torn").unwrap();
-        let desk = Desk { folder, service: Service::start(settings), shape, preload };
-        fs::write(desk.folder.path().join("rescreen.toml"), desk.campaign()).unwrap();
-        desk
+        let setup = Setup { folder, service: Service::start(settings), shape, preload };
+        fs::write(setup.folder.path().join("rescreen.toml"), setup.campaign()).unwrap();
+        setup
     }
 
     fn campaign(&self) -> String {
@@ -83,17 +83,17 @@ impl Desk<'_> {
         }
     }
 
-    /// Below a folder that the program makes.
+    /// In a folder that the program creates.
     pub fn out(&self) -> PathBuf {
         self.folder.path().join("out/faults")
     }
 
-    /// Runs with a fault, or counts what could fail.
+    /// Runs with a fault, or counts the passes that could fail.
     pub fn run_with(&self, layer: Layer, fault: Option<&str>) -> Said {
         let mut command = rescreen(self.folder.path(), &["run", "--yes"]);
         match (layer, self.preload) {
             (Layer::Program, _) => _ = command.env("RESCREEN_FAULT", fault.unwrap_or("count")),
-            (Layer::System, None) => panic!("the desk has no library to preload"),
+            (Layer::System, None) => panic!("the setup has no library to preload"),
             (Layer::System, Some(preload)) => {
                 command.env("LD_PRELOAD", &preload.library);
                 command.env("FAILING_STORAGE", self.folder.path().join("out"));
@@ -112,9 +112,9 @@ impl Desk<'_> {
         self.service.simulator.stats().checks()
     }
 
-    /// Nothing was sent whose arming is not in the ledger, and nothing was armed after the log of the ledger could not be
-    /// written: a failed commit is followed by no send.
-    pub fn sent_beyond_the_ledger(&self, case: &Case, sent: u64, told: &Told) -> Vec<String> {
+    /// Every request that was sent is armed in the ledger, and nothing was armed after the ledger's log could not be
+    /// written: after a failed commit nothing is sent.
+    pub fn sent_beyond_the_ledger(&self, case: &Case, sent: u64, reported: &LayerReport) -> Vec<String> {
         let stats = self.service.simulator.stats();
         let sums = Reading::open(&self.out().join("ledger.sqlite")).and_then(|reading| reading.sums());
         let sums = sums.unwrap_or_default();
@@ -126,10 +126,10 @@ impl Desk<'_> {
         if stats.credits_charged > account.charged.0 + account.held.0 {
             faults.push(format!("the service charged {}, in the ledger {account:?}", stats.credits_charged));
         }
-        let after = told.count("sent-after");
-        // A log that cannot be opened is tried again by SQLite itself.
+        let after = reported.count("sent-after");
+        // SQLite itself retries to open a log that cannot be opened.
         let durable = case.is_of_kind("write") || case.is_of_kind("sync");
-        if durable && told.failed_at() == "ledger.sqlite-wal" && after > IN_FLIGHT {
+        if durable && reported.failed_at() == "ledger.sqlite-wal" && after > IN_FLIGHT {
             faults.push(format!("{after} checks were sent after a commit of the ledger had failed"));
         }
         faults
@@ -170,20 +170,20 @@ impl Desk<'_> {
     }
 }
 
-/// What a layer says that is no kind of call.
+/// Lines of the layer that do not name a kind of call.
 const BESIDE_THE_KINDS: [&str; 6] = ["failed", "sent", "sent-after", "sent-unsynced", "renamed-unsynced", "at"];
 
-/// What the layer says of itself when the program ends: how often each kind was passed, and what failed.
-pub struct Told(BTreeMap<String, String>);
+/// What the layer reports when the program ends: how often each kind was passed, and what failed.
+pub struct LayerReport(BTreeMap<String, String>);
 
-impl Told {
-    pub fn of(said: &Said) -> Told {
-        let told = |line: &str| {
+impl LayerReport {
+    pub fn of(said: &Said) -> LayerReport {
+        let reported = |line: &str| {
             ["fault points: ", "storage calls: "].iter().find_map(|begin| line.strip_prefix(begin).map(str::to_owned))
         };
-        let line = said.stderr.lines().find_map(told).unwrap_or_default();
+        let line = said.stderr.lines().find_map(reported).unwrap_or_default();
         let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Told(line.split_whitespace().filter_map(pair).collect())
+        LayerReport(line.split_whitespace().filter_map(pair).collect())
     }
 
     pub fn count(&self, name: &str) -> u64 {

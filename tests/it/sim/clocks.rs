@@ -1,7 +1,7 @@
-//! The clocks of a campaign: the service's, and this machine's, which somebody sets. When the machine sleeps, both go on
-//! and no timer does.
+//! The clocks of a campaign: the service's, and this machine's, which a script sets. While the machine sleeps, both
+//! clocks advance and no timer does.
 
-use super::life::Hand;
+use super::life::ClockMove;
 use rescreen::model::Clock;
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -10,19 +10,19 @@ use std::{
 use tokio::time::Instant;
 
 #[derive(Clone, Copy)]
-pub struct Hands {
+pub struct Clocks {
     begun: Instant,
     /// Seconds slept.
     slept: &'static AtomicI64,
-    /// Seconds slept, and those by which this machine's clock is apart.
+    /// Seconds slept, plus the seconds by which this machine's clock was set.
     ours: &'static AtomicI64,
 }
 
-impl Hands {
-    pub fn new() -> Hands {
-        // Two numbers a campaign stay behind: a clock is copied wherever it goes.
-        let hand = || &*Box::leak(Box::new(AtomicI64::new(0)));
-        Hands { begun: Instant::now(), slept: hand(), ours: hand() }
+impl Clocks {
+    pub fn new() -> Clocks {
+        // Leaked, two numbers per campaign, because clocks are copied freely.
+        let seconds = || &*Box::leak(Box::new(AtomicI64::new(0)));
+        Clocks { begun: Instant::now(), slept: seconds(), ours: seconds() }
     }
 
     pub fn service(&self) -> Clock {
@@ -37,23 +37,23 @@ impl Hands {
         self.ours.load(Ordering::Relaxed) - self.slept.load(Ordering::Relaxed)
     }
 
-    /// This machine's clock is so many seconds ahead of the service's from here on.
+    /// Sets this machine's clock to be this many seconds ahead of the service's.
     pub fn set_apart(&self, seconds: i64) {
         self.ours.store(self.slept.load(Ordering::Relaxed) + seconds, Ordering::Relaxed);
     }
 
-    /// What happens to the clocks while a life goes on.
-    pub async fn turn(&self, turns: &[(Duration, Hand)]) {
-        for (after, hand) in turns {
+    /// Moves the clocks while a life runs.
+    pub async fn apply_in_time(&self, moves: &[(Duration, ClockMove)]) {
+        for (after, clock_move) in moves {
             tokio::time::sleep(*after).await;
-            self.move_by(*hand);
+            self.move_by(*clock_move);
         }
     }
 
-    pub fn move_by(&self, hand: Hand) {
-        match hand {
-            Hand::Set(seconds) => drop(self.ours.fetch_add(seconds, Ordering::Relaxed)),
-            Hand::Sleep(seconds) => {
+    pub fn move_by(&self, clock_move: ClockMove) {
+        match clock_move {
+            ClockMove::Set(seconds) => drop(self.ours.fetch_add(seconds, Ordering::Relaxed)),
+            ClockMove::Sleep(seconds) => {
                 self.slept.fetch_add(seconds, Ordering::Relaxed);
                 self.ours.fetch_add(seconds, Ordering::Relaxed);
             }
