@@ -58,7 +58,7 @@ async fn the_balance_is_never_taken_below_the_floor() {
 #[tokio::test]
 async fn production_requires_a_price_a_limit_and_an_id_before_anything_is_opened() {
     for (change, what) in [
-        (World::new().campaign(|file| file.budget.prices.clear()), "price of `aml-screening`"),
+        (World::new().campaign(|file| file.budget.prices.clear()), "price for `aml-screening`"),
         (World::new().campaign(|file| file.budget.max_credits = None), "--max-credits"),
         (World::new().campaign(|file| file.input.id = None), "--id"),
         (World::new().campaign(|file| file.campaign = None), "--campaign"),

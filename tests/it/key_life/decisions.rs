@@ -154,10 +154,10 @@ async fn a_decision_without_a_reason_is_refused_and_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_not_quarantined_cannot_be_decided() {
     let mut world = in_doubt(1).await;
-    for request in [1, 99] {
+    for (request, found) in [(1, "is in doubt, not quarantined"), (99, "is not quarantined")] {
         let error = decide(&world, &[request], Decision::WriteOff, "why").await.unwrap_err();
         assert_eq!(error.exit_code(), ExitCode::Usage);
-        assert!(error.to_string().contains(&format!("request {request} is not quarantined")), "{error}");
+        assert!(error.to_string().contains(&format!("request {request} {found}")), "{error}");
     }
     assert_eq!(decide(&world, &[], Decision::SendAgain, "why").await.unwrap(), 0, "in doubt is not quarantined");
     world.run().await.exits(ExitCode::Complete).charged(1);

@@ -92,9 +92,15 @@ pub fn below_the_floor(wire: &[Message], script: &Script, tried: &[HashSet<Strin
         let new = seen.insert(&one.key) && !tried.get(one.life).is_some_and(|tried| tried.contains(&one.key));
         // The last reading that had arrived when this was sent.
         let before = wire[..at].iter().filter(|other| other.life == one.life && other.said.balance.is_some());
-        let heard = before.filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)));
-        let last = heard.filter(|(at_us, _)| at_us + 2 < one.at_us).max_by_key(|(at_us, _)| *at_us);
-        if let Some((_, reading)) = last.filter(|(_, reading)| new && reading.said.balance < Some(keep)) {
+        let (arrived, just_now): (Vec<_>, Vec<_>) = before
+            .filter_map(|other| other.reply.map(|(_, at_us)| (at_us, other)))
+            .filter(|(at_us, _)| *at_us <= one.at_us)
+            .partition(|(at_us, _)| at_us + 2 < one.at_us);
+        let last = arrived.into_iter().max_by_key(|(at_us, _)| *at_us);
+        // A reading of the account that arrives at the same moment may be what allowed it.
+        let is_allowed = just_now.iter().any(|(_, other)| !other.submit && other.said.balance >= Some(keep));
+        if let Some((_, reading)) = last.filter(|(_, reading)| new && !is_allowed && reading.said.balance < Some(keep))
+        {
             faults.push(format!("I2: {keep} credits must be kept, and after {reading} this was sent: {one}"));
         }
     }
