@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_check_names_the_nearest() {
+    fn an_unknown_check_suggests_the_nearest_known_one() {
         let message = Catalogue::built_in().get("aml-screning").unwrap_err().to_string();
         assert_eq!(message, "no check is called `aml-screning`; did you mean `aml-screening`?");
     }

@@ -37,7 +37,7 @@ pub struct CampaignArgs {
     /// Fill a field with a constant; with several checks, NAME.FIELD=…
     #[arg(long = "set", value_name = "FIELD=CONSTANT")]
     pub sets: Vec<String>,
-    /// Name of this round of checks, such as 2026-11; however often you run it, it pays once
+    /// Name of this round of checks, such as 2026-11; you can run it many times and pay only once
     #[arg(long, value_name = "NAME")]
     pub campaign: Option<String>,
     /// `sandbox` (free, returns fixture data) or `production` [default: sandbox]
@@ -52,7 +52,7 @@ pub struct CampaignArgs {
     /// Price of a check in credits; repeatable
     #[arg(long = "price", value_name = "CHECK=N")]
     pub prices: Vec<String>,
-    /// Rate limit: sustained requests per minute
+    /// Rate limit: steady rate in requests per minute; without --per-minute-max, the maximum is twice this
     #[arg(long, value_name = "N")]
     pub per_minute: Option<u32>,
     /// Rate limit: maximum requests in any one minute
@@ -73,7 +73,7 @@ pub struct CampaignArgs {
     /// Send nothing unless the input has this many rows
     #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range)]
     pub expect_rows: Option<(u64, u64)>,
-    /// Stop when more than this many asks fail [default: 25%, after the first 50]
+    /// Stop when more than this many rows cannot be mapped or requests are refused [default: 25%, after the first 50]
     #[arg(long, value_name = "N|N%")]
     pub max_errors: Option<Share>,
     /// Stop when more than this many answers are not recognised [default: 1%]
@@ -91,7 +91,7 @@ pub struct CampaignArgs {
     /// CSV delimiter [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub delimiter: Option<char>,
-    /// Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16 if there is a BOM for it, else utf-8]
+    /// Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16 if the file has its byte order mark, else utf-8]
     #[arg(long)]
     pub encoding: Option<Encoding>,
     /// Read the first line of the input as a row, not as a header
@@ -100,7 +100,7 @@ pub struct CampaignArgs {
     /// Column names for an input without a header, comma-separated
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Sheet of the spreadsheet to read [default: the only one with data]
+    /// Sheet of the workbook to read [default: the only one with data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
     /// Base URL of the service
@@ -262,7 +262,7 @@ fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) 
         (None, 1) => (0, target),
         (None, 0) => {
             return Err(Error::Config(format!(
-                "{flag} {target}: expected a check to set the field of, found none; name one with --check NAME"
+                "{flag} {target}: expected a check, found none; name the check whose field you want to set with --check NAME"
             )));
         }
         (None, _) => {

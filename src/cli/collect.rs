@@ -1,4 +1,4 @@
-//! `rescreen collect`: settles requests that were sent and publishes what was answered, from the ledger alone.
+//! `rescreen collect`: settles requests that were sent and publishes the answers, using only the ledger.
 
 use super::{
     next_command::typed,
@@ -28,10 +28,10 @@ pub struct CollectArgs {
     /// Base URL of the service; needed if no run on this machine has sent the API key there before
     #[arg(long, value_name = "URL")]
     service: Option<String>,
-    /// Folder of the results, if it is not the folder of the ledger
+    /// Folder of the results, if the ledger is in another folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Drain, publish and exit after this long, such as 50m
+    /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
     #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
     /// Send even if the service asked an earlier run to wait

@@ -23,8 +23,8 @@ use rescreen::{
     model::{ExitCode, printable::printable},
 };
 
-/// Check lists of customers, companies or vehicles through a paid, rate-limited verification service. Every row is
-/// answered or accounted for, and nothing is paid for twice.
+/// Run paid checks on lists of customers, companies or vehicles through a rate-limited verification service. Every row
+/// is answered or accounted for, and nothing is paid for twice.
 #[derive(Parser)]
 #[command(name = "rescreen", version, max_term_width = 100)]
 struct Cli {
@@ -42,17 +42,17 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Run a campaign, or resume it
     Run(run::RunArgs),
-    /// Settle and publish what was already sent, from the ledger alone; send nothing new
+    /// Finish requests that were already sent and publish their results, using only the ledger
     Collect(collect::CollectArgs),
     /// Show the state of a campaign
     Status(status::StatusArgs),
-    /// Decide what happens to requests that may have been charged, or correct a charge
+    /// Decide what to do with requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
     Checks(checks::ChecksArgs),
     /// Print the account's balance
     Credits(credits::CreditsArgs),
-    /// Serve a simulator of the service on this machine, to rehearse against
+    /// Run a simulator of the service on this machine, for rehearsals
     Simulate(simulate::SimulateArgs),
 }
 
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// The same error with the arguments made printable. The error repeats the arguments, and a pattern such as `*.csv` can
+/// The same error with its arguments escaped. The error repeats the arguments, and a pattern such as `*.csv` can
 /// expand to a file name with control characters.
 fn said_safely(error: clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| printable(&word.to_string_lossy()).into_owned());

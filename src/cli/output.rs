@@ -1,4 +1,4 @@
-//! Output and messages: lines and the optional log on standard error, data on standard output. Everything printed
+//! Output: messages and the optional log on standard error, data on standard output. Everything printed
 //! passes through here and is escaped, so that text from outside cannot move the cursor, forge a line or reverse its
 //! direction.
 
@@ -19,7 +19,7 @@ pub struct OutputArgs {
     /// Print only what went wrong and how to continue
     #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
-    /// Log each step; -vv also logs every request
+    /// Log each step; twice (-vv), also log every request
     #[arg(short, long, global = true, display_order = 101, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Log format

@@ -21,19 +21,19 @@ pub struct ResolveArgs {
     /// List the requests that need a decision
     #[arg(long)]
     list: bool,
-    /// Count the charges as made, and the asks as failed
+    /// Assume that the requests were charged, and record their asks as failed
     #[arg(long, requires = "reason")]
     write_off: bool,
-    /// Count the charges as made, and send the requests again for a new charge
+    /// Assume that the requests were charged, and send them again for a new charge
     #[arg(long, requires = "reason")]
     send_again: bool,
-    /// Correct the charge of one request that is answered or failed
+    /// Set the charge of one answered or failed request to N credits
     #[arg(long, value_name = "N", requires = "reason", requires = "requests")]
     charge: Option<Credits>,
-    /// Include requests in doubt that a run could normally settle, for when it cannot, as when the API key is lost
+    /// Include requests in doubt that another run could normally settle, for example if the API key is lost
     #[arg(long, conflicts_with = "charge")]
     include_in_doubt: bool,
-    /// Apply only to this request; repeatable
+    /// Apply only to this request (an id from --list); repeatable
     #[arg(long = "request", value_name = "ID")]
     requests: Vec<i64>,
     /// Reason for the decision; recorded with your user name and the time

@@ -25,19 +25,20 @@ use tokio::sync::watch;
 pub struct RunArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// Retry failures that are proven uncharged: all of them, or those with this failure code
+    /// Retry failures that were provably not charged: all of them, or those with this failure code
     #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all")]
     retry: Option<String>,
-    /// With --retry, also retry failures that may have been charged because the balance fell without explanation
+    /// With --retry, also retry failures that may have been charged, which is assumed if the balance fell without
+    /// explanation
     #[arg(long, requires = "retry")]
     retry_unproven: bool,
-    /// Drain, publish and exit after this long, such as 50m
+    /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
     #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
     /// Also write result rows to standard output as JSON Lines, when their part is published
     #[arg(long)]
     stdout: bool,
-    /// Start over if the ledger is lost; existing results are set aside
+    /// Start over if the ledger is lost; existing results are moved to a subfolder
     #[arg(long)]
     new_ledger: bool,
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again
@@ -46,7 +47,7 @@ pub struct RunArgs {
     /// Do not ask for confirmation before a production run
     #[arg(short, long)]
     yes: bool,
-    /// Send even if an earlier run was stopped by a price or a guard and nothing has changed since
+    /// Send although an earlier run stopped because of a price or a guard and nothing has changed since
     #[arg(long)]
     continue_anyway: bool,
     /// Send even if the service asked an earlier run to wait

@@ -1,6 +1,6 @@
-//! Interrupt and terminate. The first signal drains the run: requests already sent are still answered. The second ends
-//! it at once. Signals have their own thread, so a second signal ends the process even if its other threads are
-//! blocked.
+//! Handles SIGINT and SIGTERM. After the first signal nothing new is sent, and replies are awaited. The second ends the
+//! process within four seconds. Signals have their own thread, so a second signal ends the process even if its other
+//! threads are blocked.
 
 use rescreen::{model::ExitCode, pipeline::Signal};
 use std::{process, thread, time::Duration};
@@ -16,11 +16,11 @@ pub fn listen() -> mpsc::Receiver<Signal> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         match runtime {
             Ok(runtime) => runtime.block_on(pass_on(&tell)),
-            Err(error) => tracing::warn!("signals end the process at once: {error}"),
+            Err(error) => tracing::warn!("signals cannot be handled and will end the process at once: {error}"),
         }
     });
     if let Err(error) = listener {
-        tracing::warn!("signals end the process at once: {error}");
+        tracing::warn!("signals cannot be handled and will end the process at once: {error}");
     }
     signals
 }
@@ -29,7 +29,7 @@ pub fn listen() -> mpsc::Receiver<Signal> {
 async fn pass_on(tell: &mpsc::Sender<Signal>) {
     let mut coming = match Coming::new() {
         Ok(coming) => coming,
-        Err(error) => return tracing::warn!("signals end the process at once: {error}"),
+        Err(error) => return tracing::warn!("signals cannot be handled and will end the process at once: {error}"),
     };
     let first = coming.next().await;
     // A run that has ended no longer listens.
@@ -84,13 +84,13 @@ impl Coming {
     }
 }
 
-/// Makes exceeding the file size limit (`ulimit -f`) a failed write, which ends a run in order, instead of a signal
-/// that kills the process. Call it inside the runtime, before anything is written.
+/// Turns exceeding the file size limit (`ulimit -f`) into a failed write, which ends a run in an orderly way, instead
+/// of a signal that kills the process. Call it inside the runtime, before anything is written.
 pub fn outlive_file_size_limit() {
     // By number, because tokio has no name for it: 25 on Linux (x86, ARM, RISC-V), macOS and the BSDs.
     #[cfg(unix)]
     if let Err(error) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ)) {
-        tracing::info!("a file size limit would end the process: {error}");
+        tracing::info!("exceeding a file size limit will end the process: {error}");
     }
 }
 

@@ -25,13 +25,13 @@ pub struct SimulateArgs {
     /// Starting balance in credits
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     credits: u64,
-    /// Rate limit: sustained messages per minute
+    /// Rate limit: steady rate in requests per minute
     #[arg(long, value_name = "N", default_value_t = 60)]
     per_minute: u32,
-    /// Rate limit: maximum messages in any one minute
+    /// Rate limit: maximum requests in any one minute
     #[arg(long, value_name = "N", default_value_t = 120)]
     per_minute_max: u32,
-    /// Time that a check takes, such as 50ms
+    /// Time that the simulator takes for each check, such as 50ms
     #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = humantime::parse_duration)]
     latency: Duration,
     /// Seed for the answers and faults

@@ -20,7 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
-/// The certificates of all public authorities together are a quarter of this.
+/// Maximum size of the CA file. The certificates of all public authorities together are a quarter of this.
 const CA_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A connection that was idle for longer is not used again. A service closes idle connections too, and a request that
@@ -65,7 +65,7 @@ pub enum ClientError {
     #[error("[service] proxy: {0}")]
     Proxy(&'static str),
     #[error(
-        "expected an API key of visible ASCII characters, found another character; check what [service] api_key names"
+        "expected an API key of visible ASCII characters, found a different character; check what [service] api_key names"
     )]
     Key,
     #[error("ca_file {}: {fault}", .path.display())]
@@ -78,7 +78,7 @@ pub enum ClientError {
 pub struct Client {
     transport: Transport,
     base: String,
-    /// The same, parsed. The API key is sent to no other scheme, host or port.
+    /// `base`, parsed. The API key is sent to no other scheme, host or port.
     service: Url,
     headers: HeaderMap,
     gate: ConnectGate,
@@ -99,10 +99,10 @@ impl Client {
     /// A URL that is not https (or http to this machine), an API key that is not a valid header value, or an unreadable
     /// CA file.
     pub fn new(settings: &Settings) -> Result<Client, ClientError> {
-        Client::patient(settings, Timeouts::default())
+        Client::with_timeouts(settings, Timeouts::default())
     }
 
-    fn patient(settings: &Settings, timeouts: Timeouts) -> Result<Client, ClientError> {
+    fn with_timeouts(settings: &Settings, timeouts: Timeouts) -> Result<Client, ClientError> {
         let url = checked_url(&settings.url)?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let gate = ConnectGate::default();
@@ -191,7 +191,7 @@ fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<r
     })
 }
 
-/// The proxy, if one is configured. All traffic through it is encrypted end to end for the service.
+/// The proxy, if one is configured. All traffic through it is encrypted end to end between rescreen and the service.
 fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
     let Some(text) = &settings.proxy else { return Ok(None) };
     let proxy: Url = text.parse().map_err(|_| ClientError::Proxy("expected a URL like http://proxy.example:3128"))?;

@@ -55,7 +55,7 @@ async fn exchanged(
         in_process: None,
     };
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
-    let client = Client::patient(&settings, TIMEOUTS).unwrap();
+    let client = Client::with_timeouts(&settings, TIMEOUTS).unwrap();
     let begun = Instant::now();
     let exchange =
         client.transport.exchange(Method::POST, client.service.clone(), HeaderMap::new(), b"{}".to_vec()).await;

@@ -67,4 +67,12 @@ mod tests {
         let endless = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &[0xff; 8], &[1, 0, 0]].concat();
         assert!(decompress(&endless, ROWS_BYTES_MAX).is_err());
     }
+
+    #[test]
+    fn content_above_the_limit_is_damage_and_content_at_the_limit_is_not() {
+        let compressed = compress(b"12345", Level::Rows);
+        assert_eq!(decompress(&compressed, 5).unwrap(), b"12345");
+        assert_eq!(decompress(&compressed, 6).unwrap(), b"12345");
+        assert!(decompress(&compressed, 4).is_err());
+    }
 }

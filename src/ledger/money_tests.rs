@@ -310,3 +310,31 @@ async fn a_repeated_answer_with_a_balance_that_is_too_low_is_doubtful_and_no_rea
         assert_eq!(book.account().reading.map(|reading| reading.balance), Some(Credits(1_000)), "{stated}");
     }
 }
+
+#[tokio::test]
+async fn requests_in_doubt_are_counted_for_the_api_key_that_they_were_sent_under() {
+    let book = Book::new().await;
+    let under = |scope| book.reading().in_doubt_under(scope).unwrap();
+    assert_eq!(under("scope"), 0);
+    book.comes_to(FIRST, Outcome::Unknown).await;
+    book.comes_to(SECOND, Outcome::Pending { stated: None }).await;
+    assert_eq!((under("scope"), under("another")), (2, 0));
+}
+
+#[tokio::test]
+async fn replies_that_are_not_answers_are_counted_and_the_last_one_is_kept() {
+    let book = Book::new().await;
+    for (outcome, bytes, count) in [
+        (Outcome::Unreadable, Some("one"), 1),
+        (Outcome::Unknown, None, 1),
+        (Outcome::Unreadable, Some("two"), 2),
+        (Outcome::Unknown, None, 2),
+    ] {
+        let sent = book.sent(FIRST).await;
+        let bytes = bytes.map(|text| text.as_bytes().to_vec());
+        assert_eq!(book.settled(sent, outcome, |reply| reply.unreadable = bytes).await.unclear, count);
+    }
+    let kept = "SELECT body FROM unreadable WHERE request = 1";
+    let kept: Vec<u8> = book.reading().conn.query_row(kept, [], |row| row.get(0)).unwrap();
+    assert_eq!(compression::decompress(&kept, 99).unwrap(), b"two");
+}

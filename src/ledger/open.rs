@@ -256,4 +256,17 @@ mod tests {
         let error = changed(parts).unwrap_err();
         assert!(error.contains("`part` has more data than a campaign can produce"), "{error}");
     }
+
+    #[test]
+    fn a_row_of_a_table_that_is_read_whole_may_have_8_kib_and_not_a_byte_more() {
+        let part_of = |bytes: usize| {
+            let path = "x".repeat(bytes);
+            changed(&format!(
+                "INSERT INTO part (check_use, first_ask, last_ask, rows, path) VALUES (1, 1, 1, 1, '{path}')"
+            ))
+        };
+        assert_eq!(part_of(8 << 10), Ok(()));
+        let error = part_of((8 << 10) + 1).unwrap_err();
+        assert!(error.contains("`part` is larger than"), "{error}");
+    }
 }

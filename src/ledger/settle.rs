@@ -81,8 +81,8 @@ pub struct Settled {
     pub so_far: Credits,
     /// How far the stated balance is below what our own requests explain.
     pub unexplained_fall: Credits,
-    /// The reply may repeat an earlier one, and the balance it states is too low: only a reading shows whether it is still
-    /// that low.
+    /// The reply may repeat an earlier one, and the balance it states is too low: only a reading shows whether it is
+    /// still that low.
     pub doubtful_balance: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Fault points: the places where something becomes durable, by name, so that tests can make the n-th pass of one fail,
-//! or observe it. A fault plan for a process needs the cargo feature `fault-points`; an onlooker for a thread needs a
+//! Fault points: named places where something becomes durable, so that tests can make the n-th pass through one fail,
+//! or observe it. A fault plan for a process needs the cargo feature `fault-points`; an observer for a thread needs a
 //! build with debug assertions. A release build has neither, and passing a point does nothing.
 
 use std::io;
@@ -17,13 +17,14 @@ pub enum Point {
     SyncFolder,
     /// A transaction of the ledger is about to be committed.
     Commit,
-    /// The commit is durable, but was not reported, as after a crash at this point.
+    /// The commit is durable but is not reported, as if the process had crashed here.
     AfterCommit,
     /// A file that is no longer used is removed.
     Remove,
 }
 
-/// `usual`, or `small` in a build whose storage can be made to fail: a short run reaches every point there.
+/// Returns `small` in a build with injected storage faults, so that a short run reaches every point, and `usual`
+/// otherwise.
 pub const fn unless_failing<T: Copy>(usual: T, small: T) -> T {
     if cfg!(feature = "fault-points") { small } else { usual }
 }
@@ -90,7 +91,7 @@ mod planned {
     /// EIO and ENOSPC have the same numbers on every Unix.
     const ERRORS: [(&str, i32); 2] = [("eio", 5), ("enospc", 28)];
 
-    /// Which pass fails, such as `commit:7:once:eio`. An error is also required with `killed` instead of `once`.
+    /// Which pass fails, such as `commit:7:once:eio`. With `killed` an error name is required too, but has no effect.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct FaultPlan {
         point: usize,

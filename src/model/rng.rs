@@ -1,5 +1,5 @@
-//! A seeded random number generator (splitmix64): a seed gives the same numbers on every machine and in every release, which
-//! no version of a crate can change.
+//! A seeded random number generator (splitmix64): a seed gives the same numbers on every machine and in every release,
+//! which no version of a crate can change.
 
 /// A seeded sequence of numbers.
 #[derive(Debug, Clone)]

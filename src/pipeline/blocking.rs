@@ -1,4 +1,4 @@
-//! Blocking work that runs in the background.
+//! Decides where blocking work runs.
 
 use crate::{error::Error, ledger::CommitMode};
 

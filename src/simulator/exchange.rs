@@ -31,7 +31,8 @@ use std::{
     time::Duration,
 };
 
-/// A larger body is refused with 413. Service-api states no limit. This one is more than any mapped request needs.
+/// A larger body is refused with 413. The service's description states no limit. This one is more than any mapped
+/// request needs.
 const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A body that takes longer than this is refused with 408.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ impl Simulator {
         reply.into_response(self.date())
     }
 
-    /// The simulator's own pages, which are not part of the service. They have no rate limit and are not counted. Only
+    /// The simulator's own routes, which are not part of the service. They have no rate limit and are not counted. Only
     /// a reset needs the API key, if one is set.
     fn own_page(&self, parts: &Parts) -> Option<Reply> {
         match (&parts.method, parts.uri.path()) {
@@ -155,7 +156,8 @@ impl Simulator {
         }
     }
 
-    /// The account of a request. Service-api states two headers and not which one applies where, so both are accepted.
+    /// The account of a request. The service's description states two headers but not which one applies where, so both
+    /// are accepted.
     fn account(&self, headers: &HeaderMap) -> Result<Digest, Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let bearer = || match text(header::AUTHORIZATION.as_str())?.split_once(' ')? {
@@ -219,7 +221,7 @@ impl Simulator {
         })
     }
 
-    /// An answer as it is sent: unchanged, or spoilt by the fault that was drawn for its request.
+    /// An answer as it is sent: unchanged, or corrupted by the fault that was chosen for its request.
     fn spoilt(&self, order: &Order, mut answer: Value, fault: Option<FaultKind>) -> Reply {
         match fault {
             Some(FaultKind::Nulls) => spoil::empty(&mut answer),
@@ -238,8 +240,8 @@ impl Simulator {
         set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
 
-    /// Does the work. A service does not notice that its client has disconnected: the slow part continues in its own
-    /// task and is charged.
+    /// Processes and charges the request. A service does not notice that its client has disconnected: the slow part
+    /// continues in its own task and is charged.
     async fn work(&self, order: Order, ticket: Ticket, admission: Admission) -> Receipt {
         let refused = match admission.fault {
             Some(FaultKind::ChargedError(status)) => Some(status),
@@ -258,7 +260,7 @@ impl Simulator {
     }
 }
 
-/// The permanent reply for a row that the service does not work on.
+/// The permanent reply for a row whose requests the service does not process.
 fn without_acting(row: RowTreatment, order: &Order) -> Result<Reply, Refusal> {
     match row.refusal() {
         Some(refusal) => Err(refusal),
@@ -267,7 +269,7 @@ fn without_acting(row: RowTreatment, order: &Order) -> Result<Reply, Refusal> {
     }
 }
 
-/// The reply for a fault that prevents the service from acting.
+/// The reply for a fault that prevents the service from processing the request.
 fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
     Err(match fault {
         FaultKind::Html => return Ok(Reply::html()),
@@ -289,7 +291,7 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
             let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
             Refusal { states_no_charge: true, ..refusal }
         }
-        // Of these, only `DropBefore` happens before the service acts.
+        // Of these, only `DropBefore` happens before the service processes the request; the others never get here.
         FaultKind::DropBefore
         | FaultKind::DropAfter
         | FaultKind::Truncate
@@ -306,7 +308,8 @@ fn fail(fault: FaultKind) -> Result<Reply, Refusal> {
     })
 }
 
-/// A pending reply. Service-api, Errors: a 202 whose `status` is `pending`; the same key returns the answer later.
+/// A pending reply. The service's description, Errors: a 202 whose `status` is `pending`; the same key returns the
+/// answer later.
 fn pending(order: &Order) -> Value {
     json!({"success": true, "status": "pending", "requestId": request_id(order), "mode": order.mode})
 }
@@ -363,6 +366,6 @@ async fn discard(headers: &HeaderMap, body: Body) {
             }
         }
     };
-    // A slow body is not waited for.
+    // Does not wait for a slow body.
     drop(tokio::time::timeout(DISCARDED_TIME, reading).await);
 }

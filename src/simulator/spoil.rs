@@ -1,11 +1,11 @@
-//! Spoilt answers: the service has worked and charged, but the answer that it sends is wrong. These are pure changes of
-//! a composed answer, so that a repeat under the same key gives the correct one, or the same one if the row is the
-//! cause.
+//! Corrupted answers: the service has processed and charged the request, but the answer that it sends is wrong. These
+//! are pure changes to a correct answer, so that a repeat under the same key gives the correct one, or the same wrong
+//! one if the row is the cause.
 
 use super::{reply::Reply, row::RowTreatment};
 use serde_json::{Value, json};
 
-/// The name under which an answer has its content.
+/// The name of the member that contains the content of an answer.
 fn content_of(answer: &Value) -> &'static str {
     if answer.get("data").is_some() { "data" } else { "results" }
 }
@@ -39,11 +39,11 @@ pub(super) fn other_input(answer: &mut Value) {
 
 /// Adds the content a second time under the same name: first with a hit and a failure, then unchanged.
 pub(super) fn duplicate_names(answer: &Value) -> Reply {
-    let first = json!({"match": [{"name": "somebody else", "score": 1.0}], "Status": "Failed"});
+    let first = json!({"match": [{"name": "Other Person", "score": 1.0}], "Status": "Failed"});
     after_the_brace(answer, &format!("\"{}\":{first},", content_of(answer)).into_bytes())
 }
 
-/// The permanent answer for a row that the service works on and does not refuse.
+/// The permanent answer for a row whose requests the service processes and does not refuse.
 pub(super) fn row(row: RowTreatment, mut answer: Value) -> Reply {
     match row {
         RowTreatment::Empty => Reply::bytes(200, Vec::new()),

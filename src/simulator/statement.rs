@@ -1,10 +1,10 @@
 //! How a reply states credits: where, and in which format. The service's description names three places
 //! (`remainingCredits` in the results envelope, "credits spent" in `meta`, `creditsUsed` with some bank replies) and
-//! promises none of them, so each is simulated alone, and so is a service that states nothing.
+//! promises none of them, so each is simulated alone. A service that states nothing is simulated too.
 
 use serde_json::{Value, json};
 
-/// Where a reply states a charge. Only one place at a time, because the description does not promise two.
+/// Where a reply states credits. Only one of these at a time, because the description does not promise two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChargeStated {
     /// `creditsUsed`, in `meta` if there is one. Described for bank verification.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_states_credits_in_one_place_only() {
+    fn each_setting_states_credits_only_in_its_own_place() {
         let integer = CreditsFormat::Integer;
         assert_eq!(stated(ChargeStated::Used, integer), json!({"creditsUsed": 7}));
         assert_eq!(stated(ChargeStated::Remaining, integer), json!({"remainingCredits": 93}));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_rounds_to_the_charge_and_to_the_balance() {
+    fn fractions_texts_and_floats_are_stated_in_their_format() {
         assert_eq!(stated(ChargeStated::Used, CreditsFormat::Fraction), json!({"creditsUsed": 6.5}));
         assert_eq!(stated(ChargeStated::Remaining, CreditsFormat::Fraction), json!({"remainingCredits": 93.5}));
         assert_eq!(stated(ChargeStated::Used, CreditsFormat::Text), json!({"creditsUsed": "7.00"}));

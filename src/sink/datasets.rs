@@ -1,5 +1,5 @@
 //! The columns of the four datasets, exactly as documented and in that order. Warehouses have tables with these
-//! columns: a column may be added at the end of its group, but never moved or renamed.
+//! columns: a column may be added at the end of its group, but no column may be moved or renamed.
 
 use super::{
     SinkError,
@@ -97,7 +97,8 @@ fn kind_of(kind: ColumnKind) -> Kind {
     }
 }
 
-/// The columns of failures. `check_name` is null for a row that could not be read, which counts for all checks.
+/// The columns of failures. `check_name` is null for a row that could not be read; such a failure applies to all
+/// checks.
 pub fn failures_schema() -> Schema {
     let mut schema = Schema { columns: columns(&HEAD).chain(columns(&FAILURE)).collect() };
     for column in schema.columns.iter_mut().filter(|column| column.name == "check_name") {

@@ -13,7 +13,7 @@ pub enum SourceError {
         #[source]
         fault: io::Error,
     },
-    #[error("{source_name}: reading failed after byte {offset}: {fault}; the rows read before are kept, run again")]
+    #[error("{source_name}: reading failed after byte {offset}: {fault}; the rows that were read are kept; run again")]
     Read {
         source_name: Arc<str>,
         offset: u64,
@@ -24,12 +24,14 @@ pub enum SourceError {
     Folder { source_name: Arc<str> },
     #[error("{source_name}: {what} is not supported; {advice}")]
     Refused { source_name: Arc<str>, what: &'static str, advice: &'static str },
-    #[error("{source_name}: expected {expected} text, found {found}; set `encoding` to the encoding of the file")]
+    #[error(
+        "{source_name}: expected {expected} text, found {found}; set `encoding` (or --encoding) to the encoding of the file"
+    )]
     OtherEncoding { source_name: Arc<str>, expected: Encoding, found: &'static str },
     #[error("{source_name}: {fault}")]
     Sheet { source_name: Arc<str>, fault: SheetFault },
     #[error(
-        "{source_name}: expected a spreadsheet with the sheet `{wanted}`, found a file without sheets; remove `sheet`"
+        "{source_name}: expected a workbook with the sheet `{wanted}`, found a file of another format; remove `sheet`"
     )]
     NoSheets { source_name: Arc<str>, wanted: String },
     #[error(
@@ -73,7 +75,7 @@ pub enum SourceError {
     #[error("{source_name}: the header: expected at most {max} columns, found {found}", max = super::COLUMNS_MAX)]
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(
-        "{source_name}: this input is not the one that was read before: of the {rows_known} rows read, the first \
+        "{source_name}: this input has changed since it was read: of the {rows_known} rows that were read, the first \
          change is in rows {} to {}; restore the old file, or start a new campaign", .first_changed_rows.start(), .first_changed_rows.end()
     )]
     Changed {

@@ -12,7 +12,7 @@
 //!
 //! | with a missing `x` | template | condition, answer rule |
 //! |---|---|---|
-//! | `x` alone, `not x` | false | false |
+//! | `x` alone as a condition; `not x` | false; true | false; true |
 //! | `x == 'a'`, `x in […]` | fault | false |
 //! | `x != 'a'` | fault | true |
 //! | `x < 'a'` | fault | fault |

@@ -7,16 +7,16 @@ use super::{
     source::{Code, Token::Symbol, refuse},
 };
 
-/// Maximum words and symbols of one expression that are not separated by a comma, including those in its deepest
+/// Maximum words and symbols between two commas of an expression, including those in the largest nested
 /// brackets.
 const CHAIN_MAX: usize = 250;
-/// Maximum nesting depth of brackets, and maximum slices of slices.
+/// Maximum nesting depth of brackets, and of slices of slices.
 pub(super) const BRACKETS_MAX: usize = 20;
 /// Maximum nesting depth of statements.
 const STATEMENTS_MAX: usize = 20;
 /// Maximum `elif` branches in a template: MiniJinja nests each one in the one before.
 const BRANCHES_MAX: usize = 50;
-/// The statements that are open at a place of a template.
+/// The statements that are open at a position in a template.
 #[derive(Default)]
 pub(super) struct Statements {
     inside: usize,
@@ -37,14 +37,16 @@ impl Statements {
             return refuse(format!("expected at most {STATEMENTS_MAX} nested statements, found more"));
         }
         if self.branches > BRANCHES_MAX {
-            return refuse(format!("expected at most {BRANCHES_MAX} `elif` in a template, found more; use a table"));
+            return refuse(format!(
+                "expected at most {BRANCHES_MAX} `elif` in a template, found more; use the filter `table`"
+            ));
         }
         Ok(())
     }
 }
 
-/// The index of the closing bracket for each opening one. It refuses brackets that are nested too deeply, without
-/// recursion.
+/// The index of the closing bracket for each opening one. Refuses brackets that are nested too deeply, and works
+/// without recursion.
 pub(super) fn brackets(code: &Code<'_>) -> Result<Vec<usize>, TemplateError> {
     let mut closing = vec![0; code.tokens.len()];
     // For each open bracket: its index and text, the words since the last comma, the most words between two commas
@@ -85,7 +87,7 @@ pub(super) fn brackets(code: &Code<'_>) -> Result<Vec<usize>, TemplateError> {
         let total: usize = open.iter().map(|(_, _, words, most, deepest)| (*most).max(words + deepest)).sum();
         if total > CHAIN_MAX {
             return refuse(format!(
-                "expected an expression of at most {CHAIN_MAX} words and symbols, found more; split it with `{{% set \
+                "expected an expression with at most {CHAIN_MAX} words and symbols, found more; split it with `{{% set \
                  %}}`"
             ));
         }

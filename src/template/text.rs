@@ -8,7 +8,7 @@ use super::{
 use minijinja::{Error, Value, value::ValueKind};
 use std::borrow::Cow;
 
-/// Converts a value to text. Nothing else does.
+/// Converts a value to text. No other function does.
 pub(super) fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
     if is_missing(value) {
         return Err(used(value));

@@ -1,10 +1,10 @@
 //! Turns the service's two limits into a schedule: the time between requests, how many may be sent at once, and how
-//! many in a minute. It also decides where the reserve for late arrivals comes from.
+//! many in a minute. It also decides by how much the burst is reduced for late arrivals.
 
 use crate::model::planted::{Bug, planted};
 use std::{num::NonZeroU32, time::Duration};
 
-/// The service's limits. Service-api, Limits: 60 a minute, burstable to 120.
+/// The service's limits. The service's description, Limits: 60 a minute, with bursts up to 120.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Steady rate, in requests per minute.
@@ -37,11 +37,12 @@ pub(super) struct Schedule {
     pub(super) period: Duration,
     /// The most requests sent at once, after a pause or a late timer.
     pub(super) burst: NonZeroU32,
-    /// The most requests sent at once that were admitted earlier.
+    /// The most requests sent at once that were admitted earlier but were sent late.
     pub(super) late_burst: NonZeroU32,
     /// The most requests in [`WINDOW`].
     pub(super) most: u64,
-    /// The part of the burst beyond the difference of the two limits. Only the count of the last minute permits it.
+    /// The part of the burst above the difference of the two limits. It may be used only if the count of the last
+    /// minute is low enough.
     borrowed: u32,
 }
 
@@ -70,8 +71,8 @@ impl Schedule {
         self.cells_ns(self.burst.get())
     }
 
-    /// The theoretical arrival time of the next request if nothing is known about the last minute: no burst is left,
-    /// and the requests with which an earlier process may have caught up are waited for.
+    /// The theoretical arrival time of the next request if nothing is known about the last minute: the burst counts as
+    /// used, and the schedule waits for the requests that an earlier process may have sent to catch up.
     pub(super) fn used_up_at(&self, now_ns: u64) -> u64 {
         now_ns.saturating_add(self.burst_ns()).saturating_add(self.cells_ns(self.borrowed))
     }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_period_keeps_the_larger_limit_over_the_window() {
+    fn the_period_keeps_per_minute_max_over_the_window() {
         let period = |per_minute, per_minute_max| Schedule::of(Rate { per_minute, per_minute_max }).period;
         assert_eq!(period(60, 120), Duration::from_secs(1));
         assert_eq!(period(60, 61), Duration::from_secs(1));

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use rescreen::{
     model::{Credits, ExitCode, Stop, budget::BudgetRefusal, state::State},
-    simulator::Dialect,
+    simulator::{ChargeStated, Dialect},
     sink::DatasetKind,
 };
 use std::time::Duration;
@@ -146,4 +146,16 @@ async fn after_a_lost_reply_the_larger_of_price_and_statement_is_charged() {
     world.file.budget.prices.insert(AML.into(), Credits(2));
     let ran = world.run().await.exits(ExitCode::Complete);
     assert_eq!((ran.stats.credits_charged, ran.report().sums.account.charged), (1, Credits(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_replies_state_nothing_of_credits_the_balance_is_read_every_hundred_answers() {
+    let mut world = World::new().rows(250).in_flight(4).under_paused_time().service(|settings| {
+        settings.charge_stated = Some(ChargeStated::Nothing);
+    });
+    let ran = world.run().await.exits(ExitCode::Complete).charged(250);
+    assert_eq!(
+        ran.stats.by_route["GET /my_credits"], 5,
+        "at the start, for the first charge, twice on the way, at the end"
+    );
 }

@@ -1,4 +1,4 @@
-//! The integration-test binary: one file per promise, and shared test support in `support`.
+//! The integration-test binary: one module per guarantee, and shared test support in `support`.
 
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 

@@ -33,7 +33,7 @@ fn unlimited() -> Settings {
     Settings { per_minute: 60_000, per_minute_max: 90_000, ..Settings::default() }
 }
 
-/// A clock whose origin all tests share, in step with tokio's time.
+/// A clock that starts at the same time in all tests and follows tokio's time.
 fn driven() -> Clock {
     Clock::driven("2026-11-03T08:00:00Z".parse().unwrap())
 }
@@ -100,7 +100,7 @@ impl Answer {
     }
 }
 
-/// The simulator on a socket, and a client of it.
+/// The simulator on a socket, and a client for it.
 struct Service {
     simulator: Simulator,
     url: String,
@@ -156,7 +156,7 @@ impl Service {
     }
 }
 
-/// A POST in process, without a socket, for tests in paused time. An unreadable body is `None`.
+/// A POST in process, without a socket, for tests in paused time. Returns `None` if the body cannot be read.
 async fn post_in_process(simulator: &Simulator, path: &str, key: &str, body: &Value) -> Option<Answer> {
     let request = Request::post(path).header("x-api-key", "api-key").header("Idempotency-Key", key);
     let response: Response<Body> = simulator.exchange(request.body(Body::from(body.to_string())).unwrap()).await;

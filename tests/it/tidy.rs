@@ -1,11 +1,12 @@
-//! The project's own rules of style as a test: floors, sizes, opening words, refused words and witnesses. Every fault names
-//! file and line. The last tests prove that each rule can fail. Clippy holds the rest: see `[lints]` in `Cargo.toml`.
+//! The project's own style rules as tests: layers, file sizes, opening comments, refused words and witness types. Every
+//! fault names file and line. The last tests prove that each rule can fail. Clippy holds the rest: see `[lints]` in
+//! `Cargo.toml`.
 
 use std::{fmt, fs, path::Path};
 
 const LINES_MAX: usize = 400;
 
-/// What each module may import, besides itself: the layers of architecture.md, section 3.
+/// What each module may import, besides itself: the layers of docs/design.md, section Layers.
 const FLOOR_0: [&str; 1] = ["model"];
 const FLOOR_1: [&str; 3] = ["template", "catalogue", "files"];
 const FLOOR_2: [&str; 7] = ["source", "mapping", "ledger", "throttle", "client", "webhook", "sink"];

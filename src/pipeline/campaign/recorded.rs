@@ -85,8 +85,8 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The command line of a campaign as the ledger records it. It is empty if an argument may contain a password, that is
-/// a URL with an `@`.
+/// The command line of a campaign as the ledger records it. It is empty if an argument may contain a password, for
+/// example a URL with an `@`.
 pub fn command_of(campaign: &Campaign) -> Vec<String> {
     if campaign.command.iter().any(|word| word.contains("://") && word.contains('@')) {
         Vec::new()
@@ -107,8 +107,9 @@ pub fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, Led
     }
 }
 
-/// Rebuilds the campaign of a ledger without inputs and mapping, which is enough to settle what was sent and to publish
-/// what was answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish into.
+/// Rebuilds the campaign from its ledger, without inputs and mapping, which is enough to settle what was sent and to
+/// publish what was answered. `file` is a campaign file that says where the API key is; `out` is the folder to publish
+/// into.
 pub fn campaign_of(
     reading: &Reading,
     ledger: &Path,
@@ -117,8 +118,12 @@ pub fn campaign_of(
 ) -> Result<Campaign, Error> {
     let identity = reading.identity()?;
     let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
-    let unsent =
-        || Error::Config(format!("no run of {} has sent anything: there is nothing to collect", ledger.display()));
+    let unsent = || {
+        Error::Config(format!(
+            "no run with the ledger {} has sent anything; there is nothing to collect",
+            ledger.display()
+        ))
+    };
     let settings: Settings = serde_json::from_str(&reading.settings()?.ok_or_else(unsent)?).map_err(damaged)?;
     let checks = reading.check_uses()?;
     let catalogue = settings.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;

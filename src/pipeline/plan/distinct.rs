@@ -51,10 +51,10 @@ impl Distinct {
         Distinct { entries: Vec::new(), entries_max, spilled: None }
     }
 
-    /// Adds the next ask of the input. `shape` is passed to [`Distinct::each_first`] if the ask is the first of its
-    /// kind.
+    /// Adds the next ask of the input. `shape` is passed to the callback of [`Distinct::each_first`] if the ask is the
+    /// first with its content.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
-        let order = u32::try_from(self.entries.len()).expect("a run is far shorter");
+        let order = u32::try_from(self.entries.len()).expect("a run has at most 2^20 digests");
         self.entries.push(AskDigest { digest, order, shape });
         if self.entries.len() < self.entries_max {
             return Ok(());
@@ -62,7 +62,7 @@ impl Distinct {
         self.spill().map_err(no_room)
     }
 
-    /// Calls `each` with the shape of the first ask of each kind, in no particular order.
+    /// Calls `each` with the shape of the first ask of each distinct content, in no particular order.
     pub fn each_first(mut self, mut each: impl FnMut(u32)) -> Result<(), Error> {
         if self.spilled.is_some() && !self.entries.is_empty() {
             self.spill().map_err(no_room)?;
@@ -95,7 +95,7 @@ impl Distinct {
     }
 }
 
-/// Sorts the digests and keeps only the first of each kind.
+/// Sorts the digests and keeps only the first of equal ones.
 fn sort(entries: &mut Vec<AskDigest>) {
     entries.sort_unstable();
     entries.dedup_by_key(|entry| entry.digest);
@@ -152,7 +152,7 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
     let mut heads = BinaryHeap::with_capacity(spilled.runs.len());
     let mut offset = 0;
     for (number, left) in spilled.runs.into_iter().enumerate() {
-        let number = u32::try_from(number).expect("runs of a million are fewer");
+        let number = u32::try_from(number).expect("there are fewer than 2^32 runs");
         let mut run = Run { number, offset, left, buffer: Vec::new(), at: 0 };
         offset += left * ENTRY_BYTES as u64;
         heads.extend(run.next(&mut file)?.map(Reverse));
@@ -176,7 +176,7 @@ fn merge(spilled: Spilled, mut each: impl FnMut(u32)) -> io::Result<()> {
 fn no_room(fault: io::Error) -> Error {
     let folder = std::env::temp_dir();
     Error::Config(format!(
-        "the temporary file in {} for finding duplicates in a large input: {fault}; free disk space there, or set \
+        "the temporary file in {} for finding duplicates in a large input cannot be used: {fault}; free disk space there, or set \
          TMPDIR to another folder",
         folder.display()
     ))

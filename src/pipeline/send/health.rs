@@ -1,18 +1,18 @@
-//! The health of the service, derived from attempts: whether it is reachable, and whether our clock can be trusted. In
-//! both cases, a doubt is resolved by reading the account while no request is in flight.
+//! Derived from attempts: whether the service is reachable, and whether our clock can be trusted. In
+//! both cases, the account's balance is requested while no request is in flight to find out.
 
 use super::attempt::Attempted;
 
-/// After this many consecutive exchanges without a working service, the account is read. Reading is free and does not
-/// stop the run if it succeeds, so repeated attempts of a single request may also trigger it.
+/// After this many consecutive exchanges in which the service did not work, the balance is requested. That is free and
+/// does not stop the run if it succeeds, so repeated attempts of a single request may also trigger it.
 const BREAKER_AFTER: u32 = 5;
 
 /// The service as a run sees it.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// The number of consecutive exchanges without a working service.
+    /// The number of consecutive exchanges in which the service did not work.
     broken: u32,
-    /// Replies came that are not JSON.
+    /// Some replies were not JSON.
     not_json: bool,
     /// Our clock was set, or the machine slept, since the clock was last compared with the service's.
     clock_moved: bool,

@@ -202,3 +202,29 @@ fn conflicts_and_pending_requests_are_recognised_by_status_and_outcome() {
     assert!(attempted(State::Repeating, Outcome::Pending { stated: None }, Some(202)).is_pending());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(202)).is_pending());
 }
+
+#[test]
+fn a_pending_reply_may_ask_for_the_longest_pause_and_for_a_longer_one_the_request_is_left_for_later() {
+    let mut pending = attempted(State::Repeating, Outcome::Pending { stated: None }, Some(202));
+    pending.repeat_after = Some(PUSH_BACK_MAX);
+    let Next::Again(next, delay) = next_step(one(), &pending, 0, Mode::Production) else { panic!("again") };
+    assert_eq!((next.repeats, delay), (1, PUSH_BACK_MAX));
+    for more in [Duration::from_millis(1), Duration::from_secs(60)] {
+        pending.repeat_after = Some(PUSH_BACK_MAX + more);
+        assert!(matches!(next_step(one(), &pending, 0, Mode::Production), Next::LeftForLater(_)), "{more:?}");
+    }
+}
+
+#[test]
+fn a_request_fails_after_18_attempts_that_were_all_uncharged() {
+    for (state, outcome, attempts, fails) in [
+        (State::Planned, Outcome::Uncharged, 18, true),
+        (State::Planned, Outcome::Uncharged, 17, false),
+        (State::InDoubt, Outcome::Uncharged, 18, false),
+        (State::Planned, Outcome::NotWritten, 18, false),
+    ] {
+        let mut failed = attempted(state, outcome, Some(503));
+        failed.settled.attempts = attempts;
+        assert_eq!(failed.fails_for_good(), fails, "{state:?}, {outcome:?}, {attempts}");
+    }
+}

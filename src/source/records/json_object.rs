@@ -154,7 +154,8 @@ impl<'a> Text<'a> {
             Category::Data => "invalid JSON",
             _ => said.split(" at line ").next().unwrap_or("invalid JSON"),
         };
-        let message = format!("line {}, column {column}: expected a JSON object, found: {said}", self.line_number);
+        let message =
+            format!("line {}, column {column}: expected a JSON object; the JSON is invalid: {said}", self.line_number);
         Failure::read(FailureCode::InvalidJson, message)
     }
 }

@@ -21,7 +21,9 @@ pub enum SheetFault {
         "row {row} of the sheet: expected cells in order, found one that is out of order; save the spreadsheet again"
     )]
     OutOfOrder { row: u32 },
-    #[error("expected at most {RATIO_MAX} bytes out of each byte of the spreadsheet, found more; save it as CSV")]
+    #[error(
+        "expected at most {RATIO_MAX} decompressed bytes for each byte of the spreadsheet, found more; save it as CSV"
+    )]
     TooDense,
     #[error("expected at most {max} {what} in a spreadsheet, found more; save it as CSV")]
     TooMuch { what: &'static str, max: u64 },

@@ -3,7 +3,7 @@
 //!
 //! Only the parts that calamine opens are read here: the lists of parts (.rels), the texts, the styles, and what the
 //! lists name as workbook or sheet. They are read with the XML parser that calamine uses, so that comments and
-//! alternative spellings mean the same to both. Sheets are read cell by cell and may be long. Of the other parts
+//! alternative spellings mean the same to both. Sheets are read cell by cell and may be long. From the other parts
 //! calamine keeps, at worst, about half a gibibyte of texts ([`TEXT_BYTES_MAX`] in [`TEXTS_MAX`] texts, with 60 bytes
 //! of overhead each) and 200 MiB of styles ([`FORMATS_MAX`] formats, each with a name and a format code of
 //! [`STYLE_TAG_BYTES_MAX`]).
@@ -28,7 +28,7 @@ use zip::ZipArchive;
 /// Maximum bytes of the table of texts, including its tags.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 const TEXTS_MAX: u64 = 4 << 20;
-/// Maximum bytes of one cell, one text or one piece of XML: a row of 16 MiB and its tags.
+/// Maximum bytes of one cell, one shared string or one piece of XML: enough for a row of 16 MiB and its tags.
 const UNIT_BYTES_MAX: u64 = 17 << 20;
 /// Maximum bytes of the styles, of the workbook or of a list of parts.
 const FRAME_BYTES_MAX: u64 = 32 << 20;
@@ -44,7 +44,7 @@ const MERGES_MAX: u64 = 1 << 20;
 /// Maximum nesting depth of tags.
 const DEPTH_MAX: u64 = 256;
 
-/// What a part is to calamine. One part may have several roles.
+/// What calamine uses a part for. One part may have several roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     List,
@@ -150,7 +150,7 @@ fn at_most(count: u64, what: &'static str, max: u64) -> Result<(), SheetFault> {
     if count > max { Err(too_much(what, max)) } else { Ok(()) }
 }
 
-const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell with an invalid text number)" };
+const NO_INDEX: SheetFault = SheetFault::Damaged { what: "content (a cell with an invalid shared-string index)" };
 const INVALID_REFERENCE: SheetFault = SheetFault::Damaged {
     what: "content (an invalid reference to a cell, a row or a \
      range)",
@@ -172,7 +172,7 @@ struct Measure<'a> {
     unit: Option<(u64, u64)>,
     /// The current cell refers to its text by number.
     names_text: bool,
-    /// That number is next.
+    /// The next text is that number.
     is_index: bool,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Measure<'a> {
                 _ => {}
             }
             if let Some(max) = bytes_max {
-                at_most(at, "bytes of distinct texts, styles or names", max)?;
+                at_most(at, "bytes of shared strings, styles or names", max)?;
             }
             let metered = xml.get_mut().get_mut();
             metered.since_event = 0;
@@ -285,7 +285,7 @@ impl<'a> Measure<'a> {
         if self.is(Role::Texts) {
             self.texts += u64::from(name == "si");
             let claimed = if name == "sst" { texts_claimed(start.attributes_raw()) } else { 0 };
-            at_most(self.texts.max(claimed), "distinct texts", TEXTS_MAX)?;
+            at_most(self.texts.max(claimed), "shared strings", TEXTS_MAX)?;
         }
         if self.is(Role::Sheet) {
             self.merges += u64::from(name == "mergeCell");
@@ -340,7 +340,7 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// Keys and values as written. An invalid attribute ends them, and is left for calamine to refuse.
+/// Keys and values as written. They end at an invalid attribute, which is left for calamine to refuse.
 fn attributes<'a>(start: &'a BytesStart<'_>) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
     let mut attributes = start.attributes();
     attributes.with_checks(false);

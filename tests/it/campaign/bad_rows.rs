@@ -117,3 +117,16 @@ async fn a_cell_that_a_template_uses_as_a_pattern_fails_only_its_row() {
         assert!(message.contains("a width and a precision of at most 1000"), "{message}");
     }
 }
+
+#[tokio::test]
+async fn a_fixed_mapping_reaches_the_rows_that_could_not_be_mapped() {
+    let csv = "no,name,country\n1,P00001 Vexford,za\n2,P00002 Vexford,Wakanda\n3,P00003 Vexford,\n";
+    let mut world = World::new().csv(csv).campaign(|file| {
+        file.checks[0].fields.insert("country".into(), "country".into());
+    });
+    world.run().await.exits(ExitCode::Failures).charged(1).counts(results(1).failures(2));
+    let mut world = world.campaign(|file| {
+        file.checks[0].fields.insert("country".into(), FieldSource::Constant("za".into()));
+    });
+    world.run().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
+}

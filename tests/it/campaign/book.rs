@@ -1,5 +1,5 @@
-//! A whole book: duplicates within and across splits are one charge, a second run is free, and an appended book
-//! resumes.
+//! A whole list: duplicates within and across splits are charged once, a second run is free, and a list with appended
+//! rows resumes.
 
 use crate::support::{
     ran::results,
@@ -10,8 +10,8 @@ use rescreen::{mapping::FieldSource, model::ExitCode, pipeline::campaign::file::
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// 1,100 rows in two splits: 300 people, each three times in the first split, and a hundred of them next to each other
-/// in the second.
+/// 1,100 rows in two splits: 300 people three times and a hundred of them a fourth time in the first split, and fifty
+/// of them twice, next to each other, in the second.
 fn crowded() -> String {
     let mut text = book(1..=300) + &people(1..=300).repeat(2) + &people(201..=300);
     for number in 101..=150 {
@@ -21,7 +21,7 @@ fn crowded() -> String {
 }
 
 #[tokio::test]
-async fn every_row_is_a_result_line_and_every_distinct_content_one_charge() {
+async fn every_row_has_a_result_and_every_distinct_content_one_charge() {
     let mut world = World::new().csv(&crowded());
     let ran = world.run().await.exits(ExitCode::Complete).charged(300).counts(results(1_100)).adds_up(true);
     assert_eq!((ran.posts(), ran.stats.distinct_keys), (300, 300));
@@ -57,7 +57,7 @@ async fn running_a_complete_campaign_again_sends_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn an_appended_book_resumes_where_it_ended() {
+async fn rows_appended_to_a_list_are_read_where_the_last_run_ended() {
     let mut world = World::new().csv(&(book(1..=50) + &people(1..=50).repeat(21)));
     let first = world.run().await.exits(ExitCode::Complete).charged(50).counts(results(1_100));
     world.append("book.csv", &people(41..=70));
@@ -87,7 +87,7 @@ async fn two_checks_share_a_campaign_and_are_counted_separately() {
 }
 
 #[tokio::test]
-async fn a_check_used_twice_under_two_names_is_paid_once_where_its_content_is_the_same() {
+async fn a_check_used_under_two_names_is_paid_once_where_the_content_is_the_same() {
     let named = |name: &str, entity: i64| CheckTable {
         name: Some(name.into()),
         fields: BTreeMap::from([
@@ -123,7 +123,7 @@ async fn several_inputs_are_one_campaign_and_pay_once_for_what_they_share() {
 }
 
 #[tokio::test]
-async fn json_lines_in_and_json_lines_out_are_the_same_campaign() {
+async fn json_lines_can_be_read_and_written() {
     let lines: String = (1..=12).map(|n| format!("{{\"no\": {n}, \"name\": \"P{:05} Vexford\"}}\n", n % 10)).collect();
     let mut world = World::new().campaign(|file| {
         file.input.paths = vec!["book.jsonl".into()];

@@ -114,3 +114,13 @@ async fn in_sandbox_an_outage_ends_when_the_account_answers_even_without_a_balan
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(1));
     assert_eq!((ran.replies(500), ran.stats.by_route["GET /my_credits"]), (5, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_comes_twice_before_any_answer_does_not_fail_the_row() {
+    let mut world = World::new().rows(1).in_flight(1).fault("html@2,html@3").under_paused_time();
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(1));
+    let attempts = ran.attempts();
+    let outcomes: Vec<&str> = attempts.iter().map(|attempt| attempt.outcome.as_str()).collect();
+    assert_eq!(outcomes, ["unreadable", "unreadable", "answered"]);
+    assert_eq!((ran.stats.charges, ran.stats.distinct_keys), (1, 1));
+}

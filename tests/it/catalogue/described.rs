@@ -60,9 +60,9 @@ const fn assumed(pointer: &'static str, kind: ColumnKind) -> DescribedColumn {
 
 pub fn described() -> Vec<Described> {
     vec![
-        // "Request: name (string), entity (0 person, 1 company), mode. Response: results.articles (article evidence) and
-        // results.screening (premium screening findings where available)"; "Adverse-media replay window: 48 hours"; "202:
-        // adverse-media concurrent retry still processing". The alternate list has no path for it.
+        // "Request: name (string), entity (0 person, 1 company), mode. Response: results.articles (article evidence)
+        // and results.screening (premium screening findings where available)"; "Adverse-media replay window: 48 hours";
+        // "202: adverse-media concurrent retry still processing". The alternate list has no path for it.
         Described {
             name: "adverse-media",
             guide: "/adverse-media",
@@ -84,8 +84,8 @@ pub fn described() -> Vec<Described> {
             ],
             verdict_is_shown: false,
         },
-        // "AML screening request"; "POST /aml-screening: mode, name, entity, country, dataset"; "/aml-pep"; "Idempotency
-        // key lifetime: 72 hours"; "Response fields of the aml-screening record: not shown".
+        // "AML screening request"; "POST /aml-screening: mode, name, entity, country, dataset"; "/aml-pep";
+        // "Idempotency key lifetime: 72 hours"; "Response fields of the aml-screening record: not shown".
         Described {
             name: "aml-screening",
             guide: "/aml-screening",
@@ -133,9 +133,9 @@ pub fn described() -> Vec<Described> {
             ],
             verdict_is_shown: false,
         },
-        // "reportType: values seen: … consumer_trace"; "/verify request: idNumber, reportType or bundle, mode"; "returns in
-        // one call four groups: AddressData, EmploymentData, ContactData, DefiniteMatchData"; "/consumer-trace: request and
-        // response shapes not shown".
+        // "reportType: values seen: … consumer_trace"; "/verify request: idNumber, reportType or bundle, mode";
+        // "returns in one call four groups: AddressData, EmploymentData, ContactData, DefiniteMatchData";
+        // "/consumer-trace: request and response shapes not shown".
         Described {
             name: "consumer-trace",
             guide: "/verify",
@@ -171,8 +171,8 @@ pub fn described() -> Vec<Described> {
             columns: vehicle_columns(),
             verdict_is_shown: false,
         },
-        // "POST /property-search: ID number, mode; search result with found"; "a valid South African ID number; a completed
-        // search with found = false is still charged". How the field is spelt is not shown.
+        // "POST /property-search: ID number, mode; search result with found"; "a valid South African ID number; a
+        // completed search with found = false is still charged". How the field is spelt is not shown.
         Described {
             name: "property-search",
             guide: "/property-search",
@@ -214,9 +214,10 @@ pub fn described() -> Vec<Described> {
             ],
             verdict_is_shown: false,
         },
-        // "POST /vehicle-check: registrationNumber, optional vin"; "registrationNumber (South African plate), optional vin (17
-        // characters). Plate-only requests return lookupType = registration and vehicleMatched = null. The response groups
-        // vehicle identity, licensing, technical specifications, roadworthy details, security fields" and shows none of them.
+        // "POST /vehicle-check: registrationNumber, optional vin"; "registrationNumber (South African plate), optional
+        // vin (17 characters). Plate-only requests return lookupType = registration and vehicleMatched = null. The
+        // response groups vehicle identity, licensing, technical specifications, roadworthy details, security fields"
+        // and shows none of them.
         Described {
             name: "vehicle-check",
             guide: "/vehicle-check",
@@ -239,7 +240,8 @@ pub fn described() -> Vec<Described> {
             .collect(),
             verdict_is_shown: false,
         },
-        // "17-character VIN decode"; "/vin-decode" in the alternate list alone; "Request and response shapes … not shown".
+        // "17-character VIN decode"; "/vin-decode" in the alternate list alone; "Request and response shapes … not
+        // shown".
         Described {
             name: "vin-decode",
             guide: "/vin-decode",

@@ -1,4 +1,4 @@
-//! Mistakes of the user: exit code 2 before anything is sent, a suggestion in the message, and nothing left behind.
+//! User mistakes: exit code 2 before anything is sent, a suggestion in the message, and no files left behind.
 
 use super::Workspace;
 
@@ -17,27 +17,27 @@ fn run(workspace: &Workspace, more: &[&str]) -> String {
 }
 
 #[test]
-fn an_unknown_flag_names_the_nearest() {
+fn an_unknown_flag_suggests_the_nearest_known_one() {
     let message = run(&Workspace::new(2), &["--check", "aml-screening", "--max-credit", "5"]);
     assert!(message.contains("--max-credits"), "{message}");
 }
 
 #[test]
-fn an_unknown_check_names_the_nearest() {
+fn an_unknown_check_suggests_the_nearest_known_one() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screning"]), @r#"
     error: no check is called `aml-screning`; did you mean `aml-screening`?
     "#);
 }
 
 #[test]
-fn an_unknown_column_names_the_nearest() {
+fn an_unknown_column_suggests_the_nearest_known_one() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
     error: check `aml-screening`, field `name`: there is no column `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
     "#);
 }
 
 #[test]
-fn an_unknown_field_names_the_nearest() {
+fn an_unknown_field_suggests_the_nearest_known_one() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--set", "entty=0"]), @r#"
     error: check `aml-screening` has no field `entty`; did you mean `entity`?
     "#);
@@ -51,18 +51,18 @@ fn a_field_without_a_source_says_what_to_write() {
 }
 
 #[test]
-fn an_unknown_id_column_names_the_nearest() {
+fn an_unknown_id_column_suggests_the_nearest_known_one() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--set", "entity=0", "--id", "noo"]), @r#"
     error: --id: the input has no column `noo`; did you mean `no`?
     "#);
 }
 
 #[test]
-fn an_unknown_key_of_the_campaign_file_names_its_line_and_the_nearest() {
+fn an_unknown_key_of_the_campaign_file_is_reported_with_its_line_and_the_nearest_known_key() {
     let workspace = Workspace::new(2);
     workspace.write("rescreen.toml", "campaign = \"2026-11\"\n[budget]\nmax_credit = 5\n");
     insta::assert_snapshot!(run(&workspace, &["--check", "aml-screening"]), @r#"
-    error: rescreen.toml: line 3: unknown field `max_credit`, expected one of `max_credits`, `keep_balance`, `prices`; did you mean `max_credits`?
+    error: rescreen.toml: line 3: unknown key `max_credit`, expected one of `max_credits`, `keep_balance`, `prices`; did you mean `max_credits`?
       max_credit = …
     "#);
 }
@@ -104,12 +104,12 @@ fn a_missing_api_key_names_its_variable() {
     let mut command = workspace.production("run", &["--yes"]);
     let said = super::Said::of(command.env_remove("RESCREEN_API_KEY")).exits(2).without_data();
     insta::assert_snapshot!(said.stderr, @r#"
-    error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not valid text); set it, or name another source
+    error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not valid text); set it, or name another source with [service] api_key
     "#);
 }
 
 #[test]
-fn an_unknown_retry_code_names_the_nearest() {
+fn an_unknown_retry_code_suggests_the_nearest_known_one() {
     let message = run(&Workspace::new(2), &["--check", "aml-screening", "--retry", "refusd"]);
     assert!(message.contains("`refused`"), "{message}");
 }

@@ -1,5 +1,5 @@
-//! The commands in README.md and `docs/`: each is valid, and those of the README are run one after the other. Not run are
-//! `make`, which runs this suite, a run against a real service, cron and systemd, and SQL, which needs DuckDB.
+//! The commands in README.md and `docs/`: each is valid, and those of the README are run one after the other. Not run
+//! are `make`, which runs this suite, a run against a real service, cron and systemd, and SQL, which needs DuckDB.
 
 use crate::support::program::{BINARY, Said, rescreen, shell};
 use std::{
@@ -153,7 +153,7 @@ fn the_campaign_file_of_the_readme_and_its_commands_work_against_a_service() {
     assert!(file.contains(&service.1), "{file}");
     fs::write(folder.path().join("rescreen.toml"), file).unwrap();
     for line in readme_block("export RESCREEN_API_KEY").iter().skip(1) {
-        // A script has nobody who could type the amount: README says to give --yes.
+        // A script cannot type the amount; the README says to give --yes in scripts.
         let line = if line == "rescreen run" { "rescreen run --yes" } else { line };
         let said = Said::of(&mut shell(folder.path(), line));
         assert!([0, 3].contains(&said.code), "`{line}`: {} {}", said.code, said.stderr);

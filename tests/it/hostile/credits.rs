@@ -1,5 +1,5 @@
 //! One function reads credit amounts everywhere: integers, floats and numeric text; a fraction rounds up. An unreadable
-//! or absurd amount is a price surprise: it stops the run and is not booked.
+//! or absurd amount counts as an unexpected price: it stops the run and is not booked.
 
 use super::{Campaign, Hostile, Reply, Service, Stated, json};
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn stops_at_the_first_charge(stated: Value) -> u64 {
     stops_at_the_first_charge_of(7.0, stated)
 }
 
-/// The same with another price of the service. At 1, as in the table, only the amount can stop the run.
+/// The same with another price of the service. At the table's price of 1, only the stated amount can stop the run.
 #[track_caller]
 fn stops_at_the_first_charge_of(price: f64, stated: Value) -> u64 {
     let shown = stated.to_string();
@@ -111,7 +111,8 @@ fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
         campaign.run().exits(if price == 8 { 0 } else { 4 });
         let book = service.book();
         let found = (book.charges(), book.balance_readings);
-        // Readable amounts prove the right price without the account, which is read at the start and at the end.
+        // Readable amounts prove the right price without a query of the balance, which is read at the start and at the
+        // end.
         let expected = if price == 8 { (6, 2) } else { (1, 3) };
         assert_eq!(found, expected, "as text: {text}");
     }
@@ -119,7 +120,7 @@ fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_balance_is_read_in_every_public_format() {
+fn a_balance_is_read_in_every_known_format() {
     let service = Hostile::new()
         .states(Stated::Nothing)
         .balance_script(|nth, balance| {
@@ -154,7 +155,7 @@ fn the_larger_of_two_stated_charges_counts() {
     assert_eq!(campaign.ledger().charged(), 9);
 }
 
-/// The balance can be read once. After that its reading is JSON without an amount.
+/// The balance can be read once. After that, the reply is JSON without a known amount.
 fn readable_once() -> Hostile {
     Hostile::new().balance_script(|nth, balance| match nth {
         0 => Reply::error(200, json!({ "available_credits": balance })),

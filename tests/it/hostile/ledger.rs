@@ -1,10 +1,11 @@
-//! The program's ledger, read in plain SQL without the program's code: what it books and the state of each row.
+//! Reads the program's ledger with plain SQL and without the program's code: charges and the state of each row's
+//! request.
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
 
-/// A request of the ledger, by the row it was made for.
+/// A request in the ledger. In [`Ledger::rows`] it has the number of its input row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fate {
     pub id: i64,
@@ -15,7 +16,7 @@ pub struct Fate {
     /// The code of its failure, or empty.
     pub code: String,
     pub message: String,
-    /// Empty without an answer.
+    /// Empty if there is no answer.
     pub verdict: String,
     pub finding: String,
     pub attempts: u32,

@@ -1,4 +1,4 @@
-//! What a stop says is true, and the command that it prints continues the campaign.
+//! The message of a stop is true, and the command that it prints continues the campaign.
 
 use super::{Campaign, Hostile, Reply, json};
 use crate::support::program::Said;
@@ -19,7 +19,7 @@ fn json_without_content_is_reported_as_possibly_another_service() {
 
 #[test]
 #[ignore = "make hostile"]
-fn after_five_conflicts_nothing_promises_that_running_again_costs_nothing() {
+fn after_five_conflicts_no_message_says_that_running_again_is_free() {
     let service = Hostile::new().on_all(Reply::status(409)).start();
     let said = Campaign::of(&service, 50).run().exits(6);
     assert!(!says(&said, "at no cost"), "{}", said.stderr);
@@ -101,7 +101,7 @@ fn a_request_quarantined_for_another_reason_is_not_said_to_have_an_old_key() {
     assert!(!says(&said, "too old") && says(&said, "in quarantine"), "{}", said.stderr);
 }
 
-/// `GET /my_credits` gets this reply once. The run waits for as long as it says, and asks again.
+/// `GET /my_credits` returns this reply once. The run waits for at least `least` and asks again.
 #[track_caller]
 fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let status = reply.status;
@@ -115,13 +115,13 @@ fn waits_before_it_asks_again(reply: Reply, least: Duration) {
     let begun = Instant::now();
     campaign.run().exits(0);
     assert!(begun.elapsed() >= least, "HTTP {status}: it waited {:?} of {least:?}", begun.elapsed());
-    // Twice before the first request, and once after the last.
+    // The balance is read twice before the first request, and once after the last.
     assert_eq!(service.book().balance_readings, 3, "HTTP {status}");
 }
 
 #[test]
 #[ignore = "make hostile"]
-fn push_back_on_the_account_is_obeyed_as_on_a_check() {
+fn a_retry_after_on_the_balance_query_is_obeyed_as_on_a_check() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             waits_before_it_asks_again(Reply::status(503).header("retry-after", "6"), Duration::from_secs(6))

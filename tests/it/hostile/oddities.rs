@@ -1,4 +1,4 @@
-//! Unusual behaviour of connections and of single replies that must not cost anything twice or stop other rows:
+//! Unusual behaviour of connections and of single replies, which must not cause a second charge or stop other rows:
 //! connections that end after each reply, interim replies, nonsensical headers, replies that belong to another row,
 //! bodies that are never JSON.
 
@@ -68,7 +68,7 @@ fn json_that_is_not_an_object_is_kept_and_never_clear() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_proxy_page_for_every_row_stops_the_run_and_pays_for_no_more() {
+fn a_proxy_page_for_every_row_stops_the_run_within_twelve_messages() {
     let page = Reply::bytes("<html>Please log in</html>").cost(0.0);
     let service = Hostile::new().on_all(page).start();
     let campaign = Campaign::of(&service, 200);
@@ -79,7 +79,7 @@ fn a_proxy_page_for_every_row_stops_the_run_and_pays_for_no_more() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_connection_that_ends_after_each_reply_costs_nothing_more() {
+fn a_connection_that_ends_after_each_reply_adds_no_charge() {
     for travel in [Travel::ThenClosed, Travel::Whole] {
         let reply = Reply::clear().travels(travel).header("connection", "close");
         let service = Hostile::new().on_all(reply).start();
@@ -91,7 +91,7 @@ fn a_connection_that_ends_after_each_reply_costs_nothing_more() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_connection_that_ends_without_notice_after_each_reply_costs_nothing_more() {
+fn a_connection_that_ends_without_notice_after_each_reply_adds_no_charge() {
     let service = Hostile::new().on_all(Reply::clear().travels(Travel::ThenClosed)).start();
     let campaign = Campaign::of(&service, 40);
     let said = campaign.run();
@@ -138,7 +138,7 @@ fn a_retry_after_of_a_century_does_not_end_the_campaign() {
 
 #[test]
 #[ignore = "make hostile"]
-fn a_nonsensical_date_header_stops_no_campaign() {
+fn a_nonsensical_date_header_does_not_stop_a_campaign() {
     for date in ["", "yesterday", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"] {
         let service = Hostile::new().date(date).start();
         let campaign = Campaign::of(&service, 12);
@@ -187,7 +187,7 @@ fn an_api_key_that_the_service_repeats_is_not_printed() {
 
 #[test]
 #[ignore = "make hostile"]
-fn equal_rows_cost_one_charge_although_the_first_reply_is_lost() {
+fn equal_rows_are_charged_once_even_if_the_first_reply_is_lost() {
     let service = Hostile::new().script(|asked| (asked.nth == 1 && asked.row == 3).then(Reply::lost)).start();
     let campaign = Campaign::of(&service, 5);
     campaign.append(3..=3);
@@ -212,7 +212,7 @@ fn slow_answers_of_a_few_rows_do_not_hold_up_the_others() {
 
 #[test]
 #[ignore = "make hostile"]
-fn huge_answers_of_small_numbers_fail_their_rows_within_two_gigabytes() {
+fn huge_lists_of_small_numbers_fail_their_rows_and_need_at_most_two_gigabytes() {
     let huge = format!("{{\"success\":true,\"results\":{{\"match\":[{}0]}}}}", "0,".repeat(6_000_000));
     let reply = Reply::bytes(huge);
     let service = Hostile::new().script(move |asked| (asked.row > 8).then(|| reply.clone())).start();

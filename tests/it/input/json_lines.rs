@@ -1,4 +1,4 @@
-//! JSON lines: one object per line, and no value is changed.
+//! JSON Lines: one object per line, and no value is changed.
 
 use super::{jsonl, place, shown};
 
@@ -29,7 +29,7 @@ fn a_line_that_is_not_an_object_is_a_failure_and_the_run_continues() {
 }
 
 #[test]
-fn a_line_of_16_mebibytes_is_parsed_and_one_byte_more_is_skipped_whole() {
+fn a_line_of_16_mebibytes_is_parsed_and_a_longer_one_fails_without_being_parsed() {
     let of = |bytes: usize| format!("{{\"a\":\"{}\"}}\r\n{{\"a\":1}}\n", "x".repeat(bytes - 8));
     assert!(jsonl(&of(16 << 20)).rows()[0].starts_with("field_too_large: column `a`"));
     let records = jsonl(&of((16 << 20) + 1)).records();
@@ -39,7 +39,7 @@ fn a_line_of_16_mebibytes_is_parsed_and_one_byte_more_is_skipped_whole() {
 }
 
 #[test]
-fn a_line_of_spaces_beyond_the_limit_is_a_failure_too() {
+fn a_line_that_exceeds_the_limit_because_of_spaces_is_a_failure_too() {
     let text = format!("{}{{\"a\":1}}\n{{\"a\":2}}\n", " ".repeat((16 << 20) + 5));
     let rows = jsonl(&text).rows();
     assert!(rows[0].starts_with("row_too_large"));

@@ -1,9 +1,10 @@
-//! The lives of a run: how long each lasts, and what it was doing when it was killed. All of it follows from the seed.
+//! The runs of the kill test: how long each lasts before it is killed, and what it was doing then. The durations follow
+//! from the seed.
 
 use crate::support::rng::Rng;
 use std::time::Duration;
 
-/// One run, until it is killed.
+/// One start of the program, until it is killed.
 #[derive(Debug, Clone, Copy)]
 pub struct Life {
     /// Killed this long after its start, or after its first message.
@@ -25,7 +26,7 @@ pub enum End {
 /// What a run was doing when it was killed, as far as it left traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It ingested nothing and sent nothing.
+    /// Nothing was ingested or sent yet.
     Start,
     /// Rows were being ingested.
     Intake,
@@ -36,9 +37,9 @@ pub enum Phase {
 }
 
 impl Life {
-    /// The life before kill number `number` of `kills`. The first quarter is short, because only there a start finds
-    /// nothing and rows are ingested. Of the others, every third drains and is killed at about the time when it
-    /// publishes, and the rest send. The mean duration of a life is at most `mean`.
+    /// The life before kill number `number` of `kills`. The first quarter of them is short, because only at the
+    /// beginning a start finds an empty folder and ingests rows. Of the others, about one in three drains and is killed
+    /// at about the time when it publishes, and the rest send. The mean duration of a life is at most `mean`.
     pub fn before(number: u32, kills: u32, mean: Duration, rng: &mut Rng) -> Life {
         let ms = Duration::from_millis;
         if number < kills / 4 {

@@ -2,7 +2,7 @@
 
 use super::{names, write};
 use crate::outputs::manifest::{dataset, manifest};
-use rescreen::sink::{DatasetKind, OutputFormat, create_folder, set_aside, sweep, write_readme};
+use rescreen::sink::{DatasetKind, OutputFormat, claim, create_folder, set_aside, sweep, write_readme};
 use std::fs;
 
 #[cfg(unix)]
@@ -91,4 +91,15 @@ fn missing_files_need_no_move_and_a_failed_move_is_reported() {
     fs::create_dir(&aside).unwrap();
     set_aside(&out, &aside, true).unwrap();
     assert_eq!((names(&out), names(&aside)), (vec![], vec!["results/aml/part-000001.jsonl".to_owned()]));
+}
+
+#[test]
+fn a_folder_among_the_results_of_another_ledger_cannot_be_claimed_and_one_beside_them_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    claim(&out, "one", "first", true).unwrap();
+    for (inside, may_be) in [("another", true), ("results/another", false), ("failures", false)] {
+        fs::create_dir_all(out.join(inside)).unwrap();
+        assert_eq!(claim(&out.join(inside), "two", "second", true).is_ok(), may_be, "{inside}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Tables read back as they were written, in both formats.
+//! Tables that are read back contain what was written, in both formats.
 
 use super::{names, row, schema, write};
 use arrow::{
@@ -24,7 +24,7 @@ fn read(path: &Path) -> (Vec<RecordBatch>, usize) {
 }
 
 #[test]
-fn parquet_reads_back_with_its_types() {
+fn parquet_that_is_read_back_has_the_written_types() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.parquet");
     let written = write(&path, OutputFormat::Parquet, 20_000).unwrap();
@@ -70,7 +70,7 @@ fn the_same_rows_give_the_same_bytes() {
 }
 
 /// A part is written again byte for byte after a crash, so its bytes must not depend on the process either. If an
-/// upgrade of arrow, parquet or zstd changes this digest, campaigns that are under way are affected: mention it in the
+/// upgrade of arrow, parquet or zstd changes this digest, unfinished campaigns are affected: mention it in the
 /// release notes.
 #[test]
 fn the_same_rows_give_the_same_bytes_in_every_process() {
@@ -96,7 +96,7 @@ fn large_answers_end_a_row_group_early() {
 }
 
 #[test]
-fn json_lines_hold_every_column_in_its_order() {
+fn json_lines_contain_every_column_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.jsonl");
     let written = write(&path, OutputFormat::Jsonl, 3).unwrap();
@@ -111,7 +111,7 @@ fn json_lines_hold_every_column_in_its_order() {
 }
 
 #[test]
-fn a_table_without_rows_is_a_table() {
+fn a_table_without_rows_is_a_valid_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.parquet");
     assert_eq!(write(&path, OutputFormat::Parquet, 0).unwrap().rows, 0);
@@ -119,7 +119,7 @@ fn a_table_without_rows_is_a_table() {
 }
 
 #[test]
-fn a_row_that_does_not_fit_is_an_error_without_its_value() {
+fn a_row_that_does_not_match_the_schema_is_an_error_that_does_not_repeat_the_value() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = TableWriter::create(&folder.path().join("part.jsonl"), OutputFormat::Jsonl, &schema()).unwrap();
     let mut row = row(1);
@@ -203,7 +203,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
 }
 
 #[test]
-fn an_abandoned_writer_leaves_nothing_and_the_old_file_stays() {
+fn an_abandoned_writer_leaves_no_file_and_keeps_the_old_one() {
     let folder = tempfile::tempdir().unwrap();
     for format in [OutputFormat::Parquet, OutputFormat::Jsonl] {
         let path = folder.path().join("part");

@@ -43,7 +43,7 @@ async fn the_other_envelope_has_data_and_meta() {
 }
 
 #[tokio::test]
-async fn the_field_dialect_states_no_charge_and_flat_errors() {
+async fn the_field_dialect_states_no_charge_and_has_errors_without_an_object() {
     let settings = || Settings { credits: 1, dialect: Dialect::Field, ..unlimited() };
     let service = Service::start(settings()).await;
     let answer = service.post(AML, KEY, &aml("production", "Jo Vexford")).await.body;
@@ -57,7 +57,7 @@ async fn the_field_dialect_states_no_charge_and_flat_errors() {
 }
 
 #[tokio::test]
-async fn the_balance_is_a_number_or_a_text() {
+async fn the_balance_is_a_number_or_text() {
     let service = Service::start(Settings { credits: 42, ..unlimited() }).await;
     assert_eq!(service.get("/my_credits").await.body, json!({"available_credits": 42}));
     let service = Service::start(Settings { credits: 42, dialect: Dialect::Field, ..unlimited() }).await;
@@ -77,7 +77,7 @@ async fn answers_are_a_function_of_input_and_seed() {
 }
 
 #[tokio::test]
-async fn nine_in_ten_names_have_no_match_and_the_rest_are_of_every_type() {
+async fn about_nine_in_ten_names_have_no_match_and_every_match_type_occurs() {
     let answers = answers(AML, (0..1_000).map(|at| aml("production", &format!("Jo Vexford {at}x")))).await;
     let matches: Vec<&Vec<Value>> =
         answers.iter().map(|answer| answer["results"]["match"].as_array().unwrap()).collect();
@@ -108,7 +108,7 @@ async fn most_id_numbers_are_valid_and_each_status_occurs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn birth_age_gender_and_citizenship_are_read_from_the_number() {
+async fn date_of_birth_age_gender_and_citizenship_follow_from_the_id_number() {
     const CITIZEN: u32 = 0;
     const PERMANENT_RESIDENT: u32 = 1;
     let simulator = Simulator::new(Settings { clock: driven(), ..unlimited() });
@@ -142,7 +142,7 @@ async fn a_wrong_check_digit_is_answered_as_invalid_and_charged() {
 }
 
 #[tokio::test]
-async fn sandbox_inputs_that_end_in_90_find_nothing_and_in_91_fail() {
+async fn sandbox_inputs_that_end_in_90_find_nothing_and_those_in_91_fail() {
     let service = Service::start(unlimited()).await;
     for at in 0..60 {
         let answer = service.post(AML, &format!("key-{at:05}"), &aml("sandbox", &format!("Jo {at} 90"))).await;
