@@ -267,6 +267,6 @@ mod tests {
         };
         assert_eq!(part_of(8 << 10), Ok(()));
         let error = part_of((8 << 10) + 1).unwrap_err();
-        assert!(error.contains("`part` is larger than"), "{error}");
+        assert!(error.contains("`part` has more data"), "{error}");
     }
 }
