@@ -1,6 +1,6 @@
 //! Reads CSV, JSON Lines and spreadsheets, compressed or not, from a file or a stream, in splits. This module decides
 //! what a record is: a row, or a failure with its position. Values stay unchanged (`0012`, `1.10`), nothing is
-//! repaired, and memory does not grow with the input (for a spreadsheet it grows with its distinct texts; see
+//! repaired, and memory does not grow with the input (for a spreadsheet it grows with its shared strings; see
 //! `workbook`).
 //!
 //! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, and for a spreadsheet

@@ -244,7 +244,8 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
         let is_in_multiline =
             text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
         let shown = if is_in_multiline { String::new() } else { key_of(line) };
-        format!("line {number}: {}{hint}{shown}", cut(&without_value(message), MESSAGE_CHARACTERS_MAX))
+        let message = without_value(message).replace("unknown field `", "unknown key `");
+        format!("line {number}: {}{hint}{shown}", cut(&message, MESSAGE_CHARACTERS_MAX))
     })
 }
 

@@ -68,7 +68,7 @@ pub fn read(source: &SecretSource, what: &str, base: &Path) -> Result<SecretStri
     let text = match source {
         SecretSource::Env(name) => std::env::var(name).map_err(|_| {
             fault(format!(
-                "the environment variable {name} is not set (or is not valid text); set it, or name another source"
+                "the environment variable {name} is not set (or is not valid text); set it, or name another source in the campaign file"
             ))
         })?,
         SecretSource::File(path) => of_file(&base.join(path)).map_err(&fault)?,

@@ -215,7 +215,7 @@ mod tests {
     fn a_fault_names_its_place_and_never_its_content() {
         let (code, message) = fault(r#"{"name": "Thandi" "x"}"#);
         assert_eq!(code, FailureCode::InvalidJson);
-        assert_eq!(message, "line 7, column 19: expected a JSON object, found: expected `,` or `}`");
+        assert_eq!(message, "line 7, column 19: expected a JSON object; the JSON is invalid: expected `,` or `}`");
         let (_, message) = fault(r#"{"a": "b", "name": "Thandi \ud800"}"#);
         assert!(message.starts_with("line 7, column ") && !message.contains("Thandi"), "{message}");
     }

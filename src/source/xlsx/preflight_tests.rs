@@ -29,7 +29,7 @@ fn a_claim_is_found_however_it_is_written() {
         "<x:sst uniqueCount=\"0000000000000000000000004194305\"></x:sst>",
         "<sst uniqueCount=\"99999999999999999999999\"/>",
     ] {
-        is_too_much(&[Role::Texts], &[claim], "4194304 distinct texts");
+        is_too_much(&[Role::Texts], &[claim], "4194304 shared strings");
     }
     for fine in ["<sst uniqueCount=\"4194304\"/>", "<sst/>", "<sst><si><t>uniqueCount 99999999999</t></si></sst>"] {
         assert!(measured(&[Role::Texts], &[fine]).is_ok(), "{fine}");
@@ -39,7 +39,7 @@ fn a_claim_is_found_however_it_is_written() {
 #[test]
 fn texts_merged_cells_formats_and_sheets_are_limited_in_number() {
     for (role, before, tag, max, after, what) in [
-        (Role::Texts, "<sst>", "<x:si/>", TEXTS_MAX, "</sst>", "distinct texts"),
+        (Role::Texts, "<sst>", "<x:si/>", TEXTS_MAX, "</sst>", "shared strings"),
         (Role::Sheet, "<a>", "<mergeCell/>", MERGES_MAX, "</a>", "merged cells"),
         (Role::Styles, "<a><xf/><cellXfs>", "<xf/>", FORMATS_MAX, "</cellXfs></a>", "cell formats"),
         (Role::Workbook, "<a>", "<sheet/>", SHEETS_MAX, "</a>", "sheets"),

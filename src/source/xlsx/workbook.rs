@@ -2,7 +2,7 @@
 //! only one with data or the one that is named, and merged cells in the data and files above the limits of `preflight`
 //! are refused.
 //!
-//! The cells are read one by one in a separate thread. Only the file's table of distinct texts stays in memory; see
+//! The cells are read one by one in a separate thread. Only the file's table of shared strings stays in memory; see
 //! `preflight`. The thread also contains a panic in calamine: it then ends without its last message, which is reported
 //! as a fault and never as the end of the sheet.
 

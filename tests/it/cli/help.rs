@@ -12,8 +12,8 @@ fn help(arguments: &[&str]) -> String {
 #[test]
 fn the_help_of_the_program() {
     insta::assert_snapshot!(help(&["--help"]), @r#"
-    Check lists of customers, companies or vehicles through a paid, rate-limited verification service.
-    Every row is answered or accounted for, and nothing is paid for twice
+    Run paid checks on lists of customers, companies or vehicles through a rate-limited verification
+    service. Every row is answered or accounted for, and nothing is paid for twice
 
     Usage: rescreen [OPTIONS] <COMMAND>
 
@@ -21,17 +21,17 @@ fn the_help_of_the_program() {
       demo      Run a sample campaign against the built-in simulator, in less than a minute
       plan      Show what a run would do and cost, without sending any checks
       run       Run a campaign, or resume it
-      collect   Settle and publish what was already sent, from the ledger alone; send nothing new
+      collect   Finish requests that were already sent and publish their results, using only the ledger
       status    Show the state of a campaign
-      resolve   Decide what happens to requests that may have been charged, or correct a charge
+      resolve   Decide what to do with requests that may have been charged, or correct a charge
       checks    List the available checks, or describe one
       credits   Print the account's balance
-      simulate  Serve a simulator of the service on this machine, to rehearse against
+      simulate  Run a simulator of the service on this machine, for rehearsals
       help      Print this message or the help of the given subcommand(s)
 
     Options:
       -q, --quiet                Print only what went wrong and how to continue
-      -v, --verbose...           Log each step; -vv also logs every request
+      -v, --verbose...           Log each step; twice (-vv), also log every request
           --log-format <FORMAT>  Log format [default: text] [possible values: text, json]
       -h, --help                 Print help
       -V, --version              Print version
@@ -55,15 +55,16 @@ fn the_help_of_run() {
           --map <FIELD=COLUMN|TEMPLATE>  Fill a field from a column or a template; with several checks,
                                          NAME.FIELD=…
           --set <FIELD=CONSTANT>         Fill a field with a constant; with several checks, NAME.FIELD=…
-          --campaign <NAME>              Name of this round of checks, such as 2026-11; however often
-                                         you run it, it pays once
+          --campaign <NAME>              Name of this round of checks, such as 2026-11; you can run it
+                                         many times and pay only once
           --mode <MODE>                  `sandbox` (free, returns fixture data) or `production`
                                          [default: sandbox]
           --max-credits <N>              Maximum credits the campaign may cost, over all its runs
           --keep-balance <N>             Send no new request that could take the account's balance below
                                          this
           --price <CHECK=N>              Price of a check in credits; repeatable
-          --per-minute <N>               Rate limit: sustained requests per minute
+          --per-minute <N>               Rate limit: steady rate in requests per minute; without
+                                         --per-minute-max, the maximum is twice this
           --per-minute-max <N>           Rate limit: maximum requests in any one minute
           --in-flight <N>                Maximum number of concurrent requests
           --id <COLUMN>                  Column that identifies a row; copied to `subject` in the
@@ -71,8 +72,8 @@ fn the_help_of_run() {
           --carry <COLUMNS>              Input columns to copy into the results, comma-separated
           --limit <ROWS>                 Read only the first ROWS rows of each input
           --expect-rows <N|MIN..MAX>     Send nothing unless the input has this many rows
-          --max-errors <N|N%>            Stop when more than this many asks fail [default: 25%, after
-                                         the first 50]
+          --max-errors <N|N%>            Stop when more than this many rows cannot be mapped or requests
+                                         are refused [default: 25%, after the first 50]
           --max-unrecognised <N|N%>      Stop when more than this many answers are not recognised
                                          [default: 1%]
           --accept-failures <N|N%>       Exit 0 if no more than this many asks failed
@@ -80,30 +81,30 @@ fn the_help_of_run() {
           --format <FORMAT>              Output format: `parquet` or `jsonl` [default: parquet]
           --delimiter <CHAR>             CSV delimiter [default: detected]
           --encoding <ENCODING>          Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16
-                                         if there is a BOM for it, else utf-8]
+                                         if the file has its byte order mark, else utf-8]
           --no-header                    Read the first line of the input as a row, not as a header
           --columns <NAMES>              Column names for an input without a header, comma-separated
-          --sheet <NAME>                 Sheet of the spreadsheet to read [default: the only one with
-                                         data]
+          --sheet <NAME>                 Sheet of the workbook to read [default: the only one with data]
           --service <URL>                Base URL of the service
           --simulate                     Rehearse with the built-in simulator in place of the service
-          --retry [<CODE>]               Retry failures that are proven uncharged: all of them, or those
-                                         with this failure code
-          --retry-unproven               With --retry, also retry failures that may have been charged
-                                         because the balance fell without explanation
-          --for <DURATION>               Drain, publish and exit after this long, such as 50m
+          --retry [<CODE>]               Retry failures that were provably not charged: all of them, or
+                                         those with this failure code
+          --retry-unproven               With --retry, also retry failures that may have been charged,
+                                         which is assumed if the balance fell without explanation
+          --for <DURATION>               After this time (such as 50m), send nothing more, wait for
+                                         replies, publish and exit
           --stdout                       Also write result rows to standard output as JSON Lines, when
                                          their part is published
-          --new-ledger                   Start over if the ledger is lost; existing results are set
-                                         aside
+          --new-ledger                   Start over if the ledger is lost; existing results are moved to
+                                         a subfolder
           --accept-older-ledger          Continue with an older copy of the ledger; requests it does not
                                          record may be paid for again
       -y, --yes                          Do not ask for confirmation before a production run
-          --continue-anyway              Send even if an earlier run was stopped by a price or a guard
-                                         and nothing has changed since
+          --continue-anyway              Send although an earlier run stopped because of a price or a
+                                         guard and nothing has changed since
           --lift-pause                   Send even if the service asked an earlier run to wait
       -q, --quiet                        Print only what went wrong and how to continue
-      -v, --verbose...                   Log each step; -vv also logs every request
+      -v, --verbose...                   Log each step; twice (-vv), also log every request
           --log-format <FORMAT>          Log format [default: text] [possible values: text, json]
       -h, --help                         Print help
     "#);
@@ -112,7 +113,7 @@ fn the_help_of_run() {
 #[test]
 fn the_help_of_simulate() {
     insta::assert_snapshot!(help(&["simulate", "--help"]), @r#"
-    Serve a simulator of the service on this machine, to rehearse against
+    Run a simulator of the service on this machine, for rehearsals
 
     Usage: rescreen simulate [OPTIONS]
 
@@ -121,9 +122,10 @@ fn the_help_of_simulate() {
           --anywhere             Allow an address that other machines can reach
           --key <KEY>            Accept only this API key [default: any]
           --credits <N>          Starting balance in credits [default: 1000000]
-          --per-minute <N>       Rate limit: sustained messages per minute [default: 60]
-          --per-minute-max <N>   Rate limit: maximum messages in any one minute [default: 120]
-          --latency <DURATION>   Time that a check takes, such as 50ms [default: 0ms]
+          --per-minute <N>       Rate limit: steady rate in requests per minute [default: 60]
+          --per-minute-max <N>   Rate limit: maximum requests in any one minute [default: 120]
+          --latency <DURATION>   Time that the simulator takes for each check, such as 50ms [default:
+                                 0ms]
           --seed <N>             Seed for the answers and faults [default: 1]
           --faults <SPEC>        Faults to inject, such as drop_after:0.01,error502:0.05 [default: ""]
           --price <CHECK=N>      Price of a check in credits [default: 1]; repeatable
@@ -134,7 +136,7 @@ fn the_help_of_simulate() {
                                  meta.credits_spent, or not at all [default: as documented for the
                                  envelope] [possible values: used, remaining, meta, nothing]
       -q, --quiet                Print only what went wrong and how to continue
-      -v, --verbose...           Log each step; -vv also logs every request
+      -v, --verbose...           Log each step; twice (-vv), also log every request
           --log-format <FORMAT>  Log format [default: text] [possible values: text, json]
       -h, --help                 Print help
     "#);

@@ -104,7 +104,7 @@ fn a_missing_api_key_names_its_variable() {
     let mut command = workspace.production("run", &["--yes"]);
     let said = super::Said::of(command.env_remove("RESCREEN_API_KEY")).exits(2).without_data();
     insta::assert_snapshot!(said.stderr, @r#"
-    error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not valid text); set it, or name another source with [service] api_key
+    error: the API key: the environment variable RESCREEN_API_KEY is not set (or is not valid text); set it, or name another source in the campaign file
     "#);
 }
 

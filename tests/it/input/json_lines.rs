@@ -24,7 +24,10 @@ fn a_line_that_is_not_an_object_is_a_failure_and_the_run_continues() {
     let rows = jsonl(b"[1]\n{\"a\":}\n{\"a\":\"\xff\"}\n{\"a\":1,\"a\":2}\n{\"a\":\"\\u0000\"}\n{\"a\":1}\n").rows();
     let codes: Vec<&str> = rows.iter().map(|row| row.split(' ').next().unwrap()).collect();
     assert_eq!(codes, ["not_an_object:", "invalid_json:", "invalid_utf8:", "invalid_json:", "nul_byte:", r#"{"a":1}"#]);
-    assert_eq!(rows[1], r#"invalid_json: line 2, column 6: expected a JSON object, found: expected value "{\"a\":}""#);
+    assert_eq!(
+        rows[1],
+        r#"invalid_json: line 2, column 6: expected a JSON object; the JSON is invalid: expected value "{\"a\":}""#
+    );
     assert!(rows[2].contains("line 3, column 7: expected UTF-8"), "{}", rows[2]);
 }
 

@@ -80,7 +80,7 @@ fn an_edit_is_reported_with_the_rows_of_its_split() {
     let message = csv(&book.replace("id,name", "id,Name")).refused(Some(&known));
     assert_eq!(
         message,
-        "input: this input is not the one that was read before: of the 2500 rows read, the first change is in rows 1 to 1000; \
+        "input: this input has changed since it was read: of the 2500 rows that were read, the first change is in rows 1 to 1000; \
          restore the old file, or start a new campaign"
     );
 }

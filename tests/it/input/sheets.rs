@@ -170,7 +170,7 @@ fn the_one_sheet_with_data_is_read_and_of_several_the_one_that_is_named() {
         "book: expected a sheet with data, found none; check that this is the right file and sheet"
     );
     let csv = super::csv("id\n1\n").said(|options| options.sheet = Some("May".to_owned())).refused(None);
-    assert!(csv.contains("found a file without sheets; remove `sheet`"), "{csv}");
+    assert!(csv.contains("found a file of another format; remove `sheet`"), "{csv}");
 }
 
 #[test]
@@ -295,12 +295,12 @@ fn a_spreadsheet_that_expands_too_far_is_refused() {
     let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
     let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();
     assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
-    let too_dense = "expected at most 200 bytes out of each byte";
+    let too_dense = "expected at most 200 decompressed bytes for each byte";
     assert!(with("xl/sharedStrings.xml", &texts(1_100_000)).refused().contains(too_dense));
     assert_eq!(with("xl/other.xml", &blank(1_100_000)).rows().len(), 1, "a part that is never opened does not matter");
     let claim = format!("<sst uniqueCount{}=\"99999999999999\"><si/></sst>", " ".repeat(70));
     let message = with("xl/sharedStrings.xml", claim.as_bytes()).refused();
-    assert_eq!(message, "book: expected at most 4194304 distinct texts in a spreadsheet, found more; save it as CSV");
+    assert_eq!(message, "book: expected at most 4194304 shared strings in a spreadsheet, found more; save it as CSV");
     // The part of a sheet may have any name.
     let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
     let list = format!(
