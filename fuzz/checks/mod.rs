@@ -4,13 +4,13 @@
 
 pub mod campaign_file;
 mod charges;
+pub mod compressed;
 pub mod csv;
 pub mod encoded;
 pub mod folder;
 pub mod jsonl;
 pub mod ledger_open;
 pub mod manifest;
-pub mod packed;
 mod records;
 pub mod reply;
 pub mod retry_after;
@@ -34,7 +34,7 @@ pub const CHECKS: [Check; 12] = [
     ("screening", screening::check),
     ("manifest", manifest::check),
     ("ledger_open", ledger_open::check),
-    ("packed", packed::check),
+    ("compressed", compressed::check),
     ("encoded", encoded::check),
     ("sheet", sheet::check),
 ];

@@ -39,7 +39,7 @@ impl Workbook {
         self
     }
 
-    pub fn packed(mut self) -> Workbook {
+    pub fn compressed(mut self) -> Workbook {
         self.is_compressed = true;
         self
     }

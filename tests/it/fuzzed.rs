@@ -153,8 +153,8 @@ fn ledgers() {
 }
 
 #[test]
-fn packed() {
-    hold("packed", 150);
+fn compressed() {
+    hold("compressed", 150);
 }
 
 #[test]

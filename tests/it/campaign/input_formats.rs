@@ -22,7 +22,7 @@ fn spreadsheet(text_of_a_book: &str) -> Vec<u8> {
     let cells: Vec<Vec<String>> = text_of_a_book.lines().map(|line| line.split(',').map(text).collect()).collect();
     let cells: Vec<Vec<&str>> = cells.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
     let cells: Vec<&[&str]> = cells.iter().map(Vec::as_slice).collect();
-    Workbook::new().sheet("Customers", &rows(&cells)).packed().bytes()
+    Workbook::new().sheet("Customers", &rows(&cells)).compressed().bytes()
 }
 
 type Form = (&'static str, fn(&str) -> Vec<u8>);

@@ -70,7 +70,7 @@ fn numbers_keep_their_digits_and_texts_their_characters() {
             &[&number("8.001015009087E12"), &text("say \"no\", Zoë\n ")],
             &[&text("0012"), &number("0.10000000000000001")],
         ])
-        .packed(),
+        .compressed(),
     ] {
         let sheet = Sheet::of(&workbook);
         assert_eq!(
@@ -292,7 +292,8 @@ fn a_range_written_backwards_and_a_cell_outside_any_sheet_are_faults() {
 #[test]
 fn a_spreadsheet_that_expands_too_far_is_refused() {
     let blank = |bytes: usize| vec![b' '; bytes];
-    let with = |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).packed());
+    let with =
+        |part: &str, content: &[u8]| Sheet::of(&book(&[&[ID], &[&number("1")]]).part(part, content).compressed());
     let texts = |bytes: usize| [b"<sst><si><t>id</t></si>", &blank(bytes)[..], b"</sst>"].concat();
     assert_eq!(with("xl/sharedStrings.xml", &texts(900_000)).rows().len(), 1, "the first mebibyte is free");
     let too_dense = "expected at most 200 decompressed bytes for each byte";
@@ -308,7 +309,7 @@ fn a_spreadsheet_that_expands_too_far_is_refused() {
     );
     let elsewhere = |xml: &str| {
         let book = book(&[]).part("xl/_rels/workbook.xml.rels", list.as_bytes());
-        Sheet::of(&book.part("xl/media/image1.png", format!("<worksheet>{xml}</worksheet>").as_bytes()).packed())
+        Sheet::of(&book.part("xl/media/image1.png", format!("<worksheet>{xml}</worksheet>").as_bytes()).compressed())
     };
     let xml = rows(&[&[ID], &[&number("1")]]);
     assert_eq!(elsewhere(&xml).rows().len(), 1);
