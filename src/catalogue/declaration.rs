@@ -16,7 +16,7 @@ pub struct Declaration {
     pub name: String,
     pub summary: String,
     pub flow: Flow,
-    /// How long the service keeps a key, in hours. Service-api, Limits: 72 h; adverse media 48 h.
+    /// How long the service keeps a key, in hours. The service's API description, Limits: 72 h; adverse media 48 h.
     #[serde(default = "default_key_life_hours")]
     pub key_life_hours: u32,
     /// The price in credits, if the service's description states one.

@@ -16,7 +16,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// The path of the balance query. Service-api, Endpoints.
+    /// The path of the balance query. The service's API description, Endpoints.
     pub const PATH: &'static str = "/my_credits";
 }
 

@@ -18,11 +18,12 @@ use crate::{
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// JSON pointers to a charge in a reply. Service-api: `creditsUsed` with jobs, and "credits spent" in `meta`, whose
-/// spelling is not shown.
+/// JSON pointers to a charge in a reply. The service's API description: `creditsUsed` with jobs, and "credits spent" in
+/// `meta`, whose spelling is not shown.
 const CHARGE_POINTERS: [&str; 5] =
     ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
-/// JSON pointers to a balance in a reply. Service-api: `remainingCredits` in the verification envelope.
+/// JSON pointers to a balance in a reply. The service's API description: `remainingCredits` in the verification
+/// envelope.
 const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
 
 /// The maximum length of a code, a message or an identifier from the service.
@@ -217,8 +218,8 @@ fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
         && (succeeded || spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
 }
 
-/// Whether a reply means that the answer is pending. Service-api, Errors: a 202, with or without a job. A 200 with the
-/// status `pending` counts too.
+/// Whether a reply means that the answer is pending. The service's API description, Errors: a 202, with or without a
+/// job. A 200 with the status `pending` counts too.
 fn is_pending(status: u16, json: &Value) -> bool {
     status == 202 || json.get("status").and_then(Value::as_str) == Some("pending")
 }

@@ -240,10 +240,9 @@ impl RunReport {
                 grouped(sum(|totals| totals.skipped)),
             ),
             format!(
-                "{} for {} ({} free), {} charged{held}",
+                "{}, {} at no cost, {} charged{held}",
                 counted(self.sums.requests(), "request", "requests"),
-                counted(self.sums.asks, "ask", "asks"),
-                counted(duplicates, "duplicate was", "duplicates were"),
+                counted(duplicates, "duplicate", "duplicates"),
                 counted(credits(manifest).0, "credit", "credits"),
             ),
         ]

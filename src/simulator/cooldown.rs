@@ -1,5 +1,5 @@
-//! The sandbox's repeat cooldown. Service-api, Limits: the same payload from the same IP is refused for two seconds,
-//! and distinct inputs run immediately. A refused repeat does not extend the two seconds.
+//! The sandbox's repeat cooldown. The service's API description, Limits: the same payload from the same IP is refused
+//! for two seconds, and distinct inputs run immediately. A refused repeat does not extend the two seconds.
 
 use super::digest::Digest;
 use std::collections::{HashSet, VecDeque};

@@ -59,7 +59,7 @@ impl Order {
                 let message = "production requests must have an Idempotency-Key header";
                 return Err(Refusal::new(400, "idempotency_key_required", message));
             }
-            // service-api, Limits: 8 to 160 characters
+            // The service's API description, Limits: 8 to 160 characters
             Some(key) if !(8..=160).contains(&key.chars().count()) => {
                 let message = "an Idempotency-Key must have 8 to 160 characters";
                 return Err(Refusal::new(400, "invalid_idempotency_key", message));
@@ -72,8 +72,8 @@ impl Order {
         Ok(Order { check, mode, fields, idempotency_key, key, content, subject })
     }
 
-    /// Whether a text field ends in these digits. Service-api, Errors, 3: reserved inputs end in 90 or 91. The
-    /// description does not say in which field, so any declared text counts.
+    /// Whether a text field ends in these digits. The service's API description, Errors, 3: reserved inputs end in 90
+    /// or 91. The description does not say in which field, so any declared text counts.
     pub(super) fn ends_in(&self, digits: &str) -> bool {
         let texts = self.check.fields.iter().filter_map(|field| self.fields.get(&field.name)?.as_str());
         texts.into_iter().any(|text| text.trim_end().ends_with(digits))

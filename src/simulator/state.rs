@@ -26,7 +26,7 @@ use std::{
 
 const HOUR_US: i64 = 3_600_000_000;
 
-/// Service-api, Limits: answers are kept 72 hours under their key.
+/// The service's API description, Limits: answers are kept 72 hours under their key.
 const REFUSAL_KEPT_HOURS: i64 = 72;
 
 /// The fault that was drawn for an admitted request, and its added delay.
@@ -226,7 +226,7 @@ impl State {
             }
             (Some(KeyStatus::New | KeyStatus::Awaited) | None, _) => {}
         }
-        // Service-api, Errors, 3: inputs ending in 91 simulate failure. The status is assumed.
+        // The service's API description, Errors, 3: inputs ending in 91 simulate failure. The status is assumed.
         if order.mode == Mode::Sandbox && order.ends_in("91") {
             return Err(Refusal::new(500, "simulated_failure", "a reserved sandbox input that always fails"));
         }

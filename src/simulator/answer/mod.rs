@@ -80,7 +80,7 @@ pub(super) fn request_id(order: &Order) -> String {
     order.idempotency_key.clone().unwrap_or_else(|| format!("req_{}", hex(&order.content)))
 }
 
-/// The results envelope. Service-api, "Verification response envelope".
+/// The results envelope. The service's API description, "Verification response envelope".
 fn results(
     order: &Order,
     receipt: &Receipt,
@@ -107,7 +107,7 @@ fn results(
     answer
 }
 
-/// The second envelope of service-api: a `data` object and a `meta` object.
+/// The second envelope of the service's API description: a `data` object and a `meta` object.
 fn data_meta(
     order: &Order,
     receipt: &Receipt,

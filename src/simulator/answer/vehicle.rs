@@ -40,8 +40,8 @@ pub(super) fn of_plate(mut question: Question<'_>) -> Value {
     json!({ "vehicle": vehicle })
 }
 
-/// The comprehensive check. Service-api: with only a plate, `lookupType` is `registration` and `vehicleMatched` is
-/// null.
+/// The comprehensive check. The service's API description: with only a plate, `lookupType` is `registration` and
+/// `vehicleMatched` is null.
 pub(super) fn checked(mut question: Question<'_>) -> Value {
     let (plate, vin) = (question.text("registrationNumber").to_owned(), question.text("vin").to_owned());
     let lookup_type = if vin.is_empty() { "registration" } else { "registration_vin" };
