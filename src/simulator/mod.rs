@@ -2,7 +2,7 @@
 //! witness of what was charged. It uses only the model and the catalogue, not the client, whose mistakes it must not
 //! inherit.
 //!
-//! It is an axum router over shared state. `rescreen simulate` runs it on a socket ([`serve`]). In process
+//! It is an axum router over shared state. `rescreen simulate` runs it on a socket ([`serve()`]). In process
 //! ([`Simulator::exchange`]) it runs under tokio's paused time, with wall clock and `Date` from the injected clock.
 //!
 //! What the description leaves open is assumed, and documented where it is decided: the order of the checks on a

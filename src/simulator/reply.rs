@@ -134,7 +134,7 @@ impl Reply {
     }
 
     /// The HTTP response. If it is not delivered completely, its body ends in an error, which breaks the connection. On
-    /// a socket of [`super::serve`], `Nothing` breaks it before the first header.
+    /// a socket of [`super::serve()`], `Nothing` breaks it before the first header.
     pub(super) fn into_response(self, now: Timestamp) -> Response<Body> {
         let length = self.body.len();
         let body = match self.delivery {
