@@ -240,9 +240,9 @@ impl RunReport {
                 grouped(sum(|totals| totals.skipped)),
             ),
             format!(
-                "{}, {} at no cost, {} charged{held}",
+                "{}, {}, {} charged{held}",
                 counted(self.sums.requests(), "request", "requests"),
-                counted(duplicates, "duplicate", "duplicates"),
+                counted(duplicates, "free duplicate", "free duplicates"),
                 counted(credits(manifest).0, "credit", "credits"),
             ),
         ]

@@ -25,7 +25,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
       aml-screening.country ← constant "za"
       aml-screening.dataset ← default "all"
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
-    2 requests, 1 duplicate at no cost, 2 credits charged
+    2 requests, 1 free duplicate, 2 credits charged
     outputs: out/2026-11
     "#);
     let again = workspace.run(&[]).exits(3).without_data();
@@ -37,7 +37,7 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
       aml-screening.dataset ← default "all"
     complete since [time], nothing sent; for a new round, use a new --campaign
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
-    2 requests, 1 duplicate at no cost, 2 credits charged
+    2 requests, 1 free duplicate, 2 credits charged
     outputs: out/2026-11
     "#);
 }

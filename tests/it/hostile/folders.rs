@@ -197,7 +197,7 @@ fn a_ledger_that_others_can_change_is_refused_and_one_that_others_can_read_is_na
         println!("SKIPPED: a file cannot be given to another user here");
         return;
     }
-    campaign.run().exits(2).says("one of the user with the id 65534");
+    campaign.run().exits(2).says("a file of user id 65534");
 }
 
 #[test]
