@@ -1,6 +1,6 @@
 # The project's tasks. `make` without a target lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow bench
+.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow bench schemathesis
 
 CARGO ?= cargo
 
@@ -23,6 +23,8 @@ test: ## Run all tests and the examples (with cargo-nextest if it is installed)
 	$(CARGO) run --quiet --example monthly_aml_book
 	$(CARGO) run --quiet --example vehicle_fleet
 	$(CARGO) run --quiet --example check_of_your_own
+	$(CARGO) run --quiet --example onboarding
+	$(CARGO) run --quiet --example supplier_banking
 
 check: deny ## Check formatting, lints, documentation and licences
 	$(CARGO) fmt --check
@@ -72,6 +74,10 @@ hostile: ## Run the real binary against misbehaving servers (several minutes)
 
 properties: ## Test keys and bodies with a million random cases each (PROPTEST_CASES=N), slower properties with fewer
 	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --test it -- --ignored --exact properties::a_long_run_finds_no_violation --nocapture
+
+schemathesis: ## Test the simulator with requests made from its OpenAPI document (skipped without schemathesis; two minutes)
+	$(CARGO) build
+	@tests/schemathesis.sh
 
 rate: ## Test the rate limit in real time, with each run and the service in a separate process (under six minutes)
 	$(CARGO) test --test it rate:: -- --ignored --nocapture --test-threads=1

@@ -39,7 +39,14 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
     let body = data.get(end + 2..).unwrap_or_default();
     let mut lines = head.lines();
     let status = lines.next()?.trim().parse().ok().filter(|status| (100..600).contains(status))?;
-    let mut reply = Reply { status, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
+    let mut reply = Reply {
+        status,
+        body: Some(body.to_vec()),
+        retry_after: None,
+        date: None,
+        rate_headers: Vec::new(),
+        simulated: false,
+    };
     for line in lines {
         match line.split_once(':') {
             Some(("retry-after", value)) => reply.retry_after = Some(value.to_owned()),
@@ -53,8 +60,13 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
 
 fn classified(reply: &Reply, declaration: &Declaration) -> Classified {
     let exchange = Exchange { reply: Ok(reply.clone()), latency: Duration::ZERO, room: Default::default() };
-    let spec =
-        ReplySpec { answer: &declaration.answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
+    let spec = ReplySpec {
+        answer: &declaration.answer,
+        job: declaration.job.as_ref(),
+        charge_pointer: None,
+        remaining_pointer: None,
+        price: Credits(1),
+    };
     classify(&exchange, &spec, now())
 }
 
@@ -70,9 +82,14 @@ fn object(body: &[u8]) -> Option<Value> {
 fn agrees_with_the_status(reply: &Reply, classified: &Classified) {
     assert_eq!(classified.http_status, Some(reply.status));
     let fits = match (reply.status, classified.outcome) {
-        (202, outcome) => matches!(outcome, Outcome::Pending { .. } | Outcome::Unknown),
+        (202, outcome) => {
+            matches!(outcome, Outcome::Pending { .. } | Outcome::Accepted { .. } | Outcome::Unknown)
+        }
         (200..300, Outcome::Unreadable | Outcome::Unconvincing) => reply.body.is_some(),
-        (200..300, outcome) => matches!(outcome, Outcome::Answered { .. } | Outcome::Pending { .. } | Outcome::Unknown),
+        (200..300, outcome) => matches!(
+            outcome,
+            Outcome::Answered { .. } | Outcome::Accepted { .. } | Outcome::Pending { .. } | Outcome::Unknown
+        ),
         (_, Outcome::ChargedRefusal { .. }) => reply.body.is_some(),
         (400 | 413 | 415 | 422, Outcome::Refused) => true,
         (401 | 403, Outcome::Unauthorised) | (402, Outcome::NoCredits) | (429, Outcome::RateLimited) => true,

@@ -44,6 +44,7 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
         body: Some(b"{}".to_vec()),
         retry_after: Some(header.to_owned()),
         date: date.map(str::to_owned),
+        rate_headers: Vec::new(),
         simulated: false,
     };
     let exchange = Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() };
@@ -54,6 +55,6 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
     };
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
     let answer = &CATALOGUE.get("aml-screening").expect("a built-in check").answer;
-    let spec = ReplySpec { answer, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
+    let spec = ReplySpec { answer, job: None, charge_pointer: None, remaining_pointer: None, price: Credits(1) };
     assert_eq!(classify(&exchange, &spec, now).push_back, expected, "HTTP {status}");
 }

@@ -17,8 +17,7 @@ use serde_json::Value;
 
 const BOOK: &str = "no,name,id_number\n1,Jo Vexford,8001015009087\n";
 const CLEAR_AML: &str = r#"{"creditsUsed": 2, "results": {"match": []}}"#;
-const CLEAR_SAID: &str =
-    r#"{"creditsUsed": 3, "results": {"said_verification": {"realTimeResults": {"Status": "ID Number Valid"}}}}"#;
+const CLEAR_SAID: &str = r#"{"creditsUsed": 3, "results": {"said_verification": {"Status": "Success", "realTimeResults": {"Status": "ID Number Valid"}}}}"#;
 
 pub fn check(data: &[u8]) {
     let Some(reply) = reply_of(data) else { return };
@@ -112,7 +111,9 @@ fn aml_is_clear(answer: &Value) -> bool {
 
 fn said_is_clear(answer: &Value) -> bool {
     let places = ["/results/said_verification", "/data/results/said_verification", "/data/said_verification", "/data"];
-    let says =
-        |payload: &Value| payload.pointer("/realTimeResults/Status").and_then(Value::as_str) == Some("ID Number Valid");
+    let says = |payload: &Value| {
+        payload.pointer("/realTimeResults/Status").and_then(Value::as_str) == Some("ID Number Valid")
+            && payload.get("Status").and_then(Value::as_str) == Some("Success")
+    };
     !contradicts(answer) && places.iter().filter_map(|place| answer.pointer(place)).any(says)
 }

@@ -127,7 +127,14 @@ fn service(
 
 /// A 200 with this body.
 pub fn well(body: &str) -> Reply {
-    Reply { status: 200, body: Some(body.into()), retry_after: None, date: None, simulated: true }
+    Reply {
+        status: 200,
+        body: Some(body.into()),
+        retry_after: None,
+        date: None,
+        rate_headers: Vec::new(),
+        simulated: true,
+    }
 }
 
 /// Headers that a server cannot send are left out.

@@ -1,9 +1,13 @@
 //! The declaration of a check: everything the project knows about one product of the service, as data. Mapping, client,
 //! sink, simulator and `rescreen checks` all read it. A campaign file can contain declarations in the same format.
 
+use super::{
+    job::JobSpec,
+    limits::{Choices, Digits},
+};
 use crate::model::{
     Credits, Verdict,
-    field::{Accepted, FieldKind, LetterCase, refusal::FieldRefusal},
+    field::{FieldKind, LetterCase},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +19,9 @@ pub struct Declaration {
     /// The name users write: lower case, words joined by `-`.
     pub name: String,
     pub summary: String,
+    /// What the check is about. `rescreen checks` groups by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     pub flow: Flow,
     /// How long the service keeps a key, in hours. The service's API description, Limits: 72 h; adverse media 48 h.
     #[serde(default = "default_key_life_hours")]
@@ -23,6 +30,18 @@ pub struct Declaration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Credits>,
     pub routes: Routes,
+    /// How the service answers later, if the flow is `job`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobSpec>,
+    /// The field that confirms the consent of the person. One value for every row needs evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
+    /// The most requests of this check in an hour, if the service limits them beside the account's rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<u32>,
+    /// The most requests of this check in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u32>,
     /// Fields with a constant value that every request carries. They are not part of the key.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub fixed: Map<String, Value>,
@@ -33,6 +52,39 @@ pub struct Declaration {
     pub rules: Vec<FieldRule>,
     pub answer: AnswerSpec,
     pub verdict: VerdictSpec,
+    /// The parts that the service's description does not show: `flow`, `key_life_hours`, `routes.guide`,
+    /// `routes.alternate`, `fixed.NAME`, `rules`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed_parts: Vec<String>,
+    /// Where the assumed parts come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// What a check is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    Person,
+    Company,
+    Bank,
+    Document,
+    Vehicle,
+    Property,
+}
+
+impl Subject {
+    /// The name used in declarations.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Subject::Person => "person",
+            Subject::Company => "company",
+            Subject::Bank => "bank",
+            Subject::Document => "document",
+            Subject::Vehicle => "vehicle",
+            Subject::Property => "property",
+        }
+    }
 }
 
 fn default_key_life_hours() -> u32 {
@@ -74,6 +126,11 @@ impl Routes {
 }
 
 impl Declaration {
+    /// Whether a request of this check may contain a file.
+    pub fn has_files(&self) -> bool {
+        self.fields.iter().any(|field| field.kind.file().is_some())
+    }
+
     /// The result columns that `expect` can compare with a row.
     pub fn expectations(&self) -> impl Iterator<Item = (&ColumnSpec, &ExpectSpec)> {
         self.answer.columns.iter().filter_map(|column| Some((column, column.expect.as_ref()?)))
@@ -89,6 +146,10 @@ pub enum Flow {
     /// A POST is answered at once, or a 202 says `pending` and the request is repeated with the same key until it is
     /// answered.
     Replay,
+    /// A POST is answered at once, or a 202 names a job, which is answered later.
+    Job,
+    /// Like [`Flow::Direct`], but a large document is uploaded first, and the POST names the upload by its reference.
+    Upload,
 }
 
 /// One field of a request.
@@ -105,11 +166,21 @@ pub struct FieldSpec {
     /// The values that the service accepts; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
+    /// The texts that the service accepts, in its spelling: a list, or the name of a built-in list. Case, spaces and
+    /// punctuation of the row's value are ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Choices>,
+    /// Words that a row may use instead of a value, such as `person` for 0. Compared like `choices`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub names: Map<String, Value>,
     #[serde(default)]
     pub letter_case: LetterCase,
     /// The maximum length in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_max: Option<usize>,
+    /// The number of digits, for the kind `digits`: `6`, or `{ min = 7, max = 13 }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<Digits>,
     /// Names of columns that this field is read from if the campaign maps nothing to it. Case, spaces, `_` and `-` are
     /// ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,27 +190,16 @@ pub struct FieldSpec {
     /// The service's description does not show this field.
     #[serde(default)]
     pub assumed: bool,
-}
-
-impl FieldSpec {
-    /// The value as it will be sent.
-    ///
-    /// # Errors
-    /// What was expected instead. The message never repeats the value.
-    pub fn accept(&self, text: &str) -> Result<Accepted, FieldRefusal> {
-        let accepted = self.kind.accept(text, self.letter_case)?;
-        if let (Some(length_max), Some(text)) = (self.length_max, accepted.value.as_str())
-            && text.chars().count() > length_max
-        {
-            let length = text.chars().count();
-            return Err(FieldRefusal::invalid(format!("expected at most {length_max} characters, found {length}")));
-        }
-        if !self.allowed.is_empty() && !self.allowed.contains(&accepted.value) {
-            let allowed: Vec<String> = self.allowed.iter().map(Value::to_string).collect();
-            return Err(FieldRefusal::invalid(format!("expected one of {}", allowed.join(", "))));
-        }
-        Ok(accepted)
-    }
+    /// The parts of a shown field that the description does not show: `required`, `kind`, `allowed`, `choices`, `digits`,
+    /// `length_max`, `default`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed_parts: Vec<String>,
+    /// Where the assumed parts come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The value is a secret, such as a password. Outputs never show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
 }
 
 /// A rule between fields of one request.
@@ -179,7 +239,7 @@ impl FieldRule {
 }
 
 /// Where an answer's content is, and which parts of it become typed columns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSpec {
     /// JSON pointers to the payload, which columns and rules read. The first that is present is used. Both envelopes
@@ -187,6 +247,17 @@ pub struct AnswerSpec {
     pub payload: Vec<String>,
     #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSpec>,
+    /// Further places of images, such as portraits. Outputs never contain the image itself.
+    #[serde(default, rename = "image", skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageSpec>,
+}
+
+/// A place of an answer that may hold an image, as base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageSpec {
+    /// JSON pointer into the payload. Every text at or below this place is an image.
+    pub pointer: String,
 }
 
 /// One typed column of the results.
@@ -200,6 +271,9 @@ pub struct ColumnSpec {
     pub kind: ColumnKind,
     #[serde(default)]
     pub assumed: bool,
+    /// The column holds an image as base64. Its cell says how large the image is, and its digest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub image: bool,
     /// Present if `expect` can compare this column with a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<ExpectSpec>,
@@ -213,15 +287,34 @@ pub enum ColumnKind {
     Integer,
     Number,
     Boolean,
-    /// `YYYY-MM-DD`.
+    /// `YYYY-MM-DD`, also with a time after it.
     Date,
+    /// A time by ISO 8601. Without an offset it is UTC.
+    Timestamp,
     /// The length of a list, or an integer, unchanged.
     Count,
     /// A part of the answer as JSON text.
     Json,
 }
 
-/// How an answer becomes a verdict: MiniJinja expressions over `payload` (see [`AnswerSpec`]) and `answer` (all of it).
+impl ColumnKind {
+    /// The word in a declaration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ColumnKind::Text => "text",
+            ColumnKind::Integer => "integer",
+            ColumnKind::Number => "number",
+            ColumnKind::Boolean => "boolean",
+            ColumnKind::Date => "date",
+            ColumnKind::Timestamp => "timestamp",
+            ColumnKind::Count => "count",
+            ColumnKind::Json => "json",
+        }
+    }
+}
+
+/// How an answer becomes a verdict: MiniJinja expressions over `payload` (see [`AnswerSpec`]), `answer` (all of it) and
+/// `sent` (the body of the request).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictSpec {
@@ -232,7 +325,7 @@ pub struct VerdictSpec {
     pub rules: Vec<VerdictRule>,
     /// Verdict and finding if no rule holds. Never `clear`.
     pub otherwise: Finding,
-    /// The service's description does not show the fields that the rules use.
+    /// The service's description shows none of the values that the rules use.
     #[serde(default)]
     pub assumed: bool,
 }
@@ -243,6 +336,9 @@ pub struct VerdictRule {
     pub when: String,
     pub verdict: Verdict,
     pub finding: String,
+    /// The service's description does not show a value that this rule uses.
+    #[serde(default)]
+    pub assumed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

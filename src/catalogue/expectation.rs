@@ -10,7 +10,7 @@ impl ColumnSpec {
     pub fn meets(&self, expected: &Value, payload: &Value) -> Option<bool> {
         let compare = self.expect.as_ref().map(|expect| expect.compare).unwrap_or_default();
         match self.read(payload) {
-            ColumnValue::Null | ColumnValue::Number(_) => None,
+            ColumnValue::Null | ColumnValue::Number(_) | ColumnValue::Timestamp(_) => None,
             ColumnValue::Text(found) => {
                 let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
                 same(compare, &expected, &found)
@@ -51,7 +51,7 @@ mod tests {
 
     fn column(kind: ColumnKind, compare: Compare) -> ColumnSpec {
         let expect = Some(ExpectSpec { name: "x".into(), compare });
-        ColumnSpec { name: "x".into(), pointers: vec!["/x".into()], kind, assumed: false, expect }
+        ColumnSpec { name: "x".into(), pointers: vec!["/x".into()], kind, assumed: false, image: false, expect }
     }
 
     fn text(compare: Compare, expected: &str, found: &str) -> Option<bool> {

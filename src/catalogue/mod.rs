@@ -1,26 +1,54 @@
 //! The checks that the service offers: one TOML declaration per check, embedded in the binary, and the loader that
 //! validates them. A declaration from a campaign file adds a check, or replaces the one with the same name.
 
+mod accept;
 mod answer;
 mod declaration;
 mod expectation;
+mod job;
+mod limits;
+mod marks;
+mod overrides;
+mod paste;
 
 pub use answer::{ColumnValue, payload_at};
 pub use declaration::{
-    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow, Routes,
-    Spelling, VerdictRule, VerdictSpec,
+    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow,
+    ImageSpec, Routes, Spelling, Subject, VerdictRule, VerdictSpec,
 };
+pub use job::{JOB_ID, JobSpec};
+pub use limits::{Choices, Digits};
+pub use marks::Limit;
+pub use overrides::DeclaredCheck;
 
-use crate::model::{Verdict, file_name::check_file_name, nearest::hint};
+use crate::model::{Verdict, field::FieldKind, file_name::check_file_name, nearest::hint};
+use serde_json::Map;
 use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The built-in declarations, as text.
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("adverse-media", include_str!("adverse-media.toml")),
+    ("africa-verification", include_str!("africa-verification.toml")),
+    ("aml-ongoing-enrol", include_str!("aml-ongoing-enrol.toml")),
+    ("aml-ongoing-rescreen", include_str!("aml-ongoing-rescreen.toml")),
+    ("aml-ongoing-withdraw", include_str!("aml-ongoing-withdraw.toml")),
     ("aml-screening", include_str!("aml-screening.toml")),
+    ("bank-account", include_str!("bank-account.toml")),
+    ("business-bank-account", include_str!("business-bank-account.toml")),
     ("cipc-company", include_str!("cipc-company.toml")),
+    ("cipc-director", include_str!("cipc-director.toml")),
     ("consumer-trace", include_str!("consumer-trace.toml")),
+    ("consumer-trace-lite", include_str!("consumer-trace-lite.toml")),
+    ("drivers-licence", include_str!("drivers-licence.toml")),
+    ("foreign-bank-account", include_str!("foreign-bank-account.toml")),
+    ("kyc-bundle", include_str!("kyc-bundle.toml")),
+    ("licence-disc", include_str!("licence-disc.toml")),
+    ("facematch", include_str!("facematch.toml")),
+    ("facematch-standard", include_str!("facematch-standard.toml")),
+    ("facematch-verified", include_str!("facematch-verified.toml")),
+    ("id-document", include_str!("id-document.toml")),
     ("number-plate", include_str!("number-plate.toml")),
+    ("proof-of-address", include_str!("proof-of-address.toml")),
     ("property-search", include_str!("property-search.toml")),
     ("said-verification", include_str!("said-verification.toml")),
     ("vehicle-check", include_str!("vehicle-check.toml")),
@@ -29,6 +57,9 @@ const BUILT_IN: [(&str, &str); 9] = [
 
 /// Fields that the transport sets. No declaration may use them.
 const RESERVED_FIELDS: [&str; 3] = ["mode", "webhookUrl", "webhookSecret"];
+
+/// The most files of one request.
+const FILES_MAX: usize = 8;
 
 /// Why a declaration or a check's name is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -53,21 +84,29 @@ impl Catalogue {
                 let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
                 (name.to_owned(), declaration)
             };
-            BUILT_IN.map(load).into()
+            BUILT_IN.iter().copied().map(load).collect()
         });
         Catalogue { declarations: LOADED.clone() }
     }
 
-    /// The text of a built-in declaration, to copy into a campaign file.
-    pub fn built_in_toml(name: &str) -> Option<&'static str> {
-        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    /// A built-in declaration as text, to paste into a campaign file.
+    pub fn built_in_toml(name: &str) -> Option<String> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| paste::for_a_campaign_file(text))
     }
 
     /// Adds a check, or replaces the one with the same name.
     pub fn with(mut self, declaration: Declaration) -> Result<Catalogue, CatalogueError> {
-        check(&declaration).map_err(|fault| CatalogueError::Declaration { name: declaration.name.clone(), fault })?;
+        Catalogue::check(&declaration)?;
         self.declarations.insert(declaration.name.clone(), declaration);
         Ok(self)
+    }
+
+    /// Validates a declaration.
+    ///
+    /// # Errors
+    /// What is wrong with it; the part is between backticks.
+    pub fn check(declaration: &Declaration) -> Result<(), CatalogueError> {
+        check(declaration).map_err(|fault| CatalogueError::Declaration { name: declaration.name.clone(), fault })
     }
 
     /// The declaration of a check. The error for an unknown name suggests the nearest known one.
@@ -101,18 +140,27 @@ fn check(declaration: &Declaration) -> Result<(), String> {
             declaration.key_life_hours
         ));
     }
+    if declaration.per_hour == Some(0) || declaration.in_flight == Some(0) {
+        return Err("per_hour, in_flight: expected at least 1, found 0; remove the limit".to_owned());
+    }
     check_fields(declaration)?;
+    marks::check_marks(declaration)?;
+    job::check(declaration.job.as_ref(), declaration.flow == Flow::Job)?;
     if declaration.answer.payload.is_empty() {
         return Err("answer.payload: expected at least one JSON pointer".to_owned());
     }
     let pointers = declaration.answer.columns.iter().flat_map(|column| &column.pointers);
-    for pointer in declaration.answer.payload.iter().chain(pointers) {
+    let images = declaration.answer.images.iter().map(|image| &image.pointer);
+    for pointer in declaration.answer.payload.iter().chain(pointers).chain(images) {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return Err(format!("answer: expected a JSON pointer, which begins with `/`; found `{pointer}`"));
         }
     }
     for column in &declaration.answer.columns {
         is_identifier(&column.name, '_').map_err(|fault| format!("column `{}`: {fault}", column.name))?;
+        if column.image && column.kind != ColumnKind::Text {
+            return Err(format!("column `{}`: expected type text for `image = true`; change the type", column.name));
+        }
     }
     check_expectations(declaration)?;
     if declaration.verdict.otherwise.verdict == Verdict::Clear {
@@ -138,7 +186,7 @@ fn check_expectations(declaration: &Declaration) -> Result<(), String> {
         if names.contains(&name.as_str()) {
             return Err(format!("expected each `expect` name once, found `{name}` on two columns; rename one of them"));
         }
-        if matches!(column.kind, ColumnKind::Number | ColumnKind::Count | ColumnKind::Json) {
+        if matches!(column.kind, ColumnKind::Number | ColumnKind::Count | ColumnKind::Json | ColumnKind::Timestamp) {
             return Err(format!(
                 "column `{column_name}`: expected a column of type text, integer, boolean or date for `expect`; remove \
                  `expect` or change the type"
@@ -151,6 +199,9 @@ fn check_expectations(declaration: &Declaration) -> Result<(), String> {
 
 fn check_fields(declaration: &Declaration) -> Result<(), String> {
     let names: Vec<&str> = declaration.fields.iter().map(|field| field.name.as_str()).collect();
+    if let Some(name) = RESERVED_FIELDS.iter().find(|name| declaration.fixed.contains_key(**name)) {
+        return Err(format!("fixed.{name}: this field is set by rescreen and cannot be declared; remove it"));
+    }
     for (at, field) in declaration.fields.iter().enumerate() {
         let name = &field.name;
         if names[..at].contains(&name.as_str()) || declaration.fixed.contains_key(name) {
@@ -161,10 +212,27 @@ fn check_fields(declaration: &Declaration) -> Result<(), String> {
         if RESERVED_FIELDS.contains(&name.as_str()) {
             return Err(format!("field `{name}` is set by rescreen and cannot be declared; remove it"));
         }
+        check_limits(field)?;
+        if field.kind.file().is_some() && (field.default.is_some() || !field.allowed.is_empty()) {
+            return Err(format!("field `{name}`: expected no `default` and no `allowed` for a file; remove them"));
+        }
         if let Some(default) = &field.default {
             let text = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
             field.accept(&text).map_err(|fault| format!("default of field `{name}`: {fault}"))?;
         }
+    }
+    let consent = declaration.consent.as_ref();
+    if let Some(unknown) = consent.filter(|field| !names.contains(&field.as_str())) {
+        let hint = hint(unknown, names.iter().copied());
+        return Err(format!("consent: expected a declared field, found `{unknown}`{hint}"));
+    }
+    let files = declaration.fields.iter().filter(|field| field.kind.file().is_some());
+    if files.clone().count() > FILES_MAX {
+        return Err(format!("expected at most {FILES_MAX} fields with files, found more; remove some"));
+    }
+    let documents = files.filter(|field| field.kind == FieldKind::Document).count();
+    if declaration.flow == Flow::Upload && documents != 1 {
+        return Err(format!("flow `upload`: expected one field of the kind `document`, found {documents}"));
     }
     for rule in &declaration.rules {
         if let Some(unknown) = rule.fields().iter().find(|field| !names.contains(&field.as_str())) {
@@ -172,6 +240,39 @@ fn check_fields(declaration: &Declaration) -> Result<(), String> {
                 "expected a declared field in each rule, found `{unknown}`{}",
                 hint(unknown, names.iter().copied())
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the limits of a field fit its kind, and that each word stands for a value that is accepted.
+fn check_limits(field: &FieldSpec) -> Result<(), String> {
+    let name = &field.name;
+    if field.digits.is_some() && field.kind != FieldKind::Digits {
+        let kind = field.kind.as_str();
+        return Err(format!("field `{name}`, digits: expected the kind `digits`, found `{kind}`"));
+    }
+    if let Some(choices) = &field.choices {
+        if field.kind != FieldKind::Text {
+            let kind = field.kind.as_str();
+            return Err(format!("field `{name}`, choices: expected the kind `text`, found `{kind}`"));
+        }
+        let twice = |text: &&String| choices.find(text) != Some(text.as_str());
+        if let Some(text) = choices.texts.iter().find(twice) {
+            return Err(format!(
+                "field `{name}`, choices: expected texts that differ in letters or digits, found `{text}` twice"
+            ));
+        }
+    }
+    for (word, value) in &field.names {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let plain = FieldSpec { names: Map::new(), ..field.clone() };
+        match plain.accept(&text) {
+            Ok(accepted) if accepted.value == *value => {}
+            Ok(_) => {
+                return Err(format!("field `{name}`, names: expected `{word}` to stand for a value as it is sent"));
+            }
+            Err(fault) => return Err(format!("field `{name}`, names: the value of `{word}`: {fault}")),
         }
     }
     Ok(())
@@ -202,6 +303,17 @@ mod tests {
     fn an_unknown_check_suggests_the_nearest_known_one() {
         let message = Catalogue::built_in().get("aml-screning").unwrap_err().to_string();
         assert_eq!(message, "no check is called `aml-screning`; did you mean `aml-screening`?");
+    }
+
+    #[test]
+    fn a_declaration_cannot_set_what_the_program_sets() {
+        for name in RESERVED_FIELDS {
+            let catalogue = Catalogue::built_in();
+            let mut declaration = catalogue.get("aml-screening").unwrap().clone();
+            declaration.fixed.insert(name.to_owned(), "production".into());
+            let message = catalogue.with(declaration).unwrap_err().to_string();
+            assert!(message.contains(&format!("fixed.{name}")), "{message}");
+        }
     }
 
     #[test]

@@ -61,6 +61,10 @@ pub struct CampaignArgs {
     /// Maximum number of concurrent requests
     #[arg(long, value_name = "N")]
     pub in_flight: Option<usize>,
+    /// Evidence that every person consented, such as the number of a form; needed if one value confirms the consent of
+    /// every row
+    #[arg(long, value_name = "REF")]
+    pub consent_evidence: Option<String>,
     /// Column that identifies a row; copied to `subject` in the outputs
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
@@ -103,6 +107,9 @@ pub struct CampaignArgs {
     /// Sheet of the workbook to read [default: the only one with data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
+    /// Folder that contains the files that rows name; nothing outside it is read
+    #[arg(long, value_name = "DIR")]
+    pub files_root: Option<PathBuf>,
     /// Base URL of the service
     #[arg(long, value_name = "URL")]
     pub service: Option<String>,
@@ -146,6 +153,9 @@ impl CampaignArgs {
         if let Some(out) = &self.out {
             file.output.dir = Some(here(out)?);
         }
+        if let Some(root) = &self.files_root {
+            file.input.files_root = Some(here(root)?);
+        }
         self.fold_values(&mut file);
         self.fold_checks(&mut file)?;
         for price in &self.prices {
@@ -179,6 +189,7 @@ impl CampaignArgs {
         over(&mut file.service.per_minute_max, &self.per_minute_max.or(doubled));
         over(&mut file.service.in_flight, &self.in_flight);
         over_option(&mut file.service.url, &self.service);
+        over_option(&mut file.consent.evidence, &self.consent_evidence);
         over_option(&mut file.input.id, &self.id);
         over_option(&mut file.input.delimiter, &self.delimiter);
         over_option(&mut file.input.encoding, &self.encoding);

@@ -2,10 +2,10 @@
 
 use super::output::{json_to_stdout, lines_to_stdout};
 use clap::Args;
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
-    catalogue::{Catalogue, Declaration, Flow},
+    catalogue::{Catalogue, Declaration, Flow, Subject},
     model::ExitCode,
 };
 
@@ -36,7 +36,7 @@ pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
 
 fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     if args.toml {
-        lines_to_stdout(&as_declaration(Catalogue::built_in_toml(&declaration.name).unwrap_or_default()));
+        lines_to_stdout(&Catalogue::built_in_toml(&declaration.name).unwrap_or_default());
     } else if args.json {
         json_to_stdout(&json(declaration)?);
     } else {
@@ -45,61 +45,85 @@ fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     Ok(())
 }
 
-/// A declaration in the format of a campaign file: its tables are under `declaration`.
-fn as_declaration(text: &str) -> String {
-    let line = |line: &str| match (line.strip_prefix("[["), line.strip_prefix('[')) {
-        (Some(list), _) => format!("[[declaration.{list}"),
-        (None, Some(table)) => format!("[declaration.{table}"),
-        (None, None) => line.to_owned(),
-    };
-    std::iter::once("[[declaration]]".to_owned()).chain(text.lines().map(line)).collect::<Vec<_>>().join("\n")
-}
-
 fn json<T: serde::Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))
 }
 
+/// The width of everything that is printed.
+const WIDTH: usize = 80;
+
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
     table
 }
 
+/// The checks with their summaries, grouped by subject.
 fn overview(catalogue: &Catalogue) -> String {
-    let mut table = table(&["check", "route", "fields", "summary"]);
-    for declaration in catalogue.iter() {
-        let fields: Vec<String> = declaration
-            .fields
-            .iter()
-            .map(|field| if field.required { field.name.clone() } else { format!("[{}]", field.name) })
-            .collect();
-        table.add_row([
-            declaration.name.as_str(),
-            declaration.routes.guide.as_str(),
-            &fields.join(", "),
-            declaration.summary.as_str(),
-        ]);
+    let mut subjects: Vec<Option<Subject>> = catalogue.iter().map(|declaration| declaration.subject).collect();
+    subjects.sort_by_key(|subject| (subject.is_none(), *subject));
+    subjects.dedup();
+    let name_width = catalogue.iter().map(|declaration| declaration.name.len()).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    for subject in subjects {
+        lines.push(subject.map_or("other", Subject::as_str).to_owned());
+        for declaration in catalogue.iter().filter(|declaration| declaration.subject == subject) {
+            let indent = name_width + 4;
+            let summary = wrapped(&declaration.summary, WIDTH - indent).join(&format!("\n{:indent$}", ""));
+            lines.push(format!("  {:name_width$}  {summary}", declaration.name));
+        }
+        lines.push(String::new());
     }
-    table.to_string()
+    lines.push("`rescreen checks NAME` describes one of them.".to_owned());
+    lines.join("\n")
+}
+
+/// A text in lines of at most this many characters, where its words allow it.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn detail(declaration: &Declaration) -> String {
     let flow = match declaration.flow {
-        Flow::Direct => "the POST is answered",
-        Flow::Replay => "the POST is answered, or repeated under its key until it is",
+        Flow::Direct => "answered at once",
+        Flow::Job => "answered at once, or accepted as a job that is answered later",
+        Flow::Replay => "answered at once, or repeated under its key until it is",
+        Flow::Upload => "answered at once; a large document is uploaded first",
     };
-    let alternate = declaration.routes.alternate.as_deref().unwrap_or("none");
+    let mark = |part: &str| assumed(declaration.is_assumed(part));
+    let mut head = vec![format!("route       {}{}", declaration.routes.guide, mark("routes.guide"))];
+    if let Some(alternate) = &declaration.routes.alternate {
+        head.push(format!("alternate   {alternate}{}", mark("routes.alternate")));
+    }
+    head.push(format!("flow        {flow}{}", mark("flow")));
+    for (name, value) in &declaration.fixed {
+        head.push(format!("sent too    {name} = {value}{}", mark(&format!("fixed.{name}"))));
+    }
+    head.push(format!("key life    {} hours{}", declaration.key_life_hours, mark("key_life_hours")));
     let price =
         declaration.price.map_or_else(|| "not documented: --price".to_owned(), |price| format!("{price} credits"));
-    let mut fields = table(&["field", "kind", "needed", "default", "meaning"]);
-    for field in &declaration.fields {
-        fields.add_row([
-            field.name.clone(),
-            field.kind.as_str().to_owned(),
-            if field.required { "yes" } else { "no" }.to_owned(),
-            field.default.as_ref().map(ToString::to_string).unwrap_or_default(),
-            format!("{}{}", field.doc, assumed(field.assumed)),
-        ]);
+    head.push(format!("price       {price}"));
+    if let Some(job) = &declaration.job {
+        head.push(format!("job         {}{}", job.status, assumed(job.assumed)));
+        head.extend(job.hold.map(|hold| format!("held        {hold} credits until the job has a result")));
+    }
+    if let Some(field) = &declaration.consent {
+        head.push(format!("consent     {field}; one value for all rows needs --consent-evidence"));
+    }
+    if let Some(source) = &declaration.source {
+        head.push(format!("assumed by  {source}"));
     }
     let mut columns = table(&["result column", "from"]);
     for column in &declaration.answer.columns {
@@ -109,28 +133,58 @@ fn detail(declaration: &Declaration) -> String {
             format!("{}{}{expect}", column.pointers.join(" or "), assumed(column.assumed)),
         ]);
     }
+    format!(
+        "{}: {}\n\n{}\n\n{}\n\n{columns}\n\n{}",
+        declaration.name,
+        wrapped(&declaration.summary, WIDTH - declaration.name.len() - 2).join("\n  "),
+        head.join("\n"),
+        fields(declaration),
+        verdicts(declaration),
+    )
+}
+
+fn fields(declaration: &Declaration) -> Table {
+    // A column without content would take the width from the others.
+    let has_default = declaration.fields.iter().any(|field| field.default.is_some());
+    let mut header = vec!["field", "kind", "needed", "default", "meaning"];
+    header.retain(|name| has_default || *name != "default");
+    let mut fields = table(&header);
+    for field in &declaration.fields {
+        let part = |part: &str| assumed(field.is_assumed(part));
+        let default = field.default.as_ref().map(|value| format!("{value}{}", part("default"))).unwrap_or_default();
+        let mut meaning = format!("{}{}", field.doc, assumed(field.assumed));
+        for limit in field.limits() {
+            meaning.push_str(&format!("; {}{}", limit.text, assumed(limit.assumed)));
+        }
+        let kind = format!("{}{}", field.kind.as_str(), part("kind"));
+        let needed = format!("{}{}", if field.required { "yes" } else { "no" }, part("required"));
+        let mut row = vec![field.name.clone(), kind, needed];
+        row.extend(has_default.then_some(default));
+        row.push(meaning);
+        fields.add_row(row);
+    }
+    fields
+}
+
+fn verdicts(declaration: &Declaration) -> Table {
     let mut verdicts = table(&["verdict", "finding"]);
+    let mut shown: Vec<(&str, String)> = Vec::new();
     for rule in &declaration.verdict.rules {
-        verdicts.add_row([rule.verdict.as_str(), rule.finding.as_str()]);
+        let finding = format!("{}{}", rule.finding, assumed(declaration.is_rule_assumed(rule)));
+        // Several rules may have one finding.
+        if !shown.contains(&(rule.verdict.as_str(), finding.clone())) {
+            shown.push((rule.verdict.as_str(), finding));
+        }
     }
     let otherwise = &declaration.verdict.otherwise;
-    verdicts.add_row([otherwise.verdict.as_str(), otherwise.finding.as_str()]);
+    shown.push((otherwise.verdict.as_str(), otherwise.finding.clone()));
     for (_, expect) in declaration.expectations() {
-        verdicts.add_row(["review".to_owned(), format!("{0}_mismatch, {0}_not_stated", expect.name)]);
+        shown.push(("review", format!("{0}_mismatch, {0}_not_stated", expect.name)));
     }
-    format!(
-        "{}: {}\nroute {} (alternate {alternate}) · {flow} · key lifetime {} h · price \
-         {price}\n\n{fields}\n\n{columns}\n\n{verdicts}{}",
-        declaration.name,
-        declaration.summary,
-        declaration.routes.guide,
-        declaration.key_life_hours,
-        if declaration.verdict.assumed {
-            "\n(the verdict rules are assumed: the service's description does not document these fields)"
-        } else {
-            ""
-        }
-    )
+    for (verdict, finding) in shown {
+        verdicts.add_row([verdict.to_owned(), finding]);
+    }
+    verdicts
 }
 
 fn assumed(assumed: bool) -> &'static str {

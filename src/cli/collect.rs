@@ -13,7 +13,7 @@ use clap::Args;
 use rescreen::{
     Error,
     model::ExitCode,
-    pipeline::{Collection, EarlierStop, Progress},
+    pipeline::{CollectOptions, Collection, EarlierStop, Progress, consent_lines},
 };
 use std::{path::PathBuf, time::Duration};
 use tokio::sync::watch;
@@ -22,7 +22,8 @@ use tokio::sync::watch;
 pub struct CollectArgs {
     /// Output folder [default: the only one in out/]
     dir: Option<PathBuf>,
-    /// Campaign file that says where the API key is [default: read RESCREEN_API_KEY]
+    /// Campaign file that says where the API key is [default: read RESCREEN_API_KEY]; answers are judged by its
+    /// declarations
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Base URL of the service; needed if no run on this machine has sent the API key there before
@@ -37,6 +38,9 @@ pub struct CollectArgs {
     /// Send even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
+    /// Publish answers that no rule recognises as final results, with the verdict `unrecognised`
+    #[arg(long)]
+    accept_unrecognised: bool,
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again
     #[arg(long)]
     accept_older_ledger: bool,
@@ -51,10 +55,15 @@ pub async fn collect(args: CollectArgs, output: &OutputArgs) -> Result<ExitCode,
     // No API key is needed if there is nothing to send.
     let hint = collection.campaign().service.api_key().map_or_else(|_| "none".to_owned(), |key| key.hint());
     output.say(&format!("{} · collecting", first_line(collection.campaign(), &hint)));
+    consent_lines(collection.consents()).iter().for_each(|line| output.say(line));
     let (progress, seen) = watch::channel(Progress::default());
     let shown = progress::show(output, seen, collection.campaign().service.rate.per_minute);
-    let heeding = EarlierStop { lift_pause: args.lift_pause, ..EarlierStop::default() };
-    let report = collection.collect(args.at_most, heeding, signals::listen(), progress).await;
+    let options = CollectOptions {
+        at_most: args.at_most,
+        earlier_stop: EarlierStop { lift_pause: args.lift_pause, ..EarlierStop::default() },
+        accept_unrecognised: args.accept_unrecognised,
+    };
+    let report = collection.collect(options, signals::listen(), progress).await;
     drop(shown);
     drop(simulator);
     let report = report?;

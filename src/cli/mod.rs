@@ -6,6 +6,8 @@ mod collect;
 mod core_dump;
 mod credits;
 mod demo;
+mod doctor;
+mod export;
 mod next_command;
 mod output;
 mod panic;
@@ -44,12 +46,16 @@ enum Command {
     Run(run::RunArgs),
     /// Finish requests that were already sent and publish their results, using only the ledger
     Collect(collect::CollectArgs),
+    /// Publish all results of a campaign into a new folder, judged by the current declarations
+    Export(export::ExportArgs),
     /// Show the state of a campaign
     Status(status::StatusArgs),
     /// Decide what to do with requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
     Checks(checks::ChecksArgs),
+    /// Examine the service and this machine before a campaign, in sandbox and at no credit
+    Doctor(doctor::DoctorArgs),
     /// Print the account's balance
     Credits(credits::CreditsArgs),
     /// Run a simulator of the service on this machine, for rehearsals
@@ -104,9 +110,11 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Plan(args) => plan::plan(args, &cli.output).await,
         Command::Run(args) => run::run(args, &cli.output).await,
         Command::Collect(args) => collect::collect(args, &cli.output).await,
+        Command::Export(args) => export::export(args, &cli.output).await,
         Command::Status(args) => status::status(&args),
         Command::Resolve(args) => resolve::resolve(&args).await,
         Command::Checks(args) => checks::checks(&args),
+        Command::Doctor(args) => doctor::doctor(args, &cli.output).await,
         Command::Credits(args) => credits::credits(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
     }

@@ -68,14 +68,16 @@ fn as_run(words: Vec<String>) -> Vec<String> {
 
 /// The plan as text.
 fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
-    let mut lines = vec![
+    let declared = campaign.declared();
+    let mut lines: Vec<String> = declared.iter().map(|declared| format!("declared by you {declared}")).collect();
+    lines.extend([
         format!("rows            {:>12}", grouped(plan.rows)),
         format!("asks            {:>12}", grouped(plan.asks)),
         format!("requests        {:>12}   one for each distinct content", grouped(plan.requests)),
         format!("duplicates      {:>12}   answered by another row's request, free", grouped(plan.duplicates)),
         format!("skipped         {:>12}", grouped(plan.skipped)),
         format!("rejected        {:>12}   cost nothing, see failures/", grouped(plan.rejected.values().sum())),
-    ];
+    ]);
     for (code, count) in &plan.rejected {
         let (code, width) = (code.as_str(), 25 - code.as_str().len());
         lines.push(format!("  {code} {:>width$}", grouped(*count)));

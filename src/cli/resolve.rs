@@ -9,7 +9,7 @@ use rescreen::{
     Error,
     ledger::{CommitMode, Decision, Quarantined},
     model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time},
-    pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret},
+    pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret, system_user},
 };
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
     let resolution = Resolution {
         decision,
         reason: args.reason.as_deref().unwrap_or_default(),
-        decided_by: &who(),
+        decided_by: &system_user(),
         include_in_doubt: args.include_in_doubt,
         secret: secret.as_ref(),
         clock: Clock::System,
@@ -89,7 +89,7 @@ async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<Ex
         request: RequestId(*request),
         charge,
         reason: args.reason.as_deref().unwrap_or_default(),
-        decided_by: &who(),
+        decided_by: &system_user(),
         clock: Clock::System,
         commit_mode: CommitMode::Background,
     };
@@ -122,12 +122,4 @@ fn key_secret(config: Option<&Path>) -> Result<Option<KeySecret>, Error> {
     let source = read_file(path)?.keys.secret;
     let secret = source.map(|source| read_secret(&source, "the key secret", base)).transpose()?;
     Ok(secret.map(KeySecret::new))
-}
-
-/// The name of the system user who decides.
-fn who() -> String {
-    ["USER", "LOGNAME", "USERNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
-        .unwrap_or_else(|| "unknown".to_owned())
 }

@@ -53,6 +53,9 @@ pub struct RunArgs {
     /// Send even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
+    /// Publish answers that no rule recognises as final results, with the verdict `unrecognised`
+    #[arg(long)]
+    accept_unrecognised: bool,
 }
 
 pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
@@ -65,6 +68,7 @@ pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> 
         tap: args.stdout.then(|| Box::new(std::io::stdout()) as Tap),
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
+        accept_unrecognised: args.accept_unrecognised,
     };
     let mut campaign = args.campaign.campaign()?;
     campaign.new_ledger = args.new_ledger;
@@ -174,6 +178,12 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
     output.say(&format!("outputs: {}", report.out.display()));
     let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
     if is_finished {
+        return;
+    }
+    if report.waits_for_jobs() {
+        to_stderr(
+            "everything was sent; only jobs at the service are left, and this release does not collect their results",
+        );
         return;
     }
     let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();

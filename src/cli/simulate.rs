@@ -4,11 +4,14 @@ use super::{output::to_stderr, signals};
 use clap::Args;
 use rescreen::{
     Error,
-    model::ExitCode,
-    pipeline::Campaign,
-    simulator::{ChargeStated, Dialect, Envelope, Faults, Settings, Simulator, serve},
+    catalogue::Catalogue,
+    model::{ExitCode, nearest::hint},
+    pipeline::{Campaign, Service},
+    simulator::{
+        AuthAccepted, ChargeStated, Dialect, Envelope, Faults, Quirks, ServedRoutes, Settings, Simulator, serve,
+    },
 };
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 #[derive(Args)]
@@ -49,10 +52,33 @@ pub struct SimulateArgs {
     /// Response envelope
     #[arg(long, default_value = "results", value_parser = ["results", "data"])]
     envelope: String,
+    /// Paths to serve: the first documented spelling, the second, both, or those observed in the field [default: both,
+    /// or seen with --dialect field]
+    #[arg(long, value_name = "SET", value_parser = ["guide", "alternate", "both", "seen"])]
+    routes: Option<String>,
     /// How replies state credits: creditsUsed, only remainingCredits, meta.credits_spent, or not at all [default: as
     /// documented for the envelope]
     #[arg(long, value_name = "HOW", value_parser = ["used", "remaining", "meta", "nothing"])]
     charge_stated: Option<String>,
+    /// Time until a job has a result, such as 20m; after 48 hours it fails
+    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = humantime::parse_duration)]
+    job_time: Duration,
+    /// Share of real-time checks that cannot be answered at once, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=100))]
+    fallback: u64,
+    /// How long the same sandbox payload is refused
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
+    cooldown: Duration,
+    /// How long an idempotency key is kept [default: as documented for the check]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    key_life: Option<Duration>,
+    /// Header of the API key that is accepted
+    #[arg(long, default_value = "both", value_parser = ["x-api-key", "bearer", "both"])]
+    auth: String,
+    /// Behaviour that the documentation leaves open: keeps-402, keeps-429, keeps-5xx, conflict-in-flight, free-balance
+    /// or job-without-webhook, each =true or =false; repeatable
+    #[arg(long = "quirk", value_name = "NAME=BOOL", value_parser = quirk)]
+    quirks: Vec<(String, bool)>,
 }
 
 /// Serves until interrupted.
@@ -68,12 +94,29 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         prices: args.prices.into_iter().collect(),
         dialect: if args.dialect == "field" { Dialect::Field } else { Dialect::Described },
         envelope: if args.envelope == "data" { Envelope::DataMeta } else { Envelope::Results },
+        routes: match args.routes.as_deref() {
+            Some("guide") => ServedRoutes::Guide,
+            Some("alternate") => ServedRoutes::Alternate,
+            Some("seen") => ServedRoutes::Seen,
+            None if args.dialect == "field" => ServedRoutes::Seen,
+            _ => ServedRoutes::Both,
+        },
         charge_stated: args.charge_stated.map(|how| match how.as_str() {
             "used" => ChargeStated::Used,
             "remaining" => ChargeStated::Remaining,
             "meta" => ChargeStated::Meta,
             _ => ChargeStated::Nothing,
         }),
+        job_time: args.job_time,
+        fallback_of_hundred: args.fallback,
+        cooldown: args.cooldown,
+        key_life: args.key_life,
+        auth: match args.auth.as_str() {
+            "x-api-key" => AuthAccepted::XApiKey,
+            "bearer" => AuthAccepted::Bearer,
+            _ => AuthAccepted::Both,
+        },
+        quirks: quirks(&args.quirks),
         ..Settings::default()
     };
     if !args.listen.ip().to_canonical().is_loopback() && !args.anywhere {
@@ -103,6 +146,29 @@ fn price(text: &str) -> Result<(String, u64), String> {
     Ok((check.to_owned(), credits.parse().map_err(|_| "expected a whole number of credits after `=`")?))
 }
 
+const QUIRKS: [&str; 6] =
+    ["keeps-402", "keeps-429", "keeps-5xx", "conflict-in-flight", "free-balance", "job-without-webhook"];
+
+fn quirk(text: &str) -> Result<(String, bool), String> {
+    let (name, truth) = text.split_once('=').ok_or("expected NAME=true or NAME=false")?;
+    if !QUIRKS.contains(&name) {
+        return Err(format!("expected one of {}, found `{name}`{}", QUIRKS.join(", "), hint(name, QUIRKS)));
+    }
+    Ok((name.to_owned(), truth.parse().map_err(|_| "expected `true` or `false` after `=`")?))
+}
+
+fn quirks(named: &[(String, bool)]) -> Quirks {
+    let is = |name: &str| named.iter().rev().find(|(known, _)| known == name).is_some_and(|(_, truth)| *truth);
+    Quirks {
+        keeps_402: is("keeps-402"),
+        keeps_429: is("keeps-429"),
+        keeps_5xx: is("keeps-5xx"),
+        conflict_in_flight: is("conflict-in-flight"),
+        free_balance: is("free-balance"),
+        job_without_webhook: is("job-without-webhook"),
+    }
+}
+
 /// The built-in simulator on its own port. It runs until this is dropped.
 pub struct BuiltIn {
     task: JoinHandle<()>,
@@ -111,19 +177,20 @@ pub struct BuiltIn {
 impl BuiltIn {
     /// Starts it with the campaign's limits and prices, and sets the campaign's URL to it.
     pub async fn start(campaign: &mut Campaign) -> Result<BuiltIn, Error> {
-        let rate = campaign.service.rate;
-        let prices: BTreeMap<String, u64> =
-            campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect();
-        let settings = Settings {
-            per_minute: rate.per_minute,
-            per_minute_max: rate.per_minute_max,
-            prices,
-            catalogue: campaign.catalogue.clone(),
-            ..Settings::default()
-        };
+        let prices = campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect();
+        let settings = Settings { prices, ..of(&campaign.service, &campaign.catalogue) };
+        BuiltIn::serving(settings, &mut campaign.service).await
+    }
+
+    /// Starts it with the limits of a service, and sets the service's URL to it.
+    pub async fn beside(service: &mut Service, catalogue: &Catalogue) -> Result<BuiltIn, Error> {
+        BuiltIn::serving(of(service, catalogue), service).await
+    }
+
+    async fn serving(settings: Settings, service: &mut Service) -> Result<BuiltIn, Error> {
         let no_port = |error: std::io::Error| Error::Config(format!("the simulator cannot open a port: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(no_port)?;
-        campaign.service.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
+        service.url = Some(format!("http://{}", listener.local_addr().map_err(no_port)?));
         let served = serve(Simulator::new(settings), listener, std::future::pending::<()>());
         let task = tokio::spawn(async move {
             if let Err(error) = served.await {
@@ -131,6 +198,16 @@ impl BuiltIn {
             }
         });
         Ok(BuiltIn { task })
+    }
+}
+
+/// A simulator with these limits and checks.
+fn of(service: &Service, catalogue: &Catalogue) -> Settings {
+    Settings {
+        per_minute: service.rate.per_minute,
+        per_minute_max: service.rate.per_minute_max,
+        catalogue: catalogue.clone(),
+        ..Settings::default()
     }
 }
 

@@ -5,7 +5,10 @@ use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, clock::local_time, state::State},
-    pipeline::{self, Status, wording::grouped},
+    pipeline::{
+        self, Status,
+        wording::{counted, grouped},
+    },
 };
 use std::path::{Path, PathBuf};
 
@@ -67,6 +70,26 @@ fn lines(status: &Status) -> Vec<String> {
     for state in State::ALL.into_iter().filter(|state| sums.in_state(*state) > 0) {
         lines.push(format!("  {:<14}{:>12}", state.as_str(), grouped(sums.in_state(state))));
     }
+    if status.unrecognised > 0 {
+        lines.push(format!(
+            "unrecognised    {:>12}   answered and paid for, but no rule recognises the answer: see pending/",
+            grouped(status.unrecognised)
+        ));
+    }
+    if status.judged_differently > 0 {
+        lines.push(format!(
+            "judged differently by the current declaration: {}   published rows stay as they are; `rescreen export` \
+             publishes all results judged by it",
+            grouped(status.judged_differently)
+        ));
+    }
+    if status.parts_to_compare > 0 {
+        lines.push(format!(
+            "{} not compared with the current declaration yet: run the campaign, or `rescreen collect`",
+            counted(status.parts_to_compare, "result file is", "result files are")
+        ));
+    }
+    lines.extend(status.declared.iter().map(|declared| format!("declared by you {declared}")));
     lines.push(format!("attempts        {:>12}", grouped(sums.attempts)));
     lines.push(format!("credits charged {:>12}", grouped(sums.account.charged.0)));
     lines.push(format!("credits held    {:>12}", grouped(sums.account.held.0)));
@@ -79,6 +102,7 @@ fn lines(status: &Status) -> Vec<String> {
     if let Some(at) = status.paused_until_us(jiff::Timestamp::now().as_microsecond()) {
         lines.push(format!("paused until    {}", local_time(at)));
     }
+    lines.extend(pipeline::consent_lines(&status.consents));
     if let Some(at) = sums.completed_at_us {
         lines.push(format!("complete since  {}", local_time(at)));
     }

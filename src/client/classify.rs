@@ -2,14 +2,16 @@
 //! the text of a message and never by `success` alone.
 
 use super::{
+    job_reply,
     json_body::{JsonBody, json_body},
+    reply_message::message,
     retry_after::{RetryAfter, retry_after},
     transport::{Exchange, Reply, TransportFault},
 };
 use crate::{
-    catalogue::AnswerSpec,
+    catalogue::{AnswerSpec, JobSpec},
     model::{
-        Credits,
+        Credits, JobId,
         credits::{Amount, Rounding, read_amount},
         printable::printable_cut,
         state::Outcome,
@@ -33,6 +35,8 @@ const TEXT_CHARACTERS_MAX: usize = 300;
 #[derive(Debug, Clone, Copy)]
 pub struct ReplySpec<'a> {
     pub answer: &'a AnswerSpec,
+    /// How a reply names a job, if the check has the flow `job`.
+    pub job: Option<&'a JobSpec>,
     /// JSON pointers that the user sets. Each replaces the known pointers. An empty one turns the reading off.
     pub charge_pointer: Option<&'a str>,
     pub remaining_pointer: Option<&'a str>,
@@ -64,6 +68,8 @@ pub struct Classified {
     pub repeat_after: Option<Duration>,
     /// The service's clock in microseconds since 1970, exact to one second.
     pub server_now_us: Option<i64>,
+    /// The job that the reply names, if the outcome is [`Outcome::Accepted`].
+    pub job: Option<JobId>,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
     /// The service's code and message, or the fault in the transport.
@@ -96,6 +102,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         push_back: None,
         repeat_after: None,
         server_now_us: None,
+        job: None,
         answer: None,
         code: None,
         // The fault may contain a certificate's name, or an invalid header.
@@ -119,9 +126,13 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
         _ => None,
     };
-    let message = text(&["/error/message", "/error", "/message", "/detail"]);
+    // Plain text with a 2xx says nothing: it is not an answer.
+    let message = message(body, reply.body.as_deref().filter(|_| !(200..300).contains(&reply.status)));
+    let code = text(&["/error/code", "/code"]);
+    let outcome = outcome(reply, body, spec, &charge);
+    let (outcome, job) = of_job(reply.status, body, spec, code, outcome);
     Classified {
-        outcome: outcome(reply, body, spec, &charge),
+        outcome,
         http_status: Some(reply.status),
         remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
         unreadable_amount: [charge, remaining].into_iter().find_map(|amount| match amount {
@@ -132,16 +143,39 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         push_back,
         repeat_after,
         server_now_us: reply.date.as_deref().and_then(server_clock),
-        code: text(&["/error/code", "/code"]).map(shown),
-        message: message.map_or_else(|| described(reply), shown),
+        code: code.map(shown),
+        job,
+        message: told(reply, message),
         answer: json.filter(|_| (200..300).contains(&reply.status)),
+    }
+}
+
+/// The outcome for a check with the flow `job`, and the job that the reply names. Other checks keep their outcome. A
+/// reply that says it failed names no job.
+fn of_job(
+    status: u16,
+    body: Option<&Value>,
+    spec: &ReplySpec<'_>,
+    code: Option<&str>,
+    outcome: Outcome,
+) -> (Outcome, Option<JobId>) {
+    let (Some(body), Some(job)) = (body, spec.job) else { return (outcome, None) };
+    let stated = match outcome {
+        Outcome::Pending { stated } | Outcome::Answered { stated } => stated,
+        Outcome::Unreadable => None,
+        Outcome::Uncharged if job_reply::needs_webhook(status, code) => return (Outcome::NeedsWebhook, None),
+        _ => return (outcome, None),
+    };
+    match job_reply::accepted(status, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body)) {
+        None => (outcome, None),
+        id => (Outcome::Accepted { stated: job_reply::required(body, stated, most_believed(spec)) }, id),
     }
 }
 
 /// The charge that a reply states: the largest if it is stated in several places. A charge far above the price is not
 /// believed.
 fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
-    let most = spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES);
+    let most = most_believed(spec);
     let amounts = amounts(body, spec.charge_pointer, &CHARGE_POINTERS, Rounding::Up);
     amounts.fold(Amount::Absent, |found, amount| match (found, amount) {
         (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
@@ -149,6 +183,19 @@ fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
         (Amount::Credits(one), Amount::Credits(other)) => Amount::Credits(one.max(other)),
         (Amount::Absent, amount) | (amount, Amount::Absent) => amount,
     })
+}
+
+/// Whether a body states a charge above zero, or one that cannot be read, at a known place. For replies to requests that
+/// should be free.
+pub fn states_a_charge(body: &[u8]) -> bool {
+    let json = json_body(body);
+    let mut found = amounts(json.as_ref().map(|json| &json.value), None, &CHARGE_POINTERS, Rounding::Up);
+    found.any(|amount| !matches!(amount, Amount::Absent | Amount::Credits(Credits::ZERO)))
+}
+
+/// The highest charge that is believed.
+fn most_believed(spec: &ReplySpec<'_>) -> Credits {
+    spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES)
 }
 
 /// The balance that a reply states: the first amount found.
@@ -238,6 +285,18 @@ pub fn calls_itself_a_failure(answer: &Value) -> bool {
 fn server_clock(date: &str) -> Option<i64> {
     let since = httpdate::parse_http_date(date.trim()).ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_micros()).ok()
+}
+
+/// The message of a reply. A 401 names the other form of the key's header, because the description does not say which
+/// one applies.
+fn told(reply: &Reply, message: Option<String>) -> String {
+    let told = message.map_or_else(|| described(reply), |message| shown(&message));
+    match reply.status {
+        401 => {
+            format!("{told} (the key can be sent in the other header: [service] auth = \"bearer\" or \"x-api-key\")")
+        }
+        _ => told,
+    }
 }
 
 fn described(reply: &Reply) -> String {

@@ -4,7 +4,14 @@ use super::*;
 use crate::catalogue::Catalogue;
 
 fn reply(status: u16, body: &str) -> Exchange {
-    let reply = Reply { status, body: Some(body.into()), retry_after: None, date: None, simulated: false };
+    let reply = Reply {
+        status,
+        body: Some(body.into()),
+        retry_after: None,
+        date: None,
+        rate_headers: Vec::new(),
+        simulated: false,
+    };
     Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }
 }
 
@@ -16,7 +23,7 @@ fn classify_aml(exchange: &Exchange) -> Classified {
 fn classify_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Classified {
     let catalogue = Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer;
-    let spec = ReplySpec { answer, charge_pointer, remaining_pointer, price: Credits(5) };
+    let spec = ReplySpec { answer, job: None, charge_pointer, remaining_pointer, price: Credits(5) };
     classify(exchange, &spec, UNIX_EPOCH)
 }
 
@@ -65,7 +72,14 @@ fn an_object_that_calls_itself_a_success_is_an_answer_wherever_its_content_is() 
 #[test]
 fn text_in_another_encoding_is_an_answer_and_says_so() {
     let body = b"{\"results\": {\"match\": [], \"name\": \"Andr\xe9\"}}";
-    let reply = Reply { status: 200, body: Some(body.to_vec()), retry_after: None, date: None, simulated: false };
+    let reply = Reply {
+        status: 200,
+        body: Some(body.to_vec()),
+        retry_after: None,
+        date: None,
+        rate_headers: Vec::new(),
+        simulated: false,
+    };
     let classified = classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
     assert_eq!(classified.outcome, Outcome::Answered { stated: None });
     assert!(classified.answer.unwrap().wrong_encoding);
@@ -189,7 +203,8 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
 #[test]
 fn a_truncated_body_makes_a_2xx_unknown_and_does_not_change_a_refusal() {
     let cut = |status| {
-        let reply = Reply { status, body: None, retry_after: None, date: None, simulated: false };
+        let reply =
+            Reply { status, body: None, retry_after: None, date: None, rate_headers: Vec::new(), simulated: false };
         classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
     };
     assert_eq!(cut(200), Outcome::Unknown);
@@ -203,6 +218,19 @@ fn only_a_connect_failure_proves_that_nothing_left() {
     };
     assert_eq!(broken(TransportFault::NotWritten("refused".into())), Outcome::NotWritten);
     assert_eq!(broken(TransportFault::Unknown("reset".into())), Outcome::Unknown);
+}
+
+#[test]
+fn a_refusal_is_shown_in_any_format_and_a_401_names_the_other_header() {
+    let message = |status: u16, body: &str| classify_aml(&reply(status, body)).message;
+    assert_eq!(message(400, r#"{"errors": [{"field": "country", "message": "unknown"}]}"#), "country: unknown");
+    assert_eq!(message(422, r#"{"detail": "no such list"}"#), "no such list");
+    assert!(!message(400, "no such\u{1b}[2J list").contains('\u{1b}'), "plain text is made safe to print");
+    assert!(message(500, &"x".repeat(10_000)).chars().count() <= TEXT_CHARACTERS_MAX + 1);
+    assert_eq!(message(502, "<html>bad gateway</html>"), "HTTP 502 without a message");
+    assert_eq!(message(200, "ok"), "the reply is not an answer in a known format");
+    assert!(message(401, r#"{"error": "bad key"}"#).starts_with("bad key ("));
+    assert!(message(401, "").contains(r#"auth = "bearer""#));
 }
 
 #[test]
@@ -226,4 +254,54 @@ fn service_messages_are_truncated_and_safe_to_print() {
         "{}",
         classified.message
     );
+}
+
+/// Classifies a reply to a check with the flow `job`.
+fn of_bank_account(status: u16, body: &str) -> Classified {
+    let catalogue = Catalogue::built_in();
+    let check = catalogue.get("foreign-bank-account").unwrap();
+    let (answer, job) = (&check.answer, check.job.as_ref());
+    let spec = ReplySpec { answer, job, charge_pointer: None, remaining_pointer: None, price: Credits(7) };
+    classify(&reply(status, body), &spec, UNIX_EPOCH)
+}
+
+#[test]
+fn only_a_check_with_the_flow_job_is_accepted_as_a_job() {
+    let body = r#"{"success": true, "jobId": "job_1", "status": "pending", "requiredCredits": 7}"#;
+    let accepted = of_bank_account(202, body);
+    assert_eq!(accepted.outcome, Outcome::Accepted { stated: Some(Credits(7)) });
+    assert_eq!(accepted.job.map(|id| id.to_string()).as_deref(), Some("job_1"));
+    let direct = classify_aml(&reply(202, body));
+    assert_eq!((direct.outcome, direct.job), (Outcome::Pending { stated: None }, None));
+}
+
+#[test]
+fn a_202_that_names_no_usable_job_or_says_that_it_failed_is_repeated() {
+    for body in [
+        r#"{"status": "pending"}"#,
+        r#"{"status": "pending", "jobId": "../my_credits"}"#,
+        r#"{"status": "pending", "jobId": "job_1", "success": false}"#,
+        r#"{"status": "pending", "jobId": "job_1", "error": {"code": "x"}}"#,
+    ] {
+        assert_eq!(of_bank_account(202, body).outcome, Outcome::Pending { stated: None }, "{body}");
+    }
+}
+
+#[test]
+fn a_real_time_result_is_an_answer_even_if_it_names_a_job() {
+    let body = r#"{"success": true, "status": "completed", "creditsUsed": 6, "jobId": "job_1",
+        "result": {"outcome": "verified", "checks": {}}}"#;
+    assert_eq!(of_bank_account(200, body).outcome, Outcome::Answered { stated: Some(Credits(6)) });
+}
+
+#[test]
+fn a_missing_webhook_fails_only_a_check_with_the_flow_job_and_only_if_no_charge_is_stated() {
+    let body =
+        |charge| format!(r#"{{"error": {{"code": "ASYNC_FALLBACK_REQUIRES_WEBHOOK", "message": "m"}}{charge}}}"#);
+    let uncharged = body(r#", "creditsUsed": 0"#);
+    assert_eq!(of_bank_account(503, &uncharged).outcome, Outcome::NeedsWebhook);
+    assert_eq!(outcome_of(503, &uncharged), Outcome::Uncharged);
+    assert_eq!(of_bank_account(503, &body("")).outcome, Outcome::Unknown);
+    let charged = of_bank_account(503, &body(r#", "creditsUsed": 7"#)).outcome;
+    assert_eq!(charged, Outcome::ChargedRefusal { stated: Some(Credits(7)) });
 }

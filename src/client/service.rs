@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     files::{self, Links},
-    model::{Permit, Receipt},
+    model::{IdempotencyKey, Mode, Permit, Receipt},
 };
 use reqwest::{
     Method, Url,
@@ -18,6 +18,7 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::{path::PathBuf, time::Duration};
 
 /// Maximum size of the CA file. The certificates of all public authorities together are a quarter of this.
@@ -27,7 +28,7 @@ const CA_FILE_BYTES_MAX: u64 = 1 << 20;
 /// is written at that moment is in doubt. Some servers close after 5 seconds, as Node.js 20 does by default.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How the API key is sent. The description states both and does not say which one applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,6 +56,8 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// A service in this process, instead of the network.
     pub in_process: Option<InProcess>,
+    /// Hosts that documents may be uploaded to, besides the service itself: `HOST` or `HOST:PORT`.
+    pub upload_hosts: Vec<String>,
 }
 
 /// Why the client cannot be set up. Nothing was sent.
@@ -76,11 +79,15 @@ pub enum ClientError {
 
 /// A client for the service.
 pub struct Client {
-    transport: Transport,
+    pub(super) transport: Transport,
     base: String,
     /// `base`, parsed. The API key is sent to no other scheme, host or port.
-    service: Url,
-    headers: HeaderMap,
+    pub(super) service: Url,
+    api_key: ApiKey,
+    /// How the API key is sent to routes that belong to no check.
+    auth: Auth,
+    /// Other hosts that documents may be uploaded to.
+    pub(super) upload_hosts: Vec<String>,
     gate: ConnectGate,
 }
 
@@ -113,7 +120,11 @@ impl Client {
                 Transport::Http { http, timeouts, rooms: Rooms::new(settings.in_flight) }
             }
         };
-        Ok(Client { transport, base, service: url, headers: headers(settings)?, gate })
+        // A key that is not a valid header value is found before anything is sent.
+        headers(&settings.api_key, settings.auth)?;
+        let (api_key, auth) = (settings.api_key.clone(), settings.auth);
+        let upload_hosts = settings.upload_hosts.clone();
+        Ok(Client { transport, base, service: url, api_key, auth, upload_hosts, gate })
     }
 
     /// The same client, but it calls `allowed` after each new connection is made and writes to it only if that returns
@@ -123,10 +134,12 @@ impl Client {
         self
     }
 
-    /// Sends an armed request. This is the only way in which a chargeable request leaves the machine.
-    pub async fn send(&self, _permit: Permit, receipt: Receipt) -> Exchange {
-        let mut headers = self.headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    /// Sends an armed request, with the API key in the header `auth`. This is the only way in which a chargeable request
+    /// leaves the machine.
+    pub async fn send(&self, _permit: Permit, receipt: Receipt, auth: Auth) -> Exchange {
+        let mut headers = self.headers(auth);
+        let content_type = HeaderValue::from_str(receipt.content_type()).expect("a media type is visible ASCII");
+        headers.insert(CONTENT_TYPE, content_type);
         let key = HeaderValue::from_str(&receipt.key().to_string()).expect("a UUID is letters, digits and hyphens");
         headers.insert(IDEMPOTENCY_KEY, key);
         let url = match self.url(receipt.path()) {
@@ -137,15 +150,48 @@ impl Client {
     }
 
     /// Requests a path that is free of charge.
-    pub async fn get(&self, _permit: Permit, path: &str) -> Exchange {
+    pub async fn get(&self, permit: Permit, path: &str) -> Exchange {
+        self.get_with(permit, path, self.auth).await
+    }
+
+    /// Sends a request in sandbox, where nothing is charged. A body of another mode is not sent.
+    pub async fn send_in_sandbox(
+        &self,
+        _permit: Permit,
+        path: &str,
+        auth: Auth,
+        key: IdempotencyKey,
+        body: &Map<String, Value>,
+    ) -> Exchange {
+        if body.get("mode").and_then(Value::as_str) != Some(Mode::Sandbox.as_str()) {
+            let fault = "expected a sandbox request, found another mode; it was not sent".to_owned();
+            return Exchange::not_sent(TransportFault::NotWritten(fault));
+        }
+        let mut headers = self.headers(auth);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let key = HeaderValue::from_str(&key.to_string()).expect("a UUID is letters, digits and hyphens");
+        headers.insert(IDEMPOTENCY_KEY, key);
+        let bytes = Value::Object(body.clone()).to_string().into_bytes();
         match self.url(path) {
-            Ok(url) => self.transport.exchange(Method::GET, url, self.headers.clone(), Vec::new()).await,
+            Ok(url) => self.transport.exchange(Method::POST, url, headers, bytes).await,
             Err(fault) => Exchange::not_sent(fault),
         }
     }
 
+    /// Requests a path that is free of charge, with the API key in the header `auth`.
+    pub async fn get_with(&self, _permit: Permit, path: &str, auth: Auth) -> Exchange {
+        match self.url(path) {
+            Ok(url) => self.transport.exchange(Method::GET, url, self.headers(auth), Vec::new()).await,
+            Err(fault) => Exchange::not_sent(fault),
+        }
+    }
+
+    pub(super) fn headers(&self, auth: Auth) -> HeaderMap {
+        headers(&self.api_key, auth).expect("the key was a header value when the client was made")
+    }
+
     /// The URL of a route. It always has the configured origin, whatever the route's text.
-    fn url(&self, route: &str) -> Result<Url, TransportFault> {
+    pub(super) fn url(&self, route: &str) -> Result<Url, TransportFault> {
         match format!("{}{route}", self.base).parse::<Url>() {
             Ok(url) if route.starts_with('/') && url.origin() == self.service.origin() => Ok(url),
             _ => Err(TransportFault::NotWritten(
@@ -214,10 +260,10 @@ fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
     }
 }
 
-fn headers(settings: &Settings) -> Result<HeaderMap, ClientError> {
-    let (name, value) = match settings.auth {
-        Auth::XApiKey => (HeaderName::from_static("x-api-key"), settings.api_key.expose().to_owned()),
-        Auth::Bearer => (AUTHORIZATION, format!("Bearer {}", settings.api_key.expose())),
+fn headers(api_key: &ApiKey, auth: Auth) -> Result<HeaderMap, ClientError> {
+    let (name, value) = match auth {
+        Auth::XApiKey => (HeaderName::from_static("x-api-key"), api_key.expose().to_owned()),
+        Auth::Bearer => (AUTHORIZATION, format!("Bearer {}", api_key.expose())),
     };
     let mut value = HeaderValue::from_str(&value).map_err(|_| ClientError::Key)?;
     value.set_sensitive(true);

@@ -53,6 +53,7 @@ async fn exchanged(
         proxy: None,
         ca_file: None,
         in_process: None,
+        upload_hosts: Vec::new(),
     };
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
     let client = Client::with_timeouts(&settings, TIMEOUTS).unwrap();

@@ -6,12 +6,12 @@ use super::{
     ApiKey,
     room::{RESPONSE_BYTES_MAX, Room, Rooms},
 };
-use crate::model::SIMULATOR_MARKER;
+use crate::model::{SIMULATOR_MARKER, printable::printable_cut};
 use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use reqwest::{
     Method, Url,
-    header::{DATE, HeaderMap, RETRY_AFTER},
+    header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use rustls::CertificateError;
 use std::{fmt, sync::Arc, time::Duration};
@@ -48,6 +48,16 @@ pub enum TransportFault {
     Unknown(String),
 }
 
+impl TransportFault {
+    /// What happened, in words.
+    pub fn message(&self) -> String {
+        match self {
+            TransportFault::NotWritten(fault) | TransportFault::Unknown(fault) => fault.clone(),
+            TransportFault::Untrusted { host, fault } => format!("the certificate of {host} is not trusted: {fault}"),
+        }
+    }
+}
+
 /// An HTTP reply.
 #[derive(Clone)]
 pub struct Reply {
@@ -56,6 +66,8 @@ pub struct Reply {
     pub body: Option<Vec<u8>>,
     pub retry_after: Option<String>,
     pub date: Option<String>,
+    /// Headers about the rate limit, as `name: value`.
+    pub rate_headers: Vec<String>,
     /// Whether the reply has the mark of the simulator.
     pub simulated: bool,
 }
@@ -70,6 +82,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// An exchange that ended without a reply, for this reason.
+    pub fn without_reply(fault: String) -> Exchange {
+        Exchange::not_sent(TransportFault::Unknown(fault))
+    }
+
     /// The exchange of a request that was not sent.
     pub(super) fn not_sent(fault: TransportFault) -> Exchange {
         Exchange { reply: Err(fault), latency: Duration::ZERO, room: Room::default() }
@@ -174,7 +191,19 @@ async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Re
 fn head(status: u16, headers: &HeaderMap) -> Reply {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let simulated = headers.contains_key(SIMULATOR_MARKER);
-    Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), simulated }
+    let rate_headers = rate_headers(headers);
+    Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), rate_headers, simulated }
+}
+
+/// The headers about the rate limit, of which a service may state several. They are for a person to read.
+fn rate_headers(headers: &HeaderMap) -> Vec<String> {
+    const COUNT_MAX: usize = 6;
+    let shown =
+        headers.iter().filter(|(name, _)| name.as_str().contains("ratelimit") || name.as_str().contains("rate-limit"));
+    let line = |(name, value): (&HeaderName, &HeaderValue)| {
+        format!("{name}: {}", printable_cut(value.to_str().unwrap_or("…"), 60))
+    };
+    shown.take(COUNT_MAX).map(line).collect()
 }
 
 /// The whole body, or `None` if it was cut off, stalled, too long, or incomplete at the deadline. If there is no memory

@@ -6,14 +6,17 @@
 //! | `regular` | a regular file, opened and read up to a limit |
 //! | `owner` | who owns a file, and who else may change it |
 //! | `private` | a file or folder that only its owner can read |
+//! | `root` | a folder below which rows may name files |
 //! | `rename` | a rename that replaces nothing |
 
 mod owner;
 mod private;
 mod regular;
 mod rename;
+mod root;
 
 pub use owner::{Access, access, other_writers_in};
 pub use private::{open_private, private_folder};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
 pub use rename::rename_new;
+pub use root::{Root, RootFault};

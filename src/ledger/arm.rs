@@ -30,6 +30,8 @@ pub struct ArmOrder {
     pub check: String,
     /// The price in the price table.
     pub price: Credits,
+    /// The credits that a job of this check holds; zero if it is never answered by a job.
+    pub job_hold: Credits,
     pub allowance: Allowance,
     /// Fingerprint of the API key in use.
     pub scope: String,
@@ -149,7 +151,7 @@ fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
         return Ok(Armed::NotBefore(until_us));
     }
     let first = row.standing.state == State::Planned;
-    let price = store.sums.price_to_hold(&order.check, order.price);
+    let price = store.sums.price_to_hold(&order.check, order.price).max(order.job_hold);
     // A request in doubt already holds its price. If the price rose, only the difference is added.
     let price = if first { price } else { price.max(row.standing.price) };
     let path = match &row.path {

@@ -41,6 +41,7 @@ fn order(now_us: i64) -> ArmOrder {
         request: RequestId(1),
         check: "x".to_owned(),
         price: Credits(5),
+        job_hold: Credits::ZERO,
         allowance: Allowance::default(),
         scope: String::new(),
         path: String::new(),

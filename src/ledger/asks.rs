@@ -10,7 +10,6 @@ use super::{
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,
     planted::{Bug, planted},
-    reply_text::reply_text,
     state::State,
 };
 use rusqlite::Row;
@@ -50,7 +49,17 @@ pub struct RequestView {
     pub fields: String,
     pub failure: Option<Failure>,
     pub http_status: Option<u16>,
+    /// The job that the service accepted it as.
+    pub job_id: Option<String>,
     pub answer: Option<StoredAnswer>,
+    /// It is in no part, because the current rules do not recognise its answer.
+    pub unrecognised: bool,
+    /// Its answer names the key of another request.
+    pub crossed: bool,
+    /// Its ask is in a part.
+    pub published: bool,
+    /// The body that was sent, if it is answered.
+    pub body: Vec<u8>,
 }
 
 /// An answer, for the outputs.
@@ -62,7 +71,7 @@ pub struct StoredAnswer {
     pub verdict: Verdict,
     pub finding: String,
     /// The raw answer.
-    pub body: String,
+    pub body: Vec<u8>,
 }
 
 impl Reading {
@@ -88,7 +97,7 @@ impl Reading {
 
     /// The asks that are neither results, failures nor skipped, in input order, without the values of their rows.
     pub fn pending_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        let states = if planted(Bug::AnsweredPending) { "0, 1, 2, 3, 10, 12" } else { "0, 1, 2, 3, 12" };
+        let states = if planted(Bug::AnsweredPending) { "0, 1, 2, 3, 4, 10, 12" } else { "0, 1, 2, 3, 4, 12" };
         let which = format!(
             "ask.id IN (SELECT ask.id FROM request JOIN ask ON ask.request = request.id
                         WHERE request.state IN ({states}) UNION ALL
@@ -100,6 +109,21 @@ impl Reading {
     /// The asks that were skipped, in input order, without the values of their rows.
     pub fn skipped_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
         self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", decompress_heads, each)
+    }
+
+    /// All asks in input order, including rows that could not be read.
+    pub fn every_ask<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.asks("true", decompress_rows, each)
+    }
+
+    /// The asks of a part, in input order, without the values of their rows.
+    pub fn part_heads<E: From<LedgerError>>(
+        &self,
+        part: &LedgerPart,
+        each: impl FnMut(AskView<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
+        self.asks(&range, decompress_heads, each)
     }
 
     fn asks<E: From<LedgerError>>(
@@ -116,7 +140,11 @@ impl Reading {
                     ask.id = request.first_ask,
                     coalesce(answer.http_status, (SELECT http_status FROM attempt WHERE attempt.request = request.id
                                                   AND number = request.attempts)),
-                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected
+                    answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected,
+                    EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = request.id),
+                    EXISTS (SELECT 1 FROM crossed WHERE crossed.request = request.id),
+                    ask.part IS NOT NULL, iif(answer.request IS NULL, NULL, request.body),
+                    (SELECT job_id FROM job WHERE job.request = request.id)
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -177,7 +205,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
                 request_id: row.get(22)?,
                 verdict: Verdict::from_word(&row.get::<_, String>(15)?).ok_or_else(|| damaged("verdict"))?,
                 finding: row.get(16)?,
-                body: reply_text(&body).0.into_owned(),
+                body,
             })
         }
     };
@@ -193,6 +221,11 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
         fields: row.get(13)?,
         failure: row.get::<_, Option<String>>(14)?.map(|text| failure_of(&text)).transpose()?,
         http_status: row.get(18)?,
+        job_id: row.get(30)?,
         answer,
+        unrecognised: row.get(26)?,
+        crossed: row.get(27)?,
+        published: row.get(28)?,
+        body: row.get::<_, Option<Vec<u8>>>(29)?.unwrap_or_default(),
     })
 }

@@ -39,10 +39,10 @@ pub enum LedgerError {
     )]
     Version { found: i64 },
     #[error(
-        "the first run fixed the columns of `{check}`, and they differ now (format, carried or answer columns); \
-         restore them, or start a new campaign"
+        "the first run fixed the format of the results of `{check}`, and the names and types of their columns, and they \
+         differ now ({differs}); restore them, or start a new campaign"
     )]
-    Layout { check: String },
+    Layout { check: String, differs: String },
     #[error(
         "the campaign was started without the check `{check}`, and its rows are already ingested; remove the check, or \
          start a new campaign with `--campaign NAME`"

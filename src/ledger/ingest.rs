@@ -4,12 +4,13 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
+    attachments::insert_attachments,
     check_uses::{CheckUseRow, check_use_rows},
     rows::{IngestedRow, compress_rows},
     store::Store,
 };
 use crate::model::{
-    Checkpoint, Failure, IdempotencyKey,
+    Attachment, Checkpoint, Failure, IdempotencyKey,
     planted::{Bug, planted},
     state::State,
 };
@@ -25,6 +26,7 @@ pub enum Fate {
         body: Vec<u8>,
         /// What the row expects of the answer, in JSON. It belongs to the ask, not to the request.
         expected: Option<String>,
+        files: Vec<Attachment>,
     },
     Failure(Failure),
     Skipped(String),
@@ -158,8 +160,9 @@ impl Ledger {
 /// The approximate memory use of a waiting ask, in bytes.
 fn weight(ask: &IngestedAsk) -> usize {
     let of_fate = match &ask.fate {
-        Fate::Request { fields, body, expected, .. } => {
-            fields.len() + body.len() + expected.as_ref().map_or(0, String::len)
+        Fate::Request { fields, body, expected, files, .. } => {
+            let paths = files.iter().map(|file| 256 + file.path.len()).sum::<usize>();
+            fields.len() + body.len() + expected.as_ref().map_or(0, String::len) + paths
         }
         Fate::Failure(failure) => failure.message.len(),
         Fate::Skipped(reason) => reason.len(),
@@ -175,7 +178,10 @@ fn compare_check_uses(
     for one in uses {
         match known.iter().find(|(_, row)| row.name == one.name) {
             Some((_, row)) if row == one => {}
-            Some(_) => return Err(LedgerError::Layout { check: one.name.clone() }),
+            Some((_, row)) => {
+                let differs = if row.check == one.check { "layout" } else { "check" }.to_owned();
+                return Err(LedgerError::Layout { check: one.name.clone(), differs });
+            }
             None if rows_taken => return Err(LedgerError::NewCheck { check: one.name.clone() }),
             None => {}
         }
@@ -264,8 +270,9 @@ struct FateColumns<'a> {
 fn columns_of<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<FateColumns<'a>, LedgerError> {
     let nowhere = FateColumns { request: None, failure: None, skipped: None, expected: None };
     Ok(match fate {
-        Fate::Request { key, check, fields, body, expected } => {
-            let request = Some(find_or_insert_request(store, ask, key, check, fields, body)?);
+        Fate::Request { key, check, fields, body, expected, files } => {
+            let content = Content { key, check, fields, body, files };
+            let request = Some(find_or_insert_request(store, ask, &content)?);
             FateColumns { request, expected: expected.as_deref(), ..nowhere }
         }
         Fate::Failure(failure) => {
@@ -291,15 +298,18 @@ fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
     Ok(())
 }
 
+/// The content of a request.
+struct Content<'a> {
+    key: &'a IdempotencyKey,
+    check: &'a str,
+    fields: &'a str,
+    body: &'a [u8],
+    files: &'a [Attachment],
+}
+
 /// Finds the request with this content, so that equal asks are sent and paid once, or inserts a new one.
-fn find_or_insert_request(
-    store: &mut Store,
-    ask: i64,
-    key: &IdempotencyKey,
-    check: &str,
-    fields: &str,
-    body: &[u8],
-) -> Result<i64, LedgerError> {
+fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) -> Result<i64, LedgerError> {
+    let Content { key, check, fields, body, files } = *content;
     let of_row = || digest(&[key.as_bytes().as_slice(), &ask.to_be_bytes()].concat());
     let key = if planted(Bug::RequestPerRow) { of_row() } else { *key.as_bytes() };
     let digest = digest(body);
@@ -318,6 +328,8 @@ fn find_or_insert_request(
         if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
             // The request is already answered, so this ask only waits for a part.
             store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
+            // The rules may have changed since it was judged.
+            store.conn.prepare_cached("INSERT INTO unjudged VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
         }
         return Ok(id);
     }
@@ -328,5 +340,7 @@ fn find_or_insert_request(
         )?
         .execute(params![key, check, ask, fields, body, digest])?;
     *store.sums.requests.entry(State::Planned).or_default() += 1;
-    Ok(store.conn.last_insert_rowid())
+    let request = store.conn.last_insert_rowid();
+    insert_attachments(store, request, files)?;
+    Ok(request)
 }

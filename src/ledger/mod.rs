@@ -7,13 +7,17 @@
 mod arm;
 mod aside;
 mod asks;
+mod attachments;
 mod check_uses;
 mod completed;
 mod compression;
+mod consent;
 mod error;
 mod events;
+mod examine;
 mod identity;
 mod ingest;
+mod jobs;
 mod lock;
 #[cfg(test)]
 mod money_tests;
@@ -24,6 +28,7 @@ mod reading;
 mod recount;
 mod resolve;
 mod rows;
+mod rules;
 mod seen_price;
 mod settings;
 mod settle;
@@ -34,8 +39,10 @@ mod writer;
 pub use arm::{ArmOrder, Armed};
 pub use aside::set_aside;
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
+pub use attachments::{RequestFiles, UploadRow};
 pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
+pub use consent::Consent;
 pub use error::LedgerError;
 pub use identity::Identity;
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
@@ -44,10 +51,14 @@ pub use parts::{LedgerPart, PartPlan};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use resolve::{Correction, Decided, Decision, Quarantined};
 pub use rows::IngestedRow;
+pub use rules::{AnswerToJudge, RulesRow};
 pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{AnswerRecord, Settled, Settlement};
 pub use sums::{KeptStop, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
-/// The version of the schema. A ledger of another version is refused, never converted.
-pub const SCHEMA_VERSION: i64 = 6;
+/// The version of the schema. A ledger of version 6 gets the tables that version 7 adds when it is opened for writing. A
+/// ledger of any other version is refused.
+pub const SCHEMA_VERSION: i64 = 7;
+/// The oldest version that can be upgraded.
+const UPGRADED_VERSION: i64 = 6;

@@ -1,6 +1,8 @@
 //! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for
 //! the next one.
 
+mod jobs;
+
 use super::*;
 use crate::model::{
     Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, RequestId, Stage,
@@ -29,6 +31,8 @@ struct Book {
     ledger: Ledger,
     now_us: i64,
     path: &'static str,
+    /// The credits that a job of the check holds.
+    job_hold: Credits,
 }
 
 impl Book {
@@ -53,6 +57,7 @@ impl Book {
                 fields: "{}".to_owned(),
                 body: vec![b'{', b'0' + place, b'}'],
                 expected: None,
+                files: Vec::new(),
             },
         };
         let row =
@@ -62,7 +67,7 @@ impl Book {
             .ingest(IngestedSplit { source, rows: vec![row(1), row(2)], asks: vec![ask(0), ask(1)], end }, 1)
             .unwrap();
         ledger.balance(Credits(1_000), ledger.sums(), 1, None).await.unwrap();
-        Book { folder, ledger, now_us: HOUR_US, path: "/new" }
+        Book { folder, ledger, now_us: HOUR_US, path: "/new", job_hold: Credits::ZERO }
     }
 
     async fn arm(&self, request: RequestId) -> Armed {
@@ -71,6 +76,7 @@ impl Book {
             request,
             check: CHECK.to_owned(),
             price: PRICE,
+            job_hold: self.job_hold,
             allowance: Allowance { limit: Some(Credits(100)), keep_balance: Credits::ZERO },
             scope: "scope".to_owned(),
             path: self.path.to_owned(),
@@ -108,6 +114,8 @@ impl Book {
             latency_ms: 1,
             now_us: self.now_us,
             answer: Some(answer),
+            job: None,
+            job_hold: self.job_hold,
             unreadable: None,
             failure: Some(failure),
             remaining: None,

@@ -22,6 +22,8 @@ pub struct LedgerPart {
     pub path: String,
     /// Size in bytes and SHA-256 (hexadecimal), once the file is complete.
     pub written: Option<(u64, String)>,
+    /// The rules it was made with. A part of an older release has none.
+    pub rules: Option<i64>,
 }
 
 impl LedgerPart {
@@ -59,6 +61,10 @@ pub struct PartPlan {
     pub extension: String,
     /// The folder names of the checks, by their id in the campaign.
     pub folders: BTreeMap<i64, String>,
+    /// The current rules of the checks, by their id in the campaign.
+    pub rules: BTreeMap<i64, i64>,
+    /// Whether answers that no rule recognises become results.
+    pub accept_unrecognised: bool,
 }
 
 impl Ledger {
@@ -92,9 +98,13 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerErro
     let mut by_check: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     let mut select = store.conn.prepare_cached(
         "SELECT ask.id, ask.check_use FROM unpublished JOIN ask ON ask.request = unpublished.request
-         WHERE ask.part IS NULL OR ?2 ORDER BY unpublished.request LIMIT ?1",
+         WHERE (ask.part IS NULL OR ?2)
+           AND NOT EXISTS (SELECT 1 FROM unjudged WHERE unjudged.request = unpublished.request)
+           AND (?3 OR NOT EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = unpublished.request))
+         ORDER BY unpublished.request LIMIT ?1",
     )?;
-    let mut rows = select.query(params![plan.rows_max as i64, planted(Bug::PublishedAgain)])?;
+    let mut rows =
+        select.query(params![plan.rows_max as i64, planted(Bug::PublishedAgain), plan.accept_unrecognised])?;
     while let Some(row) = rows.next()? {
         by_check.entry(row.get(1)?).or_default().push(row.get(0)?);
     }
@@ -110,6 +120,7 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerErro
          (SELECT 1 FROM ask WHERE ask.request = unpublished.request AND ask.part IS NULL)",
         [],
     )?;
+    store.conn.execute("DELETE FROM unrecognised WHERE request NOT IN (SELECT request FROM unpublished)", [])?;
     Ok(parts)
 }
 
@@ -130,8 +141,12 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
         "INSERT INTO part (id, check_use, first_ask, last_ask, rows, path) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![id, check_use, first_ask, last_ask, rows as i64, path],
     )?;
+    let rules = plan.rules.get(&check_use).copied();
+    if let Some(rules) = rules {
+        store.conn.execute("INSERT INTO part_rules (part, rules) VALUES (?1, ?2)", params![id, rules])?;
+    }
     assign(store, asks, id)?;
-    Ok(LedgerPart { id, check_use, first_ask, last_ask, rows, path, written: None })
+    Ok(LedgerPart { id, check_use, first_ask, last_ask, rows, path, written: None, rules })
 }
 
 fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
@@ -146,6 +161,7 @@ fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
 const CUT_ANEW: &str = "
     INSERT OR IGNORE INTO unpublished SELECT ask.request FROM ask JOIN part ON part.id = ask.part WHERE bytes IS NULL;
     UPDATE ask SET part = NULL WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
+    DELETE FROM part_rules WHERE part IN (SELECT id FROM part WHERE bytes IS NULL);
     DELETE FROM part WHERE bytes IS NULL;";
 
 /// For [`Bug::PartFilledUp`]: adds these asks to the last part of the check.
@@ -158,7 +174,16 @@ fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerP
     let part = store.conn.query_row(sql, params, |row| {
         let rows = row.get::<_, i64>(3)?.unsigned_abs();
         let (first_ask, last_ask) = (row.get(1)?, row.get(2)?);
-        Ok(LedgerPart { id: row.get(0)?, check_use, first_ask, last_ask, rows, path: row.get(4)?, written: None })
+        Ok(LedgerPart {
+            id: row.get(0)?,
+            check_use,
+            first_ask,
+            last_ask,
+            rows,
+            path: row.get(4)?,
+            written: None,
+            rules: None,
+        })
     });
     let part = part.optional()?;
     part.as_ref().map_or(Ok(()), |part| assign(store, asks, part.id))?;
@@ -180,6 +205,7 @@ mod tests {
             rows: 3,
             path: "results/aml/part-000007.jsonl".to_owned(),
             written: None,
+            rules: None,
         };
         let one = LedgerPart { first_ask: 5, rows: 1, ..good.clone() };
         assert!(good.check(Some(&check)).is_ok() && one.check(Some(&check)).is_ok());

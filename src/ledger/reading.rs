@@ -151,7 +151,8 @@ impl Reading {
     /// All parts in order.
     pub fn parts(&self) -> Result<Vec<LedgerPart>, LedgerError> {
         let checks = self.check_uses()?;
-        let sql = "SELECT id, check_use, first_ask, last_ask, rows, path, bytes, sha256 FROM part ORDER BY id";
+        let sql = "SELECT id, check_use, first_ask, last_ask, part.rows, path, bytes, sha256, part_rules.rules
+                   FROM part LEFT JOIN part_rules ON part_rules.part = part.id ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
         let parts = select.query_map([], |row| {
             let written = match (row.get::<_, Option<i64>>(6)?, row.get::<_, Option<String>>(7)?) {
@@ -166,6 +167,7 @@ impl Reading {
                 rows: row.get::<_, i64>(4)?.unsigned_abs(),
                 path: row.get(5)?,
                 written,
+                rules: row.get(8)?,
             })
         })?;
         let parts: Vec<LedgerPart> = parts.collect::<Result<_, _>>()?;
@@ -219,8 +221,7 @@ impl Reading {
         after: RequestId,
         count: usize,
     ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        // The state is part of the SQL text. With a bound value, SQLite would plan the statement again for each state,
-        // to see whether the partial index applies.
+        // The state is part of the SQL text: with a bound value, the partial index would not apply.
         let state = state.code();
         let sql = format!(
             "SELECT id, check_name FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
@@ -238,10 +239,10 @@ impl Reading {
         Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Whether the request with this key or body is answered or failed.
+    /// Whether the request with this key or body is answered, failed or accepted as a job, so that no run sends it.
     pub fn is_settled(&self, key: &IdempotencyKey, check: &str, body: &[u8]) -> Result<bool, LedgerError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1 AND state IN (10, 11)
-                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND check_name = ?3 AND state IN (10, 11))";
+        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1 AND state IN (4, 10, 11)
+                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND check_name = ?3 AND state IN (4, 10, 11))";
         let params = params![key.as_bytes(), super::arm::digest(body), check];
         Ok(self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }

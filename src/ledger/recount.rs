@@ -7,8 +7,15 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 /// The states covered by an index: all except `Answered`.
-const UNANSWERED: [State; 6] =
-    [State::Planned, State::Armed, State::InDoubt, State::Repeating, State::Failed, State::Quarantined];
+const UNANSWERED: [State; 7] = [
+    State::Planned,
+    State::Armed,
+    State::InDoubt,
+    State::Repeating,
+    State::Submitted,
+    State::Failed,
+    State::Quarantined,
+];
 
 /// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`,
 /// except the balance: it must be read again, because what was armed since then cannot be counted.
@@ -49,12 +56,12 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
 
 type ByCheck = (BTreeMap<String, u64>, BTreeMap<String, SeenPrice>);
 
-/// The number of answers by check, and the highest charge of a request of each check, if it was above its price.
+/// The number of answers and of accepted jobs by check, and the highest charge of a request of each check, if it was above its price.
 fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
     let mut select = conn
         // With a single `max` in a query, SQLite takes the other columns from the row that has the maximum.
         .prepare(
-            "SELECT check_name, total(state = 10), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
+            "SELECT check_name, total(state IN (4, 10)), max(iif(charged > price, charged, 0)), id FROM request GROUP BY check_name",
         )?;
     let mut rows = select.query([])?;
     let (mut answers, mut charges) = (BTreeMap::new(), BTreeMap::new());

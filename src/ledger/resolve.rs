@@ -30,7 +30,7 @@ impl Decision {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Quarantined {
     pub request: RequestId,
-    /// Quarantined, in doubt or repeating.
+    /// Quarantined, in doubt, repeating or at the service as a job.
     pub state: State,
     /// The check in the catalogue.
     pub check: String,
@@ -83,7 +83,7 @@ impl Ledger {
         let moved = self
             .write(move |store| {
                 let state = request_row(store, request)?.standing.state;
-                if matches!(state, State::InDoubt | State::Repeating)
+                if matches!(state, State::InDoubt | State::Repeating | State::Submitted)
                     && let Err(illegal) = apply_event(store, request, Event::PutBeforePerson, None, None)?
                 {
                     return Ok(Err(illegal));
@@ -157,7 +157,7 @@ impl Reading {
 
     /// The quarantined requests and the requests in doubt.
     pub fn quarantined_or_in_doubt(&self) -> Result<Vec<Quarantined>, LedgerError> {
-        self.undecided(&[State::Armed, State::InDoubt, State::Repeating, State::Quarantined])
+        self.undecided(&[State::Armed, State::InDoubt, State::Repeating, State::Submitted, State::Quarantined])
     }
 
     fn undecided(&self, states: &[State]) -> Result<Vec<Quarantined>, LedgerError> {

@@ -1,4 +1,4 @@
--- The ledger, version 6. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger: the tables of version 6. `schema_7.sql` has those that version 7 adds. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,

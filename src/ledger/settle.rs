@@ -5,13 +5,14 @@ use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
     arm::{RequestRow, digest, moved, request_row},
     compression::{Level, compress},
+    jobs,
     store::Store,
 };
 use crate::model::{
-    Credits, Failure, IdempotencyKey, Judgement, RequestId, Verdict,
+    Credits, Failure, IdempotencyKey, JobId, Judgement, RequestId, Verdict,
     budget::Account,
     planted::{Bug, planted},
-    state::{Event, Hold, Outcome, State},
+    state::{Event, Hold, Outcome, Standing, State},
     transitions::next,
 };
 use rusqlite::params;
@@ -35,6 +36,10 @@ pub struct Settlement {
     pub now_us: i64,
     /// The answer, if the outcome is one, or may become one when it repeats.
     pub answer: Option<AnswerRecord>,
+    /// The job that the reply names, if the outcome is [`Outcome::Accepted`].
+    pub job: Option<JobId>,
+    /// The credits that a job of this check holds; zero if it is never answered by a job.
+    pub job_hold: Credits,
     /// The raw body of a complete reply that could not be read.
     pub unreadable: Option<Vec<u8>>,
     /// The failure, if this attempt makes the request fail.
@@ -169,10 +174,13 @@ impl Ledger {
 fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
     let mut row = request_row(store, settlement.request)?;
     // The held price may be too high by mistake. It is not charged if the reply states the table price.
+    let of_check = store.sums.price_to_hold(&settlement.check, settlement.table);
+    let Standing { price: held, unproven, .. } = row.standing;
+    row.standing.price = jobs::price_of_answer(settlement.outcome, held, settlement.job_hold, of_check, unproven);
     row.standing.least = settlement.shown.unwrap_or(settlement.table).min(row.standing.price);
     let outcome = match settlement.outcome {
         Outcome::Refused if fell_by_it(store, &row, settlement) => Outcome::ChargedRefusal { stated: None },
-        outcome => outcome,
+        outcome => jobs::believed(store, settlement.request, outcome, settlement.job.as_ref())?,
     };
     let step = next(&row.standing, Event::Attempted(outcome))?;
     // A replayed answer may state the balance of its first time.
@@ -195,6 +203,8 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     if step.state == State::Answered {
         keep_answer(store, settlement)?;
     }
+    let Settlement { request, check, job, now_us, .. } = settlement;
+    jobs::keep(store, *request, check, job.as_ref(), step.state, *now_us)?;
     if step.state == State::Failed || step.state == State::Quarantined {
         let mut failure = settlement.failure.clone();
         if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
@@ -334,6 +344,7 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
             compress(&answer.body, Level::Answer)
         ])?;
     let judgement = if is_of_another(store, settlement.request, answer)? {
+        store.conn.prepare_cached("INSERT INTO crossed VALUES (?1)")?.execute([settlement.request.0])?;
         answer.judgement.clone().doubted("echo_mismatch")
     } else {
         answer.judgement.clone()
@@ -346,6 +357,9 @@ fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerE
     ])?;
     let sql = "INSERT INTO unpublished VALUES (?1)";
     store.conn.prepare_cached(sql)?.execute([settlement.request.0])?;
+    if judgement.verdict == Verdict::Unrecognised {
+        store.conn.prepare_cached("INSERT INTO unrecognised VALUES (?1)")?.execute([settlement.request.0])?;
+    }
     Ok(())
 }
 
@@ -357,11 +371,10 @@ pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&F
 }
 
 fn recover(store: &mut Store) -> Result<u64, LedgerError> {
-    let armed: Vec<i64> = store
-        .conn
-        .prepare_cached("SELECT id FROM request WHERE state = ?1")?
-        .query_map([State::Armed.code()], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    // The second condition selects the partial index.
+    let sql = format!("SELECT id FROM request WHERE state = {} AND state <> 10", State::Armed.code());
+    let armed: Vec<i64> =
+        store.conn.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for id in &armed {
         let row = request_row(store, RequestId(*id))?;
         let step = next(&row.standing, Event::FoundArmed)?;

@@ -4,7 +4,7 @@
 use super::{
     Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
     lock::{LedgerFiles, Lock, Noted, log_is_alone, log_is_lost, log_path},
-    open::{Found, connect, examine},
+    open::{ADDITIONS, Found, SCHEMA, connect, examine, imitate_additions},
     recount::{matches, recounted},
 };
 use crate::{
@@ -92,7 +92,8 @@ impl Store {
         };
         match examine(&store.conn)? {
             Found::Nothing => store.create(brought, now_us)?,
-            Found::Ledger => store.load(path, brought, log_bytes, older)?,
+            Found::Ledger => store.load(path, brought, log_bytes, older, false)?,
+            Found::Older => store.load(path, brought, log_bytes, older, true)?,
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
@@ -104,7 +105,8 @@ impl Store {
 
     fn create(&mut self, brought: &Identity, now_us: i64) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        self.conn.execute_batch(include_str!("schema.sql"))?;
+        self.conn.execute_batch(SCHEMA)?;
+        self.conn.execute_batch(ADDITIONS)?;
         identity::record(&self.conn, brought, now_us)?;
         self.save_sums()?;
         self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
@@ -113,7 +115,15 @@ impl Store {
         Ok(())
     }
 
-    fn load(&mut self, path: &Path, brought: &Identity, log_bytes: u64, older: bool) -> Result<(), LedgerError> {
+    /// `older` accepts a ledger that lost commits. `upgraded` adds the tables of this version, in the same transaction.
+    fn load(
+        &mut self,
+        path: &Path,
+        brought: &Identity,
+        log_bytes: u64,
+        older: bool,
+        upgraded: bool,
+    ) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let (recorded, key_version) = identity::read(&self.conn)?
             .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
@@ -127,6 +137,10 @@ impl Store {
                 _ => "its last run did not close it, and its log is empty".to_owned(),
             };
             return Err(LedgerError::LogLost { path: path.to_owned(), lost });
+        }
+        if upgraded {
+            self.conn.execute_batch(ADDITIONS)?;
+            self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         }
         (self.run, self.commits) = (run.saturating_add(1), commits.unsigned_abs().saturating_add(1));
         self.sums = trusted_sums(&self.conn, was_open)?;
@@ -311,13 +325,15 @@ fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
     // A reader does not clean up after a killed run: the log contains receipts until a run has read it.
     conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
-    conn.pragma_update(None, "query_only", true)?;
     conn.pragma_update(None, "cache_size", -2_048)?;
     match examine(&conn)? {
-        Found::Ledger => Ok(conn),
+        Found::Ledger => {}
+        Found::Older => imitate_additions(&conn)?,
         // The run that created the file died before its first commit, so nothing was ever sent.
-        Found::Nothing => Err(LedgerError::Absent { path: path.to_owned() }),
+        Found::Nothing => return Err(LedgerError::Absent { path: path.to_owned() }),
     }
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
 }
 
 pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {

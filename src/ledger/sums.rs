@@ -35,7 +35,7 @@ pub struct Sums {
     /// HTTP exchanges for requests.
     pub attempts: u64,
     pub answers_unrecognised: u64,
-    /// The number of answers by catalogue name of the check. A check that was answered has the right route.
+    /// The number of answers and of accepted jobs by catalogue name of the check. Such a check has the right route.
     #[serde(default)]
     pub answers: BTreeMap<String, u64>,
     /// The highest price seen for each check, if it was above the price table.

@@ -4,7 +4,7 @@
 use super::planned::Frame;
 use crate::{
     catalogue::Declaration,
-    model::{CanonicalRequest, Failure, IdempotencyKey, Mode, Note},
+    model::{Attachment, CanonicalRequest, Failure, IdempotencyKey, Mode, Note, request::write_json},
 };
 use serde_json::{Map, Value};
 use std::fmt;
@@ -35,6 +35,16 @@ pub struct AskRequest {
     pub expected: Map<String, Value>,
     /// Notes on its values. They are not part of the body or the key.
     pub notes: Vec<Note>,
+    /// Its files. If there are any, `body` contains their digests, and the body that is sent is made just before.
+    pub files: Box<[Attachment]>,
+}
+
+/// The filled fields of a request, with the notes and files that belong to them.
+#[derive(Default)]
+pub(super) struct Filled {
+    pub(super) fields: Map<String, Value>,
+    pub(super) notes: Vec<Note>,
+    pub(super) files: Vec<Attachment>,
 }
 
 impl fmt::Debug for AskRequest {
@@ -50,14 +60,14 @@ impl AskRequest {
     pub(super) fn new(
         frame: &Frame,
         declaration: &Declaration,
-        (fields, notes): (Map<String, Value>, Vec<Note>),
+        Filled { fields, notes, files }: Filled,
         expected: Map<String, Value>,
         check_index: usize,
     ) -> AskRequest {
         let request = CanonicalRequest::first(&frame.campaign, frame.mode, &declaration.name, &fields);
         let key = IdempotencyKey::of(&request, frame.key_secret.as_ref());
         let body = body(frame.mode, declaration, &fields);
-        AskRequest { key, body, fields, check_index, expected, notes }
+        AskRequest { key, body, fields, check_index, expected, notes, files: files.into() }
     }
 }
 
@@ -82,8 +92,4 @@ fn body(mode: Mode, declaration: &Declaration, fields: &Map<String, Value>) -> V
     }
     body.push(b'}');
     body
-}
-
-fn write_json<T: serde::Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) {
-    serde_json::to_writer(bytes, value).expect("a JSON value or a text writes into memory");
 }

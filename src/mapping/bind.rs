@@ -8,7 +8,7 @@ use super::{
     shown_columns::ShownColumns,
 };
 use crate::{
-    catalogue::{Declaration, FieldSpec},
+    catalogue::{Declaration, FieldRule, FieldSpec},
     model::{field::tidy, row::find_column},
     template::{Condition, Template},
 };
@@ -113,8 +113,14 @@ impl Binder<'_> {
         }
         let mut fields = Vec::with_capacity(planned.sources.len());
         for (spec, source) in planned.declaration.fields.iter().zip(&planned.sources) {
-            fields.push(self.field(&planned.name, spec, source.as_ref())?);
+            let field = self.field(&planned.name, spec, source.as_ref())?;
+            let is_fed = !matches!(field.feed, BoundFeed::Unmapped);
+            if is_fed && spec.kind.file().is_some() && self.frame.files_root.is_none() {
+                return Err(MappingError::NoFilesRoot { check: planned.name.clone(), field: spec.name.clone() });
+            }
+            fields.push(field);
         }
+        self.check_one_of(planned, &fields)?;
         let expects = planned.expects.iter().map(|(spec, source)| {
             let field = self.field(&planned.name, spec, Some(source))?;
             Ok((Arc::clone(spec), field))
@@ -126,6 +132,27 @@ impl Binder<'_> {
             when: planned.when.clone(),
             fields,
         })
+    }
+
+    /// Refuses a check whose rule no row can satisfy, because nothing fills any field of the rule.
+    fn check_one_of(&self, planned: &PlannedCheck, fields: &[BoundField]) -> Result<(), MappingError> {
+        let is_filled = |name: &String| {
+            let place = planned.declaration.fields.iter().position(|spec| spec.name == *name);
+            place.is_some_and(|at| !matches!(fields[at].feed, BoundFeed::Unmapped))
+        };
+        for rule in &planned.declaration.rules {
+            if let FieldRule::OneOf(names) = rule
+                && !names.iter().any(is_filled)
+            {
+                return Err(MappingError::NoneOf {
+                    check: planned.name.clone(),
+                    fields: names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
+                    known: self.shown.known(""),
+                    flag: self.flag(&planned.name, &names[0], "COLUMN"),
+                });
+            }
+        }
+        Ok(())
     }
 
     fn field(&self, check: &str, spec: &FieldSpec, source: Option<&Source>) -> Result<BoundField, MappingError> {
@@ -150,10 +177,13 @@ impl Binder<'_> {
     }
 
     fn matched(&self, check: &str, spec: &FieldSpec) -> Result<BoundFeed, MappingError> {
+        // An optional field changes what is asked and paid for: the user must map it.
+        if !spec.required {
+            return Ok(BoundFeed::Unmapped);
+        }
         let (check, field) = (check.to_owned(), spec.name.clone());
         match match_column(spec, self.columns) {
             Match::Column(column) => Ok(self.column(column)),
-            Match::Nothing if !spec.required => Ok(BoundFeed::Unmapped),
             Match::Nothing if spec.default.is_some() => Ok(BoundFeed::Unmapped),
             Match::Ambiguous(first, second) => {
                 let (flag, columns) = (self.flag(&check, &field, first), format!("`{first}` and `{second}`"));

@@ -26,10 +26,17 @@ pub enum MappingError {
     /// `known` ends the message: the nearest column, and the list of columns.
     #[error("check `{check}`, {place}: there is no column `{column}`{known}")]
     UnknownColumn { check: String, place: String, column: String, known: String },
+    #[error(
+        "check `{check}`, field `{field}`: expected the folder that contains the files of the rows, found none; name it \
+         with --files-root DIR (or [input] files_root)"
+    )]
+    NoFilesRoot { check: String, field: String },
     #[error("check `{check}`: columns {columns} both match field `{field}`; choose one with `{flag}`")]
     Ambiguous { check: String, field: String, columns: String, flag: String },
     #[error("check `{check}` needs {field}, and no column matches it{known}; set it with `{flag}`")]
     NoSource { check: String, field: String, known: String, flag: String },
+    #[error("check `{check}` needs field {fields}, and nothing fills it{known}; set it with `{flag}`")]
+    NoneOf { check: String, fields: String, known: String, flag: String },
     /// The name comes from the row itself and may be personal data, so it is not repeated.
     #[error(
         "check `{check}`, {place}: it looks up a column whose name comes from the row, and there is no such column \

@@ -9,6 +9,7 @@ use crate::{
         nearest::hint,
     },
 };
+use serde_json::Map;
 use std::collections::BTreeMap;
 
 const PREFIX: &str = "expect.";
@@ -50,15 +51,23 @@ fn field(name: &str, kind: ColumnKind) -> FieldSpec {
             ColumnKind::Date => FieldKind::Date,
             ColumnKind::Integer => FieldKind::Integer,
             ColumnKind::Boolean => FieldKind::Boolean,
-            ColumnKind::Text | ColumnKind::Number | ColumnKind::Count | ColumnKind::Json => FieldKind::Text,
+            ColumnKind::Text | ColumnKind::Number | ColumnKind::Count | ColumnKind::Json | ColumnKind::Timestamp => {
+                FieldKind::Text
+            }
         },
         required: false,
         default: None,
         allowed: Vec::new(),
+        choices: None,
+        names: Map::new(),
         letter_case: LetterCase::AsIs,
         length_max: None,
+        digits: None,
         synonyms: Vec::new(),
         doc: String::new(),
         assumed: false,
+        assumed_parts: Vec::new(),
+        source: None,
+        secret: false,
     }
 }

@@ -3,6 +3,8 @@
 
 use super::{
     AskRequest, Bound, Mapped,
+    ask::Filled,
+    attach::{attach, check_body_size},
     bind::{BoundCheck, BoundFeed, BoundField},
     error::MappingError,
     expect,
@@ -10,7 +12,7 @@ use super::{
 use crate::{
     catalogue::FieldSpec,
     model::{
-        Failure, FailureCode, Note, Row,
+        Failure, FailureCode, Row,
         field::{Accepted, refusal::FieldRefusal, tidy},
         row::{Cell, Values},
     },
@@ -85,19 +87,34 @@ impl Filling<'_> {
     }
 
     /// The fields to send, and notes on them.
-    fn fields(&self, check: &BoundCheck) -> Result<(Map<String, Value>, Vec<Note>), Unfilled> {
-        let mut fields = Map::with_capacity(check.fields.len());
-        let mut notes = Vec::new();
+    fn fields(&self, check: &BoundCheck) -> Result<Filled, Unfilled> {
+        let mut filled = Filled { fields: Map::with_capacity(check.fields.len()), ..Filled::default() };
+        let mut paths = Vec::new();
         for (spec, field) in check.declaration.fields.iter().zip(&check.fields) {
-            if let Some(Accepted { value, note }) = self.field(check, spec, field)? {
-                fields.insert(spec.name.clone(), value);
-                notes.extend(note);
+            if spec.kind.file().is_some() {
+                if let Some(path) = self.text(check, spec, field)? {
+                    // Files are read last, because reading them takes longest. Their place in the body is kept.
+                    filled.fields.insert(spec.name.clone(), Value::Null);
+                    paths.push((spec, field, path.trim().to_owned()));
+                }
+                continue;
+            }
+            if let Some(Accepted { value, notes }) = self.field(check, spec, field)? {
+                filled.fields.insert(spec.name.clone(), value);
+                filled.notes.extend(notes);
             }
         }
         for rule in &check.declaration.rules {
-            rule.check(&fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
+            rule.check(&filled.fields).map_err(|fault| Failure::map(FailureCode::InvalidValue, fault))?;
         }
-        Ok((fields, notes))
+        for (spec, field, path) in paths {
+            let file = attach(&self.bound.frame, &check.declaration, spec, path)
+                .map_err(|refusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field))))?;
+            filled.fields.insert(spec.name.clone(), file.digest_text().into());
+            filled.files.push(file);
+        }
+        filled.notes.extend(check_body_size(self.bound.frame.body_bytes_max, &filled.files)?);
+        Ok(filled)
     }
 
     /// What the row expects of the answer.
@@ -113,9 +130,24 @@ impl Filling<'_> {
 
     /// The value of a field as it will be sent; with `None` the field is left out or has its default.
     fn field(&self, check: &BoundCheck, spec: &FieldSpec, field: &BoundField) -> Result<Option<Accepted>, Unfilled> {
+        if let BoundFeed::Constant(value) = &field.feed {
+            return Ok(Some(value.clone().into()));
+        }
+        let Some(text) = self.text(check, spec, field)? else { return Ok(None) };
+        let refused = |refusal: FieldRefusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
+        Ok(Some(spec.accept(&text).map_err(refused)?))
+    }
+
+    /// The text of a field before it is validated; `None` if the field is left out or has its default.
+    fn text<'b>(
+        &'b self,
+        check: &BoundCheck,
+        spec: &FieldSpec,
+        field: &BoundField,
+    ) -> Result<Option<Cow<'b, str>>, Unfilled> {
         let text = match &field.feed {
-            BoundFeed::Unmapped => return Ok(None),
-            BoundFeed::Constant(value) => return Ok(Some(value.clone().into())),
+            // A constant is validated when the mapping is made.
+            BoundFeed::Unmapped | BoundFeed::Constant(_) => return Ok(None),
             BoundFeed::Column { name, place, nulls } => self.cell(spec, field, name, *place, nulls)?,
             BoundFeed::Template(template) => match template.render(self.view()) {
                 Ok(text) if text.trim().is_empty() => None,
@@ -135,8 +167,7 @@ impl Filling<'_> {
             let message = format!("{}: expected at most 1 MiB, found {} bytes", label(spec, field), text.len());
             return Err(Failure::map(FailureCode::FieldTooLarge, message).into());
         }
-        let refused = |refusal: FieldRefusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
-        Ok(Some(spec.accept(&text).map_err(refused)?))
+        Ok(Some(text))
     }
 
     /// The text of a column's cell; `None` is null.

@@ -9,6 +9,7 @@
 //! [`crate::template`].
 
 mod ask;
+mod attach;
 mod bind;
 mod error;
 mod expect;
@@ -30,6 +31,7 @@ pub use shown_columns::ShownColumns;
 
 use crate::{
     catalogue::{Catalogue, FieldSpec},
+    files::Root,
     model::{KeySecret, Mode, nearest::hint},
     template::{Nulls, Tables, Templates},
 };
@@ -70,6 +72,10 @@ pub struct MappingOptions {
     /// The same for single columns, instead of `null`.
     pub null_in: BTreeMap<String, Vec<String>>,
     pub tables: Tables,
+    /// The folder below which rows name files.
+    pub files_root: Option<Arc<Root>>,
+    /// The most bytes of all files in one request.
+    pub body_bytes_max: Option<u64>,
 }
 
 impl MappingOptions {
@@ -82,6 +88,8 @@ impl MappingOptions {
             null: vec![String::new()],
             null_in: BTreeMap::new(),
             tables: Tables::default(),
+            files_root: None,
+            body_bytes_max: None,
         }
     }
 }
@@ -103,6 +111,8 @@ impl Mapping {
             mode: options.mode,
             key_secret: options.key_secret,
             nulls: Arc::new(Nulls::new(options.null, options.null_in)),
+            files_root: options.files_root,
+            body_bytes_max: options.body_bytes_max,
         };
         Ok(Mapping { frame: Arc::new(frame), checks, named_by_user: false })
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     catalogue::{Declaration, FieldSpec},
+    files::Root,
     model::{KeySecret, Mode},
     template::{Condition, Nulls, Template},
 };
@@ -24,6 +25,9 @@ pub(super) struct Frame {
     pub(super) mode: Mode,
     pub(super) key_secret: Option<KeySecret>,
     pub(super) nulls: Arc<Nulls>,
+    /// The folder below which rows name files.
+    pub(super) files_root: Option<Arc<Root>>,
+    pub(super) body_bytes_max: Option<u64>,
 }
 
 #[derive(Debug, Clone)]

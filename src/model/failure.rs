@@ -34,8 +34,19 @@ pub enum FailureCode {
     /// A spreadsheet treated an identifier as a number and lost some of its digits.
     SpreadsheetDamage,
     TemplateError,
+    /// A file that a row names cannot be read, is outside the files root, or is damaged.
+    UnreadableFile,
+    /// A file is of a format that the service does not accept.
+    WrongFileFormat,
+    /// A file is larger than the service accepts.
+    FileTooLarge,
+    /// A file was replaced after its row was read and before it was sent. Nothing was charged.
+    FileChanged,
     /// The service refuses this request: 400, 413, 415 or 422, or another status while it answers other requests.
     Refused,
+    /// The service cannot answer this request at once, and would deliver the answer later to a webhook. Nothing was
+    /// charged.
+    NeedsWebhook,
     /// A complete reply that cannot be read, even after the request was repeated. It may have been charged.
     UnreadableAnswer,
     /// Sandbox only: all attempts are used up. Nothing was charged.
@@ -56,7 +67,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 16] = [
+    pub const ALL: [FailureCode; 21] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -69,7 +80,12 @@ impl FailureCode {
         FailureCode::InvalidValue,
         FailureCode::SpreadsheetDamage,
         FailureCode::TemplateError,
+        FailureCode::UnreadableFile,
+        FailureCode::WrongFileFormat,
+        FailureCode::FileTooLarge,
+        FailureCode::FileChanged,
         FailureCode::Refused,
+        FailureCode::NeedsWebhook,
         FailureCode::UnreadableAnswer,
         FailureCode::AttemptsOver,
         FailureCode::WrittenOff,
@@ -90,7 +106,12 @@ impl FailureCode {
             FailureCode::InvalidValue => "invalid_value",
             FailureCode::SpreadsheetDamage => "spreadsheet_damage",
             FailureCode::TemplateError => "template_error",
+            FailureCode::UnreadableFile => "unreadable_file",
+            FailureCode::WrongFileFormat => "wrong_file_format",
+            FailureCode::FileTooLarge => "file_too_large",
+            FailureCode::FileChanged => "file_changed",
             FailureCode::Refused => "refused",
+            FailureCode::NeedsWebhook => "needs_webhook",
             FailureCode::UnreadableAnswer => "unreadable_answer",
             FailureCode::AttemptsOver => "attempts_over",
             FailureCode::WrittenOff => "written_off",

@@ -1,6 +1,7 @@
 //! The pure core: the data types of the project and the decisions about them. Nothing here reads files or sockets, and
 //! the time comes from a clock that is passed in, so every rule can be tested by calling a function.
 
+pub mod attachment;
 pub mod budget;
 pub mod checkpoint;
 pub mod clock;
@@ -10,7 +11,9 @@ pub mod exit_code;
 pub mod failure;
 pub mod fault_point;
 pub mod field;
+pub mod file_kind;
 pub mod file_name;
+pub mod job_id;
 pub mod json_values;
 pub mod key;
 pub mod mode;
@@ -25,15 +28,18 @@ pub mod rng;
 pub mod row;
 pub mod state;
 pub mod stop;
+mod tiff;
 pub mod transitions;
 pub mod verdict;
 pub mod witness;
 
+pub use attachment::{Attachment, Placement};
 pub use checkpoint::Checkpoint;
 pub use clock::Clock;
 pub use credits::Credits;
 pub use exit_code::ExitCode;
 pub use failure::{Failure, FailureCode, Stage};
+pub use job_id::JobId;
 pub use key::{IdempotencyKey, KeyMaker, KeySecret};
 pub use mode::Mode;
 pub use note::Note;

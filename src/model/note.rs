@@ -10,16 +10,32 @@ pub enum Note {
     RegistrationNumberRewritten,
     /// The ISO 3779 check digit does not match. Not every market is required to use it, so the VIN is sent unchanged.
     VinCheckDigit,
+    /// An identifier had spaces, hyphens or a leading apostrophe, and is sent without them.
+    IdentifierCleaned,
+    /// A country was not written as its ISO code, and is sent as that code.
+    CountryTranslated,
+    /// A body with files is larger than 4,500,000 bytes, which some services refuse although each file is within its
+    /// own limit.
+    LargeBody,
 }
 
 impl Note {
-    pub const ALL: [Note; 2] = [Note::RegistrationNumberRewritten, Note::VinCheckDigit];
+    pub const ALL: [Note; 5] = [
+        Note::RegistrationNumberRewritten,
+        Note::VinCheckDigit,
+        Note::IdentifierCleaned,
+        Note::CountryTranslated,
+        Note::LargeBody,
+    ];
 
     /// The name used in machine-readable output.
     pub fn as_str(self) -> &'static str {
         match self {
             Note::RegistrationNumberRewritten => "registration_number_rewritten",
             Note::VinCheckDigit => "vin_check_digit",
+            Note::IdentifierCleaned => "identifier_cleaned",
+            Note::CountryTranslated => "country_translated",
+            Note::LargeBody => "large_body",
         }
     }
 }
@@ -34,6 +50,13 @@ impl fmt::Display for Note {
             Note::VinCheckDigit => {
                 "VIN whose check digit does not match, sent unchanged: a typing mistake, or a market without check \
                  digits"
+            }
+            Note::IdentifierCleaned => "identifier with spaces, hyphens or a leading apostrophe, sent without them",
+            Note::CountryTranslated => {
+                "country in another form than its ISO code, sent as that code: check that it is the right country"
+            }
+            Note::LargeBody => {
+                "request of more than 4.5 MB, which some services refuse: if yours does, set [service] body_bytes_max"
             }
         })
     }

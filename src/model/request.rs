@@ -41,9 +41,9 @@ impl<'a> CanonicalRequest<'a> {
         let CanonicalRequest { v, campaign, mode, check, fields, generation } = self;
         let mut form = Vec::with_capacity(256);
         form.extend_from_slice(b"{\"campaign\":");
-        write_text(&mut form, campaign);
+        write_json(&mut form, campaign);
         form.extend_from_slice(b",\"check\":");
-        write_text(&mut form, check);
+        write_json(&mut form, check);
         form.extend_from_slice(b",\"fields\":{");
         // Sorted by the UTF-16 code units of the names (RFC 8785, 3.2.3).
         let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
@@ -52,7 +52,7 @@ impl<'a> CanonicalRequest<'a> {
             if at > 0 {
                 form.push(b',');
             }
-            write_text(&mut form, name);
+            write_json(&mut form, name);
             form.push(b':');
             write_value(&mut form, value);
         }
@@ -65,7 +65,7 @@ impl<'a> CanonicalRequest<'a> {
 /// Text, booleans and whole numbers of up to 53 bits have only one representation in JSON; the rest follows RFC 8785.
 fn write_value(form: &mut Vec<u8>, value: &Value) {
     match value {
-        Value::String(text) => write_text(form, text),
+        Value::String(text) => write_json(form, text),
         Value::Bool(true) => form.extend_from_slice(b"true"),
         Value::Bool(false) => form.extend_from_slice(b"false"),
         Value::Number(number) => match number.as_i64() {
@@ -76,8 +76,9 @@ fn write_value(form: &mut Vec<u8>, value: &Value) {
     }
 }
 
-fn write_text(form: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(form, text).expect("writing text to memory cannot fail");
+/// Writes a value as compact JSON.
+pub fn write_json<T: Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(bytes, value).expect("a JSON value or a text writes into memory");
 }
 
 /// RFC 8785 (JCS) bytes of any JSON value.

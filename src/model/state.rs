@@ -20,6 +20,9 @@ pub enum State {
     InDoubt,
     /// The service said "pending": the same key is repeated.
     Repeating,
+    /// The service accepted it as a job and answers later: its job id is recorded, its price stays held, and it is not
+    /// sent again.
+    Submitted,
     /// Final: the service's answer is stored.
     Answered,
     /// Final unless it is retried; see the failure.
@@ -29,11 +32,12 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [State; 7] = [
+    pub const ALL: [State; 8] = [
         State::Planned,
         State::Armed,
         State::InDoubt,
         State::Repeating,
+        State::Submitted,
         State::Answered,
         State::Failed,
         State::Quarantined,
@@ -46,6 +50,7 @@ impl State {
             State::Armed => 1,
             State::InDoubt => 2,
             State::Repeating => 3,
+            State::Submitted => 4,
             State::Answered => 10,
             State::Failed => 11,
             State::Quarantined => 12,
@@ -64,6 +69,7 @@ impl State {
             State::Armed => "armed",
             State::InDoubt => "in_doubt",
             State::Repeating => "repeating",
+            State::Submitted => "submitted",
             State::Answered => "answered",
             State::Failed => "failed",
             State::Quarantined => "quarantined",
@@ -86,6 +92,9 @@ pub enum Outcome {
     Answered { stated: Option<Credits> },
     /// A 202 (or another 2xx) that says pending and names no service job; the credits it states, if any.
     Pending { stated: Option<Credits> },
+    /// The service accepted the request as a job, whose id it names; the credits it states, if any. The charge comes
+    /// when the job has a result.
+    Accepted { stated: Option<Credits> },
     /// 400, 413, 415, 422.
     Refused,
     /// A reply that is not an answer, and states a charge above zero or one that cannot be read (`None`).
@@ -101,6 +110,9 @@ pub enum Outcome {
     /// A 5xx that states `creditsUsed` 0: proof for this attempt, but not for an earlier one that may still be in
     /// progress.
     Uncharged,
+    /// The service would have to answer later, which needs a webhook, and states `creditsUsed` 0. It proves this attempt
+    /// only, as [`Outcome::Uncharged`] does.
+    NeedsWebhook,
     /// A complete 2xx that is not JSON, or is JSON with nothing that an answer of the service has.
     Unreadable,
     /// A complete 2xx with JSON whose content no rule recognises: it says that it is a failure, or does not look like
@@ -117,6 +129,7 @@ impl Outcome {
             Outcome::NotWritten => "not_written",
             Outcome::Answered { .. } => "answered",
             Outcome::Pending { .. } => "pending",
+            Outcome::Accepted { .. } => "accepted",
             Outcome::Refused => "refused",
             Outcome::ChargedRefusal { .. } => "charged_refusal",
             Outcome::Unauthorised => "unauthorised",
@@ -124,6 +137,7 @@ impl Outcome {
             Outcome::RateLimited => "rate_limited",
             Outcome::Misrouted => "misrouted",
             Outcome::Uncharged => "uncharged",
+            Outcome::NeedsWebhook => "needs_webhook",
             Outcome::Unreadable => "unreadable",
             Outcome::Unconvincing => "unconvincing",
             Outcome::Unknown => "unknown",

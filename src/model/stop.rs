@@ -40,6 +40,8 @@ pub enum Stop {
     Misrouted {
         status: u16,
         path: String,
+        /// The check of the route; `None` for the balance.
+        check: Option<String>,
     },
     Unavailable {
         message: String,
@@ -81,6 +83,16 @@ pub enum Stop {
     /// Requests in doubt were sent to a route that their check no longer has.
     OtherRoute {
         check: String,
+    },
+    /// Files of requests in doubt are not what they were, so the requests cannot be repeated. `first` names one of them.
+    FilesChanged {
+        check: String,
+        first: String,
+    },
+    /// The reply to an upload cannot be followed.
+    UploadUnusable {
+        check: String,
+        fault: String,
     },
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide {
@@ -153,8 +165,12 @@ impl Stop {
             | Stop::Untrusted { .. }
             | Stop::NotTheService
             | Stop::BalanceUnreadable
+            | Stop::UploadUnusable { .. }
             | Stop::PushedBack { .. } => ExitCode::Service,
-            Stop::ClockApart { .. } | Stop::OtherRoute { .. } | Stop::UnknownService { .. } => ExitCode::Doubt,
+            Stop::FilesChanged { .. }
+            | Stop::ClockApart { .. }
+            | Stop::OtherRoute { .. }
+            | Stop::UnknownService { .. } => ExitCode::Doubt,
             Stop::OtherSide { .. } | Stop::OtherMode { .. } => ExitCode::Usage,
             Stop::TooManyErrors { .. }
             | Stop::SameRefusals { .. }
@@ -186,9 +202,10 @@ impl fmt::Display for Stop {
             Stop::Budget(BudgetRefusal::Unread) => f.write_str("the account's balance was never read; run again"),
             Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(
                 f,
-                "the service charged {stated} credits for `{check}`, but the price table says {table}. If the charge \
+                "the service states {stated} credits for `{check}`, but the price table says {table}. If the amount \
                  is right, run again with --price {check}={stated}. If it is not, book the right amount with `rescreen \
-                 resolve --charge N --request {request}`, and run again with --continue-anyway"
+                 resolve --charge N --request {request}` once the request has an answer, and run again with \
+                 --continue-anyway"
             ),
             Stop::Price { check, stated, table, request: None } => write!(
                 f,
@@ -211,19 +228,32 @@ impl fmt::Display for Stop {
                 "the service says there are not enough credits (balance {balance}, table price {price}); top up the \
                  account or correct the price, and run again"
             ),
+            Stop::Unauthorised { status: 401 } => f.write_str(
+                "the service refuses the API key (HTTP 401); check it, or send it in the other header with [service] \
+                 auth = \"bearer\" (or \"x-api-key\"), and run again",
+            ),
             Stop::Unauthorised { status } => {
-                write!(f, "the service refuses the API key (HTTP {status}); check it and run again")
+                write!(
+                    f,
+                    "the service refuses the API key (HTTP {status}); check it and the header that carries it ([service] \
+                     auth = \"x-api-key\" or \"bearer\"), and run again"
+                )
             }
             Stop::CheckRefused { check, status } => write!(
                 f,
                 "the service refuses every request for `{check}` (HTTP {status}), but accepts the same API key for \
-                 reading the balance; ask the service whether this account may use `{check}`, and run again"
+                 reading the balance; try the other header with [service.checks.{check}] auth, or ask the service whether \
+                 this account may use `{check}`, and run again"
             ),
-            Stop::Misrouted { status, path } => write!(
+            Stop::Misrouted { status, path, check: Some(check) } => write!(
                 f,
                 "the service does not know the route {path} (HTTP {status}); check [service] url, or try the other \
-                 spelling of the routes with routes = \"alternate\" (or \"guide\")"
+                 spelling of the route with [service.checks.{check}] routes = \"alternate\" (or \"guide\"), if `rescreen \
+                 checks {check}` lists one"
             ),
+            Stop::Misrouted { status, path, check: None } => {
+                write!(f, "the service does not know the route {path} (HTTP {status}); check [service] url")
+            }
             Stop::Unavailable { message } => {
                 write!(f, "the service does not answer ({message}); everything paid for is safe, run again later")
             }
@@ -285,6 +315,17 @@ impl fmt::Display for Stop {
                  again only to its own route; restore the route in the declaration and run again, or decide with \
                  `rescreen resolve --list --include-in-doubt`"
             ),
+            Stop::FilesChanged { check, first } => write!(
+                f,
+                "requests in doubt of `{check}` cannot be repeated, because their files changed: {first}. A key is \
+                 repeated only with the same bytes; restore the files and run again, or decide with `rescreen resolve \
+                 --list --include-in-doubt`"
+            ),
+            Stop::UploadUnusable { check, fault } => write!(
+                f,
+                "no document of `{check}` is uploaded, because the service's reply to an upload cannot be followed: \
+                 {fault}. Nothing was charged for it"
+            ),
             Stop::OtherSide { simulated: true } => {
                 f.write_str("the simulator answered a campaign of the real service; check [service] url")
             }
@@ -305,8 +346,8 @@ impl fmt::Display for Stop {
             Stop::Unrecognised { check, unrecognised, of } => write!(
                 f,
                 "{unrecognised} of {of} answers of `{check}` have none of the fields that its rules read; check the \
-                 column `answer` and fix the declaration (`rescreen checks {check} --toml`); answers that are already \
-                 paid for are not paid for again"
+                 column `answer` in pending/ and correct the declaration (`rescreen checks {check} --toml`); answers \
+                 that are already paid for are judged again by it, and are not paid for again"
             ),
             Stop::ExpectedRows { found, least, most } => {
                 write!(

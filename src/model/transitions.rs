@@ -42,16 +42,22 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
                 Move { state: State::Repeating, hold: Hold::Raise(so_far), ..in_doubt }
             }
             Outcome::Pending { .. } => Move { state: State::Repeating, ..in_doubt },
+            Outcome::Accepted { stated: Some(required) } if required > standing.price => {
+                Move { state: State::Submitted, hold: Hold::Raise(required), ..in_doubt }
+            }
+            Outcome::Accepted { .. } => Move { state: State::Submitted, ..in_doubt },
             Outcome::ChargedRefusal { stated } => {
                 Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charge(standing, stated))) }
             }
             Outcome::Unconvincing if standing.unclear > 0 => to(State::Answered, Hold::Charge(charge(standing, None))),
             Outcome::Refused if standing.unproven > 0 => to(State::Quarantined, Hold::Keep),
             Outcome::Refused => to(State::Failed, Hold::Release),
+            Outcome::NeedsWebhook if standing.unproven == 0 => to(State::Failed, Hold::Release),
             Outcome::NotWritten
             | Outcome::Unauthorised
             | Outcome::NoCredits
             | Outcome::RateLimited
+            | Outcome::NeedsWebhook
             | Outcome::Uncharged => {
                 // An earlier attempt may have been charged, and a later refusal proves nothing about it.
                 if standing.unproven > 0 { to(State::InDoubt, Hold::Keep) } else { to(State::Planned, Hold::Release) }
@@ -61,7 +67,10 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
 
         (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
 
-        (State::InDoubt | State::Repeating, Event::PutBeforePerson) => Ok(to(State::Quarantined, Hold::Keep)),
+        // A person may decide about a job that never ends.
+        (State::InDoubt | State::Repeating | State::Submitted, Event::PutBeforePerson) => {
+            Ok(to(State::Quarantined, Hold::Keep))
+        }
 
         (State::Planned, Event::RefusalCached) if standing.unproven > 0 => Err(IllegalMove::NotProven),
         (State::Planned, Event::RefusalCached) if standing.cached_refusals >= CACHED_REFUSALS_MAX => {

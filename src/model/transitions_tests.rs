@@ -159,7 +159,7 @@ fn every_other_pair_is_a_named_error_and_final_states_do_not_move() {
     ];
     let legal = |state| events.iter().filter(|event| next(&standing(state, 0), **event).is_ok()).count();
     let counts: Vec<usize> = State::ALL.into_iter().map(legal).collect();
-    assert_eq!(counts, [3, 2, 3, 2, 0, 2, 2]);
+    assert_eq!(counts, [3, 2, 3, 2, 0, 0, 2, 2]);
 }
 
 #[test]
@@ -168,6 +168,8 @@ fn no_move_releases_a_hold_while_an_attempt_is_unproven_unless_the_service_state
         for outcome in [
             Outcome::NotWritten,
             Outcome::Pending { stated: None },
+            Outcome::Accepted { stated: None },
+            Outcome::NeedsWebhook,
             Outcome::Refused,
             Outcome::Unauthorised,
             Outcome::NoCredits,
@@ -230,4 +232,40 @@ fn a_row_at_fault_fails_alone_and_its_possible_charge_is_booked() {
 fn answered_and_failed_are_settled_and_nothing_else_is() {
     let settled: Vec<State> = State::ALL.into_iter().filter(|state| state.is_settled()).collect();
     assert_eq!(settled, [State::Answered, State::Failed]);
+}
+
+#[test]
+fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_only_a_person_moves_it() {
+    for unproven in 0..3 {
+        let accepted = after(Outcome::Accepted { stated: None }, unproven);
+        assert_eq!(accepted, (State::Submitted, Hold::Keep, unproven + 1));
+    }
+    assert_eq!(after(Outcome::Accepted { stated: Some(PRICE) }, 0), (State::Submitted, Hold::Keep, 1));
+    let dearer = after(Outcome::Accepted { stated: Some(Credits(7)) }, 0);
+    assert_eq!(dearer, (State::Submitted, Hold::Raise(Credits(7)), 1), "the service says what it will charge");
+    for event in [
+        ARM,
+        Event::Attempted(Outcome::Refused),
+        Event::FoundArmed,
+        Event::LifeOver,
+        Event::RefusalCached,
+        Event::RowAtFault,
+        Event::FoundCharged,
+        Event::AttemptsOver { mode: Mode::Sandbox },
+        Event::Retry,
+        Event::WriteOff,
+        Event::SendAgain,
+    ] {
+        assert!(next(&standing(State::Submitted, 1), event).is_err(), "{event:?} moved a job");
+    }
+    let given_up = next(&standing(State::Submitted, 1), Event::PutBeforePerson).unwrap();
+    assert_eq!((given_up.state, given_up.hold), (State::Quarantined, Hold::Keep), "a person decides about a job");
+}
+
+#[test]
+fn a_reply_that_needs_a_webhook_fails_the_row_uncharged_unless_an_earlier_attempt_is_in_doubt() {
+    assert_eq!(after(Outcome::NeedsWebhook, 0), (State::Failed, Hold::Release, 0));
+    assert_eq!(after(Outcome::NeedsWebhook, 2), (State::InDoubt, Hold::Keep, 2), "the first may have been charged");
+    let failed = next(&standing(State::Armed, 0), Event::Attempted(Outcome::NeedsWebhook)).unwrap();
+    assert!(!failed.possibly_charged && !failed.next_generation);
 }

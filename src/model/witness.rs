@@ -45,11 +45,12 @@ pub struct Receipt {
     key: IdempotencyKey,
     path: String,
     body: Vec<u8>,
+    content_type: String,
 }
 
 impl Receipt {
     pub(crate) fn issue(request: RequestId, attempt: u32, key: IdempotencyKey, path: String, body: Vec<u8>) -> Receipt {
-        Receipt { request, attempt, key, path, body }
+        Receipt { request, attempt, key, path, body, content_type: "application/json".to_owned() }
     }
 
     /// The number of this attempt in the whole life of the request, from 1.
@@ -69,6 +70,16 @@ impl Receipt {
     /// The bytes to send.
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// The same receipt with the body that was made from the recorded template and the files, and its media type.
+    pub fn filled(self, body: Vec<u8>, content_type: String) -> Receipt {
+        Receipt { body, content_type, ..self }
+    }
+
+    /// The media type of the body.
+    pub fn content_type(&self) -> &str {
+        &self.content_type
     }
 
     /// Consumes the receipt and returns the bytes to send.

@@ -7,11 +7,17 @@
 
 use super::{
     campaign::{
-        Campaign, file::CampaignFile, out_folder::claim, read_file, recorded::campaign_of, remains::set_aside_unknown,
+        Campaign,
+        file::CampaignFile,
+        out_folder::claim,
+        read_file,
+        recorded::campaign_of,
+        remains::set_aside_unknown,
+        rules::{compile_rules, use_rules},
     },
     intake::{IntakeProgress, notes::Notes},
     prepare::{context, known_service},
-    publish::{Publisher, background::Publishing},
+    publish::{PublishOptions, Publisher, background::Publishing},
     report::RunReport,
     run::{Remarks, beside_ledger, publish_and_report},
     send::{
@@ -24,7 +30,7 @@ use crate::{
     catalogue::Catalogue,
     client::Client,
     error::Error,
-    ledger::{Identity, Ledger, Reading, Sums},
+    ledger::{Consent, Identity, Ledger, Reading, Sums},
     model::{Credits, Stop, state::State},
     throttle::Bucket,
 };
@@ -38,10 +44,21 @@ use tokio::{
     time::Instant,
 };
 
+/// The options of collecting.
+#[derive(Default)]
+pub struct CollectOptions {
+    /// Drain, publish and end after this time.
+    pub at_most: Option<Duration>,
+    pub earlier_stop: EarlierStop,
+    /// Publish answers that no rule recognises as results.
+    pub accept_unrecognised: bool,
+}
+
 /// A ledger to settle and publish.
 pub struct Collection {
     campaign: Arc<Campaign>,
     identity: Identity,
+    consents: Vec<Consent>,
     /// The user named the service that the ledger records.
     is_confirmed: bool,
 }
@@ -80,11 +97,21 @@ impl Collection {
                 "--service {named}: the requests of this ledger were sent to {url}; name that service"
             )));
         }
-        Ok(Collection { campaign: Arc::new(campaign), identity: reading.identity()?, is_confirmed })
+        Ok(Collection {
+            campaign: Arc::new(campaign),
+            identity: reading.identity()?,
+            consents: reading.consents()?,
+            is_confirmed,
+        })
     }
 
     pub fn campaign(&self) -> &Campaign {
         &self.campaign
+    }
+
+    /// The recorded evidence of consent.
+    pub fn consents(&self) -> &[Consent] {
+        &self.consents
     }
 
     /// The campaign, to replace the recorded service by the built-in simulator of this process.
@@ -98,12 +125,12 @@ impl Collection {
     /// See [`Error`].
     pub async fn collect(
         self,
-        at_most: Option<Duration>,
-        earlier_stop: EarlierStop,
+        CollectOptions { at_most, earlier_stop, accept_unrecognised }: CollectOptions,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let Collection { mut campaign, identity, is_confirmed } = self;
+        let Collection { mut campaign, identity, is_confirmed, .. } = self;
+        compile_rules(&campaign)?;
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.commit_mode, now_us)?);
@@ -111,7 +138,9 @@ impl Collection {
         set_aside_unknown(&campaign, &ledger)?;
         claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();
-        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), None)?);
+        let rules = use_rules(&campaign, &ledger).await?;
+        let publish = PublishOptions { tap: None, rules, accept_unrecognised };
+        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let unexplained = Credits::ZERO;
         let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
@@ -155,6 +184,9 @@ impl Collection {
                     }
                 };
                 sent = beside_ledger(&ledger, sending).await?;
+                if sent.stops.iter().any(Stop::is_urgent) {
+                    publisher.interrupt();
+                }
                 publishing.finish().await?;
             }
         }

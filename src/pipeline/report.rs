@@ -42,6 +42,10 @@ pub struct RunReport {
     pub was_complete: bool,
     /// Messages about rows whose line was completed after they were read.
     pub completed: Vec<String>,
+    /// Rows whose answer is paid for and that no rule recognises.
+    pub unrecognised: u64,
+    /// Published rows that the current declarations judge differently.
+    pub judged_differently: u64,
     /// This was `rescreen collect`: only requests that had been sent were settled.
     pub collected: bool,
     /// The command line that started the run. After `rescreen collect`, the command line of the run before it.
@@ -59,6 +63,8 @@ pub struct Ending {
     pub notes: Notes,
     pub completed: Vec<String>,
     pub collected: bool,
+    pub unrecognised: u64,
+    pub judged_differently: u64,
 }
 
 impl RunReport {
@@ -73,6 +79,8 @@ impl RunReport {
             notes,
             completed,
             collected,
+            unrecognised,
+            judged_differently,
         } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
@@ -90,6 +98,8 @@ impl RunReport {
             notes,
             completed,
             collected,
+            unrecognised,
+            judged_differently,
             command: campaign.command.clone(),
             limit_rows: campaign.source_options.limit_rows,
         };
@@ -117,6 +127,8 @@ impl RunReport {
             was_complete: false,
             completed: Vec::new(),
             collected: false,
+            unrecognised: 0,
+            judged_differently: 0,
             command: campaign.command.clone(),
         }
     }
@@ -130,8 +142,9 @@ impl RunReport {
             None => failures == 0,
         };
         let unsent = self.sums.in_state(State::Planned) > 0;
+        let has_jobs = self.jobs() > 0;
         let applies = [
-            (in_doubt > 0 || self.is_unfinished(), ExitCode::Doubt),
+            (in_doubt > 0 || has_jobs || self.is_unfinished(), ExitCode::Doubt),
             (self.is_limited(), ExitCode::TimeIsUp),
             // The service was not working: these requests were refused and are proven uncharged.
             (self.stops.is_empty() && unsent && !self.collected, ExitCode::Service),
@@ -149,7 +162,9 @@ impl RunReport {
 
     /// Whether unsent rows remain after `rescreen collect`. Only a run sends them.
     pub fn leaves_rows(&self) -> bool {
-        self.collected && self.stops.is_empty() && self.in_doubt() == self.withheld && self.is_unfinished()
+        let is_settled = self.in_doubt() == self.withheld && !self.waits_for_jobs();
+        let is_left = self.is_unfinished() && !self.leaves_only_unrecognised();
+        self.collected && self.stops.is_empty() && is_settled && is_left
     }
 
     /// Whether another run is needed although nothing stopped this one. With `--limit`, only pending rows count: unread
@@ -160,8 +175,28 @@ impl RunReport {
         !manifest.complete && (pending || self.limit_rows.is_none()) && self.stops.is_empty()
     }
 
+    /// Whether the input is read, and everything is settled and published except answers that no rule recognises.
+    pub fn leaves_only_unrecognised(&self) -> bool {
+        let Some(manifest) = &self.manifest else { return false };
+        let pending: u64 = manifest.totals.iter().map(|totals| totals.pending).sum();
+        let is_read = manifest.input.sources.iter().all(|source| source.complete);
+        self.unrecognised > 0 && pending == self.unrecognised && is_read
+    }
+
     fn in_doubt(&self) -> u64 {
         [State::Armed, State::InDoubt, State::Repeating].into_iter().map(|state| self.sums.in_state(state)).sum()
+    }
+
+    /// Requests that the service accepted as jobs.
+    fn jobs(&self) -> u64 {
+        self.sums.in_state(State::Submitted)
+    }
+
+    /// Whether nothing is left but jobs at the service, which no run can hurry.
+    pub fn waits_for_jobs(&self) -> bool {
+        let sources = self.manifest.as_ref().map(|manifest| &manifest.input.sources);
+        let is_read = sources.is_some_and(|sources| sources.iter().all(|source| source.complete));
+        self.jobs() > 0 && self.sums.open() == self.jobs() && self.stops.is_empty() && is_read
     }
 
     /// The number of failed asks; a row that could not be read counts once.
@@ -188,7 +223,9 @@ impl RunReport {
         lines.extend(self.stops.iter().map(|stop| format!("stopped: {stop}")));
         lines.extend(self.limited());
         lines.extend(self.doubts());
-        if self.collected && self.is_unfinished() {
+        lines.extend(self.rejudging());
+        let is_left = self.is_unfinished() && !self.waits_for_jobs() && !self.leaves_only_unrecognised();
+        if self.collected && is_left {
             lines.push(
                 "requests that were already sent are settled as far as possible; nothing new was sent, and rows may be \
                  left: run the campaign again to send them"
@@ -201,7 +238,7 @@ impl RunReport {
     /// Only the lines that say why the campaign is not finished.
     pub fn reasons(&self) -> Vec<String> {
         let stopped = self.stops.iter().map(|stop| format!("stopped: {stop}"));
-        stopped.chain(self.limited()).chain(self.doubts()).collect()
+        stopped.chain(self.limited()).chain(self.doubts()).chain(self.rejudging()).collect()
     }
 
     /// The command line that lists what a person has to decide; `None` if running again can help.
@@ -255,6 +292,28 @@ impl RunReport {
         ))
     }
 
+    /// What the current declarations say about answers that are paid for.
+    fn rejudging(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.unrecognised > 0 {
+            lines.push(format!(
+                "{} no rule recognises: paid for, never sent again, and in pending/ with the reason `unrecognised` and \
+                 the answer. Correct the declaration in the campaign file (`rescreen checks NAME --toml` prints it) and \
+                 run again, which judges them at no cost; or publish them as they are with --accept-unrecognised",
+                counted(self.unrecognised, "row has an answer that", "rows have an answer that"),
+            ));
+        }
+        if self.judged_differently > 0 {
+            lines.push(format!(
+                "{} judged differently by the current declaration; published rows stay as they are, and `rescreen \
+                 export {} --to FOLDER` publishes all results judged by it",
+                counted(self.judged_differently, "result is", "results are"),
+                self.out.display()
+            ));
+        }
+        lines
+    }
+
     fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.withheld > 0 {
@@ -279,6 +338,13 @@ impl RunReport {
                 "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
                 counted(self.in_doubt(), "request", "requests"),
                 until.unwrap_or_else(|| "the keys expire".to_owned()),
+            ));
+        }
+        if self.jobs() > 0 {
+            lines.push(format!(
+                "{} in progress at the service as a job, without a result yet: see the column `job_id` in pending/; the \
+                 price stays held, and nothing is sent again",
+                counted(self.jobs(), "request is", "requests are"),
             ));
         }
         let quarantined = self.sums.in_state(State::Quarantined);

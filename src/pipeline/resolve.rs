@@ -72,7 +72,12 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
     ledger.recover().await?;
     let open = reading.quarantined_or_in_doubt()?;
     drop(reading);
-    let waits = |one: &&Quarantined| resolution.include_in_doubt || one.state == State::Quarantined;
+    // A job may still get a result, so each one must be named.
+    let waits = |one: &&Quarantined| match one.state {
+        State::Quarantined => true,
+        State::Submitted => resolution.include_in_doubt && only.contains(&one.request),
+        _ => resolution.include_in_doubt,
+    };
     let waiting: Vec<Quarantined> = open.iter().filter(waits).cloned().collect();
     if let Some(other) = only.iter().find(|id| !waiting.iter().any(|one| one.request == **id)) {
         let in_doubt = open.iter().any(|one| one.request == *other);
@@ -90,8 +95,8 @@ fn not_waiting(request: RequestId, in_doubt: bool) -> Error {
     let RequestId(number) = request;
     Error::Config(if in_doubt {
         format!(
-            "request {number} is in doubt, not quarantined: running the campaign again may settle it at no cost; if \
-             you cannot run it again, add --include-in-doubt to decide now"
+            "request {number} is in doubt or at the service as a job, not quarantined: running the campaign again may \
+             settle it at no cost; if that is not possible, add --include-in-doubt to decide now"
         )
     } else {
         format!("request {number} is not quarantined; `rescreen resolve --list` shows the requests that are")

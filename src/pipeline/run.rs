@@ -3,10 +3,10 @@
 
 use super::{
     blocking::blocking,
-    campaign::Campaign,
+    campaign::{Campaign, consent, rules::use_rules},
     intake::{IntakeProgress, ingest::Ingest, notes::Notes},
     prepare::Prepared,
-    publish::{Publisher, Tap, background::Publishing},
+    publish::{PublishOptions, Publisher, Tap, background::Publishing},
     report::{Ending, RunReport},
     send::{
         Progress, RunChannels, SendEnd, SendLoop, Signal, earlier_stop::EarlierStop, queue::RequestQueue,
@@ -44,6 +44,8 @@ pub struct RunOptions {
     pub continue_anyway: bool,
     /// Send even if the service asked an earlier run to wait.
     pub lift_pause: bool,
+    /// Publish answers that no rule recognises as results.
+    pub accept_unrecognised: bool,
 }
 
 impl Campaign {
@@ -70,7 +72,10 @@ impl Prepared {
         let was_complete = ledger.sums().completed_at_us.is_some();
         let check_uses = ledger.check_uses(self.check_uses()?).await?;
         self.record_settings().await?;
-        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), options.tap)?);
+        ledger.record_consent(consent::recorded(&campaign, &consent::system_user())).await?;
+        let rules = use_rules(&campaign, &ledger).await?;
+        let publish = PublishOptions { tap: options.tap, rules, accept_unrecognised: options.accept_unrecognised };
+        let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let context = self.context()?;
         self.remap(&check_uses).await?;
         if options.continue_anyway {
@@ -114,6 +119,9 @@ impl Prepared {
             }
         };
 
+        if sent.stops.iter().any(Stop::is_urgent) {
+            publisher.interrupt();
+        }
         let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
@@ -235,7 +243,8 @@ pub async fn publish_and_report(
     let published = if sent.cut_short {
         None
     } else {
-        unless_interrupted(campaign.commit_mode, move || publisher.publish(), &mut sent).await?
+        let publishing = Arc::clone(&publisher);
+        unless_interrupted(campaign.commit_mode, move || publishing.publish(), &publisher, &mut sent).await?
     };
     let Some(manifest) = published else {
         return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));
@@ -249,11 +258,24 @@ pub async fn publish_and_report(
             ledger.keep_stop(None).await?;
         }
     }
-    let oldest_doubt_us = Reading::open(ledger.path())?.oldest_doubt_us()?;
+    let reading = Reading::open(ledger.path())?;
+    let oldest_doubt_us = reading.oldest_doubt_us()?;
+    let (unrecognised, judged_differently) = (reading.unrecognised()?, reading.judged_differently()?);
     let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
     let Remarks { was_complete, notes, completed, collected } = remarks;
-    let ending =
-        Ending { stops, answered, withheld, unexplained, was_complete, oldest_doubt_us, notes, completed, collected };
+    let ending = Ending {
+        stops,
+        answered,
+        withheld,
+        unexplained,
+        was_complete,
+        oldest_doubt_us,
+        notes,
+        completed,
+        collected,
+        unrecognised,
+        judged_differently,
+    };
     Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
 }
 
@@ -281,6 +303,7 @@ pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Res
 async fn unless_interrupted<T: Send + 'static>(
     commit_mode: CommitMode,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    publisher: &Publisher,
     sent: &mut SendEnd,
 ) -> Result<Option<T>, Error> {
     let mut working = std::pin::pin!(blocking(commit_mode, work));
@@ -290,6 +313,7 @@ async fn unless_interrupted<T: Send + 'static>(
             done = &mut working => return done.map(Some),
             Some(signal) = sent.signals.recv() => {
                 sent.record_signal(signal);
+                publisher.interrupt();
                 if sent.cut_short {
                     return Ok(None);
                 }

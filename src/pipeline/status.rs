@@ -1,10 +1,11 @@
 //! Status: reads the ledger while a run may be writing it.
 
-use super::send::earlier_stop::paused_until;
+use super::{campaign::recorded::declared_in, send::earlier_stop::paused_until};
 use crate::{
+    catalogue::DeclaredCheck,
     error::Error,
-    ledger::{Identity, Reading, Sums},
-    model::state::State,
+    ledger::{Consent, Identity, Reading, Sums},
+    model::{clock::local_time, printable::printable, state::State},
 };
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,16 @@ pub struct Status {
     pub oldest_doubt_us: Option<i64>,
     /// Every source was read to its end.
     pub input_complete: bool,
+    /// The recorded evidence of consent.
+    pub consents: Vec<Consent>,
+    /// Rows whose answer is paid for and that no rule recognises.
+    pub unrecognised: u64,
+    /// Published rows that the current declarations judge differently.
+    pub judged_differently: u64,
+    /// Result files that the next run or `rescreen collect` compares with the current declarations.
+    pub parts_to_compare: u64,
+    /// The checks whose declaration is the user's.
+    pub declared: Vec<DeclaredCheck>,
 }
 
 /// Reads the status of an output folder, or of a ledger file.
@@ -32,6 +43,11 @@ pub fn status(place: &Path) -> Result<Status, Error> {
         sums: reading.sums()?,
         oldest_doubt_us: reading.oldest_doubt_us()?,
         input_complete: !sources.is_empty() && sources.iter().all(|source| source.complete),
+        consents: reading.consents()?,
+        unrecognised: reading.unrecognised()?,
+        judged_differently: reading.judged_differently()?,
+        parts_to_compare: reading.parts_to_compare()?.len() as u64,
+        declared: declared_in(&reading)?,
         ledger,
     })
 }
@@ -62,13 +78,36 @@ impl Status {
             "skipped": self.sums.skipped,
             "requests": serde_json::Map::from_iter(states),
             "attempts": self.sums.attempts,
+            "unrecognised": self.unrecognised,
+            "judged_differently": self.judged_differently,
+            "parts_to_compare": self.parts_to_compare,
+            "declared": self.declared,
             "credits_charged": self.sums.account.charged,
             "credits_held": self.sums.account.held,
             "balance": self.sums.account.reading.map(|reading| reading.balance),
             "input_complete": self.input_complete,
+            "consents": self.consents.iter().map(consent).collect::<Vec<_>>(),
             "oldest_doubt_us": self.oldest_doubt_us,
             "paused_until_us": self.sums.paused_until_us,
             "completed_at_us": self.sums.completed_at_us,
         })
     }
+}
+
+fn consent(one: &Consent) -> serde_json::Value {
+    serde_json::json!({
+        "check": one.check,
+        "evidence": one.evidence,
+        "recorded_by": one.recorded_by,
+        "recorded_at_us": one.recorded_at_us,
+    })
+}
+
+/// The recorded evidence of consent, one line each.
+pub fn consent_lines(consents: &[Consent]) -> Vec<String> {
+    let line = |one: &Consent| {
+        let (evidence, by) = (printable(&one.evidence), printable(&one.recorded_by));
+        format!("consent of {}: {evidence}; recorded by {by} on {}", one.check, local_time(one.recorded_at_us))
+    };
+    consents.iter().map(line).collect()
 }

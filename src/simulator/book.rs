@@ -64,6 +64,11 @@ impl Account {
         }
     }
 
+    /// Ends a hold without a charge.
+    pub(super) fn release(&mut self, credits: u64) {
+        self.held -= credits;
+    }
+
     /// Charges credits that were held.
     pub(super) fn take(&mut self, credits: u64) {
         self.held -= credits;

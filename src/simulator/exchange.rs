@@ -8,43 +8,36 @@ use super::{
     digest::{Digest, digest},
     fault::FaultKind,
     keys::Receipt,
+    openapi,
     order::Order,
     reply::{Delivery, Refusal, Reply},
+    request_body::{BODY_BYTES_MAX, FILES_BYTES_MAX, body_bytes, discard},
     row::RowTreatment,
+    seen_routes::{self, ServedRoutes},
     serve::Peer,
+    settings::AuthAccepted,
     spoil,
     state::{Accepted, Admission, Ticket},
+    uploads::PLACES,
 };
 use crate::{
     catalogue::Declaration,
     model::{Mode, key::hex},
 };
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     extract::ConnectInfo,
     http::{HeaderMap, Method, Request, Response, header, request::Parts},
 };
-use futures::StreamExt;
 use serde_json::{Value, json};
-use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    time::Duration,
-};
-
-/// A larger body is refused with 413. The service's description states no limit. This one is more than any mapped
-/// request needs.
-const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// A body that takes longer than this is refused with 408.
-const BODY_TIME: Duration = Duration::from_secs(10);
-/// The body of a request without a valid API key is read and discarded up to this size and time, so that its reply is
-/// not lost.
-const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
-const DISCARDED_TIME: Duration = Duration::from_secs(1);
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const STATS: &str = "/_simulator/stats";
 const RESET: &str = "/_simulator/reset";
 const BOOK: &str = "/_simulator/book";
+const OPENAPI: &str = "/_simulator/openapi.json";
 const BALANCE: &str = "/my_credits";
+const HEALTH: &str = "/health";
 
 impl Simulator {
     /// One exchange in process, without a socket, for tests under tokio's paused time. A reply that a socket would lose
@@ -54,6 +47,7 @@ impl Simulator {
         let reply = match self.own_page(&parts) {
             Some(page) => page,
             None => {
+                self.finish_jobs();
                 self.state().receive(&self.route_label(&parts), self.now_us());
                 let reply = self.reply(&parts, body).await;
                 let status = if reply.delivery == Delivery::Nothing { 0 } else { reply.status };
@@ -84,7 +78,11 @@ impl Simulator {
             (&Method::GET, BOOK) => {
                 Some(Reply::json(200, &serde_json::to_value(self.charges()).expect("keys and numbers are plain JSON")))
             }
-            (_, STATS | RESET | BOOK) => Some(Reply::json(405, &json!({"error": "method not allowed"}))),
+            (&Method::GET, OPENAPI) => Some(Reply::json(200, &openapi::document(&self.0.routes, self.settings()))),
+            (&Method::GET, HEALTH) if self.settings().routes == ServedRoutes::Seen => {
+                Some(Reply::json(200, &seen_routes::health(self.date())))
+            }
+            (_, STATS | RESET | BOOK | OPENAPI) => Some(Reply::json(405, &json!({"error": "method not allowed"}))),
             _ => None,
         }
     }
@@ -92,12 +90,18 @@ impl Simulator {
     /// `METHOD /path` for a known route, else `other`, so that the number of counters is bounded.
     fn route_label(&self, parts: &Parts) -> String {
         let path = parts.uri.path();
-        let known = path == BALANCE || self.checks_at(path).is_some();
-        if known { format!("{} {path}", parts.method) } else { "other".to_owned() }
+        match self.job_at(path) {
+            _ if path == BALANCE || self.checks_at(path).is_some() => format!("{} {path}", parts.method),
+            Some((template, _)) => format!("{} {template}", parts.method),
+            None => "other".to_owned(),
+        }
     }
 
     async fn reply(&self, parts: &Parts, body: Body) -> Reply {
         let style = self.style();
+        if parts.method == Method::PUT && parts.uri.path().starts_with(PLACES) {
+            return self.placed(parts, body).await.unwrap_or_else(|refusal| Reply::refusal(&refusal, style));
+        }
         let account = match self.account(&parts.headers) {
             Ok(account) => account,
             // A client without a valid key must not use memory.
@@ -109,7 +113,9 @@ impl Simulator {
         let free = self.settings().quirks.free_balance && parts.uri.path() == BALANCE;
         let admitted = self.state().admit(account, self.now_us(), free);
         // The body is read before the answer: closing a connection with unread bytes loses the reply.
-        let body = match body_bytes(&parts.headers, body).await {
+        let has_files = self.checks_at(parts.uri.path()).unwrap_or_default().iter().any(|check| check.has_files());
+        let bytes_max = if has_files { FILES_BYTES_MAX } else { BODY_BYTES_MAX };
+        let body = match body_bytes(&parts.headers, body, bytes_max).await {
             Ok(body) => body,
             Err(refusal) => return Reply::refusal(&refusal, style),
         };
@@ -126,9 +132,12 @@ impl Simulator {
             None => self.answer(account, parts, &body, admission).await,
         };
         let reply = done.unwrap_or_else(|refusal| {
-            let keeps = self.settings().quirks.keeps(refusal.status);
-            if let Some(key) = key.filter(|_| keeps) {
-                self.state().keep_refusal(key, refusal.clone(), self.settings().clock.now_us());
+            let kept = match self.caches_failures(parts.uri.path()) && refusal.status == 502 {
+                true => Some(Refusal::new(409, "cached_failure", "processing failed for this Idempotency-Key")),
+                false => self.settings().quirks.keeps(refusal.status).then(|| refusal.clone()),
+            };
+            if let (Some(key), Some(kept)) = (key, kept) {
+                self.state().keep_refusal(key, kept, self.settings().clock.now_us());
             }
             Reply::refusal(&refusal, style)
         });
@@ -149,6 +158,9 @@ impl Simulator {
         match (parts.uri.path(), self.checks_at(parts.uri.path())) {
             (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
             (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, body, admission).await,
+            (path, None) if parts.method == Method::GET && self.job_at(path).is_some() => {
+                self.job_status(account, path)
+            }
             (BALANCE, _) | (_, Some(_)) => {
                 Err(Refusal::new(405, "method_not_allowed", "this route does not accept this method"))
             }
@@ -164,7 +176,12 @@ impl Simulator {
             (scheme, key) if scheme.eq_ignore_ascii_case("bearer") => Some(key.trim()),
             _ => None,
         };
-        let given = text("x-api-key").or_else(bearer).filter(|key| !key.is_empty());
+        let given = match self.settings().auth {
+            AuthAccepted::Both => text("x-api-key").or_else(bearer),
+            AuthAccepted::XApiKey => text("x-api-key"),
+            AuthAccepted::Bearer => bearer(),
+        };
+        let given = given.filter(|key| !key.is_empty());
         match (given, &self.settings().api_key) {
             (Some(given), Some(wanted)) if given != wanted => {
                 Err(Refusal::new(401, "invalid_api_key", "this API key is not known"))
@@ -189,22 +206,32 @@ impl Simulator {
     async fn check(&self, account: Digest, parts: &Parts, body: &[u8], admission: Admission) -> Result<Reply, Refusal> {
         let path = parts.uri.path();
         let idempotency_key = idempotency_key(&parts.headers)?;
-        let order = Order::read(self.checks_at(path).unwrap_or_default(), path, account, idempotency_key, body)?;
+        let checks = self.checks_at(path).unwrap_or_default();
+        let received = match self.received(parts, checks, body)? {
+            Ok(received) => received,
+            Err(announced) => return Ok(announced),
+        };
+        let order = Order::read(checks, path, account, idempotency_key, body, received)?;
         if order.mode == Mode::Sandbox {
             let address = peer_address(parts).to_string();
-            self.state().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us())?;
+            let cooldown = self.settings().cooldown;
+            self.state().cool_down(digest(&[address.as_bytes(), &order.content]), self.now_us(), cooldown)?;
         }
         let row = self.state().row(order.subject);
         if let Some(row) = row.filter(|row| !row.acts(self.settings().seed, order.subject)) {
             return without_acting(row, &order);
         }
-        let price = self.price(&order.check);
+        let price = self.price_of(&order);
         let at_us = self.settings().clock.now_us();
         let defer = admission.fault == Some(FaultKind::Pending);
         let accepted = self.state().accept(&order, price, at_us, defer)?;
         let receipt = match accepted {
             Accepted::Replay(receipt) => receipt,
             Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
+            Accepted::Job(id) => return Ok(self.accepted(&order, &id)),
+            Accepted::Work(ticket) if order.check.job.is_some() && self.is_later(&order) => {
+                return self.later(account, &order, ticket);
+            }
             Accepted::Work(ticket) => self.work(order.clone(), ticket, admission).await,
         };
         if let Some(status) = receipt.refused {
@@ -214,7 +241,7 @@ impl Simulator {
         if let Some(refusal) = row.and_then(RowTreatment::refusal) {
             return Err(refusal);
         }
-        let answer = compose(&order, &receipt, self.style());
+        let answer = compose(&order, &receipt, self.style_of(&order));
         Ok(match row {
             Some(row) => spoil::row(row, answer),
             None => self.spoilt(&order, answer, admission.fault),
@@ -235,7 +262,7 @@ impl Simulator {
         Reply::json(200, &answer)
     }
 
-    fn price(&self, check: &Declaration) -> u64 {
+    pub(super) fn price(&self, check: &Declaration) -> u64 {
         let set = self.state().price(&check.name);
         set.or(check.price.map(|credits| credits.0)).unwrap_or(1)
     }
@@ -331,41 +358,4 @@ fn peer_address(parts: &Parts) -> IpAddr {
     let ours = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<Peer>| peer.address());
     let plain = || parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| peer.ip());
     ours.or_else(plain).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
-}
-
-async fn body_bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let too_large = || Refusal::new(413, "payload_too_large", "the body is larger than 4 MiB");
-    let stated = stated_length(headers);
-    if stated.is_some_and(|length| length > BODY_BYTES_MAX) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES_MAX)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(_)) if stated.is_some() => Err(Refusal::new(400, "incomplete_body", "the body is shorter than stated")),
-        Ok(Err(_)) => Err(too_large()),
-        Err(_) => Err(Refusal::new(408, "request_timeout", "the body took too long")),
-    }
-}
-
-fn stated_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
-}
-
-/// Reads a body and discards it.
-async fn discard(headers: &HeaderMap, body: Body) {
-    if stated_length(headers).is_some_and(|length| length > DISCARDED_BYTES_MAX) {
-        return;
-    }
-    let mut chunks = body.into_data_stream();
-    let mut left = DISCARDED_BYTES_MAX;
-    let reading = async {
-        while let Some(Ok(chunk)) = chunks.next().await {
-            left = left.saturating_sub(chunk.len());
-            if left == 0 {
-                return;
-            }
-        }
-    };
-    // Does not wait for a slow body.
-    drop(tokio::time::timeout(DISCARDED_TIME, reading).await);
 }

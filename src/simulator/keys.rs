@@ -17,7 +17,7 @@ pub(super) struct Receipt {
 }
 
 /// What the service stores for a key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Slot {
     /// The key was seen, but no request was completed under it.
     Refused,
@@ -35,6 +35,12 @@ enum Slot {
         content: Digest,
         receipt: Receipt,
     },
+    /// It was accepted as a job; a repeat names the same job.
+    Job {
+        content: Digest,
+        at_us: i64,
+        id: String,
+    },
 }
 
 /// What a key means for the request that carries it.
@@ -46,6 +52,8 @@ pub(super) enum KeyStatus {
     Awaited,
     InFlight,
     Replay(Receipt),
+    /// The repeat of a request that was accepted as this job.
+    Job(String),
     Conflict,
 }
 
@@ -68,6 +76,7 @@ impl Keys {
             Some(Slot::Working { content, at_us }) => (content, *at_us, KeyStatus::InFlight),
             Some(Slot::Deferred { content, at_us }) => (content, *at_us, KeyStatus::Awaited),
             Some(Slot::Completed { content, receipt }) => (content, receipt.at_us, KeyStatus::Replay(*receipt)),
+            Some(Slot::Job { content, at_us, id }) => (content, *at_us, KeyStatus::Job(id.clone())),
         };
         if now_us.saturating_sub(at_us) >= life_us {
             KeyStatus::New
@@ -88,6 +97,15 @@ impl Keys {
 
     pub(super) fn complete(&mut self, key: Digest, content: Digest, receipt: Receipt) {
         self.slots.insert(key, Slot::Completed { content, receipt });
+    }
+
+    pub(super) fn submit(&mut self, key: Digest, content: Digest, at_us: i64, id: String) {
+        self.slots.insert(key, Slot::Job { content, at_us, id });
+    }
+
+    /// Forgets what was stored for a key that was seen.
+    pub(super) fn forget(&mut self, key: Digest) {
+        self.slots.insert(key, Slot::Refused);
     }
 
     /// Notes that the key was seen, and leaves what is stored for it unchanged.

@@ -3,21 +3,26 @@
 //! Fields outside the declaration are ignored, because the service's description does not say what it does with them.
 
 use super::{
+    countries::is_code,
     digest::{Digest, digest, digest_of_fields},
+    received::{Received, is_received},
     reply::Refusal,
 };
 use crate::{
     catalogue::{Declaration, FieldRule, FieldSpec},
     model::{
         Mode,
-        field::{FieldKind, LetterCase, country},
+        field::{FieldKind, LetterCase},
     },
 };
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Fields that configure the request. They are not part of the subject.
 const TRANSPORT_FIELDS: [&str; 4] = ["mode", "webhookUrl", "webhookSecret", "document_reference"];
+
+/// The checks for which the description limits the length of an idempotency key.
+const KEY_LENGTH: [&str; 2] = ["adverse-media", "foreign-bank-account"];
 
 /// A valid request. It contains subject data, so it has no `Debug`.
 #[derive(Clone)]
@@ -43,24 +48,24 @@ impl Order {
         account: Digest,
         idempotency_key: Option<String>,
         body: &[u8],
+        received: Received,
     ) -> Result<Order, Refusal> {
-        let Ok(Value::Object(fields)) = serde_json::from_slice(body) else {
-            return Err(Refusal::new(400, "invalid_json", "the body must be one JSON object"));
-        };
-        let check = chosen(checks, &fields)?;
+        let check = chosen(checks, &received.fields)?;
+        let fields = received.fields_of(&check)?;
         let mode = mode(&fields)?;
         for field in &check.fields {
             validate(field, fields.get(&field.name))
                 .map_err(|fault| Refusal::new(400, fault.code, format!("{}: {}", field.name, fault.expected)))?;
         }
         check.rules.iter().try_for_each(|rule| obey(rule, &fields))?;
+        valid_owner(&check, mode, &fields)?;
         match &idempotency_key {
             None if mode == Mode::Production => {
                 let message = "production requests must have an Idempotency-Key header";
                 return Err(Refusal::new(400, "idempotency_key_required", message));
             }
-            // The service's API description, Limits: 8 to 160 characters
-            Some(key) if !(8..=160).contains(&key.chars().count()) => {
+            // The service's API description, Limits: 8 to 160 characters, for adverse media and foreign bank.
+            Some(key) if KEY_LENGTH.contains(&check.name.as_str()) && !(8..=160).contains(&key.chars().count()) => {
                 let message = "an Idempotency-Key must have 8 to 160 characters";
                 return Err(Refusal::new(400, "invalid_idempotency_key", message));
             }
@@ -73,21 +78,51 @@ impl Order {
     }
 
     /// Whether a text field ends in these digits. The service's API description, Errors, 3: reserved inputs end in 90
-    /// or 91. The description does not say in which field, so any declared text counts.
+    /// or 91. The description does not say in which field, so any declared text counts, except files and secrets.
     pub(super) fn ends_in(&self, digits: &str) -> bool {
-        let texts = self.check.fields.iter().filter_map(|field| self.fields.get(&field.name)?.as_str());
+        let texts = self.check.fields.iter().filter(|field| field.kind.file().is_none() && !field.secret);
+        let texts = texts.filter_map(|field| self.fields.get(&field.name)?.as_str());
         texts.into_iter().any(|text| text.trim_end().ends_with(digits))
     }
 }
 
 /// Chooses among the checks that share a path: all fixed fields of the check must be present. The one with most of them
-/// wins.
+/// wins. If two have equally many, the one whose required fields are present wins.
 fn chosen(checks: &[Arc<Declaration>], fields: &Map<String, Value>) -> Result<Arc<Declaration>, Refusal> {
     let fits = |check: &&Arc<Declaration>| check.fixed.iter().all(|(name, value)| fields.get(name) == Some(value));
-    checks.iter().filter(fits).max_by_key(|check| check.fixed.len()).cloned().ok_or_else(|| {
-        let names: Vec<&str> = checks.iter().flat_map(|check| check.fixed.keys()).map(String::as_str).collect();
+    let is_complete =
+        |check: &Declaration| check.fields.iter().all(|field| !field.required || fields.contains_key(&field.name));
+    let found = checks.iter().filter(fits).max_by_key(|check| (check.fixed.len(), is_complete(check)));
+    found.cloned().ok_or_else(|| {
+        // Each name once: several checks of a route use the same one.
+        let names: BTreeSet<&str> = checks.iter().flat_map(|check| check.fixed.keys()).map(String::as_str).collect();
+        let names: Vec<&str> = names.into_iter().collect();
         Refusal::new(400, "invalid_parameters", format!("{}: this route has no such report", names.join(", ")))
     })
+}
+
+/// The service's API description: a property search needs a valid South African ID number. Other checks leave a wrong
+/// check digit to the register. The sandbox's reserved inputs are not valid numbers.
+fn valid_owner(check: &Declaration, mode: Mode, fields: &Map<String, Value>) -> Result<(), Refusal> {
+    let number = fields.get("idNumber").and_then(Value::as_str).unwrap_or_default();
+    let is_reserved = mode == Mode::Sandbox && ["90", "91"].iter().any(|digits| number.ends_with(digits));
+    if check.name == "property-search" && !(is_reserved || is_luhn(number)) {
+        let message = "idNumber: a valid South African ID number is required";
+        return Err(Refusal::new(400, "invalid_field", message));
+    }
+    Ok(())
+}
+
+/// Whether the last digit is the check digit of the others.
+fn is_luhn(number: &str) -> bool {
+    let sum: u32 = number
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(place, byte)| u32::from(byte.saturating_sub(b'0')) * if place % 2 == 0 { 1 } else { 2 })
+        .map(|value| if value > 9 { value - 9 } else { value })
+        .sum();
+    sum.is_multiple_of(10)
 }
 
 fn mode(fields: &Map<String, Value>) -> Result<Mode, Refusal> {
@@ -131,6 +166,17 @@ fn validate(field: &FieldSpec, value: Option<&Value>) -> Result<(), FieldFault> 
     {
         return invalid(format!("at most {length_max} characters"));
     }
+    if let (Some(text), Some(digits)) = (value.as_str(), field.digits)
+        && !(digits.min..=digits.max).contains(&text.len())
+    {
+        return invalid(format!("{digits}"));
+    }
+    // Exactly: what a client may write in another spelling, it must send in this one.
+    if let (Some(text), Some(choices)) = (value.as_str(), &field.choices)
+        && !choices.texts.iter().any(|choice| choice == text)
+    {
+        return invalid("this value is not among the supported ones".to_owned());
+    }
     if !field.allowed.is_empty() && !field.allowed.contains(value) {
         return invalid("this value is not among the allowed ones".to_owned());
     }
@@ -147,6 +193,10 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::SaId => text.is_some_and(|text| text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit())),
         FieldKind::Country2 => text.is_some_and(|text| is_country(text, 2, field.letter_case)),
         FieldKind::Country3 => text.is_some_and(|text| is_country(text, 3, field.letter_case)),
+        FieldKind::Country => {
+            text.is_some_and(|text| is_country(text, 2, field.letter_case) || is_country(text, 3, field.letter_case))
+        }
+        FieldKind::Image | FieldKind::ImageFile | FieldKind::Document => is_received(value),
         FieldKind::Date => text.is_some_and(|text| text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()),
         FieldKind::RegistrationNumber => text.is_some_and(|text| matches_pattern(text, "9999/999999/99")),
         // Not every market requires the check digit.
@@ -158,6 +208,14 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
             (1..=12).contains(&characters)
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -".contains(&byte))
         }),
+        FieldKind::PlateAny => text.is_some_and(|text| {
+            let characters = text.chars().filter(|c| !c.is_whitespace() && *c != '-').count();
+            (1..=20).contains(&characters)
+                && text.chars().all(|c| c.is_alphanumeric() || " -".contains(c) || !c.is_ascii() && !c.is_control())
+        }),
+        FieldKind::Digits => {
+            text.is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        }
     };
     let expected = match field.kind {
         FieldKind::Text => "text, as a JSON string",
@@ -166,10 +224,14 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::SaId => "13 digits, as a JSON string",
         FieldKind::Country2 => "a two-letter country code, as a JSON string",
         FieldKind::Country3 => "a three-letter country code, as a JSON string",
+        FieldKind::Country => "a two- or three-letter country code",
+        FieldKind::Image => "an image as base64 text",
+        FieldKind::ImageFile | FieldKind::Document => "a file, as a part of a multipart body",
         FieldKind::Date => "a date YYYY-MM-DD, as a JSON string",
         FieldKind::RegistrationNumber => "a registration number YYYY/NNNNNN/NN, as a JSON string",
         FieldKind::Vin => "17 capital letters and digits without I, O and Q, as a JSON string",
-        FieldKind::Plate => "letters and digits of a number plate, as a JSON string",
+        FieldKind::Plate | FieldKind::PlateAny => "letters and digits of a number plate, as a JSON string",
+        FieldKind::Digits => "digits, as a JSON string",
     };
     if fits { Ok(()) } else { Err(expected.to_owned()) }
 }
@@ -190,7 +252,7 @@ fn is_country(text: &str, length: usize, letter_case: LetterCase) -> bool {
         LetterCase::Lower => byte.is_ascii_lowercase(),
         LetterCase::Upper => byte.is_ascii_uppercase(),
     };
-    text.len() == length && text.bytes().all(letter) && country::find(text).is_some()
+    is_code(text, length) && text.bytes().all(letter)
 }
 
 fn obey(rule: &FieldRule, fields: &Map<String, Value>) -> Result<(), Refusal> {
@@ -217,7 +279,8 @@ mod tests {
         let check = Arc::new(Catalogue::built_in().get(name).unwrap().clone());
         let key = Some("a-good-key".to_owned());
         let body = body.to_string();
-        Order::read(&[check], "/path", [0; 16], key, body.as_bytes()).map_err(|refusal| refusal.code)
+        let received = Received::read(None, body.as_bytes()).map_err(|refusal| refusal.code)?;
+        Order::read(&[check], "/path", [0; 16], key, body.as_bytes(), received).map_err(|refusal| refusal.code)
     }
 
     fn subject_with(name: &str, value: Value) -> Result<Digest, &'static str> {

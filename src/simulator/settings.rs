@@ -3,6 +3,7 @@
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
     fault::Faults,
+    seen_routes::ServedRoutes,
     statement::{ChargeStated, CreditsFormat, Statement},
 };
 use crate::{catalogue::Catalogue, model::Clock};
@@ -23,6 +24,16 @@ pub struct Settings {
     pub latency: Duration,
     /// Decides answers and faults: the same seed gives the same service.
     pub seed: u64,
+    /// How long a job takes. After 48 hours it fails.
+    pub job_time: Duration,
+    /// How many of a hundred requests that may be answered at once are not.
+    pub fallback_of_hundred: u64,
+    /// How long a key is kept, instead of what the description says about its check.
+    pub key_life: Option<Duration>,
+    /// How long the same sandbox payload is refused.
+    pub cooldown: Duration,
+    /// The header forms of the API key that are accepted.
+    pub auth: AuthAccepted,
     pub faults: Faults,
     pub clock: Clock,
     pub catalogue: Catalogue,
@@ -31,6 +42,8 @@ pub struct Settings {
     pub dialect: Dialect,
     pub envelope: Envelope,
     pub quirks: Quirks,
+    /// Which paths are served.
+    pub routes: ServedRoutes,
     /// Where replies state credits. `None` means as usual for the dialect and the envelope.
     pub charge_stated: Option<ChargeStated>,
     pub credits_format: CreditsFormat,
@@ -47,6 +60,11 @@ impl Default for Settings {
             per_minute_max: 120,
             latency: Duration::ZERO,
             seed: 1,
+            job_time: Duration::from_secs(20 * 60),
+            fallback_of_hundred: 10,
+            key_life: None,
+            cooldown: Duration::from_secs(2),
+            auth: AuthAccepted::default(),
             faults: Faults::none(),
             clock: Clock::System,
             catalogue: Catalogue::built_in(),
@@ -54,6 +72,7 @@ impl Default for Settings {
             dialect: Dialect::default(),
             envelope: Envelope::default(),
             quirks: Quirks::default(),
+            routes: ServedRoutes::default(),
             charge_stated: None,
             credits_format: CreditsFormat::default(),
             date_ahead_s: 0,
@@ -86,6 +105,17 @@ pub struct Quirks {
     pub conflict_in_flight: bool,
     /// `GET /my_credits` does not count towards the rate.
     pub free_balance: bool,
+    /// A request that cannot be answered at once becomes a job without a webhook too.
+    pub job_without_webhook: bool,
+}
+
+/// Which header forms of the API key are accepted. The description states two, and not which one applies where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AuthAccepted {
+    #[default]
+    Both,
+    XApiKey,
+    Bearer,
 }
 
 impl Quirks {

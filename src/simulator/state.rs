@@ -7,6 +7,7 @@ use super::{
     cooldown::Cooldown,
     digest::Digest,
     fault::{FaultKind, Faults},
+    jobs::Jobs,
     keys::{KeyStatus, Keys, Receipt},
     order::Order,
     rate::{Limits, Rate, Window},
@@ -15,7 +16,9 @@ use super::{
     row::RowTreatment,
     settings::Settings,
     stats::Stats,
+    uploads::Uploads,
 };
+use crate::catalogue::Flow;
 use crate::model::Mode;
 use crate::model::rng::Rng;
 use serde_json::Value;
@@ -45,6 +48,8 @@ pub(super) enum Accepted {
     Replay(Receipt),
     /// 202: the client must repeat the request with the same key.
     Pending,
+    /// 202: the service answers later, as this job.
+    Job(String),
 }
 
 /// An order in progress.
@@ -67,15 +72,18 @@ pub(super) struct State {
     kept_refusals: HashMap<Digest, (i64, Refusal)>,
     conflict_in_flight: bool,
     prices: BTreeMap<String, u64>,
-    account: Account,
-    book: ChargeBook,
+    pub(super) account: Account,
+    pub(super) book: ChargeBook,
+    pub(super) jobs: Jobs,
+    key_life: Option<Duration>,
     faults: Faults,
     fault_rng: Rng,
-    seed: u64,
+    pub(super) seed: u64,
     /// The last answer of each check, for the fault `crossed`.
     last_answers: HashMap<String, (Digest, Value)>,
     drawn: u64,
     counts: Stats,
+    pub(super) uploads: Uploads,
 }
 
 impl State {
@@ -93,12 +101,15 @@ impl State {
             prices: settings.prices.clone(),
             account: Account::of(settings.credits),
             book: ChargeBook::default(),
+            jobs: Jobs::default(),
+            key_life: settings.key_life,
             faults: settings.faults.clone(),
             fault_rng: Rng::new(settings.seed),
             seed: settings.seed,
             last_answers: HashMap::new(),
             drawn: 0,
             counts: Stats::default(),
+            uploads: Uploads::default(),
         }
     }
 
@@ -168,6 +179,14 @@ impl State {
         self.counts.max_in_any_minute = self.counts.max_in_any_minute.max(in_this_minute);
     }
 
+    /// Counts a POST that announced an upload apart from those that ask for an answer.
+    pub(super) fn announced(&mut self, path: &str) {
+        if let Some(count) = self.counts.by_route.get_mut(&format!("POST {path}")) {
+            *count -= 1;
+        }
+        *self.counts.by_route.entry(format!("upload {path}")).or_default() += 1;
+    }
+
     /// Counts a reply. 0 means a connection that was cut without a reply.
     pub(super) fn count_reply(&mut self, status: u16) {
         *self.counts.by_status.entry(status).or_default() += 1;
@@ -186,18 +205,48 @@ impl State {
     }
 
     /// Admits a sandbox payload, unless the same address sent it within the cooldown.
-    pub(super) fn cool_down(&mut self, payload: Digest, now_us: u64) -> Result<(), Refusal> {
-        if self.cooldown.admit(payload, now_us) {
+    pub(super) fn cool_down(&mut self, payload: Digest, now_us: u64, cooldown: Duration) -> Result<(), Refusal> {
+        if self.cooldown.admit(payload, now_us, cooldown) {
             Ok(())
         } else {
-            Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent less than two seconds ago"))
+            Err(Refusal::new(429, "sandbox_cooldown", "the same sandbox payload was sent a moment ago"))
+        }
+    }
+
+    /// Accepts an order as a job. Its price is held until it has a result.
+    pub(super) fn accept_job(&mut self, order: &Order, account: Digest, ticket: Ticket, takes: Duration) -> String {
+        // After a reset, nothing is held for an order that was accepted before it.
+        let price = if ticket.epoch == self.epoch { ticket.price } else { 0 };
+        let id = self.submit(order, account, ticket.at_us, price, takes);
+        if let Some(key) = order.key {
+            self.keys.submit(key, order.content, ticket.at_us, id.clone());
+        }
+        id
+    }
+
+    /// Ends an order without a result, an answer or a charge.
+    pub(super) fn give_up(&mut self, order: &Order, ticket: Ticket) {
+        if ticket.epoch == self.epoch {
+            self.refund(order, ticket.price);
+        } else if let Some(key) = order.key {
+            self.keys.forget(key);
+        }
+    }
+
+    /// Gives back what is held for an order, and forgets its key.
+    fn refund(&mut self, order: &Order, credits: u64) {
+        self.account.release(credits);
+        if let Some(key) = order.key {
+            self.keys.forget(key);
         }
     }
 
     /// Decides what to do with an order at wall-clock time `at_us`. With `defer`, an order with a key is deferred once,
     /// with a 202.
     pub(super) fn accept(&mut self, order: &Order, price: u64, at_us: i64, defer: bool) -> Result<Accepted, Refusal> {
-        let life_us = i64::from(order.check.key_life_hours) * HOUR_US;
+        let documented_us = i64::from(order.check.key_life_hours) * HOUR_US;
+        let life = self.key_life.map(|life| i64::try_from(life.as_micros()).unwrap_or(i64::MAX));
+        let life_us = life.unwrap_or(documented_us);
         let meaning = order.key.map(|key| {
             self.keys.note(key);
             self.keys.meaning(key, order.content, at_us, life_us)
@@ -207,7 +256,12 @@ impl State {
                 self.counts.replays += 1;
                 return Ok(Accepted::Replay(receipt));
             }
-            (Some(KeyStatus::InFlight), _) if self.conflict_in_flight => {
+            (Some(KeyStatus::Job(id)), _) => {
+                self.counts.replays += 1;
+                return Ok(Accepted::Job(id));
+            }
+            // The service's description names a 202 for the concurrent retry of two checks only.
+            (Some(KeyStatus::InFlight), _) if self.conflict_in_flight || order.check.flow != Flow::Replay => {
                 return Err(Refusal::new(
                     409,
                     "request_in_progress",
@@ -225,6 +279,9 @@ impl State {
                 return Ok(Accepted::Pending);
             }
             (Some(KeyStatus::New | KeyStatus::Awaited) | None, _) => {}
+        }
+        if let Some(reference) = order.fields.get("document_reference").and_then(Value::as_str) {
+            self.uploads.check_valid(reference, at_us)?;
         }
         // The service's API description, Errors, 3: inputs ending in 91 simulate failure. The status is assumed.
         if order.mode == Mode::Sandbox && order.ends_in("91") {
@@ -244,6 +301,11 @@ impl State {
         if ticket.epoch != self.epoch {
             return receipt(self.account.balance);
         }
+        if refused.is_some() && order.check.flow == Flow::Upload {
+            // The service's API description, Errors, 2: technical failures are refunded on proof of address.
+            self.refund(order, ticket.price);
+            return Receipt { credits: 0, ..receipt(self.account.balance) };
+        }
         self.account.take(ticket.price);
         if order.mode == Mode::Production {
             self.book.charge(order.subject, order.idempotency_key.as_deref(), ticket.price);
@@ -261,6 +323,7 @@ impl State {
             charges: self.book.charges,
             credits_charged: self.book.credits_charged,
             double_charges: self.book.double_charges,
+            jobs: self.jobs.count(),
             balance: self.account.balance,
             ..self.counts.clone()
         }

@@ -25,6 +25,9 @@ pub struct Stats {
     pub conflicts: u64,
     /// The most requests received in any 60 seconds, including refused ones.
     pub max_in_any_minute: u64,
+    /// Requests that were accepted as jobs.
+    #[serde(default)]
+    pub jobs: u64,
     pub balance: u64,
 }
 

@@ -89,7 +89,10 @@ pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
 
 /// Refuses a folder inside a dataset, such as `results`, of another output folder: patterns such as `results/**` would
 /// find its files, and it would be moved with that dataset.
-fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
+///
+/// # Errors
+/// It lies in such a folder.
+pub fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
     let Ok(whole) = fs::canonicalize(folder) else { return Ok(()) };
     for (inside, outer) in whole.ancestors().zip(whole.ancestors().skip(1)) {
         let is_dataset = inside.file_name().is_some_and(|name| PUBLISHED.iter().any(|published| name == *published));

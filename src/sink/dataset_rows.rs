@@ -7,6 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// The `mode` of an output: the campaign's, unless its answers came from the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,10 +102,10 @@ pub struct ResultRow<'a> {
     pub latency_ms: Option<u64>,
     /// Microseconds since 1970.
     pub requested_at_us: Option<i64>,
-    /// The canonical fields, JSON.
-    pub sent: &'a str,
-    /// The raw answer, JSON.
-    pub answer: &'a str,
+    /// The canonical fields, JSON, without secrets.
+    pub sent: Cow<'a, str>,
+    /// The answer, JSON, without images.
+    pub answer: Cow<'a, str>,
 }
 
 impl ResultRow<'_> {
@@ -130,8 +131,8 @@ impl ResultRow<'_> {
             TableCell::integer(self.attempts),
             TableCell::or_null(self.latency_ms.map(TableCell::integer)),
             TableCell::or_null(self.requested_at_us.map(TableCell::Timestamp)),
-            TableCell::text(self.sent),
-            TableCell::text(self.answer),
+            TableCell::Text(self.sent.into_owned()),
+            TableCell::Text(self.answer.into_owned()),
         ]);
         cells
     }
@@ -181,11 +182,14 @@ impl FailureRow<'_> {
 pub enum PendingReason {
     Unsent,
     InDoubt,
+    /// The service accepted it as a job, and has no result yet.
     ServiceJob,
     Repeating,
     Quarantined,
     /// Answered; its row will be in the next part.
     Answered,
+    /// Answered and charged, but no rule recognises the answer.
+    Unrecognised,
 }
 
 impl PendingReason {
@@ -198,6 +202,7 @@ impl PendingReason {
             PendingReason::Repeating => "repeating",
             PendingReason::Quarantined => "quarantined",
             PendingReason::Answered => "answered",
+            PendingReason::Unrecognised => "unrecognised",
         }
     }
 }
@@ -209,6 +214,10 @@ pub struct PendingRow<'a> {
     pub job_id: Option<&'a str>,
     /// The time until which another run can settle it without a new charge, in microseconds since 1970.
     pub deadline_us: Option<i64>,
+    /// What was charged for it, if it is answered.
+    pub credits: Option<Credits>,
+    /// The answer that no rule recognises, JSON, without images.
+    pub answer: Option<&'a str>,
 }
 
 impl PendingRow<'_> {
@@ -219,6 +228,8 @@ impl PendingRow<'_> {
             TableCell::text(self.reason.as_str()),
             TableCell::or_null(self.job_id.map(TableCell::text)),
             TableCell::or_null(self.deadline_us.map(TableCell::Timestamp)),
+            TableCell::or_null(self.credits.map(|credits| TableCell::integer(credits.0))),
+            TableCell::or_null(self.answer.map(TableCell::text)),
         ]);
         cells
     }

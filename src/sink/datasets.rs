@@ -55,8 +55,13 @@ const FAILURE: [(&str, Kind, bool); 13] = [
     ("input", Kind::Text, FULL),
 ];
 
-const PENDING: [(&str, Kind, bool); 3] =
-    [("reason", Kind::Text, FULL), ("job_id", Kind::Text, NULL), ("deadline", Kind::Timestamp, NULL)];
+const PENDING: [(&str, Kind, bool); 5] = [
+    ("reason", Kind::Text, FULL),
+    ("job_id", Kind::Text, NULL),
+    ("deadline", Kind::Timestamp, NULL),
+    ("credits", Kind::Integer, NULL),
+    ("answer", Kind::Text, NULL),
+];
 
 const SKIPPED: [(&str, Kind, bool); 1] = [("reason", Kind::Text, FULL)];
 
@@ -94,6 +99,7 @@ fn kind_of(kind: ColumnKind) -> Kind {
         ColumnKind::Number => Kind::Number,
         ColumnKind::Boolean => Kind::Boolean,
         ColumnKind::Date => Kind::Date,
+        ColumnKind::Timestamp => Kind::Timestamp,
     }
 }
 
@@ -131,6 +137,7 @@ mod tests {
             pointers: vec!["/x".into()],
             kind: ColumnKind::Count,
             assumed: false,
+            image: false,
             expect: None,
         }
     }
@@ -153,7 +160,7 @@ mod tests {
         );
         assert_eq!(
             names(&pending_schema()),
-            "result_id, campaign, mode, check_name, subject, reason, job_id, deadline"
+            "result_id, campaign, mode, check_name, subject, reason, job_id, deadline, credits, answer"
         );
         assert_eq!(names(&skipped_schema()), "result_id, campaign, mode, check_name, subject, reason");
     }

@@ -4,6 +4,7 @@
 
 use super::{
     OutputFormat, SinkError,
+    images::{IMAGES, digest_in},
     manifest::{DatasetKind, MANIFEST_NAME, Manifest},
     new_file::{NewFile, create_folder, file_of_temporary},
 };
@@ -44,7 +45,8 @@ manifest.json      The valid files, their columns and digests, and the totals. \
 results/           The answers, one folder for each check. They are final: rows are only added, so results/**/* can be
                    read at any time.
 failures/          Rows that could not be read, mapped or sent, or were refused, and why.
-pending/           Rows that are not settled yet.
+pending/           Rows that are not settled yet, or whose answer no rule recognises.
+images/            Images of the answers, named by their digest, if [output] images = \"files\".
 skipped/           Rows that were not checked, because of `when`.
 before-*/          The outputs that were here before --new-ledger started a new ledger.
 
@@ -65,7 +67,8 @@ const SNAPSHOTS: [DatasetKind; 3] = [DatasetKind::Failures, DatasetKind::Pending
 /// Whether a file name is a temporary name of rescreen.
 fn is_temporary(name: &str) -> bool {
     let ours = [MANIFEST_NAME, README_NAME, CLAIM_NAME];
-    file_of_temporary(name).is_some_and(|file| ours.contains(&file) || snapshot_number(file).is_some())
+    file_of_temporary(name)
+        .is_some_and(|file| ours.contains(&file) || snapshot_number(file).is_some() || digest_in(file).is_some())
 }
 
 /// The number in a part's file name.
@@ -140,7 +143,14 @@ pub fn has_other_results(folder: &Path, known: &HashSet<String>) -> bool {
 /// Moves the published files of a folder into a subfolder, where no pattern like `results/**` finds them. The manifest
 /// is moved first: without it no file is valid. With `claim`, the folder belongs to no ledger afterwards.
 pub fn set_aside(folder: &Path, aside: &Path, claim: bool) -> Result<(), SinkError> {
-    for name in PUBLISHED.into_iter().chain(claim.then_some(CLAIM_NAME)) {
+    let images = folder.join(IMAGES);
+    let has_images = fs::read_dir(&images)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.file_name().to_str().is_some_and(|name| digest_in(name).is_some()));
+    let names = PUBLISHED.into_iter().chain(claim.then_some(CLAIM_NAME)).chain(has_images.then_some(IMAGES));
+    for name in names {
         let path = folder.join(name);
         match fs::rename(&path, aside.join(name)) {
             Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
@@ -159,6 +169,7 @@ pub fn sweep(folder: &Path, manifest: &Manifest) -> Result<u64, SinkError> {
         manifest.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| part.path.as_str()).collect();
     let mut removed = remove(folder, "", false, &|name, _| is_temporary(name))?;
     removed += remove(folder, "results/", true, &|name, _| is_temporary(name))?;
+    removed += remove(folder, &format!("{IMAGES}/"), false, &|name, _| is_temporary(name))?;
     for kind in SNAPSHOTS {
         removed += remove(folder, &format!("{}/", kind.as_str()), false, &|name, path| {
             is_temporary(name) || (snapshot_number(name).is_some() && !named.contains(path))

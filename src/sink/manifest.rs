@@ -2,11 +2,14 @@
 //! whole. A part that it does not name is not valid. It may say `complete` only if every ask is accounted for.
 
 use super::{
-    Kind, OutputFormat, OutputMode, Schema, SinkError, WrittenFile,
+    ImageFile, Kind, OutputFormat, OutputMode, Schema, SinkError, WrittenFile,
     new_file::NewFile,
     totals::{CheckTotals, InputTotals},
 };
-use crate::files::{self, Links};
+use crate::{
+    catalogue::DeclaredCheck,
+    files::{self, Links},
+};
 use serde::{Deserialize, Serialize};
 use std::{io::Write, path::Path};
 
@@ -32,6 +35,19 @@ pub struct Manifest {
     pub datasets: Vec<Dataset>,
     pub totals: Vec<CheckTotals>,
     pub input: InputTotals,
+    /// The checks whose declaration is the user's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declared: Vec<DeclaredCheck>,
+    /// The images of the answers, if they are written as files: the first 100,000 by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageFile>,
+    /// The number of further images.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images_unlisted: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A dataset. All its parts have the same schema.

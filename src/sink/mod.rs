@@ -13,6 +13,7 @@
 //! | `column_name` | the name of a column in the outputs |
 //! | `manifest`, `totals` | the valid parts, and the counts that must add up |
 //! | `claim` | the ledger that an output folder belongs to |
+//! | `images` | images of answers as files |
 //! | `folder` | the output folder: access rights, README, leftovers |
 
 mod claim;
@@ -21,6 +22,7 @@ mod dataset_rows;
 mod datasets;
 mod error;
 mod folder;
+mod images;
 mod jsonl_rows;
 mod manifest;
 mod new_file;
@@ -30,7 +32,7 @@ mod table;
 mod totals;
 mod writer;
 
-pub use claim::{Owner, claim, claimed_by, verify};
+pub use claim::{Owner, claim, claimed_by, refuse_inside_another, verify};
 pub use column_name::column_name;
 pub use dataset_rows::{
     AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, SkippedRow, result_id,
@@ -38,9 +40,10 @@ pub use dataset_rows::{
 pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
 pub use error::SinkError;
 pub use folder::{has_other_results, is_published, next_snapshot, set_aside, sweep, used, write_readme};
+pub use images::{ImageFile, ImageOutput, image_files, write_image};
 pub use jsonl_rows::JsonlRows;
 pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
-pub use new_file::create_folder;
+pub use new_file::{create_folder, sync_folder};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
 pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
 pub use totals::{CheckTotals, InputTotals, SourceTotals};

@@ -196,7 +196,10 @@ pub fn create_folder(folder: &Path) -> Result<(), SinkError> {
 }
 
 /// Makes a rename durable.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The folder cannot be synced.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     fault_point::pass(Point::SyncFolder)?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }

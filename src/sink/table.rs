@@ -106,6 +106,7 @@ impl From<ColumnValue> for TableCell {
             ColumnValue::Number(number) => TableCell::Number(number),
             ColumnValue::Boolean(truth) => TableCell::Boolean(truth),
             ColumnValue::Date(day) => TableCell::Date(day),
+            ColumnValue::Timestamp(at_us) => TableCell::Timestamp(at_us),
         }
     }
 }

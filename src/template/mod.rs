@@ -64,7 +64,7 @@ pub struct Template(Compiled);
 #[derive(Debug, Clone)]
 pub struct Condition(Compiled);
 
-/// An expression over `payload` and `answer`.
+/// An expression over `payload`, `answer` and `sent`.
 #[derive(Debug, Clone)]
 pub struct AnswerRule(Compiled);
 

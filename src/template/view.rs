@@ -14,7 +14,7 @@ use minijinja::{
     Error, ErrorKind, Value,
     value::{Enumerator, Object, ObjectRepr},
 };
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -190,8 +190,21 @@ pub struct AnswerView(Value);
 
 impl AnswerView {
     pub fn new(payload: &Json, answer: &Json) -> AnswerView {
+        AnswerView::with_sent(payload, answer, &Map::new())
+    }
+
+    /// The same, with the members of the body that was sent.
+    pub fn with_sent(payload: &Json, answer: &Json, sent: &Map<String, Json>) -> AnswerView {
         let part = |value: &Json| convert(value, None);
-        let members = BTreeMap::from([("payload".into(), part(payload)), ("answer".into(), part(answer))]);
+        let sent = ObjectView {
+            members: sent.iter().map(|(name, value)| (name.as_str().into(), part(value))).collect(),
+            of_row: false,
+        };
+        let members = BTreeMap::from([
+            ("payload".into(), part(payload)),
+            ("answer".into(), part(answer)),
+            ("sent".into(), Some(Value::from_object(sent))),
+        ]);
         AnswerView(Value::from_object(ObjectView { members, of_row: false }))
     }
 

@@ -5,9 +5,11 @@
 mod bad_rows;
 mod book;
 mod checks;
+mod corrected_rules;
 mod dialects;
 mod expectations;
 mod identity;
+mod images;
 mod input;
 mod input_formats;
 mod later_runs;

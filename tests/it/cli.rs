@@ -2,6 +2,7 @@
 //! command that continues, and no secret and no subject is ever printed.
 
 mod checks;
+mod export;
 mod help;
 mod mistakes;
 mod next_command;

@@ -4,7 +4,7 @@
 mod commands;
 
 use rescreen::{
-    catalogue::{Catalogue, ColumnKind, Declaration, Flow},
+    catalogue::{Catalogue, ColumnKind, Declaration, Flow, Subject},
     model::{ExitCode, FailureCode},
     pipeline::campaign::file::parse,
     sink::{Schema, failures_schema, pending_schema, results_schema, skipped_schema},
@@ -112,38 +112,92 @@ fn the_page_on_checks_matches_the_catalogue() {
 
 fn checks_page() -> String {
     let mut page = "# Checks\n\n<!-- Generated from src/catalogue by tests/it/docs.rs. -->\n\n\
-        Each check is one request to the service. Columns and fields marked *assumed* are not in the service's description. The column\n\
-        `answer` always contains the whole answer. `rescreen checks NAME` prints a check; `rescreen checks NAME --toml` prints its\n\
-        declaration, to copy into a campaign file and correct.\n"
+        Each check is one request to the service. What is marked *assumed* is not in the service's description. The column `answer`\n\
+        always contains the whole answer. `rescreen checks NAME` prints a check; `rescreen checks NAME --toml` prints its declaration,\n\
+        to paste into a campaign file and correct.\n"
         .to_owned();
-    Catalogue::built_in().iter().for_each(|declaration| describe(&mut page, declaration));
+    let catalogue = Catalogue::built_in();
+    let mut subjects: Vec<Subject> =
+        catalogue.iter().map(|check| check.subject.expect("every check has one")).collect();
+    subjects.sort();
+    subjects.dedup();
+    for subject in &subjects {
+        let of_subject = || catalogue.iter().filter(|check| check.subject == Some(*subject));
+        let links: Vec<String> = of_subject().map(|check| format!("[{0}](#{0})", check.name)).collect();
+        writeln!(
+            page,
+            "{}- {}: {}",
+            if *subject == subjects[0] { "\n" } else { "" },
+            subject.as_str(),
+            links.join(", ")
+        )
+        .unwrap();
+    }
+    for subject in subjects {
+        let name = subject.as_str();
+        writeln!(page, "\n# {}{}", name[..1].to_uppercase(), &name[1..]).unwrap();
+        catalogue.iter().filter(|check| check.subject == Some(subject)).for_each(|check| describe(&mut page, check));
+    }
     page
 }
 
+fn assumed(assumed: bool) -> &'static str {
+    if assumed { " *assumed*" } else { "" }
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn list(items: &[String]) -> String {
+    items.iter().map(|item| code(item)).collect::<Vec<_>>().join(" or ")
+}
+
 fn describe(page: &mut String, check: &Declaration) {
-    let assumed = |assumed: bool| if assumed { " *assumed*" } else { "" };
-    let code = |text: &str| format!("`{text}`");
-    let list = |items: &[String]| items.iter().map(|item| code(item)).collect::<Vec<_>>().join(" or ");
+    let mark = |part: &str| assumed(check.is_assumed(part));
     let flow = match check.flow {
         Flow::Direct => "answered at once",
+        Flow::Job => "answered at once, or accepted as a job that is answered later",
         Flow::Replay => "answered at once, or repeated with the same key until it is answered",
+        Flow::Upload => "answered at once; a document of more than 4 MB is uploaded first",
     };
     let price = check
         .price
         .map_or_else(|| "not documented; state it in `[budget] prices`".to_owned(), |price| format!("{price} credits"));
-    let mut routes: Vec<String> = check.routes.all().map(str::to_owned).collect();
-    routes.dedup();
     writeln!(page, "\n## {}\n\n{}\n", check.name, check.summary).unwrap();
-    writeln!(page, "- Route: {}, {flow}", list(&routes)).unwrap();
+    writeln!(page, "- Route: {}{}", code(&check.routes.guide), mark("routes.guide")).unwrap();
+    if let Some(alternate) = &check.routes.alternate {
+        writeln!(page, "- Alternate route: {}{}", code(alternate), mark("routes.alternate")).unwrap();
+    }
+    writeln!(page, "- Flow: {flow}{}", mark("flow")).unwrap();
+    for (name, value) in &check.fixed {
+        writeln!(page, "- Sent with every request: `{name}` = `{value}`{}", mark(&format!("fixed.{name}"))).unwrap();
+    }
     writeln!(page, "- Price: {price}").unwrap();
-    writeln!(page, "- The service remembers a key for {} hours.\n", check.key_life_hours).unwrap();
-    page.push_str("| field | kind | required | default | meaning |\n|---|---|---|---|---|\n");
+    if let Some(job) = &check.job {
+        let hold = job.hold.map(|hold| format!("; {hold} credits stay reserved meanwhile")).unwrap_or_default();
+        writeln!(page, "- State of a job: `{}`{hold}{}", job.status, assumed(job.assumed)).unwrap();
+    }
+    if let Some(field) = &check.consent {
+        writeln!(page, "- Consent: `{field}`. One value for all rows needs `--consent-evidence`.").unwrap();
+    }
+    writeln!(page, "- The service remembers a key for {} hours.{}", check.key_life_hours, mark("key_life_hours"))
+        .unwrap();
+    if let Some(source) = &check.source {
+        writeln!(page, "- What is assumed was seen in {source}.").unwrap();
+    }
+    page.push_str("\n| field | kind | required | default | meaning |\n|---|---|---|---|---|\n");
     for field in &check.fields {
-        let default = field.default.as_ref().map(|value| code(&value.to_string())).unwrap_or_default();
-        let required = if field.required { "yes" } else { "no" };
-        let meaning = format!("{}{}", field.doc, assumed(field.assumed));
-        writeln!(page, "| `{}` | {} | {required} | {default} | {} |", field.name, field.kind.as_str(), meaning.trim())
-            .unwrap();
+        let mark = |part: &str| assumed(field.is_assumed(part));
+        let default =
+            field.default.as_ref().map(|value| code(&value.to_string()) + mark("default")).unwrap_or_default();
+        let required = format!("{}{}", if field.required { "yes" } else { "no" }, mark("required"));
+        let mut meaning = format!("{}{}", field.doc, assumed(field.assumed));
+        for limit in field.limits() {
+            write!(meaning, "; {}{}", limit.text, assumed(limit.assumed)).unwrap();
+        }
+        let kind = format!("{}{}", field.kind.as_str(), mark("kind"));
+        writeln!(page, "| `{}` | {kind} | {required} | {default} | {} |", field.name, meaning.trim()).unwrap();
     }
     page.push_str("\n| result column | type | from the answer |\n|---|---|---|\n");
     for column in &check.answer.columns {
@@ -154,17 +208,25 @@ fn describe(page: &mut String, check: &Declaration) {
             ColumnKind::Number => "number",
             ColumnKind::Boolean => "boolean",
             ColumnKind::Date => "date",
+            ColumnKind::Timestamp => "timestamp, UTC",
         };
         writeln!(page, "| `{}` | {kind} | {}{} |", column.name, list(&column.pointers), assumed(column.assumed))
             .unwrap();
     }
     page.push_str("\n| verdict | finding |\n|---|---|\n");
+    let mut verdicts: Vec<String> = Vec::new();
+    for rule in &check.verdict.rules {
+        let line =
+            format!("| `{}` | `{}`{} |", rule.verdict.as_str(), rule.finding, assumed(check.is_rule_assumed(rule)));
+        // Several rules may have one finding.
+        if !verdicts.contains(&line) {
+            verdicts.push(line);
+        }
+    }
     let otherwise = &check.verdict.otherwise;
-    let rules = check.verdict.rules.iter().map(|rule| (rule.verdict, &rule.finding));
-    for (verdict, finding) in rules.chain([(otherwise.verdict, &otherwise.finding)]) {
-        writeln!(page, "| `{}` | `{finding}` |", verdict.as_str()).unwrap();
-    }
+    verdicts.push(format!("| `{}` | `{}` |", otherwise.verdict.as_str(), otherwise.finding));
     for (_, expect) in check.expectations() {
-        writeln!(page, "| `review` | `{0}_mismatch` or `{0}_not_stated`, with `expect.{0}` |", expect.name).unwrap();
+        verdicts.push(format!("| `review` | `{0}_mismatch` or `{0}_not_stated`, with `expect.{0}` |", expect.name));
     }
+    writeln!(page, "{}", verdicts.join("\n")).unwrap();
 }

@@ -206,15 +206,16 @@ fn a_cycle_through_a_re_export_is_found() {
 }
 
 /// The modules of the pipeline in order. Each may import those of earlier lines, never one on its own line.
-const LINES: [&[&str]; 8] = [
+const LINES: [&[&str]; 9] = [
     &["wording", "blocking", "state_folder"],
     &["campaign"],
-    &["intake", "publish"],
+    &["intake"],
     &["send"],
-    &["plan"],
+    &["publish"],
+    &["plan", "doctor"],
     &["report", "status"],
     &["prepare", "resolve"],
-    &["run", "collect"],
+    &["run", "collect", "export"],
 ];
 
 /// The imports between modules of the pipeline that do not lead to an earlier line.
@@ -240,7 +241,7 @@ fn the_modules_of_the_pipeline_keep_their_order() {
     let pipeline = |room: &str| ["pipeline", room].map(str::to_owned).to_vec();
     let one = |from, to| BTreeMap::from([(pipeline(from), BTreeSet::from([pipeline(to)]))]);
     assert_eq!(against_the_line(&one("intake", "send")), ["intake imports send"]);
-    assert_eq!(against_the_line(&one("publish", "intake")), ["publish imports intake"]);
+    assert_eq!(against_the_line(&one("send", "publish")), ["send imports publish"]);
     assert_eq!(against_the_line(&one("plan", "cellar")), ["plan imports cellar"]);
     assert_eq!(against_the_line(&one("run", "campaign")), Vec::<String>::new());
 }

@@ -14,13 +14,16 @@ mod catalogue;
 mod cli;
 mod collect;
 mod docs;
+mod doctor;
 #[cfg(feature = "fault-points")]
 mod faults;
+mod files;
 mod fuzzed;
 #[cfg(unix)]
 mod hostile;
 mod import_cycles;
 mod input;
+mod jobs;
 mod key_life;
 mod keys;
 mod kill;

@@ -1,6 +1,7 @@
 //! From rows to asks, as a user configures it: columns, templates, constants, `when`, nulls, and the message for every
 //! mistake.
 
+mod by_name;
 mod identifiers;
 
 use crate::support::data::shared;
@@ -137,30 +138,19 @@ fn unmapped_fields_are_matched_by_name_and_synonym() {
         "name column `Full-Name` true",
         "entity column `entity type` true",
         "country column `COUNTRY_CODE` true",
-        "dataset column `dataset` true",
+        "dataset default \"all\" false",
     ];
-    assert_eq!(feeds, by_name);
-    let mapped = bound.map(&flat(&header, &["A", "1", "ZA", ""])).unwrap();
-    assert_eq!(fields(&mapped[0]), json!({"name": "A", "entity": 1, "country": "za"}), "no dataset in this row");
+    assert_eq!(feeds, by_name, "an optional field is never matched by name");
+    let mapped = bound.map(&flat(&header, &["A", "company", "ZA", "pep"])).unwrap();
+    assert_eq!(fields(&mapped[0]), json!({"name": "A", "entity": 1, "country": "za"}));
+    let mapped = Draft::of("vehicle-check").maps(&["plate", "vin"], &["CA 123", "1M8GDM9AXKP042788"]);
+    assert_eq!(fields(&mapped[0]), json!({"registrationNumber": "CA123"}));
 }
 
 #[test]
 fn an_explicit_mapping_precedes_a_match() {
     let mapped = Draft::plain().field("name", "trading_as").maps(&["name", "trading_as"], &["A", "B"]);
     assert_eq!(fields(&mapped[0])["name"], json!("B"));
-}
-
-#[test]
-fn an_ambiguous_match_is_not_resolved() {
-    let message = Draft::plain().clone().refusal(&["full name", "customer_name"]);
-    assert!(message.contains("there is no column `name`"), "{message}");
-    let draft = Draft::of(AML).constant("entity", json!(0)).constant("country", json!("za"));
-    assert_eq!(
-        draft.refusal(&["full name", "customer_name"]),
-        "check `aml-screening`: columns `full name` and `customer_name` both match field `name`; choose one with `--map 'name=full name'`"
-    );
-    let message = draft.and(SAID).refusal(&["full_name", "customer_name"]);
-    assert!(message.ends_with("choose one with `--map aml-screening.name=full_name`"), "{message}");
 }
 
 #[test]
@@ -290,7 +280,10 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
     assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check continues");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);
-    assert_eq!(fields(&mapped[1])["message"], json!("field `entity` (column `entity`): expected one of 0, 1"));
+    assert_eq!(
+        fields(&mapped[1])["message"],
+        json!("field `entity` (column `entity`): expected one of 0, 1 (or `company`, `person`)")
+    );
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "1", "Ruritania"]);
     assert_eq!(code(&mapped[1]), FailureCode::InvalidValue);
     assert!(!fields(&mapped[1]).to_string().contains("Ruritania"));

@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod misbehaviour;
 mod parameters;
+mod routes;
 mod visitors;
 mod witness;
 

@@ -1,7 +1,9 @@
 //! Field kinds: the validation of a value before a request for it is paid for. The list of kinds is closed and is code;
 //! which field of a check has which kind is data (the catalogue).
 
+pub mod cleaned;
 pub mod country;
+pub mod digits;
 pub mod plate;
 pub mod refusal;
 pub mod registration_number;
@@ -9,7 +11,8 @@ pub mod sa_id;
 pub mod spreadsheet;
 pub mod vin;
 
-use super::Note;
+use super::{Note, attachment::Placement, file_kind::FileKind};
+use cleaned::{cleaned, without_apostrophe};
 use refusal::FieldRefusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,6 +34,8 @@ pub enum FieldKind {
     Country2,
     /// A three-letter ISO 3166 country code, in the letter case that the declaration sets.
     Country3,
+    /// A two- or three-letter ISO 3166 country code, in the letter case that the declaration sets.
+    Country,
     /// A date, `YYYY-MM-DD`.
     Date,
     /// A South African company registration number, sent as `YYYY/NNNNNN/NN`.
@@ -39,26 +44,36 @@ pub enum FieldKind {
     Vin,
     /// A South African number plate, sent in upper case without spaces and hyphens.
     Plate,
+    /// A number plate of any country: letters and digits of any script, sent in upper case without spaces and hyphens.
+    PlateAny,
+    /// A number that is an identifier, such as an account number: digits, sent as text with its leading zeros.
+    Digits,
+    /// An image file. The value in the row is its path below the files root; it is sent as base64 text.
+    Image,
+    /// An image file, sent as a part of a multipart body.
+    ImageFile,
+    /// An image or PDF file, sent as a part of a multipart body, or uploaded first if it is large.
+    Document,
 }
 
 /// A value as it will be sent.
 #[derive(Clone, PartialEq)]
 pub struct Accepted {
     pub value: Value,
-    /// A remark on the value.
-    pub note: Option<Note>,
+    /// Remarks on the value.
+    pub notes: Vec<Note>,
 }
 
 impl fmt::Debug for Accepted {
     /// The value may be personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accepted").field("value", &format_args!("[redacted]")).field("note", &self.note).finish()
+        f.debug_struct("Accepted").field("value", &format_args!("[redacted]")).field("notes", &self.notes).finish()
     }
 }
 
 impl From<Value> for Accepted {
     fn from(value: Value) -> Accepted {
-        Accepted { value, note: None }
+        Accepted { value, notes: Vec::new() }
     }
 }
 
@@ -92,11 +107,31 @@ impl FieldKind {
             FieldKind::SaId => "sa-id",
             FieldKind::Country2 => "country2",
             FieldKind::Country3 => "country3",
+            FieldKind::Country => "country",
             FieldKind::Date => "date",
             FieldKind::RegistrationNumber => "registration-number",
             FieldKind::Vin => "vin",
             FieldKind::Plate => "plate",
+            FieldKind::PlateAny => "plate-any",
+            FieldKind::Digits => "digits",
+            FieldKind::Image => "image",
+            FieldKind::ImageFile => "image-file",
+            FieldKind::Document => "document",
         }
+    }
+
+    /// How the file of this field is sent; `None` if the field takes no file.
+    pub fn file(self) -> Option<Placement> {
+        match self {
+            FieldKind::Image => Some(Placement::Base64),
+            FieldKind::ImageFile | FieldKind::Document => Some(Placement::Part),
+            _ => None,
+        }
+    }
+
+    /// The formats that the service accepts for the file of this field.
+    pub fn formats(self) -> &'static [FileKind] {
+        if self == FieldKind::Document { &FileKind::ALL } else { &FileKind::IMAGES }
     }
 
     /// The value as it will be sent, or why it is refused. The message never repeats the value, which may be personal
@@ -111,13 +146,19 @@ impl FieldKind {
                 "false" => Value::Bool(false),
                 _ => return Err(FieldRefusal::invalid("expected `true` or `false`")),
             },
-            FieldKind::SaId => match (sa_id::check(&text), spreadsheet::damaged_sa_id(&text)) {
-                (Ok(()), _) => Value::String(text),
-                (Err(_), Some(damage)) => return Err(damage),
-                (Err(fault), None) => return Err(FieldRefusal::invalid(fault.to_string())),
-            },
-            FieldKind::Country2 => known_country(&text, 2, "two").map(|()| Value::String(letter_case.apply(text)))?,
-            FieldKind::Country3 => known_country(&text, 3, "three").map(|()| Value::String(letter_case.apply(text)))?,
+            FieldKind::SaId => {
+                let typed = without_apostrophe(&text);
+                let number = cleaned(typed);
+                return match (sa_id::check(&number), spreadsheet::damaged_sa_id(typed)) {
+                    (Ok(()), _) => Ok(identifier(number, &text, None)),
+                    (Err(_), Some(damage)) => Err(damage),
+                    (Err(fault), None) => Err(FieldRefusal::invalid(fault.to_string())),
+                };
+            }
+            FieldKind::Country2 => return known_country(&text, CodeLength::Two, letter_case),
+            FieldKind::Country3 => return known_country(&text, CodeLength::Three, letter_case),
+            FieldKind::Country if text.len() == 3 => return known_country(&text, CodeLength::Three, letter_case),
+            FieldKind::Country => return known_country(&text, CodeLength::Two, letter_case),
             FieldKind::Date => match text.parse::<jiff::civil::Date>() {
                 Ok(date) if text.len() == 10 => Value::String(date.to_string()),
                 _ => {
@@ -128,16 +169,31 @@ impl FieldKind {
                 }
             },
             FieldKind::RegistrationNumber => {
-                let number = registration_number::read(&text)?;
-                let note = (number != text).then_some(Note::RegistrationNumberRewritten);
-                return Ok(Accepted { value: Value::String(number), note });
+                let number = registration_number::read(without_apostrophe(&text))?;
+                let notes = if number == text { Vec::new() } else { vec![Note::RegistrationNumberRewritten] };
+                return Ok(Accepted { value: Value::String(number), notes });
             }
             FieldKind::Vin => {
-                let vin = vin::read(&text)?;
-                let note = (!vin::check_digit_fits(&vin)).then_some(Note::VinCheckDigit);
-                return Ok(Accepted { value: Value::String(vin), note });
+                let vin = vin::read(&unrounded(&text, "a VIN of 17 characters")?)?;
+                let doubt = (!vin::check_digit_fits(&vin)).then_some(Note::VinCheckDigit);
+                return Ok(identifier(vin, &text, doubt));
             }
-            FieldKind::Plate => Value::String(plate::read(&text)?),
+            FieldKind::Plate => {
+                return Ok(identifier(plate::read(&unrounded(&text, "a number plate")?)?, &text, None));
+            }
+            FieldKind::PlateAny => {
+                return Ok(identifier(plate::read_any(&unrounded(&text, "a number plate")?)?, &text, None));
+            }
+            FieldKind::Digits => {
+                let number = digits::read(&unrounded(&text, "a number of digits")?)?;
+                return Ok(identifier(number, &text, None));
+            }
+            // The mapping reads files itself.
+            FieldKind::Image | FieldKind::ImageFile | FieldKind::Document => {
+                return Err(FieldRefusal::invalid(
+                    "expected a column or a template that contains the path of each row's file, found a constant",
+                ));
+            }
         };
         Ok(value.into())
     }
@@ -170,14 +226,38 @@ fn whole_number(text: &str) -> Result<i64, String> {
     exact.ok_or_else(|| "expected a whole number of at most 15 digits; map a longer one to a text field".to_owned())
 }
 
-fn known_country(text: &str, length: usize, word: &str) -> Result<(), String> {
-    match country::find(text) {
-        Some(_) if text.len() == length => Ok(()),
-        Some(_) => {
-            Err(format!("expected a {word}-letter country code; the filter `country` converts a name to a code"))
-        }
-        None => Err(format!("expected a {word}-letter ISO 3166 country code, found something else")),
+/// An identifier as it will be sent, with a note if it was typed with signs that are not part of it.
+fn identifier(read: String, typed: &str, doubt: Option<Note>) -> Accepted {
+    let is_cleaned = (cleaned(without_apostrophe(typed)) != typed).then_some(Note::IdentifierCleaned);
+    Accepted { value: Value::String(read), notes: is_cleaned.into_iter().chain(doubt).collect() }
+}
+
+/// The text of an identifier without the signs that are not part of it. A number in E-notation is refused, because a
+/// spreadsheet has rounded it.
+fn unrounded(text: &str, what: &str) -> Result<String, FieldRefusal> {
+    let typed = without_apostrophe(text);
+    if spreadsheet::is_e_notation(typed) { Err(spreadsheet::rounded(what)) } else { Ok(cleaned(typed)) }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CodeLength {
+    Two,
+    Three,
+}
+
+/// The ISO 3166 code of a country. A name or another code of it, such as `UK`, is translated: it is never sent, because
+/// a list searched for a country that does not exist has no match.
+fn known_country(text: &str, length: CodeLength, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
+    let word = if length == CodeLength::Two { "two" } else { "three" };
+    let found = country::find(text).ok_or_else(|| {
+        FieldRefusal::invalid(format!("expected a {word}-letter ISO 3166 country code, found something else"))
+    })?;
+    let code = if length == CodeLength::Two { found.alpha2 } else { found.alpha3 };
+    if text.eq_ignore_ascii_case(code) {
+        return Ok(Value::String(letter_case.apply(text.to_owned())).into());
     }
+    let code = if letter_case == LetterCase::Lower { code.to_owned() } else { code.to_uppercase() };
+    Ok(Accepted { value: Value::String(code), notes: vec![Note::CountryTranslated] })
 }
 
 #[cfg(test)]
@@ -206,9 +286,48 @@ mod tests {
     #[test]
     fn a_country_is_one_of_the_list_in_the_declared_case() {
         assert_eq!(sent(FieldKind::Country2, "ZA", LetterCase::Lower), Some(Value::from("za")));
-        assert!(FieldKind::Country2.accept("zz", LetterCase::Lower).is_err());
-        assert!(FieldKind::Country2.accept("zaf", LetterCase::Lower).unwrap_err().message.contains("two-letter"));
+        assert!(FieldKind::Country2.accept("zz", LetterCase::Lower).unwrap_err().message.contains("two-letter"));
         assert_eq!(sent(FieldKind::Country3, "zaf", LetterCase::Upper), Some(Value::from("ZAF")));
+    }
+
+    #[test]
+    fn a_country_name_or_another_code_is_translated_and_noted() {
+        for (text, alpha2, alpha3) in [
+            ("UK", "gb", "GBR"),
+            ("UAE", "ae", "ARE"),
+            ("DRC", "cd", "COD"),
+            ("RSA", "za", "ZAF"),
+            ("South Africa", "za", "ZAF"),
+        ] {
+            for (kind, letter_case, code) in
+                [(FieldKind::Country2, LetterCase::Lower, alpha2), (FieldKind::Country3, LetterCase::Upper, alpha3)]
+            {
+                let accepted = kind.accept(text, letter_case).unwrap();
+                assert_eq!((accepted.value, accepted.notes), (code.into(), vec![Note::CountryTranslated]), "{text}");
+            }
+        }
+        let as_is = |text: &str| sent(FieldKind::Country2, text, LetterCase::AsIs);
+        assert_eq!((as_is("uk"), as_is("gb"), as_is("GB")), (Some("GB".into()), Some("gb".into()), Some("GB".into())));
+        assert_eq!(sent(FieldKind::Country2, "zaf", LetterCase::Lower), Some(Value::from("za")));
+        assert_eq!(FieldKind::Country2.accept("ZA", LetterCase::Lower).unwrap().notes, [], "a code is not noted");
+    }
+
+    #[test]
+    fn every_identifier_drops_the_same_signs_and_counts_it() {
+        for (kind, text, sent) in [
+            (FieldKind::SaId, "'800101 5009-087", "8001015009087"),
+            (FieldKind::Vin, "\u{2019}1M8-GDM9AXK P042788", "1M8GDM9AXKP042788"),
+            (FieldKind::Plate, "'CA 123\u{2011}456", "CA123456"),
+            (FieldKind::PlateAny, "' B-MW 1234", "BMW1234"),
+            (FieldKind::Digits, "'051-001", "051001"),
+        ] {
+            let accepted = kind.accept(text, LetterCase::AsIs).unwrap();
+            assert_eq!((accepted.value, accepted.notes), (sent.into(), vec![Note::IdentifierCleaned]), "{kind:?}");
+            let plain = kind.accept(sent, LetterCase::AsIs).unwrap();
+            assert_eq!((plain.value, plain.notes), (sent.into(), vec![]), "{kind:?}");
+        }
+        let number = FieldKind::RegistrationNumber.accept("'2016/004321/07", LetterCase::AsIs).unwrap();
+        assert_eq!((number.value, number.notes), ("2016/004321/07".into(), vec![Note::RegistrationNumberRewritten]));
     }
 
     #[test]
@@ -228,6 +347,8 @@ mod tests {
             (FieldKind::RegistrationNumber, "8.6E+12"),
             (FieldKind::Vin, "1,2E+16"),
             (FieldKind::Plate, "1.2E+05"),
+            (FieldKind::PlateAny, "9E-3"),
+            (FieldKind::Digits, "'6.2E+10"),
         ] {
             assert_eq!(code(kind, text), FailureCode::SpreadsheetDamage, "{kind:?} {text}");
         }
@@ -237,17 +358,20 @@ mod tests {
 
     #[test]
     fn a_doubtful_value_that_is_accepted_has_a_note() {
-        let note = |kind: FieldKind, text: &str| kind.accept(text, LetterCase::AsIs).unwrap().note;
+        let note = |kind: FieldKind, text: &str| kind.accept(text, LetterCase::AsIs).unwrap().notes.pop();
         let (number, vin) = (FieldKind::RegistrationNumber, FieldKind::Vin);
         assert_eq!(note(number, " 2016/004321/07 "), None);
         assert_eq!(note(number, "CK No.:\n2016/004321/07"), Some(Note::RegistrationNumberRewritten));
         assert_eq!((note(vin, "1m8gdm9axkp042788"), note(vin, "1M8GDM9A0KP042788")), (None, Some(Note::VinCheckDigit)));
-        assert_eq!(note(FieldKind::Plate, "ca 123-456"), None, "plates have no standard spelling to compare with");
+        assert_eq!(
+            (note(FieldKind::Plate, "ca 123-456"), note(FieldKind::Plate, "ca123456")),
+            (Some(Note::IdentifierCleaned), None)
+        );
     }
 
     #[test]
     fn debug_of_an_accepted_value_does_not_show_it() {
         let accepted = FieldKind::Text.accept("Thandi", LetterCase::AsIs).unwrap();
-        assert_eq!(format!("{accepted:?}"), "Accepted { value: [redacted], note: None }");
+        assert_eq!(format!("{accepted:?}"), "Accepted { value: [redacted], notes: [] }");
     }
 }

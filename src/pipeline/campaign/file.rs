@@ -1,15 +1,16 @@
 //! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same
 //! structure, so that both are validated the same way. It never contains a secret, only where to find one.
 
-use super::secret::SECRET_EXPECTED;
 pub use super::secret::SecretSource;
-use super::tables::TableSource;
+use super::{
+    check_settings::ByCheck, declaration_line::check_declarations, secret::SECRET_EXPECTED, tables::TableSource,
+};
 use crate::{
     catalogue::{Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint, printable::printable},
-    sink::OutputFormat,
+    sink::{ImageOutput, OutputFormat},
     source::{Encoding, Format},
 };
 use serde::Deserialize;
@@ -45,6 +46,8 @@ pub struct CampaignFile {
     /// Do not start any program that the file names. Set by `plan` and `--simulate`, never by the file.
     #[serde(skip)]
     pub starts_nothing: bool,
+    /// What shows that the persons consented. Set by `--consent-evidence`, or by the file.
+    pub consent: ConsentTable,
     /// The maximum number of rows read from each source. Set by `--limit`, never by the file.
     #[serde(skip)]
     pub limit_rows: Option<u64>,
@@ -76,6 +79,12 @@ pub struct ServiceTable {
     /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, no balance is read from
     /// replies.
     pub remaining_pointer: Option<String>,
+    /// Header form and route spelling of single checks.
+    pub checks: ByCheck,
+    /// Hosts that documents may be uploaded to, besides the service itself.
+    pub upload_hosts: Vec<String>,
+    /// The most bytes of all files in one request. Some services refuse more than 4.5 MB.
+    pub body_bytes_max: Option<u64>,
 }
 
 impl Default for ServiceTable {
@@ -94,6 +103,9 @@ impl Default for ServiceTable {
             balance_pointer: None,
             charge_pointer: None,
             remaining_pointer: None,
+            checks: ByCheck::new(),
+            upload_hosts: Vec::new(),
+            body_bytes_max: None,
         }
     }
 }
@@ -119,6 +131,8 @@ pub struct InputTable {
     pub columns: Option<Vec<String>>,
     /// The sheet of a spreadsheet.
     pub sheet: Option<String>,
+    /// The folder below which rows name files.
+    pub files_root: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -160,12 +174,21 @@ pub struct OutputTable {
     pub dir: Option<PathBuf>,
     pub format: Option<OutputFormat>,
     pub carry: Vec<String>,
+    /// Whether the images in answers are written as files.
+    pub images: Option<ImageOutput>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeysTable {
     pub secret: Option<SecretSource>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConsentTable {
+    /// A reference to the evidence that every person consented, if the file confirms the consent with one value.
+    pub evidence: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -232,7 +255,7 @@ impl TryFrom<toml::Value> for Share {
 /// # Errors
 /// The message of the TOML parser.
 pub fn parse(text: &str) -> Result<CampaignFile, String> {
-    toml::from_str(text).map_err(|error| {
+    let file = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let number = text[..at].matches('\n').count() + 1;
         let line = text.lines().nth(number - 1).unwrap_or_default();
@@ -246,7 +269,10 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
         let shown = if is_in_multiline { String::new() } else { key_of(line) };
         let message = without_value(message).replace("unknown field `", "unknown key `");
         format!("line {number}: {}{hint}{shown}", cut(&message, MESSAGE_CHARACTERS_MAX))
-    })
+    });
+    let file: CampaignFile = file?;
+    check_declarations(text, &file.declarations)?;
+    Ok(file)
 }
 
 /// A message of the TOML parser without the value that it quotes.

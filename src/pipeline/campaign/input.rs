@@ -4,9 +4,13 @@
 use super::file::CampaignFile;
 use crate::{
     error::Error,
+    files::Root,
     source::{Columns, Format, HeaderLine, SourceOptions},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// One input of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +71,15 @@ pub fn inputs(file: &CampaignFile, base: &Path) -> Result<Vec<Input>, Error> {
         path: (path.as_os_str() != "-").then(|| base.join(path)),
     };
     Ok(paths.iter().map(input).collect())
+}
+
+/// The folder below which rows name files, opened.
+pub fn files_root(file: &CampaignFile, base: &Path) -> Result<Option<Arc<Root>>, Error> {
+    let Some(path) = &file.input.files_root else { return Ok(None) };
+    let opened = Root::open(&base.join(path));
+    let root = opened
+        .map_err(|error| Error::Config(format!("--files-root {} (or [input] files_root): {error}", path.display())))?;
+    Ok(Some(Arc::new(root)))
 }
 
 fn delimiter(delimiter: Option<char>) -> Result<Option<u8>, Error> {

@@ -1,24 +1,28 @@
 //! A campaign: everything a run needs, validated before anything is opened. It is made from a campaign file merged with
 //! the command-line flags.
 
+pub mod check_settings;
+pub mod consent;
+mod declaration_line;
 pub mod file;
 pub mod input;
 pub mod out_folder;
 pub mod recorded;
 pub mod remains;
 pub mod result_layout;
+pub mod rules;
 pub mod secret;
 pub mod service;
 pub mod tables;
 
 use crate::{
-    catalogue::{Catalogue, Declaration, is_identifier},
+    catalogue::{Catalogue, Declaration, DeclaredCheck, is_identifier},
     error::Error,
-    files::{self, Links},
+    files::{self, Links, Root},
     ledger::CommitMode,
     mapping::{CheckUse, Mapping, MappingOptions},
     model::{Clock, Credits, KeyMaker, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
-    sink::OutputFormat,
+    sink::{ImageOutput, OutputFormat},
     source::{HeaderLine, SourceOptions},
     template::Tables,
 };
@@ -29,6 +33,7 @@ use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The origin that a ledger records when its answers come from the built-in simulator.
@@ -55,6 +60,8 @@ pub struct Campaign {
     pub guards: Guards,
     pub out: PathBuf,
     pub format: OutputFormat,
+    /// What becomes of the images in answers.
+    pub images: ImageOutput,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
     /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
@@ -72,6 +79,10 @@ pub struct Campaign {
     pub null: Vec<String>,
     pub null_in: BTreeMap<String, Vec<String>>,
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// What shows that every person consented, where one value confirms it for every row.
+    pub consent_evidence: Option<String>,
+    /// The open folder below which rows name files.
+    pub files_root: Option<Arc<Root>>,
 }
 
 /// The limits at which a run stops without being asked to.
@@ -98,6 +109,7 @@ impl Campaign {
     /// Validates the merged settings of a file and flags. Relative paths are relative to `base`.
     pub fn new(file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
         let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
+        check_settings::validate(&file.service.checks, &catalogue)?;
         let name = campaign_name(&file)?;
         let out = output_folder(&file, &name, base);
         let campaign = Campaign {
@@ -114,6 +126,7 @@ impl Campaign {
             ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
+            images: file.output.images.unwrap_or_default(),
             key_secret: key_secret(&file, base)?,
             key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
             clock: Clock::System,
@@ -124,6 +137,8 @@ impl Campaign {
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
             tables: tables::read_all(&file.tables, base)?,
+            consent_evidence: consent::evidence(&file, &catalogue)?,
+            files_root: input::files_root(&file, base)?,
             mode: file.mode,
             name,
             catalogue,
@@ -141,6 +156,8 @@ impl Campaign {
             null: self.null.clone(),
             null_in: self.null_in.clone(),
             tables: Tables(self.tables.clone()),
+            files_root: self.files_root.clone(),
+            body_bytes_max: self.service.body_bytes_max,
         };
         let mapping = Mapping::new(&self.catalogue, &self.uses, options)?;
         Ok(if self.source_options.header == HeaderLine::First { mapping } else { mapping.without_header_line() })
@@ -159,6 +176,12 @@ impl Campaign {
         }
     }
 
+    /// The credits that a job of a check holds: zero in sandbox, and if it is never answered by a job.
+    pub fn job_hold(&self, declaration: &Declaration) -> Credits {
+        let hold = declaration.job.as_ref().and_then(|job| job.hold);
+        hold.filter(|_| self.mode == Mode::Production).unwrap_or_default()
+    }
+
     /// The declarations of the checks used, without duplicates.
     pub fn checks(&self) -> Vec<&Declaration> {
         let mut checks: Vec<&Declaration> = Vec::new();
@@ -168,6 +191,11 @@ impl Campaign {
             }
         }
         checks
+    }
+
+    /// The checks whose declaration is the user's, and what it changes.
+    pub fn declared(&self) -> Vec<DeclaredCheck> {
+        self.checks().into_iter().filter_map(DeclaredCheck::of).collect()
     }
 
     /// The shortest key lifetime of all its checks, in hours.
@@ -182,8 +210,8 @@ impl Campaign {
     /// A declaration cannot be serialized.
     pub fn settings_digest(&self, api_key: &str) -> Result<String, Error> {
         let declarations = serde_json::to_string(&self.checks()).map_err(|error| Error::Internal(error.to_string()))?;
-        let Service { charge_pointer, remaining_pointer, balance_pointer, routes, .. } = &self.service;
-        let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes);
+        let Service { charge_pointer, remaining_pointer, balance_pointer, routes, checks, .. } = &self.service;
+        let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes, checks);
         let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
         let text = format!(
             "{api_key}\n{:?}\n{:?}\n{:?}\n{pointers:?}\n{mapping:?}\n{declarations}",

@@ -4,19 +4,23 @@
 
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
+    check_settings::ByCheck,
     file::{CampaignFile, SecretSource, Share},
-    result_layout::ResultLayout,
+    input,
+    result_layout::{ResultLayout, named_columns},
+    rules::Rules,
     service::Service,
 };
 use crate::{
-    catalogue::{Catalogue, Declaration, Spelling},
+    catalogue::{Catalogue, Declaration, DeclaredCheck, Spelling},
     client::{self, Auth, json_body},
     error::Error,
+    files::Root,
     ledger::{CheckUseRow, CommitMode, Identity, LedgerError, Reading},
-    mapping::CheckUse,
+    mapping::{CheckUse, FieldSource},
     model::{Clock, Credits, budget::Allowance},
     pipeline::state_folder::state_folder,
-    sink::OutputFormat,
+    sink::{ImageOutput, OutputFormat},
     source::SourceOptions,
     throttle::Rate,
 };
@@ -25,6 +29,7 @@ use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The settings of a run as the ledger records them.
@@ -32,6 +37,8 @@ use std::{
 struct Settings {
     auth: Auth,
     routes: Spelling,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    checks: ByCheck,
     per_minute: u32,
     per_minute_max: u32,
     in_flight: usize,
@@ -51,6 +58,14 @@ struct Settings {
     max_credits: Option<Credits>,
     keep_balance: Credits,
     format: OutputFormat,
+    /// The folder below which rows name files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files_root: Option<PathBuf>,
+    #[serde(default)]
+    images: ImageOutput,
+    /// The columns and templates that fill secret fields, by the name of the check in the campaign. Outputs hide them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    secret_sources: BTreeMap<String, BTreeMap<String, FieldSource>>,
     /// The command line of the last run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     command: Vec<String>,
@@ -62,6 +77,7 @@ pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
     let settings = Settings {
         auth: service.auth,
         routes: service.routes,
+        checks: service.checks.clone(),
         per_minute: service.rate.per_minute,
         per_minute_max: service.rate.per_minute_max,
         in_flight: service.in_flight,
@@ -75,6 +91,9 @@ pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         max_credits: campaign.allowance.limit,
         keep_balance: campaign.allowance.keep_balance,
         format: campaign.format,
+        files_root: campaign.files_root.as_ref().map(|root| absolute(root.path())),
+        images: campaign.images,
+        secret_sources: secret_sources(campaign)?,
         command: command_of(campaign),
     };
     serde_json::to_string(&settings).map_err(|error| Error::Internal(error.to_string()))
@@ -127,10 +146,11 @@ pub fn campaign_of(
     let settings: Settings = serde_json::from_str(&reading.settings()?.ok_or_else(unsent)?).map_err(damaged)?;
     let checks = reading.check_uses()?;
     let catalogue = settings.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
+    let catalogue = with_current_rules(catalogue, reading, &checks, file.map(|(file, _)| file))?;
     Ok(Campaign {
         name: identity.campaign.clone(),
         mode: identity.mode,
-        uses: checks.values().map(check_use).collect(),
+        uses: checks.values().map(|row| check_use(row, &settings.secret_sources)).collect(),
         catalogue,
         inputs: Vec::new(),
         source_options: SourceOptions::default(),
@@ -142,6 +162,7 @@ pub fn campaign_of(
         guards: no_guards(),
         out: out.to_owned(),
         format: settings.format,
+        images: file.and_then(|(file, _)| file.output.images).unwrap_or(settings.images),
         ledger: ledger.to_owned(),
         // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
@@ -154,8 +175,26 @@ pub fn campaign_of(
         null: Vec::new(),
         null_in: BTreeMap::new(),
         tables: BTreeMap::new(),
+        consent_evidence: None,
+        files_root: files_root(settings.files_root.as_deref(), file)?,
         service: service_of(&identity, settings, file)?,
     })
+}
+
+/// The checks of the last run whose declaration is the user's, as far as a run has recorded them.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn declared_in(reading: &Reading) -> Result<Vec<DeclaredCheck>, Error> {
+    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
+    let Some(text) = reading.settings()? else { return Ok(Vec::new()) };
+    let settings: Settings = serde_json::from_str(&text).map_err(damaged)?;
+    let rules = reading.current_rules()?;
+    let declared = settings.declarations.iter().map(|declaration| match rules.get(&declaration.name) {
+        Some(row) => Ok(DeclaredCheck::of(&Rules::recorded(row)?.in_place(declaration))),
+        None => Ok(DeclaredCheck::of(declaration)),
+    });
+    Ok(declared.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
 }
 
 fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFile, &Path)>) -> Result<Service, Error> {
@@ -169,6 +208,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         simulate,
         auth: settings.auth,
         routes: settings.routes,
+        checks: settings.checks,
         rate: Rate { per_minute: settings.per_minute.max(1), per_minute_max: settings.per_minute_max.max(1) },
         in_flight: settings.in_flight.max(1),
         proxy: table.and_then(|table| table.proxy.clone()).or(settings.proxy),
@@ -182,25 +222,86 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         api_key: table
             .and_then(|table| table.api_key.clone())
             .unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
+        // Collecting makes no new upload.
+        upload_hosts: Vec::new(),
+        // Collecting maps no rows.
+        body_bytes_max: None,
         base: base.to_owned(),
         starts_nothing: false,
     })
 }
 
-fn check_use(row: &CheckUseRow) -> CheckUse {
+/// The folder of the files, opened: that of the campaign file, else the recorded one. Without it, requests with files
+/// are not sent again.
+fn files_root(recorded: Option<&Path>, file: Option<(&CampaignFile, &Path)>) -> Result<Option<Arc<Root>>, Error> {
+    if let Some((file, base)) = file
+        && let Some(root) = input::files_root(file, base)?
+    {
+        return Ok(Some(root));
+    }
+    Ok(recorded.and_then(|path| Root::open(path).ok()).map(Arc::new))
+}
+
+/// The sources of secret fields, without constants: a constant is itself the secret.
+fn secret_sources(campaign: &Campaign) -> Result<BTreeMap<String, BTreeMap<String, FieldSource>>, Error> {
+    let mut sources = BTreeMap::new();
+    for one in &campaign.uses {
+        let declaration = campaign.catalogue.get(&one.check)?;
+        let secret = declaration.fields.iter().filter(|field| field.secret);
+        let source = |name: &String| match one.fields.get(name)? {
+            FieldSource::Constant(_) => None,
+            source => Some((name.clone(), source.clone())),
+        };
+        let of_check: BTreeMap<_, _> = secret.filter_map(|field| source(&field.name)).collect();
+        if !of_check.is_empty() {
+            sources.insert(one.name().to_owned(), of_check);
+        }
+    }
+    Ok(sources)
+}
+
+fn check_use(row: &CheckUseRow, secrets: &BTreeMap<String, BTreeMap<String, FieldSource>>) -> CheckUse {
     CheckUse {
         check: row.check.clone(),
         name: Some(row.name.clone()),
         when: None,
-        fields: BTreeMap::new(),
+        fields: secrets.get(&row.name).cloned().unwrap_or_default(),
         expect: BTreeMap::new(),
     }
 }
 
+/// The catalogue with the rules by which answers are judged: those of the file's declaration of a check, or else the
+/// current ones of the ledger. A declaration of the file must have the columns that the campaign was begun with.
+fn with_current_rules(
+    mut catalogue: Catalogue,
+    reading: &Reading,
+    checks: &BTreeMap<i64, CheckUseRow>,
+    file: Option<&CampaignFile>,
+) -> Result<Catalogue, Error> {
+    let recorded = reading.current_rules()?;
+    for row in checks.values() {
+        let own = file.and_then(|file| file.declarations.iter().find(|declared| declared.name == row.check));
+        let rules = match own {
+            Some(own) => {
+                let known = ResultLayout::of(row)?;
+                let layout = ResultLayout { columns: named_columns(own), ..known };
+                layout.agreed(Some(row), false)?;
+                Rules::of(own)
+            }
+            None => match recorded.get(&row.check) {
+                Some(recorded) => Rules::recorded(recorded)?,
+                None => continue,
+            },
+        };
+        let declaration = rules.in_place(catalogue.get(&row.check)?);
+        catalogue = catalogue.with(declaration)?;
+    }
+    Ok(catalogue)
+}
+
 fn carried(checks: &BTreeMap<i64, CheckUseRow>) -> Result<Vec<String>, Error> {
-    let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
     let Some(first) = checks.values().next() else { return Ok(Vec::new()) };
-    Ok(serde_json::from_str::<ResultLayout>(&first.layout).map_err(damaged)?.carry)
+    Ok(ResultLayout::of(first)?.carry)
 }
 
 /// Disables the guards. They limit spending on faults, and collecting does not spend anything new.

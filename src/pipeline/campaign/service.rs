@@ -2,6 +2,7 @@
 //! decides when a secret is read: only when it is needed, and from a program only if something may be sent.
 
 use super::{
+    check_settings::ByCheck,
     file::{CampaignFile, SecretSource},
     secret,
 };
@@ -24,6 +25,8 @@ pub struct Service {
     pub simulate: bool,
     pub auth: client::Auth,
     pub routes: Spelling,
+    /// The same for single checks.
+    pub checks: ByCheck,
     pub rate: Rate,
     pub in_flight: usize,
     pub proxy: Option<String>,
@@ -38,6 +41,10 @@ pub struct Service {
     /// The folder of the account's rate bucket, which all runs on this machine share.
     pub state_folder: Option<PathBuf>,
     pub api_key: SecretSource,
+    /// Hosts that documents may be uploaded to, besides the service itself.
+    pub upload_hosts: Vec<String>,
+    /// The most bytes of all files in one request.
+    pub body_bytes_max: Option<u64>,
     pub base: PathBuf,
     /// Do not start any program, not even for the API key.
     pub starts_nothing: bool,
@@ -62,11 +69,16 @@ impl Service {
                     .to_owned(),
             ));
         }
+        for host in &table.upload_hosts {
+            client::check_upload_host(host)
+                .map_err(|fault| Error::Config(format!("[service] upload_hosts: {fault}")))?;
+        }
         Ok(Service {
             url: table.url.clone(),
             simulate: file.simulate,
             auth: table.auth,
             routes: table.routes,
+            checks: table.checks.clone(),
             rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
             in_flight: table.in_flight,
             proxy: table.proxy.clone(),
@@ -78,9 +90,21 @@ impl Service {
             in_process: None,
             state_folder: state_folder(|name| std::env::var_os(name)),
             api_key: table.api_key.clone().unwrap_or_else(|| SecretSource::Env("RESCREEN_API_KEY".to_owned())),
+            upload_hosts: table.upload_hosts.clone(),
+            body_bytes_max: table.body_bytes_max,
             base: base.to_owned(),
             starts_nothing: file.starts_nothing,
         })
+    }
+
+    /// How the API key is sent to a check.
+    pub fn auth_of(&self, check: &str) -> client::Auth {
+        self.checks.get(check).and_then(|one| one.auth).unwrap_or(self.auth)
+    }
+
+    /// The spelling of a check's route.
+    pub fn routes_of(&self, check: &str) -> Spelling {
+        self.checks.get(check).and_then(|one| one.routes).unwrap_or(self.routes)
     }
 
     /// Reads the API key from its source.
@@ -119,6 +143,7 @@ impl Service {
             proxy: self.proxy.clone(),
             ca_file: self.ca_file.clone(),
             in_process: self.in_process.clone(),
+            upload_hosts: self.upload_hosts.clone(),
         })
     }
 }

@@ -146,6 +146,7 @@ pub fn fate(check: &str, mapped: Mapped) -> Fate {
             fields: serde_json::Value::Object(ask.fields).to_string(),
             body: ask.body,
             expected: (!ask.expected.is_empty()).then(|| serde_json::Value::Object(ask.expected).to_string()),
+            files: ask.files.into_vec(),
         },
     }
 }

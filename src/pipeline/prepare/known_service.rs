@@ -70,5 +70,7 @@ fn way(campaign: &Campaign, service: &Service, url: &str, api_key: &ApiKey) -> S
     routes.sort_unstable();
     let (key, url) = (api_key.fingerprint(), url.trim_end_matches('/'));
     let (routes, command) = (routes.join("\n"), command_of(campaign));
-    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{command:?}", service.auth, service.proxy)
+    // Empty where nothing is set, so that what earlier releases noted stays valid.
+    let own: String = service.checks.iter().map(|(name, one)| format!("{name} {one:?}\n")).collect();
+    format!("{key}\n{url}\n{:?}\n{:?}\n{ca_file:?}\n{routes}\n{own}{command:?}", service.auth, service.proxy)
 }

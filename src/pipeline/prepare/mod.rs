@@ -10,16 +10,20 @@ use super::{
         out_folder::{claim, refuse_inputs_inside},
         recorded,
         remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
-        result_layout::ResultLayout,
+        result_layout::{ResultLayout, named_columns},
+        rules::compile_rules,
     },
     intake::{Intake, remap::remap},
     send::{
         bucket::bucket,
         context::{CheckContext, RunContext},
+        file_body::FileBodies,
         judge::Judge,
+        limit::Limit,
     },
 };
 use crate::{
+    catalogue::{Declaration, DeclaredCheck},
     client::{ApiKey, Client},
     error::Error,
     ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
@@ -57,6 +61,7 @@ impl Prepared {
     /// The ledger belongs to another campaign or is in use, an input changed, the mapping does not match the columns,
     /// or the API key is missing.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
+        compile_rules(&campaign)?;
         let api_key = campaign.service.api_key()?;
         if let Some(url) = &campaign.service.url {
             // Validated first, so that a mistake in the service settings does not leave a ledger behind.
@@ -158,19 +163,19 @@ impl Prepared {
 
     /// The checks of the campaign as the ledger records them.
     pub fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
+        let recorded = Reading::open(self.ledger.path())?.check_uses()?;
         let row = |one: &crate::mapping::CheckUse| {
             let declaration = self.campaign.catalogue.get(&one.check)?;
-            let answer = &declaration.answer;
             let expected = declaration.expectations().filter(|(_, expect)| one.expect.contains_key(&expect.name));
             let layout = ResultLayout {
                 format: self.campaign.format,
                 carry: self.campaign.carry.clone(),
-                columns: answer.columns.clone(),
-                payload: answer.payload.clone(),
+                columns: named_columns(declaration),
                 expects: expected.map(|(_, expect)| expect.name.clone()).collect(),
             };
             layout.schema()?;
-            let layout = serde_json::to_string(&layout).map_err(|error| Error::Internal(error.to_string()))?;
+            let known = recorded.values().find(|row| row.name == one.name());
+            let layout = layout.agreed(known, DeclaredCheck::of(declaration).is_none())?;
             Ok(CheckUseRow { name: one.name().to_owned(), check: one.check.clone(), layout })
         };
         self.campaign.uses.iter().map(row).collect()
@@ -200,6 +205,12 @@ fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
     Error::Input { source: Box::new(error), out: campaign.out.clone() }
 }
 
+/// The limits of a check: those of the campaign file, else those of its declaration.
+fn limit_of(campaign: &Campaign, declaration: &Declaration) -> Limit {
+    let own = campaign.service.checks.get(&declaration.name).copied().unwrap_or_default();
+    Limit { per_hour: own.per_hour.or(declaration.per_hour), in_flight: own.in_flight.or(declaration.in_flight) }
+}
+
 /// Makes the run context that all attempts of a run share.
 pub fn context(
     campaign: &Arc<Campaign>,
@@ -226,7 +237,10 @@ pub fn context(
         let check = CheckContext {
             judge: Judge::new(declaration, &templates)?,
             price: campaign.price(&declaration.name).ok_or_else(unknown)?,
-            path: declaration.routes.path(campaign.service.routes).to_owned(),
+            job_hold: campaign.job_hold(declaration),
+            limit: limit_of(campaign, declaration),
+            auth: campaign.service.auth_of(&declaration.name),
+            path: declaration.routes.path(campaign.service.routes_of(&declaration.name)).to_owned(),
             routes: declaration.routes.all().map(str::to_owned).collect(),
             declaration: declaration.clone(),
         };
@@ -236,7 +250,12 @@ pub fn context(
     if let Some(simulated) = ledger.sums().simulated {
         peer.get_or_init(|| simulated);
     }
+    let reading = Reading::open(ledger.path())?;
+    // The declarations may have changed since requests with files were recorded.
+    let has_files = campaign.checks().iter().any(|declaration| declaration.has_files()) || reading.has_files()?;
+    let file_bodies = has_files.then(|| FileBodies::new(reading, campaign.files_root.clone()));
     let context = RunContext {
+        file_bodies,
         ledger: Arc::clone(ledger),
         client,
         throttle,

@@ -2,27 +2,34 @@
 //! written, and the manifest is written last. Publishing can be repeated at any time with the same result.
 
 pub mod background;
+pub mod hidden;
+mod json_tokens;
+mod judging;
 pub mod project;
+pub mod row_rules;
+mod secret_columns;
 
 use super::campaign::{Campaign, out_folder::claim};
 use crate::{
+    catalogue::DeclaredCheck,
     error::Error,
-    ledger::{Ledger, LedgerError, LedgerPart, PartPlan, Reading},
+    ledger::{AskFate, Ledger, LedgerError, LedgerPart, PartPlan, Reading},
     model::{
         Credits, Verdict,
         planted::{Bug, planted},
     },
     sink::{
-        self, CheckTotals, Dataset, DatasetKind, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest, OutputFormat,
-        OutputMode, Part, Schema, SnapshotWriter, SourceTotals, TableWriter,
+        self, CheckTotals, Dataset, DatasetKind, ImageOutput, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest,
+        OutputFormat, OutputMode, Part, Schema, SnapshotWriter, SourceTotals, TableWriter,
     },
 };
 use project::Projector;
+use row_rules::RowRules;
 use std::{
     collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
 /// The maximum number of rows in a result part.
@@ -38,13 +45,31 @@ pub struct Publisher {
     /// The campaign is a rehearsal. Its outputs say so even before the simulator has answered.
     rehearsal: bool,
     tap: Mutex<Option<Tap>>,
+    /// The current rules of the checks, by catalogue name.
+    rules: BTreeMap<String, i64>,
+    accept_unrecognised: bool,
+    images: ImageOutput,
+    declared: Vec<DeclaredCheck>,
+    /// A person asked the run to end, so nothing is judged any more.
+    interrupted: AtomicBool,
+}
+
+/// What a publication needs in addition to campaign and ledger.
+#[derive(Default)]
+pub struct PublishOptions {
+    pub tap: Option<Tap>,
+    /// The current rules of the checks in the ledger, by catalogue name.
+    pub rules: BTreeMap<String, i64>,
+    /// Answers that no rule recognises become results.
+    pub accept_unrecognised: bool,
 }
 
 /// A second destination for result rows, as JSON lines.
 pub type Tap = Box<dyn Write + Send>;
 
 impl Publisher {
-    pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, tap: Option<Tap>) -> Result<Publisher, Error> {
+    pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, options: PublishOptions) -> Result<Publisher, Error> {
+        let PublishOptions { tap, rules, accept_unrecognised } = options;
         let projector = Projector::new(campaign, Reading::open(ledger.path())?.check_uses()?)?;
         Ok(Publisher {
             ledger,
@@ -54,6 +79,11 @@ impl Publisher {
             mode: campaign.mode,
             rehearsal: campaign.service.simulate && !planted(Bug::RehearsalUnnamed),
             tap: Mutex::new(tap),
+            rules,
+            accept_unrecognised,
+            images: campaign.images,
+            declared: campaign.declared(),
+            interrupted: AtomicBool::new(false),
         })
     }
 
@@ -65,7 +95,11 @@ impl Publisher {
         claim(&self.out, self.projector.campaign(), &reading)?;
         let extension = self.format.extension().to_owned();
         let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
-        let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders };
+        let of_check = |(id, check): (i64, &project::Projected)| Some((id, *self.rules.get(check.check())?));
+        let rules = self.projector.checks().filter_map(of_check).collect();
+        let accept_unrecognised = self.accept_unrecognised;
+        let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders, rules, accept_unrecognised };
+        self.judge_waiting(&reading)?;
         // A part that is not full is the last one. While answers keep coming, there would always be another small part.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
@@ -78,6 +112,8 @@ impl Publisher {
         let manifest = early.unwrap_or_else(|| self.manifest(&reading))?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
+        // Last, because only `status` and the report need it.
+        self.compare_parts(&Reading::open(self.ledger.path())?)?;
         self.ledger.checkpoint()?;
         Ok(manifest)
     }
@@ -90,13 +126,23 @@ impl Publisher {
         let check = self.projector.check(Some(part.check_use))?;
         let mode = self.mode(reading.sums()?.simulated);
         let schema = check.schema()?;
+        let current = self.rules.get(check.check()).copied();
+        let other;
+        let rules = if part.rules.is_some() && part.rules == current {
+            &check.current
+        } else {
+            other = self.projector.rules_of(check, part.rules, reading)?;
+            &other
+        };
         let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
         let path = self.out.join(&part.path);
         let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tapped = tap.as_mut().map(|tap| JsonlRows::new(tap, &schema));
         reading.part_asks(part, |ask| -> Result<(), Error> {
-            let row = self.projector.result_row(check, mode, &ask)?;
+            let mut images = Vec::new();
+            let row = self.projector.result_row(check, rules, mode, &ask, &mut |image| images.push(image))?;
+            self.write_images(&images)?;
             *verdicts.entry(row.verdict).or_default() += 1;
             let cells = row.into_cells();
             if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
@@ -114,6 +160,16 @@ impl Publisher {
         Ok(())
     }
 
+    /// Writes the images of a row, before the row can be read.
+    fn write_images(&self, images: &[hidden::Image]) -> Result<(), Error> {
+        if self.images == ImageOutput::Files {
+            for image in images {
+                sink::write_image(&self.out, &image.sha256, image.extension, &image.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the snapshots and makes the manifest, both from one consistent state of the ledger.
     fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
         reading.hold_still()?;
@@ -124,7 +180,10 @@ impl Publisher {
             reading.failed_asks(|ask| each(self.projector.failure_row(mode, &ask)?))
         })?);
         datasets.push(self.snapshot(DatasetKind::Pending, number, |each| {
-            reading.pending_asks(|ask| each(self.projector.pending_row(mode, &ask)?))
+            reading.pending_asks(|ask| {
+                let unrecognised = matches!(&ask.fate, AskFate::Request(request) if request.unrecognised);
+                each(self.projector.pending_row(mode, &ask, unrecognised)?)
+            })
         })?);
         datasets.push(self.snapshot(DatasetKind::Skipped, number, |each| {
             reading.skipped_asks(|ask| each(self.projector.skipped_row(mode, &ask)?))
@@ -137,6 +196,7 @@ impl Publisher {
         if accounted {
             sink::verify(&self.out, &datasets)?;
         }
+        let (images, images_unlisted) = sink::image_files(&self.out);
         Ok(Manifest {
             manifest_version: MANIFEST_VERSION,
             program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -147,6 +207,9 @@ impl Publisher {
             datasets,
             totals,
             input,
+            declared: self.declared.clone(),
+            images,
+            images_unlisted,
         })
     }
 
@@ -205,7 +268,8 @@ impl Publisher {
     }
 }
 
-fn input(reading: &Reading) -> Result<InputTotals, Error> {
+/// What was read of the inputs.
+pub fn input(reading: &Reading) -> Result<InputTotals, Error> {
     let sums = reading.sums()?;
     let sources = reading.sources()?.into_iter().map(|source| {
         let end = source.ends.last();

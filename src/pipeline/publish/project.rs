@@ -1,35 +1,42 @@
-//! Projection of asks to output rows. This module decides the verdict of a row: it is the verdict of the answer, unless
-//! the answer differs from what the row expected.
+//! Projection of asks to output rows. The rules of a part decide columns and verdict; this module puts them into rows.
 
+use super::{
+    hidden::{Declared, Hiding, Image, SECRET},
+    row_rules::RowRules,
+    secret_columns::SecretColumns,
+};
 use crate::{
-    catalogue::{ColumnSpec, payload_at},
-    client::json_body,
+    catalogue::{ColumnKind, ColumnValue},
     error::Error,
-    ledger::{AskFate, AskView, CheckUseRow, LedgerError, RequestView},
-    model::{
-        Failure, FailureCode, Judgement, Stage, Verdict,
-        planted::{Bug, planted},
-        row::find_column,
-        state::State,
-    },
-    pipeline::campaign::{Campaign, recorded::recorded_object, result_layout::ResultLayout},
+    ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
+    model::{Failure, FailureCode, Stage, reply_text::reply_text, row::find_column, state::State},
+    pipeline::campaign::{Campaign, result_layout::ResultLayout, rules::Rules},
     sink::{
         self, AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
     },
+    template::{Tables, Templates},
 };
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// A check of the campaign, as the outputs need it.
 pub struct Projected {
     pub name: String,
+    row: CheckUseRow,
     layout: ResultLayout,
     key_life_hours: u32,
+    /// The rules of the current declaration.
+    pub current: RowRules,
 }
 
 impl Projected {
     pub fn schema(&self) -> Result<Schema, Error> {
         self.layout.schema()
+    }
+
+    /// The catalogue name.
+    pub fn check(&self) -> &str {
+        &self.row.check
     }
 }
 
@@ -37,18 +44,25 @@ impl Projected {
 pub struct Projector {
     campaign: String,
     checks: BTreeMap<i64, Projected>,
+    templates: Templates,
+    secret_columns: SecretColumns,
 }
 
 impl Projector {
+    /// # Errors
+    /// A layout cannot be read, or a rule is not a valid expression.
     pub fn new(campaign: &Campaign, uses: BTreeMap<i64, CheckUseRow>) -> Result<Projector, Error> {
+        let templates = Templates::new(Tables::default());
         let checks = uses.into_iter().map(|(id, row)| {
-            let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
-            let layout = serde_json::from_str(&row.layout).map_err(damaged)?;
-            let key_life_hours =
-                campaign.catalogue.get(&row.check).map_or(72, |declaration| declaration.key_life_hours);
-            Ok((id, Projected { name: row.name, layout, key_life_hours }))
+            let layout = ResultLayout::of(&row)?;
+            let declaration = campaign.catalogue.get(&row.check)?;
+            let current = RowRules::new(&row.check, &layout, &Rules::of(declaration), &templates)?;
+            let key_life_hours = declaration.key_life_hours;
+            Ok((id, Projected { name: row.name.clone(), row, layout, key_life_hours, current }))
         });
-        Ok(Projector { campaign: campaign.name.clone(), checks: checks.collect::<Result<_, Error>>()? })
+        let checks = checks.collect::<Result<_, Error>>()?;
+        let secret_columns = SecretColumns::of(campaign)?;
+        Ok(Projector { campaign: campaign.name.clone(), checks, templates, secret_columns })
     }
 
     pub fn campaign(&self) -> &str {
@@ -66,6 +80,20 @@ impl Projector {
             .ok_or_else(|| damaged("an ask belongs to a check that the campaign does not have"))
     }
 
+    /// The rules that a part was made with; `None` are those of an older release.
+    ///
+    /// # Errors
+    /// They are not in the ledger, or cannot be read.
+    pub fn rules_of(&self, check: &Projected, rules: Option<i64>, reading: &Reading) -> Result<RowRules, Error> {
+        match rules {
+            None => RowRules::of_older_part(&check.row),
+            Some(id) => {
+                let rules = Rules::recorded(&reading.rules(id)?)?;
+                RowRules::new(&check.row.check, &check.layout, &rules, &self.templates)
+            }
+        }
+    }
+
     fn head<'a>(&'a self, mode: OutputMode, ask: &AskView<'a>) -> Head<'a> {
         Head {
             campaign: &self.campaign,
@@ -77,28 +105,37 @@ impl Projector {
         }
     }
 
+    /// The result row of an answered ask. The images of its answer are given to `each`.
     pub fn result_row<'a>(
         &'a self,
-        check: &Projected,
+        check: &'a Projected,
+        rules: &RowRules,
         mode: OutputMode,
         ask: &'a AskView<'a>,
+        each: &mut dyn FnMut(Image),
     ) -> Result<ResultRow<'a>, Error> {
         let defect = || damaged("an ask with a result has no answer");
         let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
         let answer = request.answer.as_ref().ok_or_else(defect)?;
-        let json = json_body(answer.body.as_bytes()).map(|json| json.value).unwrap_or_default();
-        let payload = payload_at(&check.layout.payload, &json).unwrap_or(&Value::Null);
-        let met = met(&check.layout, ask.expected.as_deref(), payload)?;
-        let judged = Judgement { verdict: answer.verdict, finding: answer.finding.clone() };
-        let Judgement { verdict, finding } = as_expected(judged, &met);
-        let columns = &check.layout.columns;
+        let mut read = rules.read(ask, request, answer)?;
+        let row = self.secret_columns.masked(&ask.row.input);
+        let text = reply_text(&answer.body).0;
+        let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
+        if let Some(hiding) = &self.secret_columns.hiding(rules.hiding.as_ref(), ask) {
+            let declared = hiding.declared(rules.payload(&read.json));
+            for (value, named) in read.columns.iter_mut().zip(&check.layout.columns) {
+                hide(value, named.kind, hiding, &declared);
+            }
+            shown = Cow::Owned(hiding.json(&shown, &declared, each).into_owned());
+            sent = without_secrets(&request.fields, hiding);
+        }
         Ok(ResultRow {
             head: self.head(mode, ask),
-            verdict,
-            finding,
-            carried: check.layout.carry.iter().map(|column| carried(&ask.row.input, column)).collect(),
-            columns: columns.iter().map(|column| column.read(payload)).collect(),
-            expected: met.into_iter().map(|one| one.and_then(|(_, meets)| meets)).collect(),
+            verdict: read.judgement.verdict,
+            finding: read.judgement.finding,
+            carried: check.layout.carry.iter().map(|column| carried(&row, column)).collect(),
+            columns: read.columns,
+            expected: read.expected,
             completed_at_us: answer.completed_at_us,
             credits: request.credits,
             answer_source: if request.first { AnswerSource::Sent } else { AnswerSource::Duplicate },
@@ -108,8 +145,8 @@ impl Projector {
             attempts: request.attempts,
             latency_ms: Some(answer.latency_ms),
             requested_at_us: Some(answer.requested_at_us),
-            sent: &request.fields,
-            answer: &answer.body,
+            sent,
+            answer: shown,
         })
     }
 
@@ -124,6 +161,11 @@ impl Projector {
             AskFate::Request(request) => (request.failure.as_ref().unwrap_or(&unexplained), Some(request)),
             AskFate::Skipped(_) => return Err(damaged("a skipped ask is among the failures")),
         };
+        let hiding = self.check(ask.check_use).ok().and_then(|check| check.current.hiding.as_ref());
+        let failure = match self.secret_columns.hiding(hiding, ask) {
+            Some(hiding) => &Failure { message: hiding.text(&failure.message).into_owned(), ..failure.clone() },
+            None => failure,
+        };
         let possibly_charged = request.is_some_and(|request| request.possibly_charged);
         let row = FailureRow {
             head: self.head(mode, ask),
@@ -135,12 +177,18 @@ impl Projector {
             line: ask.row.line,
             byte_offset: ask.row.byte_offset,
             idempotency_key: request.map(|request| request.key),
-            input: &ask.row.input.to_string(),
+            input: &self.secret_columns.masked(&ask.row.input).to_string(),
         };
         Ok(row.into_cells())
     }
 
-    pub fn pending_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
+    /// A pending row. `unrecognised` means that no rule recognises its answer.
+    pub fn pending_row(
+        &self,
+        mode: OutputMode,
+        ask: &AskView<'_>,
+        unrecognised: bool,
+    ) -> Result<Vec<sink::TableCell>, Error> {
         let AskFate::Request(request) = &ask.fate else {
             return Err(damaged("a pending ask has no request"));
         };
@@ -148,13 +196,22 @@ impl Projector {
             State::Planned => PendingReason::Unsent,
             State::Armed | State::InDoubt => PendingReason::InDoubt,
             State::Repeating => PendingReason::Repeating,
+            State::Submitted => PendingReason::ServiceJob,
             State::Quarantined => PendingReason::Quarantined,
+            State::Answered if unrecognised => PendingReason::Unrecognised,
             State::Answered | State::Failed => PendingReason::Answered,
         };
-        let life_us = i64::from(self.check(ask.check_use)?.key_life_hours) * 3_600 * 1_000_000;
+        let check = self.check(ask.check_use)?;
+        let life_us = i64::from(check.key_life_hours) * 3_600 * 1_000_000;
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
         let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at + life_us);
-        Ok(PendingRow { head: self.head(mode, ask), reason, job_id: None, deadline_us }.into_cells())
+        let job_id = request.job_id.as_deref().filter(|_| reason == PendingReason::ServiceJob);
+        let answer = request.answer.as_ref().filter(|_| reason == PendingReason::Unrecognised);
+        let hiding = self.secret_columns.hiding(check.current.hiding.as_ref(), ask);
+        let answer = answer.map(|answer| shown_answer(&check.current, hiding.as_deref(), &answer.body));
+        let credits = (request.state == State::Answered).then_some(request.credits);
+        let head = self.head(mode, ask);
+        Ok(PendingRow { head, reason, job_id, deadline_us, credits, answer: answer.as_deref() }.into_cells())
     }
 
     pub fn skipped_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
@@ -176,64 +233,44 @@ fn carried(input: &Value, column: &str) -> Option<String> {
     }
 }
 
-/// Whether the answer meets each expectation of the check, by name. The outer `None` means that the row expects
-/// nothing, the inner `None` that the answer does not state the value.
-type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
-
-fn met<'a>(layout: &'a ResultLayout, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
-    let expected = expected.map(|text| recorded_object(text, "what a row expects")).transpose()?.unwrap_or_default();
-    let one = |(name, column): (&'a str, &ColumnSpec)| {
-        expected.get(name).map(|expected| (name, column.meets(expected, payload)))
-    };
-    Ok(layout.expected().map(one).collect())
+/// The answer as the outputs show it.
+fn shown_answer(rules: &RowRules, hiding: Option<&Hiding>, body: &[u8]) -> String {
+    let text = reply_text(body).0;
+    let Some(hiding) = hiding else { return text.into_owned() };
+    let json: Value = serde_json::from_str(&text).unwrap_or_default();
+    hiding.json(&text, &hiding.declared(rules.payload(&json)), &mut drop).into_owned()
 }
 
-/// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does
-/// not state it. All other verdicts stay as they are.
-fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
-    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
-        return judged;
+/// Replaces an image in a cell by its size and digest, and a secret by its sign.
+fn hide(value: &mut ColumnValue, kind: ColumnKind, hiding: &Hiding, declared: &Declared<'_>) {
+    let ColumnValue::Text(text) = value else { return };
+    if kind == ColumnKind::Json {
+        if let Cow::Owned(shown) = hiding.json(text, declared, &mut drop) {
+            *text = shown;
+        }
+    } else if let Some(image) = declared.image(text) {
+        *text = image.text();
+    } else if let Cow::Owned(shown) = hiding.text(text) {
+        *text = shown;
     }
-    let of = |wanted: Option<bool>| met.iter().flatten().find(|(_, meets)| *meets == wanted);
-    let finding = match (of(Some(false)), of(None)) {
-        (Some((name, _)), _) => format!("{name}_mismatch"),
-        (None, Some((name, _))) => format!("{name}_not_stated"),
-        (None, None) => return judged,
-    };
-    Judgement { verdict: Verdict::Review, finding }
+}
+
+/// The fields that were sent, without the values of secret fields and without images.
+fn without_secrets<'a>(fields: &'a str, hiding: &Hiding) -> Cow<'a, str> {
+    if hiding.secrets.is_empty() {
+        return hiding.json(fields, &Declared::nothing(), &mut drop);
+    }
+    let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(fields) else { return Cow::Borrowed(SECRET) };
+    for name in &hiding.secrets {
+        if let Some(value) = members.get_mut(name) {
+            *value = Value::from(SECRET);
+        }
+    }
+    let text = Value::Object(members).to_string();
+    Cow::Owned(hiding.json(&text, &Declared::nothing(), &mut drop).into_owned())
 }
 
 /// The error for ledger rows that contradict each other.
 fn damaged(what: &str) -> Error {
     LedgerError::Damaged(what.to_owned()).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(verdict: Verdict, met: &[Option<(&str, Option<bool>)>]) -> (Verdict, String) {
-        let judged = as_expected(Judgement { verdict, finding: "as_answered".to_owned() }, met);
-        (judged.verdict, judged.finding)
-    }
-
-    #[test]
-    fn a_mismatch_or_a_missing_value_turns_clear_and_data_into_review() {
-        let (same, other, silent) = (Some(true), Some(false), None);
-        for verdict in [Verdict::Clear, Verdict::Data] {
-            assert_eq!(found(verdict, &[None, Some(("surname", same))]), (verdict, "as_answered".into()));
-            assert_eq!(
-                found(verdict, &[Some(("born", silent)), Some(("surname", other))]),
-                (Verdict::Review, "surname_mismatch".into())
-            );
-            assert_eq!(found(verdict, &[Some(("born", silent))]), (Verdict::Review, "born_not_stated".into()));
-        }
-    }
-
-    #[test]
-    fn other_verdicts_stay_as_they_are() {
-        for verdict in [Verdict::Review, Verdict::Adverse, Verdict::NotFound, Verdict::Unrecognised] {
-            assert_eq!(found(verdict, &[Some(("surname", Some(false)))]), (verdict, "as_answered".into()));
-        }
-    }
 }

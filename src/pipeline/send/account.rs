@@ -2,10 +2,11 @@
 //! answering. If the account cannot be read, the run stops.
 
 use super::{
-    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros, note_peer},
+    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
     bucket::bucket,
     context::RunContext,
     earlier_stop::paused_until,
+    peer::note_peer,
 };
 use crate::{
     client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after},
@@ -162,7 +163,7 @@ fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, 
             RetryAfter::Unstated => BalanceReply::Again { wait: delays.next_delay(), message },
         },
         300..=399 | 404 | 405 => {
-            BalanceReply::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned() })
+            BalanceReply::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned(), check: None })
         }
         _ => BalanceReply::Again { wait: delays.next_delay(), message },
     }

@@ -46,7 +46,7 @@ impl SendLoop {
             Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
             Outcome::Misrouted => {
                 let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
-                Stop::Misrouted { status, path }
+                Stop::Misrouted { status, path, check: Some(one.check.clone()) }
             }
             // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
             // key.
@@ -93,7 +93,7 @@ impl SendLoop {
 
     /// Stops sending the requests of a check that the service refuses while the account is in order. The other checks
     /// continue, and the run reports the stop at its end.
-    fn leave_out(&mut self, check: &str, stop: Stop) {
+    pub fn leave_out(&mut self, check: &str, stop: Stop) {
         self.queue.leave_out(check);
         self.left_out.push(stop);
         self.schedule.retain(|one| one.check != check);

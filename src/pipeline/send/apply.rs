@@ -43,6 +43,13 @@ impl SendLoop {
                 self.withhold(Stop::ClockApart { seconds: offset.saturating_abs() / 1_000_000 });
             }
             AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.check }),
+            AttemptEnd::FileChanged(fault) => self.file_changed(one, fault).await?,
+            AttemptEnd::UploadExpired => self.upload_expired(one).await?,
+            AttemptEnd::UploadUnusable(fault) => {
+                let stop = Stop::UploadUnusable { check: one.check.clone(), fault };
+                self.leave_out(&one.check, stop);
+            }
+            AttemptEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             AttemptEnd::Attempted(attempted) => {
                 self.check_charge(&one, &attempted);
@@ -54,7 +61,7 @@ impl SendLoop {
     }
 
     /// Records why a request stays in doubt. Each reason is reported once, at the end.
-    fn withhold(&mut self, reason: Stop) {
+    pub fn withhold(&mut self, reason: Stop) {
         if !self.withholds.contains(&reason) {
             self.withholds.push(reason);
         }
@@ -95,6 +102,7 @@ impl SendLoop {
     pub async fn follow(&mut self, next: Next, attempted: &Attempted) -> Result<(), Error> {
         match next {
             Next::Answered(one) => self.answered(&one, attempted),
+            Next::Submitted(one) => self.submitted(&one, attempted),
             Next::Failed(one) => self.failed(&one, attempted),
             // Requests that stay pending must not fill the schedule.
             Next::Again(one, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
@@ -153,13 +161,25 @@ impl SendLoop {
         self.stops.extend(self.watch.refused(&attempted.same_refusals, &self.context.campaign.guards));
     }
 
-    fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
-        self.answered += 1;
+    /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
+    fn submitted(&mut self, one: &Candidate, attempted: &Attempted) {
         self.queue.settled(one.request);
+        self.spending.key_on_trial = None;
+        self.watch.accepted(&one.check);
+        self.stop_for_other_mode(attempted);
+    }
+
+    fn stop_for_other_mode(&mut self, attempted: &Attempted) {
         if let Some(mode) = &attempted.other_mode {
             let sent = self.context.campaign.mode.as_str().to_owned();
             self.stops.push(Stop::OtherMode { sent, echoed: mode.clone() });
         }
+    }
+
+    fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
+        self.answered += 1;
+        self.queue.settled(one.request);
+        self.stop_for_other_mode(attempted);
         if let Some(judgement) = &attempted.judgement {
             self.stops.extend(self.watch.answered(&one.check, judgement.verdict, &self.context.campaign.guards));
         }

@@ -2,7 +2,11 @@
 //! next.
 
 use super::context::{CheckContext, RunContext};
+use super::echo::{Echo, echo};
+use super::file_body::{FileBody, FileFault};
 use super::judge::Judged;
+use super::make_ready::{Made, make_ready};
+use super::peer::note_peer;
 use crate::{
     client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
@@ -39,6 +43,14 @@ pub enum AttemptEnd {
     ClockMoved,
     /// Not sent: the service asked not to repeat it before this time, in microseconds since 1970.
     NotBefore(i64),
+    /// Not sent: one of its files is not what it was when its row was read.
+    FileChanged(FileFault),
+    /// Not sent: its upload has expired, and the old one was sent under its key.
+    UploadExpired,
+    /// Not sent: the reply to its upload cannot be followed.
+    UploadUnusable(String),
+    /// Not sent: the other side answered its upload.
+    OtherSide(bool),
     Attempted(Box<Attempted>),
 }
 
@@ -78,11 +90,22 @@ pub async fn attempt(
     if context.clock_watch.has_moved() {
         return Ok(AttemptEnd::ClockMoved);
     }
+    let ready = match make_ready(&context, permit, request, (&check.path, check.auth)).await? {
+        Made::Plain(permit) => Ok((permit, None)),
+        Made::Ready(permit, file_body) => Ok((permit, Some(file_body))),
+        Made::NotUploaded(exchange) => Err(exchange),
+        Made::Changed(fault) => return Ok(AttemptEnd::FileChanged(fault)),
+        Made::Expired => return Ok(AttemptEnd::UploadExpired),
+        Made::Unusable(fault) => return Ok(AttemptEnd::UploadUnusable(fault)),
+        Made::OtherSide(simulated) => return Ok(AttemptEnd::OtherSide(simulated)),
+        Made::GateClosed => return Ok(AttemptEnd::GateClosed),
+    };
     let order = ArmOrder {
         mode: context.campaign.mode,
         request,
         check: name.clone(),
         price: check.price,
+        job_hold: check.job_hold,
         allowance: context.campaign.allowance,
         scope: context.scope.clone(),
         path: check.path.clone(),
@@ -100,9 +123,26 @@ pub async fn attempt(
     };
     let attempt = receipt.attempt();
     let (sums, table) = (context.ledger.sums(), check.price);
-    let (before, price) = (sums.account, sums.price_to_hold(&name, table));
-    let mut sent =
-        Sent { request, check: name, attempt, requested_at_us, before, table, price, shown, body: Map::new() };
+    let job_hold = check.job_hold;
+    let (before, price) = (sums.account, sums.price_to_hold(&name, table).max(job_hold));
+    let mut sent = Sent {
+        request,
+        check: name,
+        attempt,
+        requested_at_us,
+        before,
+        table,
+        job_hold,
+        price,
+        shown,
+        body: Map::new(),
+    };
+    let (permit, file_body) = match ready {
+        Ok(ready) => ready,
+        // The request itself was not sent. Its failed upload is recorded as an attempt, so that it is counted, paced and
+        // judged like any other.
+        Err(exchange) => return settle(&context, check, sent, *exchange).await,
+    };
     // Permits age during a slow commit. Without renewal, requests that waited together would be sent together.
     let permit = context.throttle.renew(permit).await;
     // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed
@@ -116,8 +156,21 @@ pub async fn attempt(
         context.ledger.settle(sent.settlement(Outcome::NotWritten, &context.clock)).await?;
         return Ok(withheld.unwrap_or(AttemptEnd::GateClosed));
     };
-    sent.body = serde_json::from_slice(receipt.body()).unwrap_or_default();
-    let exchange = context.client.send(permit, receipt).await;
+    let mut room = None;
+    let receipt = match file_body {
+        None => {
+            sent.body = serde_json::from_slice(receipt.body()).unwrap_or_default();
+            receipt
+        }
+        Some(file_body) if file_body.key == receipt.key() => {
+            let FileBody { form, members, room: of_body, .. } = *file_body;
+            (sent.body, room) = (members, Some(of_body));
+            receipt.filled(form.body, form.content_type)
+        }
+        Some(_) => return Err(Error::Internal("a body was made for another key".to_owned())),
+    };
+    let exchange = context.client.send(permit, receipt, check.auth).await;
+    drop(room);
     settle(&context, check, sent, exchange).await
 }
 
@@ -131,7 +184,9 @@ struct Sent {
     before: Account,
     /// The price of the check in the price table.
     table: Credits,
-    /// The held price: the table price, or a higher price that was seen.
+    /// The credits that a job of the check holds.
+    job_hold: Credits,
+    /// The held price: the table price, or a higher price that was seen or that a job holds.
     price: Credits,
     /// The proven cost of the check, if it is less.
     shown: Option<Credits>,
@@ -153,6 +208,8 @@ impl Sent {
             latency_ms: 0,
             now_us: clock.now_us(),
             answer: None,
+            job: None,
+            job_hold: self.job_hold,
             unreadable: None,
             failure: None,
             remaining: None,
@@ -173,9 +230,10 @@ async fn settle(
     let service = &context.campaign.service;
     let spec = ReplySpec {
         answer: &check.declaration.answer,
+        job: check.declaration.job.as_ref(),
         charge_pointer: service.charge_pointer.as_deref(),
         remaining_pointer: service.remaining_pointer.as_deref(),
-        price: check.price,
+        price: check.price.max(check.job_hold),
     };
     let other_side = match exchange.reply.as_ref().map(|reply| reply.simulated) {
         Ok(simulated) if !note_peer(context, simulated).await? => Some(simulated),
@@ -187,6 +245,7 @@ async fn settle(
         // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
     }
+    let mode_of_job = mode_of_job(&sent, &classified);
     let judged = judge(check, &sent, &mut classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
@@ -200,12 +259,14 @@ async fn settle(
         }
         None => (None, None),
     };
-    let refused = matches!(classified.outcome, Outcome::Refused | Outcome::ChargedRefusal { .. });
+    let refused =
+        matches!(classified.outcome, Outcome::Refused | Outcome::ChargedRefusal { .. } | Outcome::NeedsWebhook);
     let settlement = Settlement {
         http_status: classified.http_status,
         latency_ms,
         now_us,
         answer,
+        job: classified.job.take(),
         unreadable,
         failure: refused.then(|| refusal(&classified)),
         remaining: classified.remaining,
@@ -237,7 +298,7 @@ async fn settle(
     Ok(AttemptEnd::Attempted(Box::new(Attempted {
         settled,
         outcome: classified.outcome,
-        other_mode: answered.as_ref().and_then(|judged| judged.other_mode.clone()),
+        other_mode: mode_of_job.or_else(|| answered.as_ref()?.other_mode.clone()),
         judgement: answered.map(|judged| judged.judgement),
         http_status: classified.http_status,
         remaining: classified.remaining,
@@ -272,6 +333,12 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
     }
 }
 
+/// The mode that an accepted job names, if it is not the mode that was sent.
+fn mode_of_job(sent: &Sent, classified: &Classified) -> Option<String> {
+    let answer = classified.answer.as_ref().filter(|_| matches!(classified.outcome, Outcome::Accepted { .. }))?;
+    if let Echo::OtherMode(mode) = echo(&answer.value, None, &sent.body) { Some(mode) } else { None }
+}
+
 /// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
 /// single payload and does not close the gate.
 fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
@@ -282,29 +349,22 @@ fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     }
 }
 
-/// Records whether the simulator or the service answers. Returns `false` if it is not the one that answered before.
-pub async fn note_peer(context: &RunContext, simulated: bool) -> Result<bool, Error> {
-    if let Some(peer) = context.peer.get() {
-        return Ok(*peer == simulated);
-    }
-    let same = context.ledger.note_peer(simulated).await?;
-    if same {
-        context.peer.get_or_init(|| simulated);
-    }
-    Ok(same)
-}
-
 fn refusal(classified: &Classified) -> Failure {
     let charge = match classified.outcome {
         Outcome::ChargedRefusal { stated: Some(credits) } => format!(" and charged {credits} credits"),
         Outcome::ChargedRefusal { stated: None } => " and may have charged for it".to_owned(),
         _ => String::new(),
     };
-    Failure {
-        stage: Stage::Send,
-        code: FailureCode::Refused,
-        message: format!("the service refused the request{charge}: {}", described(classified)),
-    }
+    let (code, what) = match classified.outcome {
+        Outcome::NeedsWebhook => (
+            FailureCode::NeedsWebhook,
+            "the service cannot answer this request at once, and delivers a later answer only to a webhook, which \
+             rescreen does not offer; nothing was charged"
+                .to_owned(),
+        ),
+        _ => (FailureCode::Refused, format!("the service refused the request{charge}")),
+    };
+    Failure { stage: Stage::Send, code, message: format!("{what}: {}", described(classified)) }
 }
 
 /// Status, code and message of a reply.

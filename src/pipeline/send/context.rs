@@ -1,9 +1,9 @@
 //! The run context that all attempts share, and the candidate that an attempt is about.
 
-use super::judge::Judge;
+use super::{file_body::FileBodies, judge::Judge, limit::Limit};
 use crate::{
     catalogue::Declaration,
-    client::{Client, Delays},
+    client::{Auth, Client, Delays},
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
     pipeline::campaign::Campaign,
@@ -19,6 +19,12 @@ pub struct CheckContext {
     pub declaration: Declaration,
     pub judge: Judge,
     pub price: Credits,
+    /// The credits that a job of this check holds; zero if it is never answered by a job, and in sandbox.
+    pub job_hold: Credits,
+    /// Its own limits, beside the rate of the account.
+    pub limit: Limit,
+    /// How the API key is sent to this check.
+    pub auth: Auth,
     /// The route its requests are sent to.
     pub path: String,
     /// All routes of its declaration. A request in doubt is sent again only to one of these.
@@ -42,6 +48,8 @@ pub struct RunContext {
     pub clock_watch: Arc<ClockWatch>,
     /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
+    /// The files of requests; `None` if no check of the campaign has files.
+    pub file_bodies: Option<FileBodies>,
 }
 
 /// A request that a run sends.
@@ -68,6 +76,8 @@ pub struct Candidate {
     /// fine and the refusal is cached under the key.
     pub cached: u32,
     pub answers_at_refusal: u64,
+    /// How often it got a new key in this run because its upload had expired.
+    pub uploads: u32,
     pub delays: Delays,
 }
 
@@ -87,6 +97,7 @@ impl Candidate {
             push_backs: 0,
             cached: 0,
             answers_at_refusal: 0,
+            uploads: 0,
             delays,
         }
     }

@@ -62,6 +62,13 @@ impl GuardState {
         })
     }
 
+    /// Notes a request that the service accepted as a job, which shows that the service works.
+    pub fn accepted(&mut self, check: &str) {
+        self.same_refusals = (String::new(), 0);
+        self.suspects.remove(check);
+        self.forget();
+    }
+
     /// Counts a refused request; identical refusals have the same `message`.
     pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
@@ -226,6 +233,16 @@ mod tests {
         assert_eq!(stops, [false, false, false, false, true]);
         let stops: Vec<bool> = (0..50).map(|id| watch.unanswered(RequestId(id), 8).is_some()).collect();
         assert_eq!(stops.iter().position(|stop| *stop), Some(49));
+    }
+
+    #[test]
+    fn an_accepted_job_ends_a_row_of_faults() {
+        let mut watch = GuardState::default();
+        assert!((1..5).all(|id| watch.conflict(RequestId(id)).is_none() && !watch.suspect("c", RequestId(id))));
+        assert!((0..4).all(|_| watch.refused("same", &guards(false)).is_none()));
+        watch.accepted("c");
+        assert!(watch.conflict(RequestId(9)).is_none() && !watch.suspect("c", RequestId(9)));
+        assert!(watch.refused("same", &guards(false)).is_none());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::echo::{Echo, echo};
 use crate::{
-    catalogue::{Declaration, VerdictSpec},
+    catalogue::{AnswerSpec, Declaration, VerdictSpec},
     client::{JsonBody, calls_itself_a_failure},
     error::Error,
     model::{
@@ -26,31 +26,41 @@ pub struct Judged {
 pub struct Judge {
     recognised: AnswerRule,
     rules: Vec<AnswerRule>,
-    declaration: Declaration,
+    answer: AnswerSpec,
+    verdict: VerdictSpec,
 }
 
 impl Judge {
     /// # Errors
     /// A rule is not a valid expression.
     pub fn new(declaration: &Declaration, templates: &Templates) -> Result<Judge, Error> {
+        Judge::of(&declaration.name, &declaration.answer, &declaration.verdict, templates)
+    }
+
+    /// The judge of a check by these parts of its declaration.
+    ///
+    /// # Errors
+    /// A rule is not a valid expression.
+    pub fn of(check: &str, answer: &AnswerSpec, verdict: &VerdictSpec, templates: &Templates) -> Result<Judge, Error> {
         let compile = |source: &str| {
             templates
                 .answer_rule(source)
-                .map_err(|error| Error::Config(format!("verdict rule of check `{}`: {error}", declaration.name)))
+                .map_err(|error| Error::Config(format!("verdict rule of check `{check}`: {error}")))
         };
-        let VerdictSpec { recognised, rules, .. } = &declaration.verdict;
+        let VerdictSpec { recognised, rules, .. } = verdict;
         Ok(Judge {
             recognised: compile(recognised)?,
             rules: rules.iter().map(|rule| compile(&rule.when)).collect::<Result<_, _>>()?,
-            declaration: declaration.clone(),
+            answer: answer.clone(),
+            verdict: verdict.clone(),
         })
     }
 
     /// The verdict on an answer to a request with the body `sent`. If the answer itself is doubtful, the verdict is
     /// `review` regardless of its fields.
     pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
-        let payload = self.declaration.answer.payload(&answer.value);
-        let judgement = payload.and_then(|payload| self.find(payload, &answer.value));
+        let payload = self.answer.payload(&answer.value);
+        let judgement = payload.and_then(|payload| self.find(payload, &answer.value, sent));
         let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
         let echo = mistaken(echo(&answer.value, payload, sent));
         let doubt = match &echo {
@@ -69,12 +79,12 @@ impl Judge {
         Judged { judgement, other_mode }
     }
 
-    fn find(&self, payload: &Value, answer: &Value) -> Option<Judgement> {
-        let view = AnswerView::new(payload, answer);
+    fn find(&self, payload: &Value, answer: &Value, sent: &Map<String, Value>) -> Option<Judgement> {
+        let view = AnswerView::with_sent(payload, answer, sent);
         if !self.recognised.holds_for(&view).ok()? {
             return None;
         }
-        let spec = &self.declaration.verdict;
+        let spec = &self.verdict;
         for (rule, compiled) in spec.rules.iter().zip(&self.rules) {
             if compiled.holds_for(&view).ok()? {
                 return Some(Judgement { verdict: rule.verdict, finding: rule.finding.clone() });
@@ -120,3 +130,11 @@ fn mistaken(echo: Echo) -> Echo {
 #[cfg(test)]
 #[path = "judge_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "judge_files_tests.rs"]
+mod files_tests;
+
+#[cfg(test)]
+#[path = "judge_lookups_tests.rs"]
+mod lookups_tests;

@@ -4,12 +4,17 @@ use super::*;
 use crate::{catalogue::Catalogue, model::Verdict};
 use serde_json::json;
 
-fn verdict(check: &str, answer: Value) -> (Verdict, String) {
+pub(super) fn verdict(check: &str, answer: Value) -> (Verdict, String) {
+    verdict_on(check, answer, json!({}))
+}
+
+/// The verdict on an answer to a request with this body.
+pub(super) fn verdict_on(check: &str, answer: Value, sent: Value) -> (Verdict, String) {
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap();
     let answer = JsonBody { value: answer, duplicate_names: false, wrong_encoding: false };
-    let Judgement { verdict, finding } = judge.judge(&answer, &Map::new()).judgement;
+    let Judgement { verdict, finding } = judge.judge(&answer, sent.as_object().unwrap()).judgement;
     (verdict, finding)
 }
 
@@ -32,18 +37,18 @@ fn found(check: &str, content: Value) -> (Verdict, String) {
 }
 
 #[track_caller]
-fn assert_found(check: &str, cases: impl IntoIterator<Item = (Value, Verdict, &'static str)>) {
+pub(super) fn assert_found(check: &str, cases: impl IntoIterator<Item = (Value, Verdict, &'static str)>) {
     for (content, verdict, finding) in cases {
         assert_eq!(found(check, content.clone()), (verdict, finding.to_owned()), "{check}: {content}");
     }
 }
 
-const CLEAR: Verdict = Verdict::Clear;
-const ADVERSE: Verdict = Verdict::Adverse;
-const REVIEW: Verdict = Verdict::Review;
-const NOT_FOUND: Verdict = Verdict::NotFound;
-const DATA: Verdict = Verdict::Data;
-const UNKNOWN: Verdict = Verdict::Unrecognised;
+pub(super) const CLEAR: Verdict = Verdict::Clear;
+pub(super) const ADVERSE: Verdict = Verdict::Adverse;
+pub(super) const REVIEW: Verdict = Verdict::Review;
+pub(super) const NOT_FOUND: Verdict = Verdict::NotFound;
+pub(super) const DATA: Verdict = Verdict::Data;
+pub(super) const UNKNOWN: Verdict = Verdict::Unrecognised;
 
 fn aml(results: Value) -> (Verdict, String) {
     verdict("aml-screening", json!({ "success": true, "results": results }))
@@ -52,11 +57,11 @@ fn aml(results: Value) -> (Verdict, String) {
 #[test]
 fn an_empty_list_of_matches_is_clear_and_every_match_is_for_review() {
     assert_eq!(aml(json!({"match": []})), (Verdict::Clear, "no_match".into()));
-    for (kind, finding) in [("sanction", "sanction_match"), ("pep", "pep_match"), ("media", "media_match")] {
+    for (kind, finding) in [("sanction", "sanctions_match"), ("pep", "pep_match"), ("media", "media_match")] {
         assert_eq!(aml(json!({"match": [{"type": kind}]})), (Verdict::Review, finding.into()));
     }
     assert_eq!(aml(json!({"match": [{"name": "x"}]})), (Verdict::Review, "name_match".into()));
-    assert_eq!(aml(json!({"match": [{"type": "pep"}, {"type": "sanction"}]})).1, "sanction_match");
+    assert_eq!(aml(json!({"match": [{"type": "pep"}, {"type": "sanction"}]})).1, "sanctions_match");
     assert_eq!(aml(json!({"totalHits": 0})).0, Verdict::Clear);
     assert_eq!(aml(json!({"totalHits": "3"})).0, Verdict::Review);
     assert_eq!(aml(json!({"match": [], "totalHits": 2})).0, Verdict::Review, "the fields contradict each other");
@@ -80,9 +85,8 @@ fn a_clear_answer_that_calls_itself_a_failure_is_for_review() {
 #[test]
 fn the_status_of_an_id_number_is_compared_whole() {
     let said = |status: Value| {
-        let answer =
-            json!({"success": true, "results": {"said_verification": {"realTimeResults": {"Status": status}}}});
-        verdict("said-verification", answer)
+        let report = json!({"Status": "Success", "realTimeResults": {"Status": status}});
+        verdict("said-verification", json!({"success": true, "results": {"said_verification": report}}))
     };
     assert_eq!(said(json!("ID Number Valid")), (Verdict::Clear, "valid".into()));
     assert_eq!(said(json!("ID Number Invalid")), (Verdict::Adverse, "invalid".into()));
@@ -90,6 +94,19 @@ fn the_status_of_an_id_number_is_compared_whole() {
     assert_eq!(said(json!("id number valid ")), (Verdict::Review, "unknown_status".into()));
     assert_eq!(said(Value::Null).0, Verdict::Review);
     assert_eq!(verdict("said-verification", json!({"results": {"said_verification": {}}})).0, Verdict::Unrecognised);
+    for report in [
+        json!({"Status": "Failed", "realTimeResults": {"Status": "ID Number Valid"}}),
+        json!({"Status": "Failed", "realTimeResults": null}),
+        json!({"Status": null, "realTimeResults": {"Status": "ID Number Valid"}}),
+        json!({"realTimeResults": {"Status": "ID Number Valid"}}),
+        json!({"Status": "success", "realTimeResults": {"Status": "ID Number Valid"}}),
+    ] {
+        let found = verdict("said-verification", json!({"results": {"said_verification": report}}));
+        assert!(
+            found.0 == REVIEW && ["report_not_successful", "contradictory_answer"].contains(&found.1.as_str()),
+            "{found:?}"
+        );
+    }
 }
 
 #[test]
@@ -100,9 +117,12 @@ fn adverse_media_is_clear_without_articles_and_screening_matches() {
         [
             (json!({"articles": []}), CLEAR, "no_adverse_media"),
             (json!({"articles": [], "screening": []}), CLEAR, "no_adverse_media"),
-            (json!({"articles": [article]}), REVIEW, "adverse_media"),
-            (json!({"articles": [article], "screening": [{}]}), REVIEW, "adverse_media"),
+            (json!({"articles": [article]}), REVIEW, "media_match"),
+            (json!({"articles": [article], "screening": [{}]}), REVIEW, "media_match"),
             (json!({"articles": [], "screening": [{"list": "l"}]}), REVIEW, "screening_match"),
+            (json!({"articles": [], "screening": [{"type": "sanction"}]}), REVIEW, "sanctions_match"),
+            (json!({"articles": [article], "screening": [{"type": "pep"}]}), REVIEW, "pep_match"),
+            (json!({"articles": [], "screening": "x"}), REVIEW, "screening_match"),
             (json!({"articles": [], "screening": {"matches": []}}), REVIEW, "screening_match"),
             (json!({"screening": [{}]}), REVIEW, "screening_match"),
             (json!({"articles": [], "screening": null}), REVIEW, "unclear_answer"),
@@ -118,18 +138,18 @@ fn adverse_media_is_clear_without_articles_and_screening_matches() {
 }
 
 #[test]
-fn a_company_in_business_is_clear_and_a_deregistered_one_is_adverse() {
+fn a_company_with_a_known_status_is_data_and_another_status_is_for_review() {
     let mut cases = Vec::new();
     for (word, verdict, finding) in [
-        ("In Business", CLEAR, "in_business"),
-        ("ACTIVE", CLEAR, "in_business"),
-        ("Deregistered", ADVERSE, "deregistered"),
-        ("Final Deregistration", ADVERSE, "deregistered"),
-        ("Liquidation", ADVERSE, "in_liquidation"),
-        ("In Liquidation", ADVERSE, "in_liquidation"),
-        ("Business Rescue", REVIEW, "business_rescue"),
-        ("In Deregistration Process", REVIEW, "deregistration_under_way"),
-        ("Inactive", REVIEW, "inactive"),
+        ("In Business", DATA, "in_business"),
+        ("ACTIVE", DATA, "in_business"),
+        ("Deregistered", DATA, "deregistered"),
+        ("Final Deregistration", DATA, "deregistered"),
+        ("Liquidation", DATA, "in_liquidation"),
+        ("In Liquidation", DATA, "in_liquidation"),
+        ("Business Rescue", DATA, "business_rescue"),
+        ("In Deregistration Process", DATA, "deregistration_under_way"),
+        ("Inactive", DATA, "inactive"),
         ("Not Found", NOT_FOUND, "no_company"),
         ("Not In Business", REVIEW, "unknown_status"),
         ("Success", REVIEW, "unknown_status"),
@@ -146,8 +166,8 @@ fn a_company_in_business_is_clear_and_a_deregistered_one_is_adverse() {
         (json!({"status": true}), REVIEW, "unknown_status"),
         (json!({"status": "Active", "company_status": null}), REVIEW, "unknown_status"),
         (json!({"status": "Success", "company_status": "In Business"}), REVIEW, "unknown_status"),
-        (json!({"status": "Active", "company_status": "Deregistered"}), ADVERSE, "deregistered"),
-        (json!({"status": "Active", "company_status": "Active"}), CLEAR, "in_business"),
+        (json!({"status": "Active", "company_status": "Deregistered"}), DATA, "deregistered"),
+        (json!({"status": "Active", "company_status": "Active"}), DATA, "in_business"),
         (json!({"company_name": "X"}), UNKNOWN, "unrecognised"),
     ]);
     assert_found("cipc-company", cases);
@@ -171,6 +191,20 @@ fn a_vehicle_is_data_and_a_vin_of_another_vehicle_is_for_review() {
             (json!({"vehicle": {"make": "Kestrel"}}), UNKNOWN, "unrecognised"),
         ],
     );
+}
+
+#[test]
+fn a_vin_that_was_sent_and_never_compared_is_for_review() {
+    let plain = json!({"lookupType": "registration", "vehicleMatched": null});
+    for (sent, answer, finding) in [
+        (json!({"registrationNumber": "CA1", "vin": "V"}), json!({"results": plain}), "vin_not_compared"),
+        (json!({"registrationNumber": "CA1", "vin": "V"}), json!({"data": plain, "meta": {}}), "vin_not_compared"),
+        (json!({"registrationNumber": "CA1"}), json!({"results": plain, "input": {"vin": "V"}}), "vin_not_compared"),
+        (json!({"registrationNumber": "CA1"}), json!({"results": plain}), "plate_lookup"),
+    ] {
+        let verdict = if finding == "plate_lookup" { DATA } else { REVIEW };
+        assert_eq!(verdict_on("vehicle-check", answer.clone(), sent), (verdict, finding.to_owned()), "{answer}");
+    }
 }
 
 #[test]
@@ -223,17 +257,74 @@ fn a_trace_is_data_in_either_form_and_not_found_where_every_group_is_empty() {
             (json!({"AddressData": []}), REVIEW, "unclear_answer"),
             (json!({"addresses": null}), REVIEW, "unclear_answer"),
             (json!({"full_name": "x"}), UNKNOWN, "unrecognised"),
+            (json!({"AddressData": "unavailable", "EmploymentData": []}), REVIEW, "unclear_answer"),
+        ],
+    );
+}
+
+/// A verified bank result with all its checks, and these members of `checks` changed.
+fn bank(names: &[&str], changed: Value) -> Value {
+    let mut checks: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), true.into())).collect();
+    checks.extend(changed.as_object().unwrap().clone());
+    json!({"outcome": "verified", "checks": checks})
+}
+
+#[test]
+fn bank_results_are_clear_only_if_everything_is_confirmed() {
+    const ACCOUNT: [&str; 6] = [
+        "accountFound",
+        "accountOpen",
+        "accountNumberLengthValid",
+        "accountTypeMatch",
+        "acceptsDebits",
+        "acceptsCredits",
+    ];
+    let foreign = [&ACCOUNT[..], &["passportNumberMatch", "initialsMatch", "surnameMatch"]].concat();
+    let business = [&ACCOUNT[..], &["businessNameMatch", "registrationNumberMatch"]].concat();
+    for (check, names, holder) in
+        [("foreign-bank-account", &foreign, "surnameMatch"), ("business-bank-account", &business, "businessNameMatch")]
+    {
+        let with = |changed: Value| bank(names, changed);
+        assert_found(
+            check,
+            [
+                (with(json!({})), CLEAR, "verified"),
+                (with(json!({"accountFound": false})), ADVERSE, "account_not_found"),
+                (with(json!({"accountOpen": false})), ADVERSE, "account_closed"),
+                (with(json!({holder: false})), ADVERSE, "holder_mismatch"),
+                (with(json!({holder: null})), REVIEW, "not_all_confirmed"),
+                (with(json!({"acceptsCredits": false})), REVIEW, "not_all_confirmed"),
+                (json!({"outcome": "review", "checks": {}}), REVIEW, "not_verified"),
+                (json!({"outcome": "verified"}), UNKNOWN, "unrecognised"),
+            ],
+        );
+    }
+    let passport = bank(&foreign, json!({"passportNumberMatch": false}));
+    assert_found("foreign-bank-account", [(passport, ADVERSE, "passport_mismatch")]);
+}
+
+#[test]
+fn an_african_document_is_data_or_not_found() {
+    assert_found(
+        "africa-verification",
+        [
+            (json!({"status": "verified"}), DATA, "document_verified"),
+            (json!({"verificationStatus": "not_found"}), NOT_FOUND, "no_record"),
+            (json!({"status": null}), REVIEW, "unclear_answer"),
+            (json!({"full_name": "x"}), UNKNOWN, "unrecognised"),
         ],
     );
 }
 
 #[test]
 fn every_finding_is_tested_here() {
-    let tested = include_str!("judge_tests.rs");
+    let jobs = include_str!("../../../tests/it/jobs/verdicts.rs");
+    let (files, lookups) = (include_str!("judge_files_tests.rs"), include_str!("judge_lookups_tests.rs"));
+    let tested = [include_str!("judge_tests.rs"), files, lookups, jobs].concat();
     for declaration in Catalogue::built_in().iter() {
         let rules = declaration.verdict.rules.iter().map(|rule| &rule.finding);
         for finding in rules.chain([&declaration.verdict.otherwise.finding]) {
-            assert!(tested.contains(&format!("\"{finding}\"")), "{}: {finding}", declaration.name);
+            assert!(tested.contains(&format!("{finding}\"")), "{}: {finding}", declaration.name);
         }
     }
 }

@@ -10,10 +10,16 @@ pub mod bucket;
 pub mod context;
 pub mod earlier_stop;
 pub mod echo;
+pub mod file_body;
+pub mod file_changes;
 pub mod guards;
 pub mod health;
 pub mod judge;
+pub mod limit;
+pub mod limits;
+pub mod make_ready;
 pub mod next_step;
+pub mod peer;
 pub mod planted_steps;
 pub mod proof;
 pub mod proving;
@@ -21,6 +27,7 @@ pub mod queue;
 pub mod retry;
 pub mod schedule;
 pub mod spending;
+pub mod upload;
 pub mod weigh;
 
 use super::{intake::IntakeProgress, wording::counted};
@@ -33,6 +40,7 @@ use attempt::{AttemptEnd, attempt};
 use context::{Candidate, RunContext};
 use guards::GuardState;
 use health::Health;
+use limits::Limits;
 use proof::Proofs;
 use queue::RequestQueue;
 use retry::{RetryOrder, retry};
@@ -64,7 +72,7 @@ pub enum Signal {
 
 impl Signal {
     /// The stop that the signal causes.
-    fn stop(self) -> Stop {
+    pub fn stop(self) -> Stop {
         match self {
             Signal::Interrupt => Stop::Interrupted,
             Signal::Terminate => Stop::Terminated,
@@ -139,6 +147,7 @@ pub struct SendLoop {
     watch: GuardState,
     attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     schedule: Schedule,
+    limits: Limits,
     /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
     /// send.
     aside: Vec<(Candidate, Stop)>,
@@ -168,7 +177,9 @@ impl SendLoop {
         channels: RunChannels,
         retry: Option<RetryOrder>,
     ) -> SendLoop {
+        let limits = Limits::new(&context.checks, |check| queue.sent_in_last_hour(check, context.clock.now_us()));
         SendLoop {
+            limits,
             spending: Spending::default(),
             proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
             schedule: Schedule::new(context.campaign.service.in_flight),
@@ -205,6 +216,7 @@ impl SendLoop {
             self.schedule.wake(Instant::now());
             self.resume_trials();
             self.refill()?;
+            self.hold_back();
             if self.attempts_under_way.is_empty() && !self.stops.is_empty() {
                 break;
             }
@@ -227,6 +239,7 @@ impl SendLoop {
                 Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
                     let (one, ended) = ended.map_err(Error::from)??;
                     self.schedule.ended(&one);
+                    self.limits.ended(&one.check);
                     self.apply(one, ended).await?;
                     self.keep_stop().await?;
                 }
@@ -315,6 +328,15 @@ impl SendLoop {
         Ok(())
     }
 
+    /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
+    fn hold_back(&mut self) {
+        while let Some(wait) = self.schedule.next().and_then(|next| self.limits.wait(&next.check)) {
+            let Some(one) = self.schedule.take() else { return };
+            self.schedule.ended(&one);
+            self.schedule.postpone(Instant::now() + wait, one);
+        }
+    }
+
     /// Returns a request that was not sent to the schedule.
     fn take_back(&mut self, one: Candidate) {
         if !self.queue.leaves_out(&one.check) {
@@ -333,6 +355,7 @@ impl SendLoop {
         if let Some(one) = self.schedule.take() {
             let reading = self.context.ledger.sums().account.reading;
             self.proofs.started(&one, reading.map(|reading| reading.balance));
+            self.limits.started(&one.check);
             let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
             self.attempts_under_way.spawn(async move {
                 let ended = attempt(context, permit, one.request, one.check.clone(), shown).await?;
@@ -345,6 +368,7 @@ impl SendLoop {
         if record_signal(&mut self.stops, signal) {
             self.attempts_under_way.abort_all();
             self.attempts_under_way = JoinSet::new();
+            self.limits.all_ended();
             self.schedule.all_ended();
             self.cut_short = true;
         }

@@ -37,6 +37,8 @@ const REPEAT_MAX: Duration = Duration::from_secs(60);
 /// The next step for a request.
 pub enum Next {
     Answered(Candidate),
+    /// The service accepted it as a job. It is not sent again.
+    Submitted(Candidate),
     /// The service refused its content, or a person has to decide.
     Failed(Candidate),
     Again(Candidate, Duration),
@@ -128,6 +130,7 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
     }
     match (attempted.settled.state, attempted.outcome) {
         (State::Answered, _) => Next::Answered(one),
+        (State::Submitted, _) => Next::Submitted(one),
         (State::Failed | State::Quarantined, _) => Next::Failed(one),
         (_, Outcome::Unauthorised) => Next::AskAccount(one),
         (_, Outcome::Misrouted) => Next::AskAccount(one),

@@ -3,6 +3,8 @@
 //! no other request is in flight. So the first request of each check is sent alone, between two readings of the
 //! balance, and this is repeated after each unexplained fall.
 
+mod jobs;
+
 use super::{
     attempt::Attempted,
     context::Candidate,
@@ -59,6 +61,8 @@ struct LoneReply {
     took: Duration,
     /// The request and the message, if it was refused without a stated charge.
     refused: Option<(RequestId, String)>,
+    /// It was accepted as a job, which is charged later.
+    is_job: bool,
     /// How many times the proof has waited for the balance to show the charge.
     waits: usize,
 }
@@ -207,6 +211,9 @@ impl Proofs {
     /// Records an attempt.
     pub fn observe(&mut self, one: &Candidate, attempted: &Attempted) {
         let proof = std::mem::replace(&mut self.proof, Proof::Idle);
+        if self.observe_job(one, attempted, &proof) {
+            return;
+        }
         let Attempted { settled, stated, .. } = attempted;
         self.balance_is_doubtful |= settled.doubtful_balance;
         let refused = attempted.outcome == Outcome::Refused && settled.state == State::Failed;
@@ -242,8 +249,8 @@ impl Proofs {
         }
         around.before = before;
         let refused = costs_nothing.then(|| (one.request, attempted.message.clone()));
-        let check = one.check.clone();
-        self.proof = Proof::Answered(LoneReply { check, around, took: since.elapsed(), refused, waits: 0 });
+        let (check, took, is_job) = (one.check.clone(), since.elapsed(), false);
+        self.proof = Proof::Answered(LoneReply { check, around, took, refused, is_job, waits: 0 });
     }
 
     /// Records an unexplained fall of the balance. Proven prices may have changed.
@@ -303,9 +310,9 @@ impl Proofs {
     pub fn step(&mut self, in_doubt: Credits) -> Option<ProofStep> {
         let Proof::Answered(reply) = &mut self.proof else { return None };
         reply.around.in_doubt = in_doubt;
-        let LoneReply { check, around, took, refused, waits } = reply.clone();
+        let LoneReply { check, around, took, refused, is_job, waits } = reply.clone();
         let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
-        let waits_on = weighed == Weighed::NoFall && refused.is_none() && !around.is_stated_in_full();
+        let waits_on = weighed == Weighed::NoFall && refused.is_none() && !is_job && !around.is_stated_in_full();
         if waits_on
             && !self.hidden.contains(&check)
             && let Some(wait) = SHOWS_AFTER.get(waits)
@@ -323,6 +330,7 @@ impl Proofs {
                 ShownPrice::ChargedRefusal { request, check, message, fell, price: around.price }
             }
             (Some(_), _) => ShownPrice::Unclear,
+            (None, Weighed::NoFall) if is_job => self.shows_job(check),
             (None, weighed) => self.shows(check, &around, weighed),
         }))
     }

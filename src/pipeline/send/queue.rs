@@ -13,7 +13,10 @@ use crate::{
     },
     pipeline::intake::IntakeProgress,
 };
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    time::Duration,
+};
 
 /// The order in which requests that were sent before are served. Requests refused for credits or rate come after
 /// everything else, because a refusal that the service caches under a key could pause all other requests. Those in
@@ -66,6 +69,11 @@ impl RequestQueue {
     /// A queue that serves only requests that may have been charged.
     pub fn of_doubts(reading: Reading) -> RequestQueue {
         RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false) }
+    }
+
+    /// How long ago each request of a check was sent in the last hour. If the ledger cannot be read, none is known.
+    pub fn sent_in_last_hour(&self, check: &str, now_us: i64) -> Vec<Duration> {
+        self.reading.sent_in_last_hour(check, now_us).unwrap_or_default()
     }
 
     /// Whether nothing is left to serve and nothing more will come.

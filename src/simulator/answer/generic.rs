@@ -21,6 +21,10 @@ pub(super) fn content(question: Question<'_>) -> Value {
                 let (year, month, day) = (1990 + rng.below(36), 1 + rng.below(12), 1 + rng.below(28));
                 Value::from(format!("{year}-{month:02}-{day:02}"))
             }
+            ColumnKind::Timestamp => {
+                let (month, day, hour) = (1 + rng.below(12), 1 + rng.below(28), rng.below(24));
+                Value::from(format!("2026-{month:02}-{day:02}T{hour:02}:00:00Z"))
+            }
             ColumnKind::Count if question.negative => json!([]),
             ColumnKind::Count => (0..rng.below(4)).map(|at| json!({"id": at + 1})).collect(),
             ColumnKind::Json => json!({"code": *rng.pick(&WORDS), "weight": rng.below(10)}),

@@ -50,6 +50,23 @@ pub(super) fn content(mut question: Question<'_>) -> Value {
     })
 }
 
+/// The KYC bundle: the description does not show its parts. As assumed, it has the ID verification, a screening and a
+/// trace.
+pub(super) fn bundle(question: Question<'_>) -> Value {
+    let mut rng = question.rng.clone();
+    let mut said = content(question);
+    let name = said.pointer("/realTimeResults/Verification/Lastname").cloned();
+    let hit = rng.below(30) == 0;
+    let matches = name.filter(|_| hit).map(|name| json!({"name": name, "type": "pep", "score": 0.8}));
+    let addresses: Vec<Value> = (0..rng.below(3)).map(|at| json!({"type": "residential", "id": at + 1})).collect();
+    said["Status"] = "Success".into();
+    json!({
+        "said_verification": said,
+        "aml_screening": {"match": matches.into_iter().collect::<Vec<_>>()},
+        "consumer_trace": {"AddressData": addresses},
+    })
+}
+
 /// The register's data for a number. Birth, gender and citizenship are encoded in the number.
 fn person(question: &mut Question<'_>, number: &str) -> Value {
     let part = |from: usize, to: usize| number[from..to].parse::<i16>().unwrap_or_default();

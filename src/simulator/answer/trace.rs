@@ -52,6 +52,16 @@ pub(super) fn content(mut question: Question<'_>) -> Value {
     }
 }
 
+/// The lighter lookup: contacts and addresses alone.
+pub(super) fn lite(question: Question<'_>) -> Value {
+    let mut content = content(question);
+    if let Some(groups) = content.as_object_mut() {
+        groups
+            .retain(|name, _| ["AddressData", "ContactData", "addresses", "contact_numbers"].contains(&name.as_str()));
+    }
+    content
+}
+
 /// The date of birth in the number. The last century is assumed, which is good enough for an invented person.
 fn born(number: &str) -> String {
     let part = |from: usize| number.get(from..from + 2).unwrap_or("01");

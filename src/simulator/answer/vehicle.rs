@@ -6,7 +6,7 @@ use super::question::Question;
 use crate::{model::rng::Rng, simulator::answer_style::Dialect};
 use serde_json::{Value, json};
 
-const MODELS: [(&str, &str); 6] = [
+pub(super) const MODELS: [(&str, &str); 6] = [
     ("Kestrel", "Veld 1.4"),
     ("Kestrel", "Karoo 2.0 TD"),
     ("Marula", "City"),
@@ -14,7 +14,7 @@ const MODELS: [(&str, &str); 6] = [
     ("Oryx", "Tourer"),
     ("Oryx", "Hauler 8t"),
 ];
-const COLOURS: [&str; 6] = ["White", "Silver", "Grey", "Red", "Blue", "Black"];
+pub(super) const COLOURS: [&str; 6] = ["White", "Silver", "Grey", "Red", "Blue", "Black"];
 /// VINs never have I, O or Q.
 const SIGNS: &[u8; 33] = b"0123456789ABCDEFGHJKLMNPRSTUVWXYZ";
 
@@ -41,7 +41,7 @@ pub(super) fn of_plate(mut question: Question<'_>) -> Value {
 }
 
 /// The comprehensive check. The service's API description: with only a plate, `lookupType` is `registration` and
-/// `vehicleMatched` is null.
+/// `vehicleMatched` is null. In four of a hundred requests with a VIN it answers as if there were none.
 pub(super) fn checked(mut question: Question<'_>) -> Value {
     let (plate, vin) = (question.text("registrationNumber").to_owned(), question.text("vin").to_owned());
     let lookup_type = if vin.is_empty() { "registration" } else { "registration_vin" };
@@ -49,7 +49,11 @@ pub(super) fn checked(mut question: Question<'_>) -> Value {
     if !known {
         return json!({"lookupType": lookup_type, "vehicleMatched": null, "found": false});
     }
-    let matched = (!vin.is_empty()).then(|| question.rng.below(1_000) >= 40);
+    let drawn = question.rng.below(1_000);
+    // Some services ignore a VIN that the account may not compare.
+    let ignored = !vin.is_empty() && (40..80).contains(&drawn);
+    let lookup_type = if ignored { "registration" } else { lookup_type };
+    let matched = (!vin.is_empty() && !ignored).then_some(drawn >= 40);
     let vin = if matched == Some(true) { vin } else { invented_vin(&mut question.rng) };
     let mut vehicle = vehicle(&mut question, vin);
     vehicle["registrationNumber"] = plate.into();
@@ -63,7 +67,7 @@ pub(super) fn checked(mut question: Question<'_>) -> Value {
         "technical": {"fuel": *rng.pick(&["Petrol", "Diesel"]), "tareKg": 800 + 10 * rng.below(300)},
         "roadworthy": {"status": *rng.pick(&["Roadworthy", "Roadworthy", "Roadworthy", "Unknown"])},
         "security": {"policeClearance": "None", "microdot": rng.below(2) == 0},
-        "supplementary": {},
+        "supplementary": {"previousOwners": rng.below(5)},
     })
 }
 
@@ -82,6 +86,6 @@ fn vehicle(question: &mut Question<'_>, vin: String) -> Value {
     vehicle
 }
 
-fn invented_vin(rng: &mut Rng) -> String {
+pub(super) fn invented_vin(rng: &mut Rng) -> String {
     (0..17).map(|_| char::from(*rng.pick(SIGNS))).collect()
 }

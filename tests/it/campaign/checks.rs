@@ -103,21 +103,22 @@ fn assert_has(counts: &BTreeMap<String, usize>, wanted: &[&str]) {
 async fn adverse_media() {
     let person = FieldSource::Constant(json!(0));
     let counts = findings("adverse-media", &[("name", "name".into()), ("entity", person)]).await;
-    assert_has(&counts, &["clear no_adverse_media", "review adverse_media"]);
+    assert_has(&counts, &["clear no_adverse_media", "review media_match"]);
     assert!(counts["clear no_adverse_media"] > 100, "{counts:?}");
 }
 
 #[tokio::test]
 async fn cipc_company() {
     let counts = findings("cipc-company", &[("registration_number", "company".into())]).await;
-    assert!(counts["clear in_business"] > 90 && counts.len() >= 4, "{counts:?}");
-    assert_has(&counts, &["clear in_business", "adverse deregistered", "not_found no_company"]);
+    assert!(counts["data in_business"] > 90 && counts.len() >= 4, "{counts:?}");
+    assert_has(&counts, &["data in_business", "data deregistered", "not_found no_company"]);
 }
 
 #[tokio::test]
 async fn vehicle_check() {
-    let counts = findings("vehicle-check", &[("registrationNumber", "plate".into())]).await;
-    assert_has(&counts, &["data plate_lookup", "data vin_matched", "review vin_mismatch"]);
+    let counts = findings("vehicle-check", &[("registrationNumber", "plate".into()), ("vin", "vin".into())]).await;
+    let wanted = ["data plate_lookup", "data vin_matched", "review vin_mismatch", "review vin_not_compared"];
+    assert_has(&counts, &wanted);
 }
 
 #[tokio::test]
@@ -142,6 +143,62 @@ async fn property_search() {
 async fn consumer_trace() {
     let counts = findings("consumer-trace", &[]).await;
     assert_has(&counts, &["data traced", "not_found no_trace"]);
+}
+
+#[tokio::test]
+async fn kyc_bundle() {
+    let counts = findings("kyc-bundle", &[]).await;
+    assert_has(&counts, &["clear valid", "not_found not_found", "review name_match"]);
+}
+
+#[tokio::test]
+async fn ongoing_monitoring() {
+    for (check, wanted) in [
+        ("aml-ongoing-enrol", &["clear no_match", "review sanctions_match", "review pep_match"][..]),
+        ("aml-ongoing-rescreen", &["clear no_match", "not_found not_enrolled"]),
+        ("aml-ongoing-withdraw", &["data withdrawn", "not_found not_enrolled"]),
+    ] {
+        let counts = findings(check, &[("name", "name".into()), ("identifier", "no".into())]).await;
+        assert_has(&counts, wanted);
+    }
+}
+
+#[tokio::test]
+async fn cipc_director_and_the_lighter_trace() {
+    let counts = findings("cipc-director", &[]).await;
+    assert_has(&counts, &["data director_found", "not_found no_director"]);
+    let counts = findings("consumer-trace-lite", &[]).await;
+    assert_has(&counts, &["data traced", "not_found no_trace"]);
+}
+
+#[tokio::test]
+async fn bank_account() {
+    let constant = |text: &str| FieldSource::Constant(json!(text));
+    let counts = findings(
+        "bank-account",
+        &[
+            ("firstName", "name".into()),
+            ("surname", constant("Vexford")),
+            ("identityNumber", "id_number".into()),
+            ("bankName", constant("First National Bank")),
+            ("bankAccountNumber", FieldSource::from("{{ '%010d' | format(no | int) }}")),
+            ("bankBranchCode", constant("051001")),
+            ("bankAccountType", constant("Cheque")),
+        ],
+    )
+    .await;
+    let wanted = ["clear account_verified", "adverse account_not_found"];
+    assert_has(&counts, &wanted);
+    assert_has(&counts, &["adverse holder_mismatch", "review not_confirmed"]);
+    assert!(counts["clear account_verified"] > 80, "{counts:?}");
+}
+
+#[tokio::test]
+async fn licence_and_disc() {
+    let counts = findings("drivers-licence", &[("barcode_base64", "{{ plate | replace(' ', '') }}".into())]).await;
+    assert_has(&counts, &["data licence_read", "not_found no_licence"]);
+    let counts = findings("licence-disc", &[("barcode_text", "%MVL1%{{ plate }}%".into())]).await;
+    assert_has(&counts, &["data disc_read", "data disc_expired", "not_found no_disc"]);
 }
 
 #[tokio::test]

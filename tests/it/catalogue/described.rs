@@ -18,7 +18,7 @@ pub struct Described {
     pub fields: Vec<DescribedField>,
     pub payload: &'static str,
     pub columns: Vec<DescribedColumn>,
-    /// Whether the description shows enough of the answer to judge it.
+    /// Whether the description shows values that the rules use. `marks` lists the rules that it does not show.
     pub verdict_is_shown: bool,
 }
 
@@ -42,19 +42,19 @@ pub struct DescribedColumn {
     pub shown: bool,
 }
 
-const fn field(name: &'static str, kind: FieldKind) -> DescribedField {
+pub const fn field(name: &'static str, kind: FieldKind) -> DescribedField {
     DescribedField { name, kind, required: true, allowed: &[], default: None, shown: true }
 }
 
-const fn assumed_field(name: &'static str, kind: FieldKind) -> DescribedField {
+pub const fn assumed_field(name: &'static str, kind: FieldKind) -> DescribedField {
     DescribedField { shown: false, ..field(name, kind) }
 }
 
-const fn shown(pointer: &'static str, kind: ColumnKind) -> DescribedColumn {
+pub const fn shown(pointer: &'static str, kind: ColumnKind) -> DescribedColumn {
     DescribedColumn { pointer, kind, shown: true }
 }
 
-const fn assumed(pointer: &'static str, kind: ColumnKind) -> DescribedColumn {
+pub const fn assumed(pointer: &'static str, kind: ColumnKind) -> DescribedColumn {
     DescribedColumn { pointer, kind, shown: false }
 }
 
@@ -79,10 +79,10 @@ pub fn described() -> Vec<Described> {
                 shown("/articles", ColumnKind::Count),
                 assumed("/articles/0/title", ColumnKind::Text),
                 assumed("/articles/0/url", ColumnKind::Text),
-                assumed("/articles/0/published_at", ColumnKind::Text),
+                assumed("/articles/0/published_at", ColumnKind::Date),
                 shown("/screening", ColumnKind::Json),
             ],
-            verdict_is_shown: false,
+            verdict_is_shown: true,
         },
         // "AML screening request"; "POST /aml-screening: mode, name, entity, country, dataset"; "/aml-pep";
         // "Idempotency key lifetime: 72 hours"; "Response fields of the aml-screening record: not shown".
@@ -106,7 +106,7 @@ pub fn described() -> Vec<Described> {
                 assumed("/match/0/type", ColumnKind::Text),
                 assumed("/match/0/score", ColumnKind::Number),
                 assumed("/Header/DatasetVersion", ColumnKind::Text),
-                assumed("/Header/DatasetPublishedAt", ColumnKind::Text),
+                assumed("/Header/DatasetPublishedAt", ColumnKind::Timestamp),
             ],
             verdict_is_shown: false,
         },
@@ -150,6 +150,7 @@ pub fn described() -> Vec<Described> {
                 shown("/EmploymentData", ColumnKind::Count),
                 shown("/ContactData", ColumnKind::Count),
                 shown("/DefiniteMatchData", ColumnKind::Json),
+                assumed("/EmploymentData/0/employer", ColumnKind::Text),
                 assumed("/full_name", ColumnKind::Text),
                 assumed("/gender", ColumnKind::Text),
                 assumed("/date_of_birth", ColumnKind::Date),
@@ -166,7 +167,7 @@ pub fn described() -> Vec<Described> {
             flow: Flow::Direct,
             key_life_hours: 72,
             fixed: json!({}),
-            fields: vec![assumed_field("registrationNumber", FieldKind::Plate)],
+            fields: vec![assumed_field("registrationNumber", FieldKind::PlateAny)],
             payload: "/results/vehicle_lookup",
             columns: vehicle_columns(),
             verdict_is_shown: false,
@@ -209,10 +210,13 @@ pub fn described() -> Vec<Described> {
                 shown("/realTimeResults/Verification/Age", ColumnKind::Integer),
                 shown("/realTimeResults/Verification/Gender", ColumnKind::Text),
                 shown("/realTimeResults/Verification/Citizenship", ColumnKind::Text),
-                shown("/realTimeResults/Verification/DateIssued", ColumnKind::Text),
+                shown("/realTimeResults/Verification/DateIssued", ColumnKind::Date),
                 shown("/realTimeResults/transaction_id", ColumnKind::Text),
+                shown("/Status", ColumnKind::Text),
+                shown("/meta/environment", ColumnKind::Text),
+                shown("/meta/timestamp", ColumnKind::Timestamp),
             ],
-            verdict_is_shown: false,
+            verdict_is_shown: true,
         },
         // "POST /vehicle-check: registrationNumber, optional vin"; "registrationNumber (South African plate), optional
         // vin (17 characters). Plate-only requests return lookupType = registration and vehicleMatched = null. The
@@ -233,12 +237,14 @@ pub fn described() -> Vec<Described> {
             columns: [
                 vec![shown("/lookupType", ColumnKind::Text), shown("/vehicleMatched", ColumnKind::Boolean)],
                 vehicle_columns(),
-                ["/licensing", "/technical", "/roadworthy", "/security"].map(|at| assumed(at, ColumnKind::Json)).into(),
+                ["/licensing", "/technical", "/roadworthy", "/security", "/supplementary"]
+                    .map(|at| assumed(at, ColumnKind::Json))
+                    .into(),
             ]
             .into_iter()
             .flatten()
             .collect(),
-            verdict_is_shown: false,
+            verdict_is_shown: true,
         },
         // "17-character VIN decode"; "/vin-decode" in the alternate list alone; "Request and response shapes … not
         // shown".

@@ -4,48 +4,62 @@ use super::{Said, Workspace};
 use crate::support::program::rescreen;
 
 #[test]
-fn the_overview_names_every_check_with_its_route_and_fields() {
+fn the_overview_groups_every_check_by_its_subject_and_fits_80_columns() {
     let said = Workspace::new(0).say(&["checks"]).exits(0);
-    let lines: Vec<String> =
-        said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    for line in [
-        "adverse-media /adverse-media name, entity adverse media search for a person or company",
-        "cipc-company /cipc registration_number company lookup by registration number in the South African companies register (CIPC)",
-        "consumer-trace /verify idNumber addresses, contacts and employment of a South African ID number",
-        "number-plate /number-plate registrationNumber vehicle lookup by number plate",
-        "property-search /property-search idNumber properties registered to a South African ID number",
-        "vin-decode /vin-decode vin vehicle data decoded from a 17-character VIN",
-    ] {
-        assert!(lines.iter().any(|found| found == line), "expected `{line}` in:\n{}", said.stdout);
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let under = |subject: &str| -> Vec<&str> {
+        let from = lines.iter().position(|line| *line == subject).unwrap_or_else(|| panic!("{subject}")) + 1;
+        let own = lines[from..].iter().take_while(|line| line.starts_with(' '));
+        own.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty()).collect()
+    };
+    assert!(under("person").contains(&"aml-screening") && under("company").contains(&"cipc-company"));
+    assert!(under("bank").contains(&"bank-account") && under("vehicle").contains(&"licence-disc"));
+    assert!(under("document").contains(&"drivers-licence") && under("property").contains(&"property-search"));
+    let subjects = ["person", "company", "bank", "document", "vehicle", "property"];
+    let mut all: Vec<&str> = subjects.iter().flat_map(|subject| under(subject)).collect();
+    all.sort();
+    let catalogue = rescreen::catalogue::Catalogue::built_in();
+    assert_eq!(all, catalogue.iter().map(|check| check.name.as_str()).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_check_in_full_fits_80_columns_and_marks_what_is_assumed() {
+    for check in rescreen::catalogue::Catalogue::built_in().iter() {
+        let said = Workspace::new(0).say(&["checks", &check.name]).exits(0);
+        let wide: Vec<&str> = said.stdout.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, Vec::<&str>::new(), "{}", check.name);
     }
-    assert!(lines.iter().any(|line| line.starts_with("vehicle-check /vehicle-check registrationNumber, [vin]")));
+    let said = Workspace::new(0).say(&["checks", "cipc-director"]).exits(0);
+    for line in [
+        "route       /cipc/director (assumed)",
+        "alternate   /cipc/director\n",
+        "flow        answered at once (assumed)",
+    ] {
+        assert!(said.stdout.contains(line), "expected `{line}` in:\n{}", said.stdout);
+    }
 }
 
 #[test]
 fn a_check_in_full_says_what_is_assumed_and_how_long_a_key_lives() {
     let said = Workspace::new(0).say(&["checks", "adverse-media"]).exits(0);
-    insta::assert_snapshot!(said.stdout.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r"
-    adverse-media: adverse media search for a person or company
-    route /adverse-media (alternate none) · the POST is answered, or repeated under its key until it is · key lifetime 48 h · price not documented: --price
-
-     field   kind     needed  default  meaning
-     name    text     yes              the subject's name
-     entity  integer  yes              0 = person, 1 = company
-
-     result column            from
-     article_count            /articles
-     first_article_title      /articles/0/title or /articles/0/headline (assumed)
-     first_article_url        /articles/0/url or /articles/0/link (assumed)
-     first_article_published  /articles/0/published_at or /articles/0/publishedAt or /articles/0/date (assumed)
-     screening_findings       /screening
-
-     verdict  finding
-     review   adverse_media
-     review   screening_match
-     clear    no_adverse_media
-     review   unclear_answer
-    (the verdict rules are assumed: the service's description does not document these fields)
-    ");
+    let lines: Vec<String> =
+        said.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in [
+        "adverse-media: adverse media search for a person or company",
+        "route /adverse-media",
+        "flow answered at once, or repeated under its key until it is",
+        "key life 48 hours",
+        "price not documented: --price",
+        "entity integer yes (assumed) 0 = person, 1 = company",
+        "article_count /articles",
+        "first_article_title /articles/0/title or /articles/0/headline (assumed)",
+        "review sanctions_match (assumed)",
+        "review media_match",
+        "clear no_adverse_media",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "expected `{line}` in:\n{}", said.stdout);
+    }
 }
 
 const BOOK: &str = "no,reg_no,vin\n1,2016/004321/07,1M8GDM9AXKP042788\n2,CK2016/004321/07,1M8GDM9A0KP042788\n\

@@ -22,9 +22,11 @@ fn the_help_of_the_program() {
       plan      Show what a run would do and cost, without sending any checks
       run       Run a campaign, or resume it
       collect   Finish requests that were already sent and publish their results, using only the ledger
+      export    Publish all results of a campaign into a new folder, judged by the current declarations
       status    Show the state of a campaign
       resolve   Decide what to do with requests that may have been charged, or correct a charge
       checks    List the available checks, or describe one
+      doctor    Examine the service and this machine before a campaign, in sandbox and at no credit
       credits   Print the account's balance
       simulate  Run a simulator of the service on this machine, for rehearsals
       help      Print this message or the help of the given subcommand(s)
@@ -67,6 +69,8 @@ fn the_help_of_run() {
                                          --per-minute-max, the maximum is twice this
           --per-minute-max <N>           Rate limit: maximum requests in any one minute
           --in-flight <N>                Maximum number of concurrent requests
+          --consent-evidence <REF>       Evidence that every person consented, such as the number of a
+                                         form; needed if one value confirms the consent of every row
           --id <COLUMN>                  Column that identifies a row; copied to `subject` in the
                                          outputs
           --carry <COLUMNS>              Input columns to copy into the results, comma-separated
@@ -85,6 +89,8 @@ fn the_help_of_run() {
           --no-header                    Read the first line of the input as a row, not as a header
           --columns <NAMES>              Column names for an input without a header, comma-separated
           --sheet <NAME>                 Sheet of the workbook to read [default: the only one with data]
+          --files-root <DIR>             Folder that contains the files that rows name; nothing outside
+                                         it is read
           --service <URL>                Base URL of the service
           --simulate                     Rehearse with the built-in simulator in place of the service
           --retry [<CODE>]               Retry failures that were provably not charged: all of them, or
@@ -103,6 +109,8 @@ fn the_help_of_run() {
           --continue-anyway              Send although an earlier run stopped because of a price or a
                                          guard and nothing has changed since
           --lift-pause                   Send even if the service asked an earlier run to wait
+          --accept-unrecognised          Publish answers that no rule recognises as final results, with
+                                         the verdict `unrecognised`
       -q, --quiet                        Print only what went wrong and how to continue
       -v, --verbose...                   Log each step; twice (-vv), also log every request
           --log-format <FORMAT>          Log format [default: text] [possible values: text, json]
@@ -132,9 +140,24 @@ fn the_help_of_simulate() {
           --dialect <DIALECT>    Response dialect: as documented, or as observed in the field [default:
                                  described] [possible values: described, field]
           --envelope <ENVELOPE>  Response envelope [default: results] [possible values: results, data]
+          --routes <SET>         Paths to serve: the first documented spelling, the second, both, or
+                                 those observed in the field [default: both, or seen with --dialect
+                                 field] [possible values: guide, alternate, both, seen]
           --charge-stated <HOW>  How replies state credits: creditsUsed, only remainingCredits,
                                  meta.credits_spent, or not at all [default: as documented for the
                                  envelope] [possible values: used, remaining, meta, nothing]
+          --job-time <DURATION>  Time until a job has a result, such as 20m; after 48 hours it fails
+                                 [default: 20m]
+          --fallback <PERCENT>   Share of real-time checks that cannot be answered at once, in percent
+                                 [default: 10]
+          --cooldown <DURATION>  How long the same sandbox payload is refused [default: 2s]
+          --key-life <DURATION>  How long an idempotency key is kept [default: as documented for the
+                                 check]
+          --auth <AUTH>          Header of the API key that is accepted [default: both] [possible
+                                 values: x-api-key, bearer, both]
+          --quirk <NAME=BOOL>    Behaviour that the documentation leaves open: keeps-402, keeps-429,
+                                 keeps-5xx, conflict-in-flight, free-balance or job-without-webhook,
+                                 each =true or =false; repeatable
       -q, --quiet                Print only what went wrong and how to continue
       -v, --verbose...           Log each step; twice (-vv), also log every request
           --log-format <FORMAT>  Log format [default: text] [possible values: text, json]

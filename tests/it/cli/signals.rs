@@ -77,6 +77,7 @@ fn an_interrupt_takes_effect_while_the_gate_is_closed() {
     for _ in 0..2 {
         let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "1"]));
         wait_until("a 429", || workspace.service.simulator.stats().by_status.contains_key(&429));
+        under_way.wait_until_it_handles_interrupts();
         std::thread::sleep(Duration::from_millis(300));
         let signalled = Instant::now();
         under_way.signal("INT");

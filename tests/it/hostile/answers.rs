@@ -184,7 +184,8 @@ fn content_at_the_root_of_a_successful_answer_is_kept() {
     let body = json!({ "success": true, "found": false, "note": "kept-marker" });
     let service = Hostile::new().script(move |asked| (asked.row <= 3).then(|| Reply::exactly(&body))).start();
     let campaign = Campaign::of(&service, ROWS);
-    let said = campaign.run().exits(0);
+    // They wait for a declaration that recognises them.
+    let said = campaign.run().exits(8);
     let ledger = campaign.ledger();
     for row in 1..=3 {
         let fate = ledger.row(row);
@@ -194,8 +195,9 @@ fn content_at_the_root_of_a_successful_answer_is_kept() {
             "{}",
             said.stderr
         );
-        let answer = campaign.published("results", row)["answer"].to_string();
-        assert!(answer.contains("kept-marker"), "{answer}");
+        let waiting = campaign.published("pending", row);
+        assert_eq!(waiting["reason"], "unrecognised");
+        assert!(waiting["answer"].to_string().contains("kept-marker"), "{waiting:?}");
     }
 }
 

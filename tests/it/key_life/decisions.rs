@@ -154,7 +154,8 @@ async fn a_decision_without_a_reason_is_refused_and_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_not_quarantined_cannot_be_decided() {
     let mut world = in_doubt(1).await;
-    for (request, found) in [(1, "is in doubt, not quarantined"), (99, "is not quarantined")] {
+    for (request, found) in [(1, "is in doubt or at the service as a job, not quarantined"), (99, "is not quarantined")]
+    {
         let error = decide(&world, &[request], Decision::WriteOff, "why").await.unwrap_err();
         assert_eq!(error.exit_code(), ExitCode::Usage);
         assert!(error.to_string().contains(&format!("request {request} {found}")), "{error}");

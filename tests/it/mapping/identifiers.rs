@@ -41,7 +41,7 @@ fn a_company_typed_in_many_ways_is_one_key_and_one_body() {
 
 #[test]
 fn equal_plates_are_one_key_and_an_empty_vin_is_omitted() {
-    let (draft, header) = (Draft::of("vehicle-check"), ["Number Plate", "Chassis No"]);
+    let (draft, header) = (Draft::of("vehicle-check").field("vin", "Chassis No"), ["Number Plate", "Chassis No"]);
     let keys: BTreeSet<String> =
         ["CA 123-456", "ca 123 456", "CA123456"].iter().map(|plate| ask(&draft, &header, &[plate, ""]).0).collect();
     assert_eq!(keys.len(), 1);
@@ -151,8 +151,8 @@ fn public_vins_are_read_and_their_check_digits_agree() {
             let record = record.unwrap();
             let Ok(read) = FieldKind::Vin.accept(&record[0], LetterCase::AsIs) else { continue };
             let upper = record[0].trim() == read.value.as_str().unwrap();
-            assert!(!upper || (read.note.is_none().to_string() == record[last]), "{}", &record[0]);
-            seen.insert(read.note.is_none());
+            assert!(!upper || (read.notes.is_empty().to_string() == record[last]), "{}", &record[0]);
+            seen.insert(read.notes.is_empty());
         }
     }
     assert_eq!(seen.len(), 2, "VINs with and without a check digit that fits");
@@ -172,6 +172,31 @@ fn every_specimen_of_a_plate_is_read() {
     }
 }
 
+const KINDS: [FieldKind; 6] = [
+    FieldKind::RegistrationNumber,
+    FieldKind::Vin,
+    FieldKind::Plate,
+    FieldKind::PlateAny,
+    FieldKind::SaId,
+    FieldKind::Digits,
+];
+
+#[test]
+fn public_branch_codes_keep_their_zeros() {
+    let Some(path) = shared("bank/za_bank_branch_codes.csv") else { return };
+    let catalogue = rescreen::catalogue::Catalogue::built_in();
+    let fields = &catalogue.get("bank-account").unwrap().fields;
+    let branch = fields.iter().find(|field| field.name == "bankBranchCode").unwrap();
+    let mut zeros = 0;
+    for record in csv::Reader::from_path(path).unwrap().records() {
+        let record = record.unwrap();
+        let sent = branch.accept(&record[1]).unwrap_or_else(|refusal| panic!("{}: {refusal}", &record[0]));
+        assert_eq!(sent.value, json!(record[1].trim()), "{}", &record[0]);
+        zeros += usize::from(record[1].starts_with('0'));
+    }
+    assert!(zeros > 0, "a code that begins with 0");
+}
+
 /// Texts that resemble identifiers, and any others.
 fn typed() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -186,7 +211,7 @@ fn typed() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn an_accepted_value_is_accepted_again_unchanged_and_no_message_repeats_a_value(text in typed()) {
-        for kind in [FieldKind::RegistrationNumber, FieldKind::Vin, FieldKind::Plate, FieldKind::SaId] {
+        for kind in KINDS {
             match kind.accept(&text, LetterCase::AsIs) {
                 Ok(read) => {
                     let sent = read.value.as_str().unwrap().to_owned();

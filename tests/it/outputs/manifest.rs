@@ -39,6 +39,9 @@ pub fn manifest() -> Manifest {
             by_verdict: [("clear".to_owned(), 5), ("review".to_owned(), 1)].into(),
         }],
         input: InputTotals { rows: 10, unreadable_rows: 1, sources: vec![source] },
+        declared: Vec::new(),
+        images: Vec::new(),
+        images_unlisted: 0,
     }
 }
 

@@ -161,8 +161,8 @@ fn a_row_of_each_dataset_fits_its_schema() {
         attempts: 1,
         latency_ms: Some(31),
         requested_at_us: None,
-        sent: "{}",
-        answer: "{}",
+        sent: "{}".into(),
+        answer: "{}".into(),
     };
     let failure = Failure::read(FailureCode::RaggedRow, "expected 2 columns, found 1");
     let failure = FailureRow {
@@ -177,7 +177,14 @@ fn a_row_of_each_dataset_fits_its_schema() {
         idempotency_key: None,
         input: "{}",
     };
-    let pending = PendingRow { head, reason: PendingReason::InDoubt, job_id: None, deadline_us: Some(5) };
+    let pending = PendingRow {
+        head,
+        reason: PendingReason::InDoubt,
+        job_id: None,
+        deadline_us: Some(5),
+        credits: None,
+        answer: None,
+    };
     let skipped = SkippedRow { head, reason: "when" };
     let folder = tempfile::tempdir().unwrap();
     let line = |schema: &Schema, cells: Vec<TableCell>| {

@@ -42,10 +42,12 @@ fn turn() -> impl Strategy<Value = Turn> {
         Outcome::NoCredits,
         Outcome::RateLimited,
         Outcome::Uncharged,
+        Outcome::NeedsWebhook,
     ];
     let unproven = prop::sample::select(vec![
         Outcome::Unknown,
         Outcome::Pending { stated: None },
+        Outcome::Accepted { stated: None },
         Outcome::Unreadable,
         Outcome::Unconvincing,
         Outcome::Misrouted,
@@ -91,7 +93,7 @@ impl Truth {
     fn could_be(&self, event: Event) -> bool {
         match event {
             Event::AttemptsOver { mode } => mode == self.mode,
-            Event::Attempted(Outcome::Uncharged) => !self.charged_under_key,
+            Event::Attempted(Outcome::Uncharged | Outcome::NeedsWebhook) => !self.charged_under_key,
             Event::Attempted(Outcome::ChargedRefusal { .. }) => self.mode == Mode::Production,
             _ => true,
         }
@@ -132,6 +134,7 @@ impl Truth {
             Event::Attempted(
                 Outcome::Unknown
                 | Outcome::Pending { .. }
+                | Outcome::Accepted { .. }
                 | Outcome::Unreadable
                 | Outcome::Unconvincing
                 | Outcome::Misrouted,
@@ -166,9 +169,15 @@ impl Truth {
             "the ledger knows less than was charged: {now:?}"
         );
         prop_assert!(self.really_charged <= (1 + self.sent_again) * paid, "charged again without a decision");
-        let open = matches!(now.state, State::Armed | State::InDoubt | State::Repeating | State::Quarantined);
+        let open = [State::Armed, State::InDoubt, State::Repeating, State::Submitted, State::Quarantined];
+        let open = open.contains(&now.state);
         prop_assert_eq!(now.held.0, if open { paid } else { 0 }, "{:?}", now);
         prop_assert!(before.state != State::Answered, "an answer moved");
+        // Only a person can give up a job, and it keeps its hold.
+        prop_assert!(
+            before.state != State::Submitted || event == Event::PutBeforePerson && now.state == State::Quarantined,
+            "a job moved by {event:?}"
+        );
         prop_assert!(before.state != State::Failed || event == Event::Retry, "a failure moved by {event:?}");
         prop_assert!(!(before.possibly_charged && event == Event::Retry), "what may be charged was retried");
         let is_decided = matches!(event, Event::WriteOff | Event::SendAgain);

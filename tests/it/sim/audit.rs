@@ -48,12 +48,23 @@ pub struct Audit {
     set_aside: u64,
     /// By life, the requests that had an attempt when it started, including attempts that were never sent.
     tried: Vec<HashSet<String>>,
+    /// A person has accepted answers that no rule recognises.
+    accepted: bool,
 }
 
 impl Audit {
     pub fn new(folder: &Path, script: &Script, simulator: Simulator) -> Audit {
         let (script, seen) = (script.clone(), BTreeMap::new());
-        Audit { out: folder.join("out"), script, simulator, seen, faults: Vec::new(), set_aside: 0, tried: Vec::new() }
+        Audit {
+            out: folder.join("out"),
+            script,
+            simulator,
+            seen,
+            faults: Vec::new(),
+            set_aside: 0,
+            tried: Vec::new(),
+            accepted: false,
+        }
     }
 
     pub fn fault(&mut self, fault: String) {
@@ -82,6 +93,7 @@ impl Audit {
     /// the most that was held at once.
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
+        self.accepted |= life.guards_off;
         let (stats, books) = (self.simulator.stats(), self.books());
         let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
         self.expect("I1: nothing is charged twice but by decision", double <= decided, (double, decided));
@@ -330,6 +342,8 @@ impl Audit {
 
     fn line(&mut self, line: &Line) {
         self.expect("I17: every row is simulated", text(line, "mode") == "simulated", line);
+        let is_open = line.get("verdict").is_some_and(|verdict| verdict == "unrecognised") && !self.accepted;
+        self.expect("I18: an unrecognised answer is a result only if a person accepts it", !is_open, line);
     }
 
     /// SHA-256 over the wire log and the ledger's requests and attempts.

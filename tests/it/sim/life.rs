@@ -85,6 +85,8 @@ pub struct Life {
     pub edit: Edit,
     /// A person has lifted the guards.
     pub guards_off: bool,
+    /// The declaration recognises no answer. The next life corrects it.
+    pub blind: bool,
     /// The machine's clock less the service's at its start, in seconds.
     pub clock_apart: i64,
     pub clock_moves: Vec<(Duration, ClockMove)>,
@@ -118,6 +120,7 @@ impl Life {
             appended: String::new(),
             edit: Edit::None,
             guards_off: false,
+            blind: false,
             clock_apart: 0,
             clock_moves: Vec::new(),
             at_commit: None,

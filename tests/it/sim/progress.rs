@@ -36,7 +36,8 @@ pub fn standing(ledger: Option<&Connection>) -> Standing {
         }
         standing.planned += u64::from(state == State::Planned);
         match state {
-            State::Answered | State::Failed | State::Quarantined => standing.settled += 1,
+            // A job is finished by the service alone.
+            State::Answered | State::Failed | State::Quarantined | State::Submitted => standing.settled += 1,
             _ => standing.open.push(key.to_string()),
         }
     }

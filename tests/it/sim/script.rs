@@ -52,6 +52,10 @@ impl Script {
         let mut script = Script::plain(seed, oddities::large_book(seed));
         script.oddities = Oddities::of(seed, script.field);
         oddities::add_to_lives(&mut script);
+        // Drawn apart, so that the rest of a seed's campaign does not change.
+        for (number, life) in script.lives.iter_mut().enumerate() {
+            life.blind = Rng::new(seed ^ 0xb11d ^ ((number as u64) << 32)).chance(12);
+        }
         script
     }
 
@@ -80,6 +84,7 @@ impl Script {
                 keeps_5xx: rng.chance(4),
                 conflict_in_flight: rng.chance(40),
                 free_balance: rng.chance(40),
+                job_without_webhook: false,
             },
             oddities: Oddities::none(false),
             latency: rng.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),

@@ -64,8 +64,26 @@ async fn a_key_lives_72_hours_and_is_then_forgotten_and_charged_again() {
     assert_eq!((stats.charges, stats.replays, stats.double_charges), (2, 1, 1), "expiry does not excuse");
 }
 
+const MEDIA: &str = "/adverse-media";
+
 #[tokio::test(start_paused = true)]
 async fn a_key_in_flight_is_202_pending_and_the_answer_comes_later() {
+    let simulator = Simulator::new(Settings { latency: Duration::from_secs(15), clock: driven(), ..unlimited() });
+    let body = json!({"mode": "production", "name": "Jo Vexford", "entity": 0});
+    let first = tokio::spawn({
+        let (simulator, body) = (simulator.clone(), body.clone());
+        async move { post_in_process(&simulator, MEDIA, KEY, &body).await.unwrap() }
+    });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let meanwhile = post_in_process(&simulator, MEDIA, KEY, &body).await.unwrap();
+    assert_eq!((meanwhile.status, &meanwhile.body["status"]), (202, &json!("pending")));
+    let first = first.await.unwrap();
+    assert_eq!(post_in_process(&simulator, MEDIA, KEY, &body).await.unwrap().body, first.body);
+    assert_eq!((simulator.stats().charges, simulator.stats().replays), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_in_flight_is_409_where_no_202_is_described() {
     let simulator = Simulator::new(Settings { latency: Duration::from_secs(15), clock: driven(), ..unlimited() });
     let body = aml("production", "Jo Vexford");
     let first = tokio::spawn({
@@ -74,10 +92,8 @@ async fn a_key_in_flight_is_202_pending_and_the_answer_comes_later() {
     });
     tokio::time::sleep(Duration::from_secs(5)).await;
     let meanwhile = post_in_process(&simulator, AML, KEY, &body).await.unwrap();
-    assert_eq!((meanwhile.status, &meanwhile.body["status"]), (202, &json!("pending")));
-    let first = first.await.unwrap();
-    assert_eq!(post_in_process(&simulator, AML, KEY, &body).await.unwrap().body, first.body);
-    assert_eq!((simulator.stats().charges, simulator.stats().replays), (1, 1));
+    assert_eq!((meanwhile.status, meanwhile.code()), (409, "request_in_progress"));
+    assert_eq!(first.await.unwrap().status, 200);
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,12 +40,15 @@ async fn a_body_above_4_mib_is_413() {
 }
 
 #[tokio::test]
-async fn production_requires_an_idempotency_key_of_8_to_160_characters() {
+async fn production_requires_an_idempotency_key_and_adverse_media_one_of_8_to_160_characters() {
     let service = Service::start(unlimited()).await;
     let body = aml("production", "Jo Vexford");
     assert_eq!(service.post(AML, "", &body).await.code(), "idempotency_key_required");
+    let media = json!({"mode": "production", "name": "Jo Vexford", "entity": 0});
     for (length, status) in [(7, 400), (8, 200), (160, 200), (161, 400)] {
-        assert_eq!(service.post(AML, &"k".repeat(length), &body).await.status, status, "{length}");
+        let key = "k".repeat(length);
+        assert_eq!(service.post("/adverse-media", &key, &media).await.status, status, "{length}");
+        assert_eq!(service.post(AML, &format!("a{key}"), &body).await.status, 200, "no limit is described");
     }
     assert_eq!(service.post(AML, "", &aml("sandbox", "Jo Vexford")).await.status, 200, "sandbox does without");
 }

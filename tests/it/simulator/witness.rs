@@ -54,6 +54,7 @@ async fn the_stats_page_needs_no_key_and_is_not_counted() {
             "double_charges": 0,
             "conflicts": 0,
             "max_in_any_minute": 2,
+            "jobs": 0,
             "balance": 999_999,
         })
     );

@@ -105,6 +105,23 @@ impl UnderWay {
         assert!(status.success());
     }
 
+    /// Waits until the program handles SIGINT. Before that, a signal would kill it.
+    pub fn wait_until_it_handles_interrupts(&self) {
+        let path = format!("/proc/{}/status", self.id());
+        let handled = |status: &str| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+            Some(u64::from_str_radix(mask.trim(), 16).ok()? & 0b10 != 0)
+        };
+        wait_until("a handler of SIGINT", || match std::fs::read_to_string(&path) {
+            Ok(status) => handled(&status) == Some(true),
+            // Without /proc, a while must do.
+            Err(_) => {
+                std::thread::sleep(Duration::from_millis(300));
+                true
+            }
+        });
+    }
+
     pub fn wait(mut self) -> Said {
         Said::from(self.0.take().unwrap().wait_with_output().unwrap())
     }

@@ -1,0 +1,69 @@
+//! What in a declaration is assumed and not documented, part by part, and the limits of a field in words. `rescreen
+//! checks` and the generated page show them.
+
+use super::{Declaration, FieldSpec, VerdictRule};
+use crate::model::nearest::hint;
+
+/// The parts of a declaration that `assumed_parts` can name, besides `fixed.NAME`.
+const PARTS: [&str; 5] = ["flow", "key_life_hours", "routes.guide", "routes.alternate", "rules"];
+/// The parts of a field that its `assumed_parts` can name.
+const FIELD_PARTS: [&str; 7] = ["required", "kind", "allowed", "choices", "digits", "length_max", "default"];
+
+impl Declaration {
+    /// Whether a part is assumed, such as `routes.guide`.
+    pub fn is_assumed(&self, part: &str) -> bool {
+        self.assumed_parts.iter().any(|known| known == part)
+    }
+
+    /// Whether a verdict rule is assumed.
+    pub fn is_rule_assumed(&self, rule: &VerdictRule) -> bool {
+        rule.assumed || self.verdict.assumed
+    }
+}
+
+/// A limit of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// Such as `at most 500 characters`.
+    pub text: String,
+    pub assumed: bool,
+}
+
+impl FieldSpec {
+    /// Whether a part is assumed, such as `required`.
+    pub fn is_assumed(&self, part: &str) -> bool {
+        self.assumed_parts.iter().any(|known| known == part)
+    }
+
+    /// The limits of its value, in words.
+    pub fn limits(&self) -> Vec<Limit> {
+        let limit = |part: &str, text: String| Limit { text, assumed: self.is_assumed(part) };
+        let digits = self.digits.map(|digits| limit("digits", digits.to_string()));
+        let length = self.length_max.map(|most| limit("length_max", format!("at most {most} characters")));
+        let choices = self.choices.as_ref().map(|_| limit("choices", self.choices_in_words()));
+        digits.into_iter().chain(length).chain(choices).collect()
+    }
+}
+
+/// Checks that `assumed_parts` names parts that exist.
+pub(super) fn check_marks(declaration: &Declaration) -> Result<(), String> {
+    for part in &declaration.assumed_parts {
+        let fixed = part.strip_prefix("fixed.");
+        let exists = match fixed {
+            Some(name) => declaration.fixed.contains_key(name),
+            None => PARTS.contains(&part.as_str()),
+        };
+        if !exists {
+            let known: Vec<String> = declaration.fixed.keys().map(|name| format!("fixed.{name}")).collect();
+            let hint = hint(part, PARTS.into_iter().chain(known.iter().map(String::as_str)));
+            return Err(format!("assumed_parts: expected a part of the declaration, found `{part}`{hint}"));
+        }
+    }
+    for field in &declaration.fields {
+        if let Some(part) = field.assumed_parts.iter().find(|part| !FIELD_PARTS.contains(&part.as_str())) {
+            let (name, hint) = (&field.name, hint(part, FIELD_PARTS));
+            return Err(format!("field `{name}`, assumed_parts: expected a part of the field, found `{part}`{hint}"));
+        }
+    }
+    Ok(())
+}

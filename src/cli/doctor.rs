@@ -1,0 +1,86 @@
+//! `rescreen doctor`: examines the service and this machine before a campaign runs. It sends sandbox requests only.
+
+use super::{
+    campaign_args::CampaignArgs,
+    output::{OutputArgs, json_to_stdout, to_stdout},
+};
+use clap::Args;
+use comfy_table::{ContentArrangement, Table, presets};
+use rescreen::{
+    Error,
+    model::ExitCode,
+    pipeline::doctor::{Diagnosis, Examination},
+};
+use std::path::PathBuf;
+
+/// The width of the table, which fits a plain terminal.
+const WIDTH: u16 = 80;
+
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// Campaign file [default: rescreen.toml in the working folder, if there is one]
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Base URL of the service
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+    /// Check to examine; repeatable [default: those of the campaign file, or all]
+    #[arg(long = "check", value_name = "NAME")]
+    checks: Vec<String>,
+    /// Output folder of the campaign, with its ledger
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Rate limit: steady rate in requests per minute
+    #[arg(long, value_name = "N")]
+    per_minute: Option<u32>,
+    /// Examine the built-in simulator in place of the service
+    #[arg(long)]
+    simulate: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let flags = CampaignArgs {
+        config: args.config,
+        service: args.service,
+        checks: args.checks,
+        out: args.out,
+        per_minute: args.per_minute,
+        simulate: args.simulate,
+        ..CampaignArgs::default()
+    };
+    let (file, base) = flags.fold()?;
+    let mut examination = Examination::new(&file, &base)?;
+    let simulator = match file.simulate {
+        true => Some(super::simulate::BuiltIn::beside(&mut examination.service, &examination.catalogue).await?),
+        false => None,
+    };
+    output.say("examining the service in sandbox, at no credit; this takes up to a minute for each 60 requests");
+    let diagnosis = examination.run().await?;
+    drop(simulator);
+    if args.json {
+        json_to_stdout(&diagnosis.to_json().to_string());
+    } else {
+        lines(&diagnosis).iter().for_each(|line| to_stdout(line));
+    }
+    Ok(diagnosis.exit_code())
+}
+
+fn lines(diagnosis: &Diagnosis) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_header(vec!["", "examined", "found"]);
+    for finding in &diagnosis.findings {
+        table.add_row([finding.standing.as_str(), &finding.subject, &finding.detail]);
+    }
+    let mut lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    let recommended = diagnosis.recommended.lines();
+    if !recommended.is_empty() {
+        lines.push(String::new());
+        lines.push("# for the campaign file".to_owned());
+        lines.extend(recommended);
+    }
+    lines
+}

@@ -1,0 +1,106 @@
+//! What a reply that is not an answer says, for people: the message of its body in any of the known formats, or its plain
+//! text. Nothing is decided by it.
+
+use serde_json::Value;
+
+/// The places of a message, the most telling first.
+const POINTERS: [&str; 5] = ["/error/message", "/message", "/detail", "/error_description", "/error/detail"];
+/// The most entries of a list of errors that are shown.
+const ERRORS_MAX: usize = 3;
+
+/// The message of a reply, not yet made safe to print.
+pub(super) fn message(json: Option<&Value>, body: Option<&[u8]>) -> Option<String> {
+    match json {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(json) => of_json(json),
+        None => of_text(body?),
+    }
+    .filter(|message| !message.trim().is_empty())
+}
+
+fn of_json(json: &Value) -> Option<String> {
+    let told = POINTERS.iter().find_map(|at| json.pointer(at)?.as_str()).map(str::to_owned);
+    // Beside a message, a text in `error` is often only the name of the status.
+    let error = json.get("error").and_then(Value::as_str).filter(|error| told.as_deref() != Some(*error));
+    let listed = ["errors", "detail", "error"].iter().find_map(|name| listed(json.get(*name)?));
+    let parts: Vec<String> = error.map(str::to_owned).into_iter().chain(told).chain(listed).collect();
+    if parts.is_empty() { None } else { Some(parts.join(": ")) }
+}
+
+/// The first entries of a list of errors: texts, or objects with a message and perhaps a field.
+fn listed(errors: &Value) -> Option<String> {
+    let one = |error: &Value| match error {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(members) => {
+            let text = |names: [&str; 4]| names.iter().find_map(|name| members.get(*name)?.as_str());
+            let told = text(["message", "msg", "detail", "error"])?;
+            Some(match text(["field", "path", "param", "property"]) {
+                Some(field) => format!("{field}: {told}"),
+                None => told.to_owned(),
+            })
+        }
+        _ => None,
+    };
+    let told: Vec<String> = match errors {
+        Value::Array(list) => list.iter().filter_map(one).take(ERRORS_MAX).collect(),
+        Value::Object(by_field) => {
+            let told = |(field, error): (&String, &Value)| match error {
+                Value::Array(list) => list.iter().find_map(one).map(|told| format!("{field}: {told}")),
+                error => one(error).map(|told| format!("{field}: {told}")),
+            };
+            // An `error` object is read by its message.
+            if by_field.contains_key("message") || by_field.contains_key("code") {
+                return None;
+            }
+            by_field.iter().filter_map(told).take(ERRORS_MAX).collect()
+        }
+        _ => Vec::new(),
+    };
+    if told.is_empty() { None } else { Some(told.join("; ")) }
+}
+
+/// Plain text. A web page says nothing about the request.
+fn of_text(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?.trim();
+    if text.starts_with('<') { None } else { Some(text.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(json: Value) -> String {
+        message(Some(&json), None).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_known_format_gives_its_message() {
+        for (body, says) in [
+            (json!({"error": {"code": "X", "message": "no such bank"}}), "no such bank"),
+            (json!({"error": "no such bank"}), "no such bank"),
+            (json!({"error": "Bad Request", "message": "no such bank"}), "Bad Request: no such bank"),
+            (json!({"message": "no such bank"}), "no such bank"),
+            (json!({"detail": "no such bank"}), "no such bank"),
+            (json!({"detail": [{"msg": "no such bank", "loc": ["body"]}]}), "no such bank"),
+            (json!({"errors": ["one", "two", 3, "three", "four"]}), "one; two; three"),
+            (json!({"errors": [{"field": "bankName", "message": "unknown"}]}), "bankName: unknown"),
+            (json!({"message": "invalid", "errors": {"bankName": ["unknown", "x"]}}), "invalid: bankName: unknown"),
+            (json!("no such bank"), "no such bank"),
+            (json!({"errors": [], "error": ""}), ""),
+            (json!({"success": false}), ""),
+            (json!([1]), ""),
+        ] {
+            assert_eq!(of(body.clone()), says, "{body}");
+        }
+    }
+
+    #[test]
+    fn plain_text_is_a_message_and_a_web_page_is_not() {
+        let text = |body: &[u8]| message(None, Some(body));
+        assert_eq!(text(b" upstream timed out \n").as_deref(), Some("upstream timed out"));
+        for body in [&b"<html>x</html>"[..], b"  ", b"\xff\xfe"] {
+            assert_eq!(text(body), None);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The files of requests, and the uploads that requests name. The ledger records where a file is and what it must
+//! contain, never its content.
+
+use super::{Ledger, LedgerError, Reading, arm::request_row, store::Store};
+use crate::model::{
+    Attachment, IdempotencyKey, Placement, RequestId, file_kind::FileKind, state::Outcome, state::State,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+/// The longest recorded path, and the longest reference of an upload, in bytes.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// The most files of one request.
+const FILES_MAX: usize = 16;
+
+/// A request with files, as it is made ready for an attempt.
+pub struct RequestFiles {
+    pub state: State,
+    pub key: IdempotencyKey,
+    pub generation: u32,
+    /// The JSON object that the body is made from. A file is represented by its digest.
+    pub template: Vec<u8>,
+    pub files: Vec<Attachment>,
+    pub upload: Option<UploadRow>,
+    /// Something was sent under the current key, so its body must not change any more.
+    pub was_sent: bool,
+}
+
+/// An upload that a request names.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UploadRow {
+    pub generation: u32,
+    pub reference: String,
+    pub made_at_us: i64,
+}
+
+impl Ledger {
+    /// Records the upload that a request names, durably, before the request is armed. Returns `false` and records nothing
+    /// if another request names the same upload: both would get the result of one document.
+    pub async fn record_upload(&self, request: RequestId, upload: UploadRow) -> Result<bool, LedgerError> {
+        self.write(move |store| {
+            let row = request_row(store, request)?;
+            // While an attempt may still be answered, the body under its key must stay the same.
+            if row.standing.unproven > 0 || row.standing.state != State::Planned {
+                let RequestId(id) = request;
+                return Err(LedgerError::Damaged(format!("request {id} was sent and would get another upload")));
+            }
+            let sql = "INSERT INTO upload (request, generation, reference, made_at) VALUES (?1, ?2, ?3, ?4)
+                       ON CONFLICT (request) DO UPDATE SET generation = ?2, reference = ?3, made_at = ?4";
+            let UploadRow { generation, reference, made_at_us } = upload;
+            let shared = "SELECT 1 FROM upload WHERE reference = ?1 AND request <> ?2";
+            if store.conn.prepare_cached(shared)?.exists(params![reference, request.0])? {
+                return Ok(false);
+            }
+            store.conn.prepare_cached(sql)?.execute(params![request.0, generation, reference, made_at_us])?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+impl Reading {
+    /// Whether any request has a file.
+    pub fn has_files(&self) -> Result<bool, LedgerError> {
+        Ok(self.conn.prepare_cached("SELECT 1 FROM attachment LIMIT 1")?.exists([])?)
+    }
+
+    /// A request with its files; `None` if it has no files.
+    pub fn request_files(&self, request: RequestId) -> Result<Option<RequestFiles>, LedgerError> {
+        let files = files_of(&self.conn, request)?;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let damaged = || LedgerError::Damaged(format!("request {} cannot be read", request.0));
+        let sql = "SELECT state, coalesce(key, first_key), generation, body, attempts FROM request WHERE id = ?1";
+        let (state, key, generation, template, attempts): (i64, Vec<u8>, u32, Vec<u8>, u32) = self
+            .conn
+            .prepare_cached(sql)?
+            .query_row([request.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
+        let sql =
+            "SELECT generation, reference, made_at FROM upload WHERE request = ?1 AND octet_length(reference) < ?2";
+        let upload = self.conn.prepare_cached(sql)?.query_row(params![request.0, TEXT_BYTES_MAX as i64], |row| {
+            Ok(UploadRow { generation: row.get(0)?, reference: row.get(1)?, made_at_us: row.get(2)? })
+        });
+        let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND number <= ?3 AND outcome IS NOT ?4";
+        let sent = params![request.0, generation, attempts, Outcome::NotWritten.as_str()];
+        Ok(Some(RequestFiles {
+            state: State::from_code(state).ok_or_else(damaged)?,
+            key: IdempotencyKey::from_slice(&key).ok_or_else(damaged)?,
+            generation,
+            template,
+            files,
+            upload: upload.optional()?,
+            was_sent: self.conn.prepare_cached(sql)?.exists(sent)?,
+        }))
+    }
+
+    /// Source and row number of the first row that a request was made for.
+    pub fn first_row_of(&self, request: RequestId) -> Result<Option<(String, u64)>, LedgerError> {
+        let sql = "SELECT source.name, split.next_row_number - split.rows + ask.row_index
+                   FROM request JOIN ask ON ask.id = request.first_ask
+                   JOIN split ON split.id = ask.split JOIN source ON source.id = split.source WHERE request.id = ?1";
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
+        Ok(self.conn.prepare_cached(sql)?.query_row([request.0], row).optional()?)
+    }
+}
+
+fn files_of(conn: &Connection, request: RequestId) -> Result<Vec<Attachment>, LedgerError> {
+    let damaged = || LedgerError::Damaged(format!("the files of request {} cannot be read", request.0));
+    let sql = "SELECT field, path, sha256, bytes, media, place FROM attachment WHERE request = ?1
+               AND octet_length(field) + octet_length(path) < ?2 ORDER BY field LIMIT ?3";
+    let mut select = conn.prepare_cached(sql)?;
+    let mut rows = select.query(params![request.0, TEXT_BYTES_MAX as i64 * 32, FILES_MAX as i64])?;
+    let mut files = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (media, place): (String, String) = (row.get(4)?, row.get(5)?);
+        files.push(Attachment {
+            field: row.get(0)?,
+            path: row.get(1)?,
+            sha256: row.get(2)?,
+            bytes: row.get::<_, i64>(3)?.unsigned_abs(),
+            kind: FileKind::of_media_type(&media).ok_or_else(damaged)?,
+            placement: Placement::ALL.into_iter().find(|one| one.as_str() == place).ok_or_else(damaged)?,
+        });
+    }
+    Ok(files)
+}
+
+/// Records the files of a new request.
+pub(super) fn insert_attachments(store: &Store, request: i64, files: &[Attachment]) -> Result<(), LedgerError> {
+    for file in files {
+        let sql = "INSERT INTO attachment (request, field, path, sha256, bytes, media, place)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        store.conn.prepare_cached(sql)?.execute(params![
+            request,
+            file.field,
+            file.path,
+            file.sha256,
+            file.bytes as i64,
+            file.kind.media_type(),
+            file.placement.as_str()
+        ])?;
+    }
+    Ok(())
+}

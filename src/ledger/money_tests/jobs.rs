@@ -1,0 +1,109 @@
+//! What the ledger keeps of a request that the service accepted as a job.
+
+use super::*;
+use crate::model::JobId;
+
+const SEVEN: Credits = Credits(7);
+
+async fn submitted(book: &Book, request: RequestId, id: &str, stated: Option<u64>) -> Settled {
+    let sent = book.sent(request).await;
+    let accepted = Outcome::Accepted { stated: stated.map(Credits) };
+    book.settled(sent, accepted, |reply| (reply.job, reply.answer) = (JobId::new(id), None)).await
+}
+
+fn recorded(book: &Book) -> Vec<(i64, String)> {
+    let reading = book.reading();
+    let mut select = reading.conn.prepare("SELECT request, job_id FROM job ORDER BY request").unwrap();
+    let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    found.unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn a_job_is_recorded_with_its_hold_and_is_never_armed_again() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    let settled = submitted(&book, FIRST, "job_1", None).await;
+    assert_eq!((settled.state, settled.charged, settled.above_price()), (State::Submitted, Credits::ZERO, None));
+    assert_eq!((book.account().held, book.account().charged), (SEVEN, Credits::ZERO), "more than the price");
+    assert_eq!(recorded(&book), [(FIRST.0, "job_1".to_owned())]);
+    assert!(book.ledger.sums().was_answered(CHECK), "its route is right");
+    assert!(book.reading().new_requests(FIRST, 9).unwrap().iter().all(|(id, _)| *id != FIRST));
+    let order = ArmOrder { now_us: book.now_us + 200 * HOUR_US, ..order_of(&book, FIRST) };
+    assert!(book.ledger.arm(order).await.is_err(), "an index would have to be wrong");
+}
+
+fn order_of(book: &Book, request: RequestId) -> ArmOrder {
+    ArmOrder {
+        mode: Mode::Production,
+        request,
+        check: CHECK.to_owned(),
+        price: PRICE,
+        job_hold: book.job_hold,
+        allowance: Allowance { limit: Some(Credits(100)), keep_balance: Credits::ZERO },
+        scope: "scope".to_owned(),
+        path: book.path.to_owned(),
+        routes: Arc::new(["/new".to_owned()]),
+        key_life_hours: 72,
+        now_us: book.now_us,
+    }
+}
+
+#[tokio::test]
+async fn a_job_survives_a_restart_with_its_hold_in_the_sums() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    submitted(&book, FIRST, "job_1", None).await;
+    let conn = &book.reading().conn;
+    let sums = super::super::recount::recounted(conn, None).unwrap();
+    assert_eq!((sums.in_state(State::Submitted), sums.account.held), (1, SEVEN));
+    assert!(sums.was_answered(CHECK));
+    assert!(super::super::recount::matches(conn, &book.ledger.sums(), true).unwrap());
+    assert!(super::super::recount::matches(conn, &book.ledger.sums(), false).unwrap());
+    assert_eq!(book.ledger.recover().await.unwrap(), 0, "it is not in flight");
+}
+
+#[tokio::test]
+async fn a_job_that_will_cost_more_than_is_held_raises_the_hold_and_is_reported() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    let settled = submitted(&book, FIRST, "job_1", Some(9)).await;
+    assert_eq!((settled.state, settled.above_price()), (State::Submitted, Some(Credits(9))));
+    assert_eq!(book.account().held, Credits(9));
+    assert_eq!(book.ledger.sums().price_to_hold(CHECK, PRICE), Credits(9), "the next one holds as much");
+}
+
+#[tokio::test]
+async fn a_job_id_of_another_request_is_not_believed() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    submitted(&book, FIRST, "job_1", None).await;
+    let settled = submitted(&book, SECOND, "job_1", None).await;
+    assert_eq!(settled.state, State::Repeating);
+    assert_eq!((recorded(&book).len(), book.account().held), (1, Credits(14)));
+    let settled = submitted(&book, SECOND, "job_2", None).await;
+    assert_eq!((settled.state, recorded(&book).len()), (State::Submitted, 2));
+}
+
+#[tokio::test]
+async fn an_accepted_request_without_a_job_id_is_repeated() {
+    let book = Book::new().await;
+    assert_eq!(submitted(&book, FIRST, "", None).await.state, State::Repeating);
+    assert!(recorded(&book).is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_at_once_costs_the_price_of_the_check_and_not_what_a_job_holds() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    let sent = book.sent(FIRST).await;
+    assert_eq!(book.account().held, SEVEN);
+    let answered = book.settled(sent, Outcome::Answered { stated: None }, |_| ()).await;
+    assert_eq!((answered.charged, answered.above_price()), (PRICE, None));
+    assert_eq!((book.account().held, book.account().charged), (Credits::ZERO, PRICE));
+    let sent = book.sent(SECOND).await;
+    let dearer = book.settled(sent, Outcome::Answered { stated: Some(Credits(6)) }, |_| ()).await;
+    assert_eq!((dearer.charged, dearer.above_price()), (Credits(6), Some(Credits(6))), "the price table says less");
+}
+
+#[tokio::test]
+async fn an_answer_after_a_doubt_is_booked_as_what_a_job_holds() {
+    let book = Book { job_hold: SEVEN, ..Book::new().await };
+    assert_eq!(book.comes_to(FIRST, Outcome::Unknown).await.state, State::InDoubt);
+    let answered = book.comes_to(FIRST, Outcome::Answered { stated: Some(PRICE) }).await;
+    assert_eq!(answered.charged, SEVEN, "the first attempt may have become a job");
+}

@@ -1,0 +1,76 @@
+-- What version 7 adds to `schema.sql`, so that a ledger of version 6 can be upgraded by creating these tables.
+
+-- The rules by which answers are read and judged: pointers, verdict rules, places of images. Never changed.
+CREATE TABLE rules (
+    id         INTEGER PRIMARY KEY,
+    check_name TEXT NOT NULL,      -- catalogue name
+    digest     BLOB NOT NULL,      -- SHA-256 of the text
+    text       TEXT NOT NULL,      -- JSON
+    UNIQUE (check_name, digest)
+) STRICT;
+
+-- The rules that apply now.
+CREATE TABLE current_rules (
+    check_name TEXT PRIMARY KEY,
+    rules      INTEGER NOT NULL REFERENCES rules (id)
+) STRICT, WITHOUT ROWID;
+
+-- The rules that a result part was made with. A part of version 6 has none: its layout contains its pointers.
+CREATE TABLE part_rules (
+    part  INTEGER PRIMARY KEY,
+    rules INTEGER NOT NULL REFERENCES rules (id)
+) STRICT;
+
+-- How many rows of a part these rules judge differently than the rules that the part was made with.
+CREATE TABLE compared (
+    part      INTEGER PRIMARY KEY,
+    rules     INTEGER NOT NULL REFERENCES rules (id),
+    differing INTEGER NOT NULL
+) STRICT;
+
+-- Requests in `unpublished` that the current rules have not judged yet.
+CREATE TABLE unjudged (request INTEGER PRIMARY KEY) STRICT;
+
+-- Requests in `unpublished` whose answer the current rules do not recognise.
+CREATE TABLE unrecognised (request INTEGER PRIMARY KEY) STRICT;
+
+-- Answered requests whose answer names the key of another request.
+CREATE TABLE crossed (request INTEGER PRIMARY KEY) STRICT;
+
+-- The files of a request. Their content is read again before each attempt and compared with the digest.
+CREATE TABLE attachment (
+    request INTEGER NOT NULL,
+    field   TEXT NOT NULL,
+    path    TEXT NOT NULL,                 -- relative to the files root
+    sha256  BLOB NOT NULL,
+    bytes   INTEGER NOT NULL,
+    media   TEXT NOT NULL,                 -- media type
+    place   TEXT NOT NULL,                 -- base64, part or upload
+    PRIMARY KEY (request, field)
+) STRICT, WITHOUT ROWID;
+
+-- The upload that a request names. It is recorded before the request is armed, because one key has one body.
+CREATE TABLE upload (
+    request    INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,           -- of the key whose body names it
+    reference  TEXT NOT NULL,
+    made_at    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX upload_of_reference ON upload (reference);
+
+-- Requests that the service accepted as jobs. Each is in state 4, and is not sent again.
+CREATE TABLE job (
+    request     INTEGER PRIMARY KEY,
+    job_id      TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX job_of_id ON job (job_id);
+
+-- What shows that the persons of a check consented, where one value confirms it for every row: who named it, and when.
+CREATE TABLE consent (
+    check_name  TEXT NOT NULL,     -- catalogue name
+    evidence    TEXT NOT NULL,
+    recorded_by TEXT NOT NULL,
+    recorded_at INTEGER NOT NULL,
+    PRIMARY KEY (check_name, evidence)
+) STRICT;

@@ -1,0 +1,64 @@
+//! The id of a job at the service. It becomes part of a path and of an output, so only a plain id is used.
+
+use std::fmt;
+
+/// Maximum length of a job id in bytes.
+const LENGTH_MAX: usize = 128;
+
+/// A job id of at most 128 ASCII letters, digits, `-`, `_`, `.`, `:` and `~`, which begins with a letter or a digit. It
+/// is one segment of a path as it is, and cannot lead to another route.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JobId(String);
+
+impl JobId {
+    /// The id, if it is plain.
+    pub fn new(text: &str) -> Option<JobId> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:~".contains(&byte);
+        let is_plain = text.len() <= LENGTH_MAX && text.bytes().all(fits) && !text.contains("..");
+        (is_plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())).then(|| JobId(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_id_is_kept_as_it_is() {
+        for text in ["job_01J8", "7", "3f2c0d1e-9f0a-4b5c-8d7e-000000000000", "a:b~c.d", &"x".repeat(128)] {
+            assert_eq!(JobId::new(text).map(|id| id.to_string()).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn an_id_that_could_lead_elsewhere_in_a_path_is_refused() {
+        for text in [
+            "",
+            "../x",
+            "a/b",
+            "a..b",
+            "a?b",
+            "a#b",
+            "a%2fb",
+            "a b",
+            "a\n",
+            ".a",
+            "-a",
+            "~a",
+            "\u{e9}",
+            &"x".repeat(129),
+        ] {
+            assert_eq!(JobId::new(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How the rows of one result part are made from answers: the columns, the verdict, and what is hidden. A part keeps the
+//! rules that it was made with, so that it can be written again byte for byte after the rules were corrected.
+
+use super::hidden::Hiding;
+use crate::{
+    catalogue::{ColumnSpec, ColumnValue, payload_at},
+    client::{JsonBody, json_body},
+    error::Error,
+    ledger::{AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
+    model::{
+        Judgement, Verdict,
+        attachment::is_digest_text,
+        planted::{Bug, planted},
+    },
+    pipeline::{
+        campaign::{recorded::recorded_object, result_layout::ResultLayout, rules::Rules},
+        send::judge::Judge,
+    },
+    template::Templates,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The rules of a part, compiled.
+pub struct RowRules {
+    columns: Vec<ColumnSpec>,
+    expects: Vec<String>,
+    payload: Vec<String>,
+    /// `None` for a part of an older release: its verdicts are those that were recorded with the answers.
+    judge: Option<Judge>,
+    /// `None` for a part of an older release, which hides nothing.
+    pub hiding: Option<Hiding>,
+}
+
+/// An answer as its row shows it.
+pub struct ReadAnswer {
+    pub json: Value,
+    pub judgement: Judgement,
+    /// One for each column of the layout.
+    pub columns: Vec<ColumnValue>,
+    /// One for each expectation of the check.
+    pub expected: Vec<Option<bool>>,
+}
+
+/// The layout as older releases recorded it, with the places of the values.
+#[derive(Deserialize)]
+struct OlderLayout {
+    columns: Vec<ColumnSpec>,
+    payload: Vec<String>,
+    #[serde(default)]
+    expects: Vec<String>,
+}
+
+impl RowRules {
+    /// # Errors
+    /// A rule is not a valid expression.
+    pub fn new(check: &str, layout: &ResultLayout, rules: &Rules, templates: &Templates) -> Result<RowRules, Error> {
+        let columns = layout.columns_of(&rules.answer);
+        let of_columns = columns.iter().filter(|column| column.image).flat_map(|column| column.pointers.clone());
+        let images = of_columns.chain(rules.answer.images.iter().map(|image| image.pointer.clone())).collect();
+        Ok(RowRules {
+            expects: layout.expects.clone(),
+            payload: rules.answer.payload.clone(),
+            judge: Some(Judge::of(check, &rules.answer, &rules.verdict, templates)?),
+            hiding: Some(Hiding { images, secrets: rules.secrets.clone(), values: Vec::new() }),
+            columns,
+        })
+    }
+
+    /// The rules of a part that was made by an older release.
+    ///
+    /// # Errors
+    /// The recorded layout cannot be read.
+    pub fn of_older_part(row: &CheckUseRow) -> Result<RowRules, Error> {
+        let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
+        let OlderLayout { columns, payload, expects } = serde_json::from_str(&row.layout).map_err(damaged)?;
+        Ok(RowRules { columns, expects, payload, judge: None, hiding: None })
+    }
+
+    /// The part of an answer that columns and places of images are read from.
+    pub fn payload<'a>(&self, json: &'a Value) -> &'a Value {
+        payload_at(&self.payload, json).unwrap_or(&Value::Null)
+    }
+
+    /// Reads and judges the answer to an ask.
+    ///
+    /// # Errors
+    /// What the row expects cannot be read.
+    pub fn read(&self, ask: &AskView<'_>, request: &RequestView, answer: &StoredAnswer) -> Result<ReadAnswer, Error> {
+        let body = json_body(&answer.body);
+        let judgement = self.judged(request, answer, body.as_ref());
+        let json = body.map(|body| body.value).unwrap_or_default();
+        let payload = self.payload(&json);
+        let met = self.met(ask.expected.as_deref(), payload)?;
+        Ok(ReadAnswer {
+            judgement: as_expected(judgement, &met),
+            columns: self.columns.iter().map(|column| column.read(payload)).collect(),
+            expected: met.into_iter().map(|one| one.and_then(|(_, meets)| meets)).collect(),
+            json,
+        })
+    }
+
+    /// Whether the rules recognise an answer. `sent` is the body that was sent.
+    pub fn recognises(&self, sent: &[u8], answer: &[u8]) -> bool {
+        let (Some(judge), Some(body)) = (&self.judge, json_body(answer)) else { return false };
+        judge.judge(&body, &sent_members(sent)).judgement.verdict != Verdict::Unrecognised
+    }
+
+    fn judged(&self, request: &RequestView, answer: &StoredAnswer, body: Option<&JsonBody>) -> Judgement {
+        let recorded = || Judgement { verdict: answer.verdict, finding: answer.finding.clone() };
+        let Some(judge) = &self.judge else { return recorded() };
+        let Some(body) = body else { return Judgement::unrecognised() };
+        let judgement = judge.judge(body, &sent_members(&request.body)).judgement;
+        // An older release recorded only the finding.
+        if request.crossed || answer.finding == CROSSED { judgement.doubted(CROSSED) } else { judgement }
+    }
+
+    fn met<'a>(&'a self, expected: Option<&str>, payload: &Value) -> Result<Met<'a>, LedgerError> {
+        let expected =
+            expected.map(|text| recorded_object(text, "what a row expects")).transpose()?.unwrap_or_default();
+        let one = |name: &'a String| {
+            let named = |column: &&ColumnSpec| column.expect.as_ref().is_some_and(|expect| expect.name == *name);
+            let column = self.columns.iter().find(named);
+            let meets = |expected: &Value| column.and_then(|column| column.meets(expected, payload));
+            expected.get(name).map(|expected| (name.as_str(), meets(expected)))
+        };
+        Ok(self.expects.iter().map(one).collect())
+    }
+}
+
+/// The finding of an answer that belongs to another request.
+const CROSSED: &str = "echo_mismatch";
+
+/// The members of a recorded body without its files, as the answer was judged when it arrived.
+fn sent_members(body: &[u8]) -> serde_json::Map<String, Value> {
+    let mut members: serde_json::Map<String, Value> = serde_json::from_slice(body).unwrap_or_default();
+    members.retain(|_, value| !is_digest_text(value));
+    members
+}
+
+/// Whether the answer meets each expectation of the check, by name. The outer `None` means that the row expects
+/// nothing, the inner `None` that the answer does not state the value.
+type Met<'a> = Vec<Option<(&'a str, Option<bool>)>>;
+
+/// The verdict of a row. `clear` and `data` become `review` if the answer differs from what the row expected or does
+/// not state it. All other verdicts stay as they are.
+fn as_expected(judged: Judgement, met: &[Option<(&str, Option<bool>)>]) -> Judgement {
+    if !matches!(judged.verdict, Verdict::Clear | Verdict::Data) || planted(Bug::MismatchClear) {
+        return judged;
+    }
+    let of = |wanted: Option<bool>| met.iter().flatten().find(|(_, meets)| *meets == wanted);
+    let finding = match (of(Some(false)), of(None)) {
+        (Some((name, _)), _) => format!("{name}_mismatch"),
+        (None, Some((name, _))) => format!("{name}_not_stated"),
+        (None, None) => return judged,
+    };
+    Judgement { verdict: Verdict::Review, finding }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(verdict: Verdict, met: &[Option<(&str, Option<bool>)>]) -> (Verdict, String) {
+        let judged = as_expected(Judgement { verdict, finding: "as_answered".to_owned() }, met);
+        (judged.verdict, judged.finding)
+    }
+
+    #[test]
+    fn a_mismatch_or_a_missing_value_turns_clear_and_data_into_review() {
+        let (same, other, silent) = (Some(true), Some(false), None);
+        for verdict in [Verdict::Clear, Verdict::Data] {
+            assert_eq!(found(verdict, &[None, Some(("surname", same))]), (verdict, "as_answered".into()));
+            assert_eq!(
+                found(verdict, &[Some(("born", silent)), Some(("surname", other))]),
+                (Verdict::Review, "surname_mismatch".into())
+            );
+            assert_eq!(found(verdict, &[Some(("born", silent))]), (Verdict::Review, "born_not_stated".into()));
+        }
+    }
+
+    #[test]
+    fn other_verdicts_stay_as_they_are() {
+        for verdict in [Verdict::Review, Verdict::Adverse, Verdict::NotFound, Verdict::Unrecognised] {
+            assert_eq!(found(verdict, &[Some(("surname", Some(false)))]), (verdict, "as_answered".into()));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What happens to a request whose files or upload are not what they were: it fails if it is proven uncharged, and
+//! stays in doubt otherwise. It is never charged anew without proof.
+
+use super::{SendLoop, context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX};
+use crate::{
+    error::Error,
+    model::{
+        Failure, FailureCode, Stage, Stop,
+        state::{Event, State},
+    },
+};
+
+impl SendLoop {
+    /// Fails a request before it is armed, because one of its files was replaced. A request in doubt cannot be
+    /// repeated with other bytes and stays in doubt.
+    pub async fn file_changed(&mut self, one: Candidate, fault: FileFault) -> Result<(), Error> {
+        let FileFault { state, field, fault, row, digest, no_root } = fault;
+        if state != State::Planned || no_root {
+            let row = row.map(|(source, number)| format!(" of row {number} of {source}")).unwrap_or_default();
+            let message = format!("the file of field `{field}`{row} ({digest}…): {fault}");
+            self.files_withheld(&one, message);
+            return Ok(());
+        }
+        let message = format!(
+            "field `{field}`: expected the file that was there when the row was read ({digest}…), {fault}; nothing was \
+             sent or charged; restore the file and run with --retry file_changed, or check the new file in a new campaign"
+        );
+        let failure = Failure { stage: Stage::Send, code: FailureCode::FileChanged, message };
+        self.fail_unsent(&one, failure).await
+    }
+
+    /// Gives a request a new key, because its upload has expired and one key always has one body.
+    pub async fn upload_expired(&mut self, one: Candidate) -> Result<(), Error> {
+        let keys = self.context.campaign.keys();
+        // Fails first, which is proof in the ledger that nothing was charged under the old key.
+        let message = "its upload expired before the service accepted the request; run with --retry refused".to_owned();
+        let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message };
+        if one.uploads >= GENERATIONS_MAX {
+            return self.fail_unsent(&one, failure).await;
+        }
+        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
+        self.context.ledger.next_generation(one.request, Event::Retry, keys).await?;
+        self.put_first(Candidate { is_repeat: true, uploads: one.uploads + 1, ..one });
+        Ok(())
+    }
+
+    async fn fail_unsent(&mut self, one: &Candidate, failure: Failure) -> Result<(), Error> {
+        let code = failure.code.as_str();
+        self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
+        self.queue.settled(one.request);
+        self.spending.leaves(one.request);
+        // A folder that is gone would fail every row.
+        self.stops.extend(self.watch.refused(code, &self.context.campaign.guards));
+        Ok(())
+    }
+
+    /// Notes that requests in doubt are not repeated. One message names one of them.
+    fn files_withheld(&mut self, one: &Candidate, first: String) {
+        self.left_for_later(one);
+        let is_noted = |stop: &Stop| matches!(stop, Stop::FilesChanged { check, .. } if *check == one.check);
+        if !self.withholds.iter().any(is_noted) {
+            self.withhold(Stop::FilesChanged { check: one.check.clone(), first });
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Limits of single checks beside the rate of the account: the most requests in flight, and the most in an hour. They
+//! say how long a request waits; the send loop keeps the time.
+
+use super::{context::CheckContext, limit::Limit};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+/// How long a request waits for another one of its check to end.
+const FULL: Duration = Duration::from_millis(250);
+
+/// What each check has in flight, and when it was sent in the last hour.
+#[derive(Debug, Default)]
+pub struct Limits {
+    by_check: BTreeMap<String, Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    limit: Limit,
+    in_flight: u32,
+    /// Only kept if there is a limit per hour. Times of an earlier run are as old as the ledger says.
+    sent: VecDeque<Instant>,
+}
+
+impl Limits {
+    /// The limits of the checks of a run. `sent_before` is how long ago each request of a check was sent in the last
+    /// hour, by any run of the campaign.
+    pub fn new(checks: &BTreeMap<String, CheckContext>, sent_before: impl Fn(&str) -> Vec<Duration>) -> Limits {
+        let now = Instant::now();
+        let limited = checks.iter().filter(|(_, check)| check.limit != Limit::default());
+        let by_check = limited.map(|(name, check)| {
+            let mut sent: Vec<Instant> = match check.limit.per_hour {
+                Some(_) => sent_before(name).into_iter().filter_map(|ago| now.checked_sub(ago)).collect(),
+                None => Vec::new(),
+            };
+            sent.sort_unstable();
+            (name.clone(), Used { limit: check.limit, in_flight: 0, sent: sent.into() })
+        });
+        Limits { by_check: by_check.collect() }
+    }
+
+    /// How long a request of this check must wait; `None` if it may be sent now.
+    pub fn wait(&mut self, check: &str) -> Option<Duration> {
+        let used = self.by_check.get_mut(check)?;
+        let now = Instant::now();
+        while used.sent.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
+            used.sent.pop_front();
+        }
+        if used.limit.in_flight.is_some_and(|most| used.in_flight >= most) {
+            return Some(FULL);
+        }
+        let most = used.limit.per_hour? as usize;
+        let over = used.sent.len().checked_sub(most)?;
+        // The request that makes room is the one that leaves the hour when enough others have.
+        used.sent.get(over).map(|at| HOUR.saturating_sub(now.duration_since(*at)))
+    }
+
+    /// Counts a request that is sent.
+    pub fn started(&mut self, check: &str) {
+        if let Some(used) = self.by_check.get_mut(check) {
+            used.in_flight += 1;
+            if used.limit.per_hour.is_some() {
+                used.sent.push_back(Instant::now());
+            }
+        }
+    }
+
+    /// Counts a request that has ended.
+    pub fn ended(&mut self, check: &str) {
+        if let Some(used) = self.by_check.get_mut(check) {
+            used.in_flight = used.in_flight.saturating_sub(1);
+        }
+    }
+
+    /// No request is in flight any more.
+    pub fn all_ended(&mut self) {
+        self.by_check.values_mut().for_each(|used| used.in_flight = 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(limit: Limit, sent: Vec<Instant>) -> Limits {
+        Limits { by_check: [("c".to_owned(), Used { limit, in_flight: 0, sent: sent.into() })].into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_are_in_flight_than_allowed() {
+        let mut limits = limits(Limit { in_flight: Some(2), per_hour: None }, Vec::new());
+        for _ in 0..2 {
+            assert_eq!(limits.wait("c"), None);
+            limits.started("c");
+        }
+        assert_eq!(limits.wait("c"), Some(FULL));
+        assert_eq!(limits.wait("other"), None);
+        limits.ended("c");
+        assert_eq!(limits.wait("c"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_are_sent_in_any_hour_than_allowed() {
+        let mut limits = limits(Limit { per_hour: Some(2), in_flight: None }, Vec::new());
+        limits.started("c");
+        tokio::time::advance(Duration::from_secs(600)).await;
+        limits.started("c");
+        limits.ended("c");
+        assert_eq!(limits.wait("c"), Some(Duration::from_secs(3_000)), "until the first leaves the hour");
+        tokio::time::advance(Duration::from_secs(3_000)).await;
+        assert_eq!(limits.wait("c"), None);
+        limits.started("c");
+        assert_eq!(limits.wait("c"), Some(Duration::from_secs(600)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_earlier_run_sent_counts() {
+        tokio::time::advance(HOUR).await;
+        let ago = |seconds| Instant::now() - Duration::from_secs(seconds);
+        let mut limits = limits(Limit { per_hour: Some(2), in_flight: None }, vec![ago(3_000), ago(1_000), ago(500)]);
+        assert_eq!(limits.wait("c"), Some(Duration::from_secs(2_600)), "the second of three must leave, too");
+    }
+}

@@ -1,0 +1,181 @@
+//! The upload of a large document, before its request is armed. Both of its steps are free and may be repeated: a crash
+//! between them costs nothing. The reference is recorded before the request that names it is armed.
+
+use super::{context::RunContext, peer::note_peer};
+use crate::{
+    client::{Auth, Exchange, TransportFault, states_a_charge},
+    error::Error,
+    ledger::{RequestFiles, UploadRow},
+    model::{Attachment, Permit, key::hex, state::State},
+};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// The service's description: a reference is valid for 15 minutes. One minute is left for the request itself.
+const VALID_US: i64 = 14 * 60 * 1_000_000;
+/// The most keys that a request gets because its uploads expired.
+pub const GENERATIONS_MAX: u32 = 3;
+/// The longest wait for the rate between two steps.
+const PERMIT_TIME: Duration = Duration::from_secs(60);
+
+/// Whether a request needs an upload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// The recorded one is used.
+    No,
+    Yes,
+    /// The recorded one has expired, and the key was already used with it.
+    Expired,
+    /// A request in doubt has none, which cannot be: it is recorded before the request is armed.
+    Missing,
+}
+
+/// Why there is no upload. Nothing was charged.
+pub enum NotMade {
+    /// A step failed; the exchange says why.
+    Failed(Box<Exchange>),
+    /// The reply cannot be followed.
+    Unusable(String),
+    /// The simulator answered a campaign of the real service, or the reverse.
+    OtherSide(bool),
+    /// The rate allows no further request for now.
+    GateClosed,
+}
+
+/// Decides whether a request needs a new upload. While an attempt is in doubt, its body must stay the same, whatever
+/// the age of its upload.
+pub fn due(row: &RequestFiles, now_us: i64) -> Due {
+    let recorded = row.upload.as_ref().filter(|upload| upload.generation == row.generation);
+    match (row.state, recorded) {
+        (State::Planned, Some(upload)) => {
+            let age_us = now_us.saturating_sub(upload.made_at_us);
+            match (0..VALID_US).contains(&age_us) {
+                true => Due::No,
+                false if row.was_sent => Due::Expired,
+                false => Due::Yes,
+            }
+        }
+        // An upload is recorded before its request is sent, so nothing was sent that names one.
+        (State::Planned, None) => Due::Yes,
+        (_, Some(_)) => Due::No,
+        (_, None) => Due::Missing,
+    }
+}
+
+/// Uploads a document. Returns the upload to record, and the permit for the request that names it; or why there is
+/// none.
+pub async fn upload(
+    context: &RunContext,
+    permit: Permit,
+    route: (&str, Auth),
+    file: &Attachment,
+    row: &RequestFiles,
+    document: Vec<u8>,
+) -> Result<Result<(UploadRow, Permit), NotMade>, Error> {
+    let made_at_us = context.clock.now_us();
+    let body = json!({
+        "action": "upload",
+        "mode": context.campaign.mode,
+        "filename": format!("document.{}", file.kind.extension()),
+        "size": file.bytes,
+        "content_type": file.kind.media_type(),
+    });
+    let key = step_key(row, made_at_us);
+    let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
+    if is_charged(&begun) {
+        return Ok(Err(NotMade::Unusable(CHARGED.to_owned())));
+    }
+    let reply = match &begun.reply {
+        Ok(reply) => reply,
+        Err(_) => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
+    };
+    if !note_peer(context, reply.simulated).await? {
+        return Ok(Err(NotMade::OtherSide(reply.simulated)));
+    }
+    let ticket = match (reply.status, &reply.body) {
+        (200 | 201, Some(body)) => match context.client.ticket(body) {
+            Ok(ticket) => ticket,
+            Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
+        },
+        // These refuse the account or the request, as they would refuse the request itself.
+        (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
+        _ => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
+    };
+    let reference = ticket.reference.clone();
+    let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
+    let sent = context.client.upload(permit, ticket, document).await;
+    if is_charged(&sent) {
+        return Ok(Err(NotMade::Unusable(CHARGED.to_owned())));
+    }
+    if !matches!(&sent.reply, Ok(reply) if (200..300).contains(&reply.status)) {
+        return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
+    }
+    let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
+    Ok(Ok((UploadRow { generation: row.generation, reference, made_at_us }, permit)))
+}
+
+/// An upload is described as free, so nothing is reserved for it.
+const CHARGED: &str =
+    "it states a charge for the upload itself, which should be free; ask the service about the charge";
+
+/// Whether the reply to a step of an upload states a charge.
+fn is_charged(exchange: &Exchange) -> bool {
+    exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref()).is_some_and(states_a_charge)
+}
+
+async fn next_permit(context: &RunContext) -> Option<Permit> {
+    tokio::time::timeout(PERMIT_TIME, context.throttle.admit()).await.ok()
+}
+
+/// The exchange of a request that was not sent, because its upload failed. A storage host's status says nothing about
+/// the account.
+fn not_uploaded(failed: Exchange, what: &str) -> NotMade {
+    let why = match &failed.reply {
+        Ok(reply) => format!("HTTP {}", reply.status),
+        Err(TransportFault::NotWritten(why) | TransportFault::Unknown(why)) => why.clone(),
+        Err(TransportFault::Untrusted { host, fault }) => format!("the certificate of {host} is not trusted: {fault}"),
+    };
+    let reply = Err(TransportFault::NotWritten(format!("{what}: {why}")));
+    NotMade::Failed(Box::new(Exchange { reply, ..failed }))
+}
+
+/// The idempotency key of the first step. The description requires a key on production calls; that this step needs one
+/// is assumed. It is new for each try, because an old reply would name an expired upload.
+fn step_key(row: &RequestFiles, made_at_us: i64) -> String {
+    let digest = Sha256::digest(format!("upload {} {made_at_us}", row.key));
+    format!("upload-{}", hex(&digest[..16]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::IdempotencyKey;
+
+    #[test]
+    fn an_upload_is_made_anew_only_where_nothing_may_have_been_charged() {
+        let minute = 60 * 1_000_000;
+        for (state, was_sent, uploaded, age, wanted) in [
+            (State::Planned, false, None, 0, Due::Yes),
+            (State::Planned, false, Some(0), 13, Due::No),
+            (State::Planned, true, Some(0), 13, Due::No),
+            (State::Planned, false, Some(0), 14, Due::Yes),
+            (State::Planned, false, Some(0), -1, Due::Yes),
+            (State::Planned, true, Some(0), 14, Due::Expired),
+            (State::InDoubt, true, Some(0), 13, Due::No),
+            (State::InDoubt, true, Some(0), 5_000, Due::No),
+            (State::Repeating, true, Some(0), 5_000, Due::No),
+            (State::InDoubt, true, None, 0, Due::Missing),
+            (State::InDoubt, true, Some(1), 0, Due::Missing),
+        ] {
+            let upload = uploaded.map(|generation| {
+                let reference = "r".to_owned();
+                UploadRow { generation, reference, made_at_us: 0 }
+            });
+            let key = IdempotencyKey::from_slice(&[1; 16]).unwrap();
+            let (template, files) = (Vec::new(), Vec::new());
+            let row = RequestFiles { state, key, generation: 0, template, files, upload, was_sent };
+            assert_eq!(due(&row, age * minute), wanted, "{state:?} {was_sent} {uploaded:?} {age}");
+        }
+    }
+}

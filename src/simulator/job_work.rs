@@ -1,0 +1,58 @@
+//! The work on jobs: a job holds its price, and is charged once, when it has a usable result; a failed job costs nothing.
+//! Jobs that are due are finished before anything else is done, so their charge does not wait for a request.
+
+use super::{
+    digest::Digest,
+    jobs::{Job, JobState},
+    keys::Receipt,
+    order::Order,
+    state::State,
+};
+use crate::model::{Mode, key::hex, rng::Rng};
+use std::time::Duration;
+
+/// The service's description, Limits: the final result of a job is waited for up to 48 hours.
+const RESULT_WAIT: Duration = Duration::from_secs(48 * 3_600);
+/// How many jobs of a hundred fail. The description states no share.
+const FAILED_OF_HUNDRED: u64 = 5;
+
+impl State {
+    /// Creates the job of an order whose price is held, and returns its id.
+    pub(super) fn submit(&mut self, order: &Order, account: Digest, at_us: i64, price: u64, takes: Duration) -> String {
+        let number = self.jobs.count();
+        let id = format!("job_{}{number:06}", &hex(&order.content)[..16]);
+        let mut rng = Rng::of(self.seed.rotate_left(17), order.subject);
+        let is_late = takes > RESULT_WAIT;
+        let fails = match rng.below(100) {
+            _ if is_late => Some("verification_timed_out"),
+            chance if chance < FAILED_OF_HUNDRED && order.mode == Mode::Production => Some("verification_failed"),
+            _ => None,
+        };
+        let takes_us = i64::try_from(takes.min(RESULT_WAIT).as_micros()).unwrap_or(i64::MAX);
+        let ready_at_us = at_us.saturating_add(takes_us);
+        let job = Job { order: order.clone(), state: JobState::Pending, account, ready_at_us, price, fails };
+        self.jobs.by_id.insert(id.clone(), job);
+        self.jobs.waiting.insert((ready_at_us, id.clone()), ());
+        id
+    }
+
+    /// Finishes the jobs that are due: each is charged if it has a result, and its hold ends.
+    pub(super) fn finish_jobs(&mut self, now_us: i64) {
+        while let Some(id) = self.jobs.next_ready(now_us) {
+            let Some(job) = self.jobs.by_id.get_mut(&id) else { continue };
+            let price = job.price;
+            if let Some(code) = job.fails {
+                job.state = JobState::Failed(code);
+                self.account.release(price);
+                continue;
+            }
+            self.account.take(price);
+            let receipt =
+                Receipt { at_us: job.ready_at_us, credits: price, remaining: self.account.balance, refused: None };
+            job.state = JobState::Completed(receipt);
+            if job.order.mode == Mode::Production {
+                self.book.charge(job.order.subject, job.order.idempotency_key.as_deref(), price);
+            }
+        }
+    }
+}

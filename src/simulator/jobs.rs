@@ -1,0 +1,62 @@
+//! Jobs: requests that the service accepts with a 202 and answers later.
+
+use super::{digest::Digest, keys::Receipt, order::Order};
+use crate::catalogue::Declaration;
+use std::collections::BTreeMap;
+
+/// A job and its state.
+pub(super) struct Job {
+    pub(super) order: Order,
+    pub(super) state: JobState,
+    /// The API key of the submitting account.
+    pub(super) account: Digest,
+    pub(super) ready_at_us: i64,
+    pub(super) price: u64,
+    /// Why it will fail, if it will.
+    pub(super) fails: Option<&'static str>,
+}
+
+/// The states of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobState {
+    Pending,
+    Completed(Receipt),
+    Failed(&'static str),
+}
+
+/// All jobs, by id.
+#[derive(Default)]
+pub(super) struct Jobs {
+    pub(super) by_id: BTreeMap<String, Job>,
+    /// Pending jobs by the time when they are ready.
+    pub(super) waiting: BTreeMap<(i64, String), ()>,
+}
+
+impl std::fmt::Debug for Jobs {
+    /// Orders contain personal data.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} jobs", self.by_id.len())
+    }
+}
+
+impl Jobs {
+    pub(super) fn count(&self) -> u64 {
+        self.by_id.len() as u64
+    }
+
+    /// A job of this account.
+    pub(super) fn find(&self, id: &str, account: Digest) -> Option<&Job> {
+        self.by_id.get(id).filter(|job| job.account == account)
+    }
+
+    /// The id of the next pending job that is ready.
+    pub(super) fn next_ready(&mut self, now_us: i64) -> Option<String> {
+        let ((ready_at_us, _), ()) = self.waiting.first_key_value()?;
+        (*ready_at_us <= now_us).then(|| self.waiting.pop_first().map(|((_, id), ())| id)).flatten()
+    }
+}
+
+/// The report type in the replies about a job. The description shows `foreign-bank`.
+pub(super) fn report_type(check: &Declaration) -> &str {
+    check.name.strip_suffix("-account").unwrap_or(&check.name)
+}

@@ -1,0 +1,60 @@
+//! What the description does not show although it shows the check, part by part, written by hand from the description:
+//! parts of a check, limits of a field, and single rules of a verdict.
+
+use rescreen::catalogue::{Catalogue, Declaration};
+use std::collections::BTreeSet;
+
+/// One line for each check: its own parts, its fields with their parts, and its rules by finding.
+const MARKS: &str = "
+africa-verification;;
+business-bank-account;;
+foreign-bank-account; firstName.length_max surname.length_max passportNumber.length_max bankName.length_max bankAccountNumber.length_max bankBranchCode.length_max purpose.length_max;
+adverse-media; name.required name.length_max entity.required; sanctions_match pep_match
+aml-ongoing-enrol fixed.action; name.required name.length_max;
+aml-ongoing-rescreen routes.guide fixed.action; name.required name.length_max;
+aml-ongoing-withdraw routes.guide fixed.action; name.required name.length_max;
+aml-screening; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
+bank-account; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
+cipc-company; registration_number.required registration_number.kind;
+cipc-director flow routes.guide fixed.reportType;;
+consumer-trace routes.guide; idNumber.required;
+consumer-trace-lite flow routes.guide;;
+drivers-licence flow;;
+kyc-bundle flow; idNumber.required;
+licence-disc flow fixed.bundle;;
+number-plate flow routes.guide;;
+property-search;;
+said-verification flow; idNumber.required; invalid not_found
+vehicle-check; registrationNumber.length_max; no_vehicle
+vin-decode flow routes.guide;;
+";
+
+fn marks(line: &str) -> BTreeSet<String> {
+    let mut parts = line.split(';');
+    let mut own = parts.next().unwrap().split_whitespace();
+    let check = own.next().unwrap();
+    let mut words = |kind: &str| -> Vec<String> {
+        parts.next().unwrap_or_default().split_whitespace().map(|word| format!("{check} {kind} {word}")).collect()
+    };
+    let (fields, rules) = (words("field"), words("rule"));
+    own.map(|part| format!("{check} part {part}")).chain(fields).chain(rules).collect()
+}
+
+fn declared(check: &Declaration) -> BTreeSet<String> {
+    let name = &check.name;
+    let own = check.assumed_parts.iter().map(|part| format!("{name} part {part}"));
+    let fields = check
+        .fields
+        .iter()
+        .flat_map(|field| field.assumed_parts.iter().map(move |part| format!("{name} field {}.{part}", field.name)));
+    let rules = check.verdict.rules.iter().filter(|rule| rule.assumed);
+    own.chain(fields).chain(rules.map(|rule| format!("{name} rule {}", rule.finding))).collect()
+}
+
+#[test]
+fn every_part_that_the_description_does_not_show_is_marked_and_no_other() {
+    let wanted: BTreeSet<String> = MARKS.lines().filter(|line| !line.is_empty()).flat_map(marks).collect();
+    let found: BTreeSet<String> = Catalogue::built_in().iter().flat_map(declared).collect();
+    let differences: Vec<&String> = wanted.symmetric_difference(&found).collect();
+    assert_eq!(differences, Vec::<&String>::new());
+}

@@ -1,0 +1,110 @@
+//! Many rows with large images take bounded memory, because bodies are made just before they are sent.
+
+use super::sample::{id_number, webp};
+use crate::support::program::{Said, UnderWay, rescreen};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, sleep},
+    time::Duration,
+};
+
+/// Every row is read twice, hashed and encoded without optimisation. `RESCREEN_IMAGE_ROWS=2000` takes long.
+const ROWS: u32 = 40;
+const IMAGES: u64 = 8;
+const IMAGE_BYTES: usize = 4 * 1024 * 1024;
+const FACE: &str = r#"{"success":true,"results":{"face_match":{"status":"Approved","score":91}}}"#;
+
+/// A service that discards each body and approves it after a while.
+fn service(answered: Arc<AtomicU64>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answered = Arc::clone(&answered);
+            thread::spawn(move || while answer(&stream, &answered).is_some() {});
+        }
+    });
+    url
+}
+
+fn answer(stream: &TcpStream, answered: &AtomicU64) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut line, mut length, mut is_check) = (String::new(), 0_u64, false);
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let lower = line.to_ascii_lowercase();
+        is_check |= lower.starts_with("post ");
+        if let Some(value) = lower.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink()).ok()?;
+    let body = if is_check { FACE } else { r#"{"available_credits": 1000000}"# };
+    if is_check {
+        sleep(Duration::from_millis(100));
+        answered.fetch_add(1, Ordering::Relaxed);
+    }
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    let mut stream = stream;
+    stream.write_all((head + body).as_bytes()).ok()
+}
+
+/// Runs the program to its end, and measures its peak memory in MiB.
+fn run_to_its_end(folder: &Path, words: &[&str]) -> (u64, Said) {
+    let under_way = UnderWay::start(&mut rescreen(folder, words));
+    let status = format!("/proc/{}/status", under_way.id());
+    let mut peak = 0;
+    while let Ok(text) = fs::read_to_string(&status) {
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let Some(kib) = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()) else { break };
+        peak = peak.max(kib / 1024);
+        sleep(Duration::from_millis(10));
+    }
+    (peak, under_way.wait())
+}
+
+#[test]
+fn rows_with_two_images_of_four_mebibytes_stay_within_128_mib() {
+    if !Path::new("/proc/self/status").exists() {
+        eprintln!("skipped: memory is measured in /proc, which is not here");
+        return;
+    }
+    let rows: u32 = std::env::var("RESCREEN_IMAGE_ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(ROWS);
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("files")).unwrap();
+    for number in 0..IMAGES {
+        let mut image = webp(IMAGE_BYTES);
+        image[20..28].copy_from_slice(&number.to_be_bytes());
+        fs::write(folder.path().join(format!("files/{number}")), image).unwrap();
+    }
+    let book = (0..rows).fold("no,id,a,b\n".to_owned(), |book, row| {
+        let (a, b) = (u64::from(row) % IMAGES, u64::from(row / 3) % IMAGES);
+        book + &format!("{row},{},{a},{b}\n", id_number(row))
+    });
+    fs::write(folder.path().join("book.csv"), book).unwrap();
+    let answered = Arc::new(AtomicU64::new(0));
+    let url = service(Arc::clone(&answered));
+    let words = "run book.csv --check facematch-verified --map id_number=id --map selfie_image_base64=a --map \
+                 reference_image_base64=b --files-root files --mode production --campaign c --id no --price \
+                 facematch-verified=1 --max-credits 1000000 --per-minute 600000 --per-minute-max 900000 --yes --out out \
+                 --service";
+    let words: Vec<&str> = words.split_whitespace().chain([url.as_str()]).collect();
+    let (peak, said) = run_to_its_end(folder.path(), &words);
+    println!("{rows} rows with two images of 4 MiB: at most {peak} MiB");
+    said.exits(0);
+    assert_eq!(answered.load(Ordering::Relaxed), u64::from(rows));
+    assert!((16..=128).contains(&peak), "{peak} MiB");
+}

@@ -1,0 +1,75 @@
+//! A file that is replaced after its row was read is never a new charge: its request fails before it is sent, or stays
+//! in doubt if it may have been charged.
+
+use super::sample::{faces, jpeg, put};
+use crate::support::{
+    program::{Said, rescreen},
+    ran::results,
+    tables::text,
+};
+use rescreen::model::{ExitCode, Stop, state::State};
+use std::fs;
+
+#[tokio::test]
+async fn a_replaced_file_fails_its_request_before_it_is_sent() {
+    for removed in [false, true] {
+        let mut world = faces(&[&jpeg(1, 300), &jpeg(2, 300)]).max_credits(3);
+        // The budget stops the second request, whose file is replaced before the next run.
+        world.run().await.exits(ExitCode::Budget).charged(3);
+        match removed {
+            true => fs::remove_file(world.path("files/s1.jpg")).unwrap(),
+            false => put(&world, "s1.jpg", &jpeg(3, 300)),
+        }
+        let mut world = world.max_credits(100);
+        let ran = world.run().await.exits(ExitCode::Failures).charged(3).counts(results(1).failures(1));
+        assert_eq!(ran.failure_codes(), [("file_changed".to_owned(), 1)].into());
+        let message = text(&ran.failures()[0], "message");
+        assert!(message.starts_with("field `selfie_image_base64`: expected the file that was there"), "{message}");
+        assert!(!message.contains("s1.jpg"), "{message}");
+        assert_eq!(ran.report().sums.account.held.0, 0, "the hold is free");
+        assert_eq!(ran.attempts().len(), 1, "it was never armed");
+        // With the file restored, a retry sends it.
+        put(&world, "s1.jpg", &jpeg(2, 300));
+        world.retry().await.exits(ExitCode::Complete).charged(6).counts(results(2));
+    }
+}
+
+#[tokio::test]
+async fn a_request_in_doubt_whose_file_was_replaced_stays_in_doubt() {
+    let mut world = faces(&[&jpeg(1, 300), &jpeg(2, 300)]).in_flight(1).fault("drop_after@3");
+    let ran = world.run_until(|stats| stats.charges == 2).await;
+    let in_doubt = ran.report().sums.in_state(State::InDoubt);
+    assert_eq!(in_doubt, 1, "{:?}", ran.report().sums.requests);
+    put(&world, "s1.jpg", &jpeg(3, 300));
+    let ran = world.run().await.exits(ExitCode::Doubt).counts(results(1).pending(1));
+    assert!(
+        ran.report().stops.iter().any(|stop| matches!(stop, Stop::FilesChanged { .. })),
+        "{:?}",
+        ran.report().stops
+    );
+    let message = ran.report().stops[0].to_string();
+    for part in ["field `selfie_image_base64` of row 2 of book.csv (sha256:", "restore the files and run again"] {
+        assert!(message.contains(part), "{message}");
+    }
+    put(&world, "s1.jpg", &jpeg(2, 300));
+    world.run().await.exits(ExitCode::Complete).charged(6).counts(results(2));
+}
+
+#[tokio::test]
+async fn collect_repeats_a_request_with_its_files_from_the_ledger_alone() {
+    let mut world = faces(&[&jpeg(1, 300), &jpeg(2, 300)]).in_flight(1).fault("drop_after@3");
+    let ran = world.run_until(|stats| stats.charges == 2).await;
+    assert_eq!(ran.report().sums.in_state(State::InDoubt), 1, "{:?}", ran.report().sums.requests);
+    let url = world.running_service().url.clone();
+    let collect = |code: i32| {
+        let words = ["collect", "out", "--service", &url];
+        Said::of(&mut rescreen(&world.path(""), &words)).exits(code)
+    };
+    fs::rename(world.path("files/s1.jpg"), world.path("files/elsewhere.jpg")).unwrap();
+    let said = collect(8).says("of row 2 of book.csv").says("it found no file at this path");
+    assert!(!said.stderr.contains("s1.jpg"), "{}", said.stderr);
+    fs::rename(world.path("files/elsewhere.jpg"), world.path("files/s1.jpg")).unwrap();
+    collect(0);
+    let stats = world.running_service().simulator.stats();
+    assert_eq!((stats.charges, stats.double_charges, stats.replays, stats.conflicts), (2, 0, 1, 0));
+}

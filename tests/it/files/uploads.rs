@@ -1,0 +1,232 @@
+//! The upload of large documents: what is sent where, a crash at every step, references that expire, and replies that
+//! lead elsewhere.
+
+use super::{
+    door::{Act, Door, Step},
+    sample::{addresses, pdf},
+};
+use crate::support::{
+    program::{UnderWay, rescreen, wait_until},
+    ran::results,
+    world::World,
+};
+use rescreen::model::{ExitCode, Stop, state::State};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const LARGE: usize = 4 * 1024 * 1024 + 1;
+
+/// A world that sends these documents through a door.
+fn through(door: &Door, documents: &[&[u8]]) -> World {
+    let url = door.url.clone();
+    addresses(documents).campaign(|file| file.service.url = Some(url)).arriving(door.arrivals())
+}
+
+/// Makes the recorded upload older.
+fn age_uploads(world: &World, minutes: i64) {
+    let ledger = Connection::open(world.path("out/ledger.sqlite")).unwrap();
+    let changed = ledger.execute("UPDATE upload SET made_at = made_at - ?1", [minutes * 60_000_000]).unwrap();
+    assert_eq!(changed, 1);
+}
+
+fn references(door: &Door) -> Vec<String> {
+    let reference = |body: Value| body["document_reference"].as_str().unwrap_or_default().to_owned();
+    door.seen(Step::Check).iter().map(|seen| reference(seen.json())).collect()
+}
+
+fn keys(door: &Door) -> BTreeSet<String> {
+    door.seen(Step::Check).iter().map(|seen| seen.header("idempotency-key").unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn each_step_carries_what_the_description_says() {
+    let door = Door::open(|_, _| Act::Pass);
+    let document = pdf(1, LARGE);
+    through(&door, &[&document]).run().await.exits(ExitCode::Complete).counts(results(1));
+    let [announce] = &door.seen(Step::Announce)[..] else { panic!("one announcement") };
+    let wanted = json!({"action": "upload", "mode": "production", "filename": "document.pdf", "size": LARGE,
+        "content_type": "application/pdf"});
+    assert_eq!(announce.json(), wanted);
+    let [put] = &door.seen(Step::Put)[..] else { panic!("one document") };
+    assert!(put.body == document, "the document is sent as it is");
+    assert_eq!(put.header("content-type"), Some("application/pdf"));
+    for secret in ["x-api-key", "authorization", "idempotency-key", "cookie"] {
+        assert_eq!(put.header(secret), None, "{secret}");
+    }
+    let [check] = &door.seen(Step::Check)[..] else { panic!("one request") };
+    let reference = check.json()["document_reference"].clone();
+    assert_eq!(check.json(), json!({"mode": "production", "document_reference": reference}));
+    assert_eq!(check.header("content-type"), Some("application/json"));
+    assert_ne!(check.header("idempotency-key"), announce.header("idempotency-key"), "a key has one body");
+    assert!(announce.header("idempotency-key").is_some() && check.header("x-api-key").is_some());
+    assert_eq!(door.simulator.stats().credits_charged, 3);
+}
+
+#[tokio::test]
+async fn a_lost_reply_is_repeated_with_the_same_reference_even_after_it_expired() {
+    let mut world = addresses(&[&pdf(1, LARGE)]).fault("drop_after@3");
+    // The balance, the announcement and the request are counted.
+    let ran = world.run_until(|stats| stats.charges == 1).await;
+    assert_eq!(ran.report().sums.in_state(State::InDoubt), 1, "{:?}", ran.report().sums.requests);
+    age_uploads(&world, 60);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(3).counts(results(1));
+    assert_eq!(ran.stats.by_route["upload /proof-of-address"], 1, "no second upload");
+    assert_eq!((ran.stats.conflicts, ran.stats.replays), (0, 1));
+}
+
+#[tokio::test]
+async fn an_upload_that_expired_before_its_request_was_answered_is_made_anew_under_a_new_key() {
+    let refused = r#"{"error": {"code": "insufficient_credits", "message": "not enough"}}"#;
+    let door = Door::open(move |seen, before| match (seen.step, before) {
+        (Step::Check, 0) => Act::Answer(402, refused.to_owned()),
+        (Step::Balance, 1) => Act::Answer(200, r#"{"available_credits": 0}"#.to_owned()),
+        _ => Act::Pass,
+    });
+    let mut world = through(&door, &[&pdf(1, LARGE)]);
+    world.run().await.exits(ExitCode::Budget);
+    age_uploads(&world, 15);
+    world.run().await.exits(ExitCode::Complete).counts(results(1));
+    let found = references(&door);
+    assert_eq!(found.len(), 2);
+    assert_ne!(found[0], found[1]);
+    assert_eq!(keys(&door).len(), 2, "one key has one body");
+    let stats = door.simulator.stats();
+    assert_eq!((stats.credits_charged, stats.double_charges, stats.conflicts), (3, 0, 0));
+}
+
+/// A refusal may be about an expired reference. A new upload means a new key, so it needs the user's word: a retry reads
+/// the account first, which shows whether the refusal was charged in silence.
+#[tokio::test]
+async fn a_refused_request_gets_a_new_upload_only_by_a_retry() {
+    let expired = r#"{"error": {"code": "expired", "message": "the reference has expired"}}"#;
+    let door = Door::open(move |seen, before| match (seen.step, before) {
+        (Step::Check, 0) => Act::Answer(400, expired.to_owned()),
+        _ => Act::Pass,
+    });
+    let mut world = through(&door, &[&pdf(1, LARGE)]);
+    let ran = world.run().await.exits(ExitCode::Failures);
+    assert_eq!(ran.failure_codes(), [("refused".to_owned(), 1)].into());
+    assert_eq!(door.seen(Step::Check).len(), 1);
+    world.retry().await.exits(ExitCode::Complete).counts(results(1));
+    let found = references(&door);
+    assert_eq!(found.len(), 2);
+    assert_ne!(found[0], found[1]);
+    assert_eq!(door.simulator.stats().credits_charged, 3);
+}
+
+#[tokio::test]
+async fn a_charge_for_an_upload_stops_the_check() {
+    for step in [Step::Announce, Step::Put] {
+        let door = Door::open(move |seen, _| match seen.step {
+            _ if seen.step == step => Act::Answer(500, json!({"creditsUsed": 3}).to_string()),
+            _ => Act::Pass,
+        });
+        let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
+        let ran = world.run().await.exits(ExitCode::Service);
+        let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
+        assert!(message.contains("a charge for the upload"), "{step:?}: {message}");
+        assert_eq!(door.seen(step).len(), 1, "{step:?}: the other document is not uploaded");
+        assert_eq!(door.seen(Step::Check).len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn two_documents_never_share_a_reference() {
+    let door = Door::open(move |seen, _| match seen.step {
+        Step::Announce => {
+            let url = format!("http://{}/put", seen.header("host").unwrap());
+            Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": "ref-1"}).to_string())
+        }
+        Step::Put => Act::Answer(200, "{}".to_owned()),
+        _ => Act::Pass,
+    });
+    let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
+    let ran = world.run().await;
+    let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
+    assert!(message.contains("the reference of another document"), "{message}");
+    assert!(door.seen(Step::Check).len() <= 1, "both would get the result of one document");
+}
+
+#[tokio::test]
+async fn a_reply_that_leads_elsewhere_is_not_followed() {
+    for (url, headers, wanted) in [
+        ("https://evil.example/put", json!({}), "another host, evil.example"),
+        ("http://169.254.169.254/latest", json!({}), "with https"),
+        ("https://user:word@evil.example/", json!({}), "without user, password"),
+        ("/relative", json!({}), "expected an URL"),
+        ("SELF", json!({"x-api-key": "stolen"}), "the header `x-api-key`"),
+        ("SELF", json!({"host": "evil.example"}), "the header `host`"),
+        ("SELF", json!({"x-a": "b\r\nc: d"}), "visible ASCII"),
+    ] {
+        let (text, given) = (url.to_owned(), headers.clone());
+        let door = Door::open(move |seen, _| match seen.step {
+            Step::Announce => {
+                let own = format!("http://{}/put", seen.header("host").unwrap());
+                let url = if text == "SELF" { own } else { text.clone() };
+                Act::Answer(200, json!({"uploadUrl": url, "headers": given, "reference": "r"}).to_string())
+            }
+            _ => Act::Pass,
+        });
+        let ran = through(&door, &[&pdf(1, LARGE), &pdf(2, 500)]).run().await.exits(ExitCode::Service);
+        assert!(ran.report().stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })), "{url}");
+        let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
+        assert!(message.contains(wanted), "{url}: {message}");
+        assert_eq!(door.seen(Step::Put).len(), 0, "{url}");
+        assert!(references(&door).iter().all(String::is_empty), "{url}: nothing names an upload");
+    }
+}
+
+#[tokio::test]
+async fn failed_steps_are_repeated_and_cost_nothing() {
+    for (step, status) in [(Step::Announce, 500), (Step::Announce, 404), (Step::Put, 403), (Step::Put, 503)] {
+        let door = Door::open(move |seen, before| match before {
+            0 if seen.step == step => Act::Answer(status, "{}".to_owned()),
+            _ => Act::Pass,
+        });
+        let ran = through(&door, &[&pdf(1, LARGE)]).run().await.exits(ExitCode::Complete).counts(results(1));
+        assert_eq!(ran.attempts().iter().filter(|one| one.outcome == "not_written").count(), 1, "{step:?} {status}");
+        assert_eq!(door.seen(Step::Check).len(), 1, "{step:?} {status}");
+        assert_eq!(door.simulator.stats().credits_charged, 3, "{step:?} {status}");
+    }
+    // What refuses the account or the document refuses the request.
+    let door = Door::open(|seen, _| match seen.step {
+        Step::Announce => Act::Answer(415, r#"{"error": {"code": "unsupported", "message": "no"}}"#.to_owned()),
+        _ => Act::Pass,
+    });
+    let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, 500)]).may_lose_checks("a refused announcement");
+    world.run().await.exits(ExitCode::Failures).counts(results(1).failures(1));
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_step_pays_once() {
+    for (step, acts) in [(Step::Announce, false), (Step::Announce, true), (Step::Put, false), (Step::Put, true)]
+        .into_iter()
+        .chain([(Step::Check, false), (Step::Check, true)])
+    {
+        let door = Door::open(move |seen, before| match (seen.step == step && before == 0, acts) {
+            (true, true) => Act::StallAfter,
+            (true, false) => Act::Stall,
+            _ => Act::Pass,
+        });
+        let world = addresses(&[&pdf(1, LARGE)]);
+        let words = "run book.csv --check proof-of-address --map document=file --files-root files --mode production \
+                     --campaign c --id no --max-credits 100 --per-minute 6000 --yes --format jsonl --out out --service";
+        let words: Vec<&str> = words.split_whitespace().chain([door.url.as_str()]).collect();
+        let killed = UnderWay::start(&mut rescreen(&world.path(""), &words));
+        wait_until("the step", || !door.seen(step).is_empty());
+        if acts {
+            // The door has recorded the message before the service acts on it.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+        killed.signal("KILL");
+        drop(killed.wait());
+        crate::support::program::Said::of(&mut rescreen(&world.path(""), &words)).exits(0);
+        let stats = door.simulator.stats();
+        assert_eq!((stats.charges, stats.credits_charged, stats.double_charges), (1, 3, 0), "{step:?} {acts}");
+        assert_eq!(stats.conflicts, 0, "{step:?} {acts}");
+        assert_eq!(keys(&door).len(), 1, "{step:?} {acts}: nothing needs a new key");
+        let named: BTreeSet<String> = references(&door).into_iter().collect();
+        assert_eq!(named.len(), 1, "{step:?} {acts}: a repeat has the same reference");
+    }
+}

@@ -1,0 +1,125 @@
+//! A process that is killed between the 202 and the commit of the ledger: the request is in doubt, is sent again under
+//! its key, and ends as the one job that the service has.
+
+use super::{BUSINESS, businesses};
+use crate::support::{
+    API_KEY,
+    program::{Said, UnderWay, rescreen, wait_until},
+    service::lifted,
+};
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request},
+};
+use rescreen::{model::ExitCode, simulator::Simulator};
+use rusqlite::Connection;
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// A service that accepts jobs, and holds its replies back while it is told to.
+struct HoldsBack {
+    simulator: Simulator,
+    url: String,
+    holds: Arc<AtomicBool>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+fn holds_back() -> HoldsBack {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
+    let mut settings = lifted();
+    settings.api_key = Some(API_KEY.to_owned());
+    let simulator = Simulator::new(settings);
+    let holds = Arc::new(AtomicBool::new(true));
+    let (of_router, held) = (simulator.clone(), Arc::clone(&holds));
+    let router = Router::new().fallback(move |request: Request<Body>| {
+        let (simulator, held) = (of_router.clone(), Arc::clone(&held));
+        async move {
+            let is_check = request.method() == Method::POST;
+            let response = simulator.exchange(request).await;
+            // The service has recorded the job; its reply is not on the wire yet.
+            while is_check && held.load(Ordering::Relaxed) {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            response
+        }
+    });
+    let entered = runtime.enter();
+    let listener = tokio::net::TcpListener::from_std(socket).unwrap();
+    drop(entered);
+    runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
+    HoldsBack { simulator, url, holds, _runtime: runtime }
+}
+
+fn run(folder: &Path, url: &str) -> std::process::Command {
+    rescreen(
+        folder,
+        &[
+            "run",
+            "book.csv",
+            "--check",
+            BUSINESS,
+            "--mode",
+            "production",
+            "--campaign",
+            "2026-11",
+            "--id",
+            "no",
+            "--max-credits",
+            "1000",
+            "--per-minute",
+            "6000",
+            "--service",
+            url,
+            "--yes",
+            "--format",
+            "jsonl",
+        ],
+    )
+}
+
+fn states(folder: &Path) -> Vec<(i64, i64)> {
+    let ledger = Connection::open(folder.join("out/2026-11/ledger.sqlite")).unwrap();
+    let mut select = ledger.prepare("SELECT state, held FROM request ORDER BY id").unwrap();
+    let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap);
+    found.collect()
+}
+
+#[test]
+fn a_kill_between_the_202_and_the_commit_leaves_one_job_and_one_hold() {
+    let (folder, service) = (tempfile::tempdir().unwrap(), holds_back());
+    fs::write(folder.path().join("book.csv"), businesses(3)).unwrap();
+    let killed = UnderWay::start(&mut run(folder.path(), &service.url));
+    wait_until("the service has a job", || service.simulator.stats().jobs == 1);
+    killed.signal("KILL");
+    drop(killed.wait());
+    assert_eq!(states(folder.path())[0], (1, 7), "armed, with its hold, and no word of a job");
+
+    service.holds.store(false, Ordering::Relaxed);
+    let said = Said::of(&mut run(folder.path(), &service.url)).exits(ExitCode::Doubt as i32);
+    let said = said.says("3 requests are in progress at the service as a job");
+    assert!(!said.stderr.contains("continue with:"), "no command helps:\n{}", said.stderr);
+    assert_eq!(states(folder.path()), [(4, 7); 3]);
+    let stats = service.simulator.stats();
+    assert_eq!((stats.jobs, stats.distinct_keys, stats.charges), (3, 3, 0), "the lost one was not accepted twice");
+
+    let again = Said::of(&mut run(folder.path(), &service.url)).exits(ExitCode::Doubt as i32);
+    assert_eq!((service.simulator.stats().checks(), states(folder.path()).len()), (4, 3), "{}", again.stderr);
+    let status = Said::of(&mut rescreen(folder.path(), &["status"])).exits(0);
+    assert!(status.stdout.contains("submitted") && status.stdout.contains("credits held"), "{}", status.stdout);
+    let status = Said::of(&mut rescreen(folder.path(), &["status", "--json"])).exits(0);
+    let json: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+    assert_eq!((&json["requests"]["submitted"], &json["credits_held"]), (&3.into(), &21.into()));
+    let collected = Said::of(&mut rescreen(folder.path(), &["collect"])).exits(ExitCode::Doubt as i32);
+    assert!(collected.stderr.contains("in progress at the service"), "{}", collected.stderr);
+    assert_eq!(service.simulator.stats().checks(), 4, "collect sends no job again");
+}

@@ -1,0 +1,49 @@
+//! `per_hour` and `in_flight` of a single check.
+
+use crate::support::world::{AML, World};
+use rescreen::{
+    model::{ExitCode, state::State},
+    pipeline::campaign::check_settings::CheckSettings,
+};
+use std::time::Duration;
+
+fn with(settings: CheckSettings, rows: usize) -> World {
+    World::new().rows(rows).campaign(|file| {
+        file.service.checks.insert(AML.to_owned(), settings);
+    })
+}
+
+#[tokio::test]
+async fn no_more_than_the_limit_is_sent_in_an_hour_and_the_next_run_remembers() {
+    let limited = CheckSettings { per_hour: Some(3), ..CheckSettings::default() };
+    let mut world = with(limited, 8);
+    let first = world.run_for(Duration::from_millis(1_500)).await.in_state(State::Answered, 3);
+    assert_eq!(first.posts(), 3);
+    let second = world.run_for(Duration::from_millis(500)).await.in_state(State::Answered, 3);
+    assert_eq!(second.posts(), 3, "the hour is not over");
+    let mut world = world.campaign(|file| file.service.checks.clear());
+    world.run().await.exits(ExitCode::Complete).charged(8);
+}
+
+#[tokio::test]
+async fn a_check_at_its_limit_does_not_hold_back_another_check() {
+    let limited = CheckSettings { per_hour: Some(1), ..CheckSettings::default() };
+    let mut world = with(limited, 4).campaign(|file| {
+        let mut media = file.checks[0].clone();
+        media.check = "adverse-media".to_owned();
+        media.fields.remove("country");
+        file.checks.push(media);
+        file.budget.prices.insert("adverse-media".to_owned(), rescreen::model::Credits(1));
+    });
+    let ran = world.run_for(Duration::from_secs(3)).await;
+    assert_eq!(ran.stats.by_route.get("POST /adverse-media"), Some(&4));
+    assert_eq!(ran.stats.by_route.get("POST /aml-screening"), Some(&1));
+}
+
+#[tokio::test]
+async fn a_limit_of_one_in_flight_is_kept() {
+    let limited = CheckSettings { in_flight: Some(1), ..CheckSettings::default() };
+    let mut world = with(limited, 4).service(|settings| settings.latency = Duration::from_millis(100));
+    let ran = world.run().await.exits(ExitCode::Complete).charged(4);
+    assert!(ran.elapsed >= Duration::from_millis(400), "{:?}", ran.elapsed);
+}
