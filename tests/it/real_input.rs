@@ -1,6 +1,7 @@
 //! Real public books as published: real names, real byte order marks, real duplicates. Skipped with a notice where the
 //! data is not available.
 
+mod banks;
 mod companies;
 mod names;
 mod vehicles;
