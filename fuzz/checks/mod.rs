@@ -7,7 +7,9 @@ mod charges;
 pub mod compressed;
 pub mod csv;
 pub mod encoded;
+pub mod file;
 pub mod folder;
+pub mod form;
 pub mod jsonl;
 pub mod ledger_open;
 pub mod manifest;
@@ -18,13 +20,14 @@ pub mod screening;
 pub mod sheet;
 mod stage;
 pub mod template;
+pub mod upload_reply;
 pub mod xlsx;
 
 /// A check, with the name of its target.
 pub type Check = (&'static str, fn(&[u8]));
 
 /// All checks.
-pub const CHECKS: [Check; 12] = [
+pub const CHECKS: [Check; 15] = [
     ("csv", csv::check),
     ("jsonl", jsonl::check),
     ("campaign_file", campaign_file::check),
@@ -37,4 +40,7 @@ pub const CHECKS: [Check; 12] = [
     ("compressed", compressed::check),
     ("encoded", encoded::check),
     ("sheet", sheet::check),
+    ("upload_reply", upload_reply::check),
+    ("file", file::check),
+    ("form", form::check),
 ];

@@ -21,7 +21,9 @@ pub use limits::{Choices, Digits};
 pub use marks::Limit;
 pub use overrides::DeclaredCheck;
 
-use crate::model::{Verdict, field::FieldKind, file_name::check_file_name, nearest::hint};
+use crate::model::{
+    Verdict, attachment::UPLOAD_REFERENCE, field::FieldKind, file_name::check_file_name, nearest::hint,
+};
 use serde_json::Map;
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -234,6 +236,13 @@ fn check_fields(declaration: &Declaration) -> Result<(), String> {
     if declaration.flow == Flow::Upload && documents != 1 {
         return Err(format!("flow `upload`: expected one field of the kind `document`, found {documents}"));
     }
+    if declaration.flow == Flow::Upload
+        && (names.contains(&UPLOAD_REFERENCE) || declaration.fixed.contains_key(UPLOAD_REFERENCE))
+    {
+        return Err(format!(
+            "flow `upload`: `{UPLOAD_REFERENCE}` is set by rescreen and cannot be declared; remove it"
+        ));
+    }
     for rule in &declaration.rules {
         if let Some(unknown) = rule.fields().iter().find(|field| !names.contains(&field.as_str())) {
             return Err(format!(
@@ -313,6 +322,24 @@ mod tests {
             declaration.fixed.insert(name.to_owned(), "production".into());
             let message = catalogue.with(declaration).unwrap_err().to_string();
             assert!(message.contains(&format!("fixed.{name}")), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_upload_has_one_document_and_its_reference_is_not_declared() {
+        let catalogue = Catalogue::built_in();
+        let declaration = || catalogue.get("proof-of-address").unwrap().clone();
+        let mut fixed = declaration();
+        fixed.fixed.insert(UPLOAD_REFERENCE.to_owned(), "own".into());
+        let mut field = declaration();
+        field.fields.last_mut().unwrap().name = UPLOAD_REFERENCE.to_owned();
+        let mut without = declaration();
+        without.fields.retain(|field| field.kind != FieldKind::Document);
+        for (declaration, says) in
+            [(fixed, "is set by rescreen"), (field, "is set by rescreen"), (without, "expected one field")]
+        {
+            let message = catalogue.clone().with(declaration).unwrap_err().to_string();
+            assert!(message.contains("flow `upload`: ") && message.contains(says), "{message}");
         }
     }
 

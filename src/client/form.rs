@@ -1,12 +1,9 @@
 //! Bodies that contain files: a pure function of the template in the ledger, the files and the key, so that one key
 //! always has the same bytes. Nothing of the user's file names is sent, and no file is changed.
 
-use crate::model::{Attachment, IdempotencyKey, Placement, request::write_json};
+use crate::model::{Attachment, IdempotencyKey, Placement, attachment::UPLOAD_REFERENCE, request::write_json};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
-
-/// The name of the member that names an upload.
-const REFERENCE: &str = "document_reference";
 
 /// A body and its media type.
 pub struct Form {
@@ -83,11 +80,14 @@ impl Template {
         mut content: impl FnMut(&Attachment) -> Result<Vec<u8>, E>,
     ) -> Result<Form, E> {
         let mut body = Vec::with_capacity(capacity);
-        for (name, value) in &self.0 {
-            body.push(if body.is_empty() { b'{' } else { b',' });
+        body.push(b'{');
+        for (at, (name, value)) in self.0.iter().enumerate() {
+            if at > 0 {
+                body.push(b',');
+            }
             let file = files.iter().find(|file| file.field == *name);
             let is_uploaded = file.is_some_and(|file| file.placement == Placement::Upload);
-            write_json(&mut body, if is_uploaded { REFERENCE } else { name });
+            write_json(&mut body, if is_uploaded { UPLOAD_REFERENCE } else { name });
             body.push(b':');
             match file {
                 Some(_) if is_uploaded => write_json(&mut body, reference.unwrap_or_default()),

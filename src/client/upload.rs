@@ -49,6 +49,18 @@ pub struct Ticket {
     pub reference: String,
 }
 
+impl Ticket {
+    /// The place: at the service, or at a host that the user allows.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The headers that the upload is sent with.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+}
+
 impl Client {
     /// Asks for a place to upload to. `key` is a separate idempotency key, because the key of the charged request
     /// must not be used with another body. `auth` is the header form of its check.

@@ -15,6 +15,9 @@ pub const DIRECT_BYTES_MAX: u64 = 4 * MIB;
 /// The description: a document of up to 15 MB is uploaded first.
 pub const UPLOAD_BYTES_MAX: u64 = 15 * MIB;
 
+/// The member of a body that names an upload, by the service's API description.
+pub const UPLOAD_REFERENCE: &str = "document_reference";
+
 /// How a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {

@@ -166,3 +166,18 @@ fn encoded() {
 fn sheets() {
     hold("sheet", 200);
 }
+
+#[test]
+fn upload_replies() {
+    hold("upload_reply", 1_000);
+}
+
+#[test]
+fn files() {
+    hold("file", 2_000);
+}
+
+#[test]
+fn forms() {
+    hold("form", 500);
+}
