@@ -7,11 +7,13 @@
 mod audit;
 mod ledger;
 mod life;
+mod shape;
 mod world;
 
 use crate::support::{onlooker::Onlooker, rng::Rng};
 use audit::{audit_published, audit_whole};
 use life::{End, Life, Phase};
+use shape::Shape;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::{AtomicBool, Ordering},
@@ -21,7 +23,9 @@ use world::World;
 
 /// The most kills of one campaign. With more, lives get too short to send anything.
 const KILLS_OF_ONE: u32 = 50;
-const ROWS: u64 = 1_000;
+const PEOPLE: u64 = 1_000;
+/// Each of them is two requests, and every tenth is a document of four mebibytes.
+const COMPANIES: u64 = 200;
 
 /// The most runs at the end: the next run settles the requests in doubt after a kill.
 const LAST_RUNS_MAX: u32 = 10;
@@ -40,6 +44,16 @@ struct Tally {
 #[test]
 #[ignore = "takes a minute of real time; make kill-short, make kill"]
 fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
+    kills_of(Shape::People, PEOPLE);
+}
+
+#[test]
+#[ignore = "takes a minute of real time; make kill-short, make kill"]
+fn kills_between_the_steps_of_an_upload_and_beside_jobs_charge_nothing_twice() {
+    kills_of(Shape::Documents, COMPANIES);
+}
+
+fn kills_of(shape: Shape, rows: u64) {
     let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").subsec_nanos().into();
     let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
     let seed: u64 = number("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
@@ -49,13 +63,14 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
     let mut tally = Tally::default();
     let mut campaigns = 0;
     while tally.killed < kills && tally.violations.is_empty() {
-        kill_until_done((kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
+        let world = World::new(shape, rows, rng.roll());
+        kill_until_done(&world, (kills - tally.killed).min(KILLS_OF_ONE), &mut rng, &mut tally);
         campaigns += 1;
     }
     let met = tally.phases.iter().map(|(phase, count)| format!("{count} in {phase:?}").to_lowercase());
     let again = format!("RESCREEN_KILLS={kills} RESCREEN_KILL_SEED={seed} make kill");
     println!(
-        "kill harness: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} concurrent readings, \
+        "kill harness, {shape:?}: {} kills ({}) in {campaigns} campaigns, {} requests found under way, {} concurrent readings, \
          {} violations, seed {seed}, {:.0} s; again: {again}",
         tally.killed,
         met.collect::<Vec<_>>().join(", "),
@@ -73,14 +88,13 @@ fn kills_charge_nothing_twice_and_show_no_reader_half_a_row() {
 }
 
 /// One campaign: kills and resumes, then compares ledger, outputs and charge book, while a reader reads the outputs.
-fn kill_until_done(kills: u32, rng: &mut Rng, tally: &mut Tally) {
-    let world = World::new(ROWS, rng.roll());
+fn kill_until_done(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let reader = scope.spawn(|| read_until(&done, &world));
+        let reader = scope.spawn(|| read_until(&done, world));
         // Ends the reader even after a panic; otherwise the scope would wait forever.
         let ends_reader = SetOnDrop(&done);
-        kill_and_resume(&world, kills, rng, tally);
+        kill_and_resume(world, kills, rng, tally);
         drop(ends_reader);
         let (looks, faults) = reader.join().expect("the reader does not panic");
         tally.looks += looks;
@@ -143,7 +157,7 @@ fn kill_and_resume(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) 
             code => break code,
         }
     };
-    if code != 0 && code != 3 {
+    if !world.shape.last_codes().contains(&code) {
         tally.violations.push(format!("the last run ended with exit code {code}"));
     }
     tally.violations.extend(audit_whole(world));
@@ -154,7 +168,7 @@ fn kill_and_resume(world: &World, kills: u32, rng: &mut Rng, tally: &mut Tally) 
 
 #[test]
 fn a_ledger_killed_before_its_first_commit_is_started_again() {
-    let world = World::new(30, 1);
+    let world = World::new(Shape::People, 30, 1);
     std::fs::create_dir_all(world.out()).unwrap();
     std::fs::write(world.ledger(), "").unwrap();
     let mut runs = (0..LAST_RUNS_MAX).map(|_| world.run_to_the_end());

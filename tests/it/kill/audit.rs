@@ -2,8 +2,8 @@
 //! and must agree.
 
 use super::{
-    ledger::{ANSWERED, Ledger},
-    world::{CHECKS, World},
+    ledger::{ANSWERED, Ledger, SUBMITTED},
+    world::World,
 };
 use crate::support::onlooker::{ids, result_files};
 use rescreen::sink::{DatasetKind, Manifest};
@@ -48,7 +48,7 @@ pub fn audit_published(world: &World) -> Vec<String> {
     faults
 }
 
-/// At the end: everything is answered, paid once and accounted for.
+/// At the end: everything is answered and paid once, or submitted once as a job, and accounted for.
 pub fn audit_whole(world: &World) -> Vec<String> {
     let mut faults = audit_published(world);
     let mut expect = |what: &str, expected: u64, found: u64| {
@@ -59,31 +59,36 @@ pub fn audit_whole(world: &World) -> Vec<String> {
     let book: BTreeMap<String, u64> = world.simulator.page("book");
     let stats = world.simulator.stats();
     let ledger = Ledger::read(&world.ledger()).unwrap_or_default();
+    let jobs = world.shape.jobs(world.rows);
+    let answered = world.requests - jobs;
+    let held = jobs * world.shape.job_price();
     expect("double charges", 0, stats.double_charges);
-    expect("charges", world.requests, stats.charges);
-    expect("idempotency keys the service charged", world.requests, book.len() as u64);
-    expect("credits the service charged", world.max_credits, stats.credits_charged);
+    expect("charges", answered, stats.charges);
+    expect("idempotency keys the service charged", answered, book.len() as u64);
+    expect("credits the service charged", world.max_credits - held, stats.credits_charged);
     expect("credits charged in the ledger", stats.credits_charged, ledger.charged());
-    expect("credits held at the end", 0, ledger.held());
+    expect("credits held at the end", held, ledger.held());
+    expect("jobs at the service", jobs, stats.jobs);
     expect("refusals for one key with two contents", 0, stats.conflicts);
     expect("rows in the ledger", world.rows, ledger.rows);
     expect("requests in the ledger", world.requests, ledger.requests.len() as u64);
-    expect("requests answered in the ledger", world.requests, ledger.in_state(ANSWERED) as u64);
+    expect("requests answered in the ledger", answered, ledger.in_state(ANSWERED) as u64);
+    expect("jobs in the ledger, each with its own id", jobs, ledger.in_state(SUBMITTED).min(ledger.jobs) as u64);
     let charged_in = |key: &String| ledger.requests.get(&key.replace('-', "")).map(|request| request.charged);
     let differ = book.iter().filter(|(key, credits)| charged_in(key) != Some(**credits)).count();
     expect("keys that the two books charge differently", 0, differ as u64);
     let Some(manifest) = Manifest::read(&world.out()).ok().flatten() else {
         return vec!["there is no manifest at the end".to_owned()];
     };
-    expect("complete", 1, u64::from(manifest.complete));
+    expect("complete", u64::from(jobs == 0), u64::from(manifest.complete));
     let of = |count: fn(&rescreen::sink::CheckTotals) -> u64| manifest.totals.iter().map(count).sum::<u64>();
     let accounted = of(|totals| totals.results + totals.failures + totals.skipped) + manifest.input.unreadable_rows;
-    let asks = world.rows * CHECKS;
+    let asks = world.rows * world.shape.prices().len() as u64 - jobs;
     expect("results + failures + skipped in the manifest", asks, accounted);
     let kinds = [DatasetKind::Results, DatasetKind::Failures, DatasetKind::Skipped];
     let rows_in_parts = kinds.into_iter().map(|kind| rows_in_parts(world, &manifest, kind)).sum();
     expect("rows in the files the manifest names", asks, rows_in_parts);
-    expect("rows in the files still pending", 0, self::rows_in_parts(world, &manifest, DatasetKind::Pending));
+    expect("rows in the files still pending", jobs, self::rows_in_parts(world, &manifest, DatasetKind::Pending));
     let by_pattern: usize =
         result_files(&world.out()).iter().map(|part| ids(part).map_or(0, |found| found.len())).sum();
     expect("result rows found by pattern", of(|totals| totals.results), by_pattern as u64);
@@ -92,6 +97,11 @@ pub fn audit_whole(world: &World) -> Vec<String> {
     }
     if ledger.splits < 3 {
         faults.push(format!("the book came in {} splits; a kill between splits needs at least 3", ledger.splits));
+    }
+    let uploaded: u64 =
+        stats.by_route.iter().filter(|(route, _)| route.starts_with("upload")).map(|(_, count)| count).sum();
+    if uploaded < world.shape.uploads(world.rows) {
+        faults.push(format!("{uploaded} documents were uploaded, {:?}", stats.by_route));
     }
     for (fault, status) in world.faults_to_meet() {
         if stats.by_status.get(&status).is_none_or(|count| *count == 0) {

@@ -16,6 +16,7 @@ pub struct Request {
 
 /// State codes as the schema has them.
 pub const ARMED: i64 = 1;
+pub const SUBMITTED: i64 = 4;
 pub const ANSWERED: i64 = 10;
 
 /// The contents of the copy.
@@ -27,6 +28,8 @@ pub struct Ledger {
     pub sums: Value,
     pub attempts: u64,
     pub rows: u64,
+    /// Different ids of jobs.
+    pub jobs: usize,
     pub splits: u64,
 }
 
@@ -48,6 +51,7 @@ impl Ledger {
             requests: requests(&conn),
             sums: serde_json::from_str(&sums).expect("the sums are JSON"),
             attempts: number("SELECT count(*) FROM attempt"),
+            jobs: usize::try_from(number("SELECT count(DISTINCT job_id) FROM job")).expect("a count"),
             rows: number("SELECT coalesce(sum(rows), 0) FROM split"),
             splits: number("SELECT count(*) FROM split"),
         })

@@ -1,17 +1,21 @@
-//! The world of a kill: three input files, a campaign of two checks whose budget is exact to the credit, a service that
-//! outlives the runs and loses requests and replies on its own, and one output folder they share.
+//! The world of a kill: a campaign of two checks whose budget is exact to the credit, a service that outlives the runs
+//! and loses requests and replies on its own, and one output folder they share.
 
 use super::{
     ledger::{ARMED, Ledger},
     life::{End, Life, Phase},
+    shape::Shape,
 };
 use crate::support::{
-    book,
     simulator_process::{Guarded, SimulatorProcess},
+    tables,
 };
-use rescreen::pipeline::{self, Campaign};
+use rescreen::{
+    pipeline::{self, Campaign},
+    sink::DatasetKind,
+};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread::sleep,
@@ -21,17 +25,12 @@ use tempfile::TempDir;
 
 const IN_FLIGHT: u32 = 8;
 const LATENCY_MS: u32 = 80;
-/// Prices of the two checks. Not 1, and not equal, so that charges differ from credits and one check from the other.
-const PRICES: [(&str, u64); 2] = [("aml-screening", 3), ("adverse-media", 2)];
 /// A run that sends nothing for this long has nothing to send.
 const START_MAX: Duration = Duration::from_secs(10);
-/// Asks of each row.
-pub const CHECKS: u64 = PRICES.len() as u64;
-
 /// What the service does besides its work: it loses requests and replies, cuts bodies, pushes back, and fails in every
 /// way that leaves a charge unknown or proves that there is none.
 const FAULTS: &str = "drop_before:0.02,drop_after:0.02,truncate:0.02,error409:0.01,pending:0.02,rate429:0.002:1,\
-                      error500:0.01,error502:0.01,error503:0.01,error503_uncharged:0.01,latency:0.02:400ms";
+                      error500:0.01,error502:0.01,error503:0.01,latency:0.02:400ms";
 
 /// How replies state what they cost, in one campaign after the other.
 const STATED: [&str; 4] = ["used", "meta", "remaining", "nothing"];
@@ -39,6 +38,7 @@ const STATED: [&str; 4] = ["used", "meta", "remaining", "nothing"];
 pub struct World {
     dir: TempDir,
     pub simulator: SimulatorProcess,
+    pub shape: Shape,
     pub rows: u64,
     /// How many requests `rescreen plan` says a run sends, and what they cost.
     pub requests: u64,
@@ -46,20 +46,11 @@ pub struct World {
 }
 
 impl World {
-    /// A book of `rows` people in three files, in which every tenth is a person of another row. The seed decides what
-    /// goes wrong with the service.
-    pub fn new(rows: u64, seed: u64) -> World {
+    /// A campaign of this shape. The seed decides what goes wrong with the service.
+    pub fn new(shape: Shape, rows: u64, seed: u64) -> World {
         let dir = tempfile::tempdir().expect("there is room for temporary files");
-        let persons = rows - rows / 10;
-        let cuts = [1, 1 + rows / 3, 1 + 2 * rows / 3, 1 + rows];
-        for (at, cut) in cuts.windows(2).enumerate() {
-            let mut file = File::create(dir.path().join(format!("book-{at}.csv"))).unwrap();
-            // Every tenth row is the person of another row, near or far.
-            let person =
-                |number: u64| if number.is_multiple_of(10) { 1 + number * 7 % persons } else { number - number / 10 };
-            book::write(&mut file, cut[0]..cut[1], person).unwrap();
-        }
-        let [first, second] = PRICES.map(|(check, price)| format!("{check}={price}"));
+        shape.write_input(dir.path(), rows);
+        let [first, second] = shape.prices().map(|(check, price)| format!("{check}={price}"));
         let latency = format!("{LATENCY_MS}ms");
         let (credits, seed_text) = ((rows * 100).to_string(), seed.to_string());
         let simulator = SimulatorProcess::start(&[
@@ -74,13 +65,14 @@ impl World {
             "--price",
             &second,
             "--faults",
-            FAULTS,
+            &[FAULTS, shape.more_faults()].concat(),
+            "--job-time=47h",
             "--seed",
             &seed_text,
             "--charge-stated",
             STATED[seed as usize % STATED.len()],
         ]);
-        let mut world = World { dir, simulator, rows, requests: 0, max_credits: u64::MAX >> 12 };
+        let mut world = World { dir, simulator, shape, rows, requests: 0, max_credits: u64::MAX >> 12 };
         world.write_campaign();
         let campaign = Campaign::load(&world.campaign_file()).unwrap();
         let plan = pipeline::plan(&campaign, 0).unwrap();
@@ -98,7 +90,8 @@ impl World {
     }
 
     fn write_campaign(&self) {
-        let [(aml, aml_price), (media, media_price)] = PRICES;
+        let [(first, first_price), (second, second_price)] = self.shape.prices();
+        let (input, checks) = (self.shape.input(), self.shape.checks());
         let max_credits = self.max_credits;
         let text = format!(
             r#"campaign = "kill"
@@ -108,21 +101,11 @@ url = "{}"
 per_minute = 600000
 per_minute_max = 1200000
 in_flight = {IN_FLIGHT}
-[input]
-paths = ["book-0.csv", "book-1.csv", "book-2.csv"]
-id = "customer_no"
+{input}
 [budget]
 max_credits = {max_credits}
-prices = {{ {aml} = {aml_price}, {media} = {media_price} }}
-[[check]]
-use = "{media}"
-fields.name = "{{{{ first_name }}}} {{{{ surname }}}}"
-fields.entity = {{ value = 0 }}
-[[check]]
-use = "{aml}"
-fields.name = "{{{{ first_name }}}} {{{{ surname }}}}"
-fields.country = "{{{{ country | country }}}}"
-fields.entity = {{ value = 0 }}
+prices = {{ {first} = {first_price}, {second} = {second_price} }}
+{checks}
 "#,
             self.simulator.url()
         );
@@ -182,11 +165,14 @@ fields.entity = {{ value = 0 }}
         }
     }
 
-    /// The output of the last runs.
+    /// The output of the last runs, and the failures that they published.
     pub fn messages(&self) -> String {
         let messages = fs::read_to_string(self.dir.path().join("messages.txt")).unwrap_or_default();
         let lines: Vec<&str> = messages.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+        let failures = tables::lines(&self.out(), DatasetKind::Failures).into_iter().take(10);
+        let failures =
+            failures.map(|line| format!("\n{}: {}", tables::text(&line, "code"), tables::text(&line, "message")));
+        lines[lines.len().saturating_sub(40)..].join("\n") + &failures.collect::<String>()
     }
 
     /// Requests that were under way when the run was killed.
@@ -197,8 +183,9 @@ fields.entity = {{ value = 0 }}
     fn traces(&self) -> Traces {
         let ledger = Ledger::read(&self.ledger()).unwrap_or_default();
         let written_at = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-        let folders = ["results/aml-screening", "results/adverse-media", "failures", "pending", "skipped", ""];
-        let files = folders.iter().flat_map(|folder| fs::read_dir(self.out().join(folder)).into_iter().flatten());
+        let results = self.shape.prices().map(|(check, _)| format!("results/{check}"));
+        let folders = results.iter().map(String::as_str).chain(["failures", "pending", "skipped", ""]);
+        let files = folders.flat_map(|folder| fs::read_dir(self.out().join(folder)).into_iter().flatten());
         let output = |path: &PathBuf| {
             path.extension().is_some_and(|end| ["parquet", "json", "tmp"].iter().any(|one| end == *one))
         };
