@@ -26,6 +26,7 @@ const ALL: Measure = Measure { all_ways_max: u64::MAX, tried_max: u64::MAX };
 #[ignore = "takes real time; make faults"]
 fn failing_storage_stops_the_run_and_another_run_completes_it() {
     sweep(Layer::Program, Shape::Plain, ALL, None);
+    sweep(Layer::Program, Shape::Documents, ALL, None);
 }
 
 #[test]

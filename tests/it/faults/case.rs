@@ -23,6 +23,8 @@ pub enum Shape {
     Plain,
     /// Two checks of each row, JSON lines.
     TwoChecks,
+    /// One check of a document for each row. Some documents are uploaded first.
+    Documents,
 }
 
 /// One fault in one campaign, spelled `system/plain/write:7:once:eio` in `RESCREEN_FAULT_CASE`.
@@ -43,6 +45,7 @@ impl fmt::Display for Case {
         let shape = match self.shape {
             Shape::Plain => "plain",
             Shape::TwoChecks => "two-checks",
+            Shape::Documents => "documents",
         };
         write!(f, "{layer}/{shape}/{}", self.fault)
     }

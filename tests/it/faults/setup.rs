@@ -5,6 +5,7 @@ use super::{
     case::{Case, Layer, Shape},
     preload::Preload,
 };
+use crate::files::sample::pdf;
 use crate::support::{
     book,
     onlooker::{ids, result_files},
@@ -22,7 +23,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 use tempfile::TempDir;
 
@@ -33,6 +34,8 @@ pub const PERSONS: u64 = 10;
 const ROWS: u64 = CUSTOMERS + 1;
 /// This many requests may be armed when the ledger fails, and be sent after that.
 const IN_FLIGHT: u64 = 2;
+/// One byte more than the service accepts without an upload.
+const LARGE: usize = 4 * 1024 * 1024 + 1;
 
 pub struct Setup<'a> {
     folder: TempDir,
@@ -42,11 +45,27 @@ pub struct Setup<'a> {
     preload: Option<&'a Preload>,
 }
 
+/// Every customer has a document, and two customers have the same one twice. Two documents are uploaded first.
+fn write_documents(folder: &Path, book: &mut File) {
+    writeln!(book, "customer_no,file,branch").unwrap();
+    for number in 1..1 + CUSTOMERS {
+        let document = number % PERSONS;
+        let bytes = if document.is_multiple_of(4) { LARGE } else { 2_000 };
+        fs::write(folder.join(format!("{number}.pdf")), pdf(document, bytes)).unwrap();
+        writeln!(book, "{number:08},{number}.pdf,1").unwrap();
+    }
+}
+
 impl Setup<'_> {
     pub fn new(shape: Shape, preload: Option<&Preload>, settings: Settings) -> Setup<'_> {
         let folder = tempfile::tempdir().unwrap();
         let mut file = File::create(folder.path().join("book.csv")).unwrap();
-        book::write(&mut file, 1..1 + CUSTOMERS, |number| number % PERSONS).unwrap();
+        match shape {
+            Shape::Plain | Shape::TwoChecks => {
+                book::write(&mut file, 1..1 + CUSTOMERS, |number| number % PERSONS).unwrap();
+            }
+            Shape::Documents => write_documents(folder.path(), &mut file),
+        }
         writeln!(file, "00000013,torn").unwrap();
         let setup = Setup { folder, service: Service::start(settings), shape, preload };
         fs::write(setup.folder.path().join("rescreen.toml"), setup.campaign()).unwrap();
@@ -54,32 +73,42 @@ impl Setup<'_> {
     }
 
     fn campaign(&self) -> String {
-        let (format, checks) = match self.shape {
-            Shape::Plain => ("parquet", &[("aml-screening", 0)][..]),
-            Shape::TwoChecks => ("jsonl", &[("aml-screening", 0), ("of-companies", 1)][..]),
-        };
-        let check = |(name, entity): &(&str, u8)| {
+        let check = |(name, entity): (&str, u8)| {
             format!(
                 "[[check]]\nuse = \"aml-screening\"\nname = \"{name}\"\nfields.entity = {{ value = {entity} }}\n\
                  fields.country = {{ value = \"za\" }}\nfields.name = \"{{{{ first_name }}}} {{{{ surname }}}}\"\n"
             )
         };
+        let (format, checks) = match self.shape {
+            Shape::Plain => ("parquet", check(("aml-screening", 0))),
+            Shape::TwoChecks => ("jsonl", [("aml-screening", 0), ("of-companies", 1)].map(check).concat()),
+            Shape::Documents => {
+                ("parquet", "[[check]]\nuse = \"proof-of-address\"\nfields.document = \"file\"\n".to_owned())
+            }
+        };
         format!(
             "campaign = \"faults\"\nmode = \"production\"\n[service]\nurl = \"{}\"\nper_minute = 600000\n\
              per_minute_max = 900000\nin_flight = {IN_FLIGHT}\n[input]\npaths = [\"book.csv\"]\nid = \"customer_no\"\n\
-             [budget]\nmax_credits = {}\nprices = {{ aml-screening = 1 }}\n[guards]\nmax_errors = \"50%\"\n\
-             [output]\ndir = \"{}\"\nformat = \"{format}\"\n{}",
+             files_root = \".\"\n[budget]\nmax_credits = {}\nprices = {{ aml-screening = 1 }}\n[guards]\nmax_errors = \"50%\"\n\
+             [output]\ndir = \"{}\"\nformat = \"{format}\"\n{checks}",
             self.service.url,
-            PERSONS * self.checks(),
+            PERSONS * self.credits_of_a_person(),
             self.out().display(),
-            checks.iter().map(check).collect::<String>(),
         )
     }
 
     fn checks(&self) -> u64 {
         match self.shape {
-            Shape::Plain => 1,
+            Shape::Plain | Shape::Documents => 1,
             Shape::TwoChecks => 2,
+        }
+    }
+
+    fn credits_of_a_person(&self) -> u64 {
+        match self.shape {
+            Shape::Plain | Shape::TwoChecks => self.checks(),
+            // The documented price.
+            Shape::Documents => 3,
         }
     }
 
