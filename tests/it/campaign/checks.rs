@@ -2,19 +2,20 @@
 //! envelopes: the verdicts are the same, every column is filled by some answer, and nothing is charged twice.
 
 use crate::support::{
-    ran::{Ran, results},
-    tables::{number, text},
+    dialects::{self, assert_has},
+    ran::results,
+    tables::text,
     world::World,
 };
 use rescreen::{
-    catalogue::{Catalogue, Spelling},
+    catalogue::Spelling,
     mapping::FieldSource,
     model::{Credits, ExitCode, field::sa_id::compose},
     pipeline::campaign::file::CheckTable,
-    simulator::{ChargeStated, Dialect, Envelope},
+    simulator::{ChargeStated, Dialect},
 };
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 const ROWS: usize = 120;
 
@@ -44,59 +45,11 @@ fn world(check: &str, fields: &[(&str, FieldSource)]) -> World {
     })
 }
 
-fn verdicts(ran: &Ran) -> BTreeSet<(i64, String, String)> {
-    let results = ran.results().iter();
-    results
-        .map(|line| (number(line, "row_number"), text(line, "verdict").to_owned(), text(line, "finding").to_owned()))
-        .collect()
-}
-
-/// The findings of a check, which are the same in every dialect and envelope.
+/// How often each verdict and finding of a check occurs.
 async fn findings(check: &str, fields: &[(&str, FieldSource)]) -> BTreeMap<String, usize> {
     let subjects = if check == "vin-decode" { ROWS - ROWS / 3 } else { ROWS };
-    let mut found = BTreeSet::new();
-    let mut filled = BTreeSet::new();
-    for (dialect, envelope, spelling) in [
-        (Dialect::Described, Envelope::Results, Spelling::Guide),
-        (Dialect::Described, Envelope::DataMeta, Spelling::Alternate),
-        (Dialect::Field, Envelope::Results, Spelling::Alternate),
-        (Dialect::Field, Envelope::DataMeta, Spelling::Guide),
-    ] {
-        let world = world(check, fields).campaign(|file| file.service.routes = spelling);
-        let mut world = world.service(|settings| {
-            settings.dialect = dialect;
-            settings.envelope = envelope;
-            settings.prices = [(check.to_owned(), 3)].into();
-        });
-        let ran = world.run().await.exits(ExitCode::Complete).charged(3 * subjects as u64);
-        let ran = ran.counts(results(subjects).skipped(ROWS - subjects)).adds_up(true);
-        assert_eq!(ran.posts(), subjects as u64, "{dialect:?} {envelope:?}");
-        let path = Catalogue::built_in().get(check).unwrap().routes.path(spelling).to_owned();
-        assert_eq!(ran.stats.by_route[&format!("POST {path}")], subjects as u64);
-        let columns = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
-        let names = columns.into_iter().map(|column| column.name);
-        filled.extend(names.filter(|name| ran.results().iter().any(|line| !line[name].is_null())));
-        found.insert(verdicts(&ran));
-    }
-    assert_eq!(found.len(), 1, "one set of verdicts");
-    let declared = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
-    let empty: Vec<String> =
-        declared.into_iter().map(|column| column.name).filter(|name| !filled.contains(name)).collect();
-    assert_eq!(empty, Vec::<String>::new(), "columns that no answer filled");
-    let mut counts = BTreeMap::new();
-    for (_, verdict, finding) in found.into_iter().flatten() {
-        *counts.entry(format!("{verdict} {finding}")).or_default() += 1;
-    }
-    counts
-}
-
-#[track_caller]
-fn assert_has(counts: &BTreeMap<String, usize>, wanted: &[&str]) {
-    for finding in wanted {
-        assert!(counts.contains_key(*finding), "{finding} in {counts:?}");
-    }
-    let unclear = counts.keys().any(|finding| finding.starts_with("unrecognised") || finding.contains("unclear"));
-    assert!(!unclear, "the simulator's answers are understood: {counts:?}");
+    let counts = || results(subjects).skipped(ROWS - subjects);
+    dialects::findings(check, subjects, counts, || world(check, fields)).await
 }
 
 #[tokio::test]

@@ -2,71 +2,32 @@
 
 use super::sample::{addresses, faces, id_number, jpeg, pdf, png, put, tiff, webp, world};
 use crate::support::{
-    ran::{Ran, results},
-    tables::{number, text},
+    dialects::{self, assert_has},
+    ran::results,
+    tables::text,
 };
 use rescreen::{
-    catalogue::{Catalogue, Spelling},
+    catalogue::Catalogue,
     model::{Credits, ExitCode, state::State},
     pipeline::campaign::file::CheckTable,
-    simulator::{Dialect, Envelope},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 const ROWS: usize = 60;
 
-/// Findings of a check with fields from columns of the same name, the same in every dialect and envelope.
+/// How often each verdict and finding of a check occurs, with fields from columns of the same name.
 async fn findings(check: &str, fields: &[(&str, &str)]) -> BTreeMap<String, usize> {
-    let mut found = BTreeSet::new();
-    let mut filled = BTreeSet::new();
-    for (dialect, envelope, spelling) in [
-        (Dialect::Described, Envelope::Results, Spelling::Guide),
-        (Dialect::Described, Envelope::DataMeta, Spelling::Alternate),
-        (Dialect::Field, Envelope::Results, Spelling::Alternate),
-        (Dialect::Field, Envelope::DataMeta, Spelling::Guide),
-    ] {
-        let world = world(check, fields).campaign(|file| file.service.routes = spelling);
+    let filled = || {
+        let world = world(check, fields);
         let mut book = "no,id,one,two,country\n".to_owned();
         for row in 0..ROWS {
             put(&world, &format!("{row}-one"), &jpeg(row as u64, 400));
             put(&world, &format!("{row}-two"), &jpeg(1_000 + row as u64, 500));
             book += &format!("{},{},{row}-one,{row}-two,zaf\n", row + 1, id_number(row as u32 + 1));
         }
-        let world = world.csv(&book).service(|settings| {
-            settings.dialect = dialect;
-            settings.envelope = envelope;
-        });
-        let mut world = world;
-        let ran = world.run().await.exits(ExitCode::Complete).charged(3 * ROWS as u64);
-        let ran = ran.counts(results(ROWS)).adds_up(true);
-        let path = Catalogue::built_in().get(check).unwrap().routes.path(spelling).to_owned();
-        assert_eq!(ran.stats.by_route[&format!("POST {path}")], ROWS as u64);
-        let columns = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
-        let names = columns.into_iter().map(|column| column.name);
-        filled.extend(names.filter(|name| ran.results().iter().any(|line| !line[name].is_null())));
-        found.insert(verdicts(&ran));
-    }
-    assert_eq!(found.len(), 1, "one set of verdicts");
-    let declared = Catalogue::built_in().get(check).unwrap().answer.columns.clone();
-    let empty: Vec<String> =
-        declared.into_iter().map(|column| column.name).filter(|name| !filled.contains(name)).collect();
-    assert_eq!(empty, Vec::<String>::new(), "columns that no answer filled");
-    let mut counts = BTreeMap::new();
-    for (_, finding) in found.into_iter().flatten() {
-        *counts.entry(finding).or_default() += 1;
-    }
-    counts
-}
-
-fn verdicts(ran: &Ran) -> BTreeSet<(i64, String)> {
-    let of = |line| (number(line, "row_number"), format!("{} {}", text(line, "verdict"), text(line, "finding")));
-    ran.results().iter().map(of).collect()
-}
-
-#[track_caller]
-fn assert_has(counts: &BTreeMap<String, usize>, wanted: &[&str]) {
-    wanted.iter().for_each(|finding| assert!(counts.contains_key(*finding), "{finding} in {counts:?}"));
-    assert!(!counts.keys().any(|finding| finding.contains("unrecognised")), "{counts:?}");
+        world.csv(&book)
+    };
+    dialects::findings(check, ROWS, || results(ROWS), filled).await
 }
 
 #[tokio::test]

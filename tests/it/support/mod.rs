@@ -4,6 +4,7 @@ pub mod allocated;
 pub mod book;
 pub mod compiled;
 pub mod data;
+pub mod dialects;
 pub mod onlooker;
 pub mod paused;
 pub mod program;
