@@ -162,7 +162,7 @@ fn of_job(
     let (Some(body), Some(job)) = (body, spec.job) else { return (outcome, None) };
     let stated = match outcome {
         Outcome::Pending { stated } | Outcome::Answered { stated } => stated,
-        Outcome::Unreadable => None,
+        Outcome::Unreadable | Outcome::Unconvincing => None,
         Outcome::Uncharged if job_reply::needs_webhook(status, code) => return (Outcome::NeedsWebhook, None),
         _ => return (outcome, None),
     };
@@ -252,6 +252,7 @@ fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Op
         // A charge above the hold is booked at once.
         (_, Some(_), _) if stated > Some(spec.price) => Outcome::Answered { stated },
         (_, Some(json), _) if calls_itself_a_failure(json) => Outcome::Unconvincing,
+        (_, Some(json), _) if has_fields(json) => Outcome::Unconvincing,
         (_, _, _) => Outcome::Unreadable,
     }
 }
@@ -263,6 +264,14 @@ fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
     let succeeded = json.get("success") == Some(&Value::Bool(true));
     json.is_object()
         && (succeeded || spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
+}
+
+/// Whether an object has fields at its root that may be the content of an answer, which the declaration looks for
+/// elsewhere. A message is none.
+fn has_fields(json: &Value) -> bool {
+    const NONE: [&str; 7] = ["message", "code", "detail", "status", "results", "result", "data"];
+    let is_field = |name: &String| !NONE.contains(&name.as_str());
+    json.as_object().is_some_and(|members| members.keys().any(is_field))
 }
 
 /// Whether a reply means that the answer is pending. The service's API description, Errors: a 202, with or without a
