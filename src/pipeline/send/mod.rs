@@ -231,7 +231,7 @@ impl SendLoop {
                 if self.aside.is_empty() {
                     break;
                 }
-                self.retry_set_aside();
+                self.retry_set_aside().await?;
                 continue;
             }
             tokio::select! {
