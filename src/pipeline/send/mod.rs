@@ -19,6 +19,7 @@ pub mod limit;
 pub mod limits;
 pub mod make_ready;
 pub mod next_step;
+pub mod other_bank;
 pub mod peer;
 pub mod planted_steps;
 pub mod proof;
