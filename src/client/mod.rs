@@ -9,6 +9,7 @@ mod delays;
 mod form;
 mod job_reply;
 mod json_body;
+mod key_mask;
 mod planted_readings;
 mod reply_message;
 mod retry_after;
