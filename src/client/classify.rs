@@ -272,7 +272,7 @@ fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
 }
 
 /// Whether an object has fields at its root that may be the content of an answer, which the declaration looks for
-/// elsewhere. A message is none.
+/// elsewhere. An object with only a message or a status is not an answer.
 fn has_fields(json: &Value) -> bool {
     const NONE: [&str; 7] = ["message", "code", "detail", "status", "results", "result", "data"];
     let is_field = |name: &String| !NONE.contains(&name.as_str());
