@@ -7,7 +7,7 @@ mod golden;
 mod limits;
 mod memory;
 mod replaced;
-mod sample;
+pub mod sample;
 mod sending;
 mod specimens;
 mod uploads;

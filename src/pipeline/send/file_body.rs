@@ -6,7 +6,12 @@ use crate::{
     error::Error,
     files::{Root, RootFault},
     ledger::{CommitMode, Reading, RequestFiles},
-    model::{Attachment, IdempotencyKey, RequestId, attachment::digest_text, state::State},
+    model::{
+        Attachment, IdempotencyKey, RequestId,
+        attachment::digest_text,
+        planted::{Bug, planted},
+        state::State,
+    },
     pipeline::blocking::blocking,
 };
 use serde_json::{Map, Value};
@@ -124,5 +129,6 @@ impl FileBodies {
 /// Reads a file again and compares it with what was recorded.
 pub fn read(root: &Root, file: &Attachment) -> Result<Vec<u8>, ContentFault> {
     let bytes = root.read(&file.path, file.bytes).map_err(ContentFault::Root)?;
-    if <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 { Ok(bytes) } else { Err(ContentFault::Differs) }
+    let is_same = <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 || planted(Bug::ReplacedFileSent);
+    if is_same { Ok(bytes) } else { Err(ContentFault::Differs) }
 }

@@ -2,7 +2,8 @@
 //! book are four witnesses and must agree.
 
 use super::{
-    life::Life,
+    jobs::{self, Job},
+    life::{Life, Step},
     money,
     progress::{Standing, standing},
     rows,
@@ -50,6 +51,9 @@ pub struct Audit {
     tried: Vec<HashSet<String>>,
     /// A person has accepted answers that no rule recognises.
     accepted: bool,
+    /// The jobs after the last life, and its messages.
+    jobs: BTreeMap<String, Job>,
+    sent_before: usize,
 }
 
 impl Audit {
@@ -64,6 +68,8 @@ impl Audit {
             set_aside: 0,
             tried: Vec::new(),
             accepted: false,
+            jobs: BTreeMap::new(),
+            sent_before: 0,
         }
     }
 
@@ -94,6 +100,7 @@ impl Audit {
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
         self.accepted |= life.guards_off;
+        self.jobs_after(wire, died);
         let (stats, books) = (self.simulator.stats(), self.books());
         let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
         self.expect("I1: nothing is charged twice but by decision", double <= decided, (double, decided));
@@ -119,7 +126,9 @@ impl Audit {
                 self.money(wire, died, false);
                 // Only a crash can separate an attempt that is recorded from one that was sent.
                 let under_way = died.iter().filter(|died| **died).count() as u64 * self.script.in_flight;
-                let all = sent <= noted && noted <= sent + under_way;
+                // A refused announcement of a document is recorded as an attempt of its request.
+                let announced = wire.iter().filter(|one| one.step == Step::Announce).count() as u64;
+                let all = sent <= noted && noted <= sent + announced + under_way;
                 self.expect("I7: every message is an attempt", all, (sent, noted));
             }
         }
@@ -127,6 +136,20 @@ impl Audit {
         for fault in &mut self.faults[before..] {
             *fault = format!("after life {number}: {fault}");
         }
+    }
+
+    /// The jobs in the ledger.
+    pub fn jobs(&self) -> BTreeMap<String, Job> {
+        jobs::jobs(self.ledger().as_ref())
+    }
+
+    fn jobs_after(&mut self, wire: &[Message], died: &[bool]) {
+        let after = self.jobs();
+        let died = died.last().is_some_and(|died| *died);
+        let decided = self.books().is_some_and(|books| books.decided > 0);
+        let messages = (wire, &wire[self.sent_before..]);
+        self.faults.extend(jobs::broken(&self.script, &self.jobs, &after, messages, (died, decided)));
+        (self.jobs, self.sent_before) = (after, wire.len());
     }
 
     pub fn at_the_end(&mut self, wire: &[Message], died: &[bool]) {
@@ -153,19 +176,21 @@ impl Audit {
             let wrong = self.charged_otherwise(prices, wire);
             self.expect("what a reply states is charged", wrong.is_empty(), (prices, wrong));
         }
-        let charges = (stats.charges, answered + self.failed_with_a_charge(), decided);
+        let (jobs, held) = (self.jobs.len() as u64, self.jobs.values().map(|job| job.held).sum::<u64>());
+        let charges = (stats.charges, answered + jobs + self.failed_with_a_charge(), decided);
         self.expect(
             "no charge is without an answer, a failure or a decision",
             charges.0 <= charges.1 + charges.2,
             charges,
         );
-        self.expect("nothing is held at the end", sums.account.held.0 == 0, sums.account);
-        self.expect("nothing is open at the end", sums.open() == 0, &sums.requests);
+        self.expect("only jobs hold credits at the end", sums.account.held.0 == held, sums.account);
+        self.expect("only jobs are open at the end", sums.open() == jobs, &sums.requests);
         let Ok(Some(manifest)) = Manifest::read(&self.out) else {
             return self.fault("there is no manifest at the end".to_owned());
         };
-        self.expect("the manifest is complete", manifest.complete, &manifest.totals);
-        self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
+        self.expect("the manifest is complete", manifest.complete == (jobs == 0), &manifest.totals);
+        let pending = manifest.totals.iter().map(|one| one.pending).sum::<u64>();
+        self.expect("only asks of jobs are pending", pending == self.asks_of_jobs(), &manifest.totals);
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest covers all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
     }
@@ -176,6 +201,7 @@ impl Audit {
         let decided = self.books().is_some_and(|books| books.decided > 0);
         self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
         self.faults.extend(money::absurd(&ledger));
+        self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
     }
 
@@ -197,6 +223,12 @@ impl Audit {
             |charged: u64, booked: u64| charged == 0 || charged > booked && upper_bound || charged != booked && known;
         let wrong = charges.filter(|(charged, booked, _)| differs(*charged, *booked));
         wrong.map(|(charged, booked, key)| (key, charged, booked)).collect()
+    }
+
+    fn asks_of_jobs(&self) -> u64 {
+        let ledger = self.ledger().expect("there is a ledger at the end");
+        let sql = "SELECT count(*) FROM ask JOIN request ON request.id = ask.request WHERE state = 4";
+        ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
     }
 
     fn failed_with_a_charge(&self) -> u64 {

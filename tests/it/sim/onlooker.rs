@@ -3,6 +3,7 @@
 
 use super::{
     clocks::Clocks,
+    file_bodies::{Kept, digest_text},
     life::{ClockMove, Crash, Life},
 };
 use rescreen::{
@@ -16,13 +17,16 @@ use rescreen::{
 };
 use rusqlite::{Connection, OpenFlags};
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
+
+/// The service's description, Limits: 15 minutes. A request may wait for the rate after it was made ready.
+const UPLOAD_AGE_MAX_US: i64 = 20 * 60 * 1_000_000;
 
 #[derive(Clone)]
 pub struct Onlooker(Arc<Mutex<Seen>>);
@@ -45,11 +49,23 @@ struct Seen {
     dead: bool,
     strike: Arc<Notify>,
     parts: HashSet<PathBuf>,
+    /// Documents at the storage, by path: digest, and when the last one of this path was announced, by the service's
+    /// clock.
+    placed: HashMap<String, String>,
+    /// When a place was announced.
+    announced: HashMap<String, i64>,
+    /// Keys of messages.
+    keys: HashSet<String>,
+    /// The digest that no file may have.
+    outside: Option<String>,
+    /// No clock is set in this campaign, so the age of an upload is known.
+    even: bool,
     faults: Vec<String>,
 }
 
 impl Onlooker {
-    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks) -> Onlooker {
+    /// `outside` is the digest of a file that must never be sent. With `even`, no clock is set in the campaign.
+    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks, (outside, even): (Option<String>, bool)) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
             simulator,
@@ -65,6 +81,11 @@ impl Onlooker {
             dead: false,
             strike: Arc::default(),
             parts: HashSet::new(),
+            placed: HashMap::new(),
+            announced: HashMap::new(),
+            keys: HashSet::new(),
+            outside,
+            even,
             faults: Vec::new(),
         })))
     }
@@ -99,8 +120,21 @@ impl Onlooker {
     }
 
     /// A message is sent: it must be a recorded attempt with the bytes that the ledger keeps.
-    pub fn submitted(&self, key: &str, body: &[u8]) {
-        self.seen().submitted(key, body);
+    pub fn submitted(&self, key: &str, content_type: &str, body: &[u8]) {
+        self.seen().submitted(key, content_type, body);
+    }
+
+    /// The service has announced the place of a document.
+    pub fn announced(&self, reference: &str) {
+        let mut seen = self.seen();
+        let now_us = seen.clocks.service().now_us();
+        seen.announced.insert(reference.to_owned(), now_us);
+    }
+
+    /// A document is at its place.
+    pub fn placed(&self, path: &str, document: &[u8]) {
+        let reference = path.rsplit('/').next().unwrap_or_default().to_owned();
+        self.seen().placed.insert(reference, digest_text(document));
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -201,19 +235,41 @@ impl Seen {
         }
     }
 
-    fn submitted(&mut self, key: &str, body: &[u8]) {
+    fn submitted(&mut self, key: &str, content_type: &str, body: &[u8]) {
         let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
             return self.faults.push(format!("I4: `{key}` is not a key"));
         };
-        let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
-            let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
+        let kept = self.ledger().map(|ledger| -> rusqlite::Result<(Vec<u8>, Option<Kept>)> {
+            let sql = "SELECT body, request.id FROM request JOIN attempt ON attempt.request = request.id
                        WHERE coalesce(key, first_key) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
-            ledger.prepare_cached(sql)?.query_row([bytes], |row| row.get(0))
+            let (body, id): (Vec<u8>, i64) =
+                ledger.prepare_cached(sql)?.query_row([bytes], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let files = Kept::read(ledger, id, &body)?;
+            Ok((body, files))
         });
+        let is_new = self.keys.insert(key.to_owned());
         match kept {
-            Some(Ok(kept)) if kept == body => {}
+            Some(Ok((_, Some(kept)))) => self.with_files(&kept, (key, is_new), content_type, body),
+            Some(Ok((kept, None))) if kept == body => {}
             Some(Ok(_)) => self.faults.push(format!("I4: {key} is sent with another body than the ledger keeps")),
             found => self.faults.push(format!("I7: {key} is sent and no attempt is recorded: {found:?}")),
+        }
+    }
+
+    /// A request with files: its body is what the ledger keeps, with the contents of its files, none of which is from
+    /// outside the folder; and an upload that it is the first to name has not expired.
+    fn with_files(&mut self, kept: &Kept, (key, is_new): (&str, bool), content_type: &str, body: &[u8]) {
+        let wrong = kept.wrong(content_type, body, |reference| self.placed.get(reference).cloned());
+        if let Some(wrong) = wrong {
+            self.faults.push(format!("F1: {key} is sent with another body than the ledger keeps: {wrong}"));
+        }
+        if kept.files.iter().any(|(_, digest, _)| self.outside.as_ref() == Some(digest)) {
+            self.faults.push(format!("F2: {key} sends a file from outside the folder"));
+        }
+        let announced = kept.reference.as_ref().and_then(|reference| self.announced.get(reference));
+        let age_us = announced.map_or(0, |at_us| self.clocks.service().now_us() - at_us);
+        if is_new && self.even && age_us > UPLOAD_AGE_MAX_US {
+            self.faults.push(format!("F3: {key} names an upload that is {} s old", age_us / 1_000_000));
         }
     }
 
