@@ -106,7 +106,7 @@ const NOT_JSON_MAX: u64 = 6;
 /// connection: the requests in them are no longer new either.
 pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
     let mut seen: HashSet<&str> =
-        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
+        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.content.as_str()).collect();
     let mut repeats = 0;
     for one in life {
         if one.step == Step::Announce {
@@ -116,8 +116,8 @@ pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life
         if !one.submit {
             continue;
         }
-        // The body is noted in any case: a new key may be made for a request that an earlier life armed and never sent.
-        let is_repeat = !seen.insert(&one.body);
+        // The content is noted in any case: a new key may be made for a request that an earlier life armed and never sent.
+        let is_repeat = !seen.insert(&one.content);
         if is_repeat || before.tried.contains(&one.key) {
             repeats += 1;
             continue;

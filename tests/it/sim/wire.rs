@@ -46,6 +46,8 @@ pub struct Message {
     pub key: String,
     pub api_key: String,
     pub body: String,
+    /// The digest of the body without what it has from its key.
+    pub content: String,
     /// The status and the time, once a reply arrived.
     pub reply: Option<(u16, u64)>,
     /// What the reply states about money.
@@ -280,7 +282,12 @@ impl Wire {
         let secrets = ["x-api-key", "authorization", "idempotency-key", "cookie"];
         let leaks = step == Step::Put && secrets.iter().any(|name| request.headers().contains_key(*name));
         let api_key = if step == Step::Put { self.state().api_key } else { header("x-api-key") };
-        let body: String = Sha256::digest(request.body()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let body = digest(request.body());
+        let content = match header("content-type").split_once("boundary=") {
+            Some((_, boundary)) => digest(String::from_utf8_lossy(request.body()).replace(boundary, "").as_bytes()),
+            None => body.clone(),
+        };
         Message {
             life: 0,
             at_us: self.now_us(),
@@ -293,6 +300,7 @@ impl Wire {
             key: header("idempotency-key").to_owned(),
             api_key: api_key.to_owned(),
             body,
+            content,
             reply: None,
             said: Said::default(),
             retry_after: None,
