@@ -113,7 +113,8 @@ impl Publisher {
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
         // Last, because only `status` and the report need it.
-        self.compare_parts(&Reading::open(self.ledger.path())?)?;
+        reading.move_on()?;
+        self.compare_parts(&reading)?;
         self.ledger.checkpoint()?;
         Ok(manifest)
     }
