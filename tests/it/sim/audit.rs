@@ -21,9 +21,11 @@ use rescreen::{
 use rusqlite::{Connection, OpenFlags, Row, types::Value};
 use sha2::{Digest, Sha256};
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 const KINDS: [DatasetKind; 4] =
@@ -54,6 +56,7 @@ pub struct Audit {
     /// The jobs after the last life, and its messages.
     jobs: BTreeMap<String, Job>,
     sent_before: usize,
+    ledger: RefCell<Option<Rc<Connection>>>,
 }
 
 impl Audit {
@@ -70,6 +73,7 @@ impl Audit {
             accepted: false,
             jobs: BTreeMap::new(),
             sent_before: 0,
+            ledger: RefCell::default(),
         }
     }
 
@@ -85,7 +89,9 @@ impl Audit {
 
     /// The progress of the campaign.
     pub fn standing(&self) -> Standing {
-        standing(self.ledger().as_ref())
+        let standing = standing(self.ledger().as_deref());
+        self.ledger.take();
+        standing
     }
 
     /// A life starts.
@@ -132,19 +138,20 @@ impl Audit {
                 self.expect("I7: every message is an attempt", all, (sent, noted));
             }
         }
+        self.ledger.take();
         self.outputs();
         for fault in &mut self.faults[before..] {
             *fault = format!("after life {number}: {fault}");
         }
     }
 
-    /// The jobs in the ledger.
-    pub fn jobs(&self) -> BTreeMap<String, Job> {
-        jobs::jobs(self.ledger().as_ref())
+    /// Whether the last life left jobs.
+    pub fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
     }
 
     fn jobs_after(&mut self, wire: &[Message], died: &[bool]) {
-        let after = self.jobs();
+        let after = jobs::jobs(self.ledger().as_deref());
         let died = died.last().is_some_and(|died| *died);
         let decided = self.books().is_some_and(|books| books.decided > 0);
         let messages = (wire, &wire[self.sent_before..]);
@@ -173,7 +180,8 @@ impl Audit {
             self.expect("each answer is charged once, as both books say", unpaid.is_empty(), unpaid);
         }
         if let Some(prices) = self.script.stated_prices() {
-            let wrong = self.charged_otherwise(prices, wire);
+            let wrong = self.ledger().map(|ledger| money::charged_otherwise(&ledger, &self.script, prices, wire));
+            let wrong = wrong.unwrap_or_default();
             self.expect("what a reply states is charged", wrong.is_empty(), (prices, wrong));
         }
         let (jobs, held) = (self.jobs.len() as u64, self.jobs.values().map(|job| job.held).sum::<u64>());
@@ -190,7 +198,11 @@ impl Audit {
         };
         self.expect("the manifest is complete", manifest.complete == (jobs == 0), &manifest.totals);
         let pending = manifest.totals.iter().map(|one| one.pending).sum::<u64>();
-        self.expect("only asks of jobs are pending", pending == self.asks_of_jobs(), &manifest.totals);
+        self.expect(
+            "only asks of jobs are pending",
+            Some(pending) == self.ledger().map(|ledger| jobs::asks(&ledger)),
+            &manifest.totals,
+        );
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest covers all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
     }
@@ -225,12 +237,6 @@ impl Audit {
         wrong.map(|(charged, booked, key)| (key, charged, booked)).collect()
     }
 
-    fn asks_of_jobs(&self) -> u64 {
-        let ledger = self.ledger().expect("there is a ledger at the end");
-        let sql = "SELECT count(*) FROM ask JOIN request ON request.id = ask.request WHERE state = 4";
-        ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
-    }
-
     fn failed_with_a_charge(&self) -> u64 {
         let ledger = self.ledger().expect("there is a ledger at the end");
         let sql = "SELECT count(*) FROM request WHERE state = 11 AND charged > 0";
@@ -251,23 +257,6 @@ impl Audit {
             let charged = self.simulator.charged_under(&key);
             self.expect("I2: each charge is charged or held here", charged <= set_aside, (key, charged, set_aside));
         }
-    }
-
-    /// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
-    /// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
-    /// balance has shown that it is true.
-    fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
-        let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
-                   AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
-                   OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
-        let ledger = self.ledger().expect("there is a ledger at the end");
-        let values = (first as i64, second as i64, self.script.pair[0].name);
-        let mut select = ledger.prepare(sql).expect("a query");
-        let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
-        let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
-        let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
-        let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
-        contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
     }
 
     /// Records of the current books, without headers.
@@ -295,9 +284,14 @@ impl Audit {
         books.ok()
     }
 
-    fn ledger(&self) -> Option<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok()
+    /// The ledger. Its schema is read once for each round of checks; between two rounds no connection is open.
+    fn ledger(&self) -> Option<Rc<Connection>> {
+        let mut ledger = self.ledger.borrow_mut();
+        if ledger.is_none() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            *ledger = Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok().map(Rc::new);
+        }
+        ledger.clone()
     }
 
     /// I3, I8, I17, I18.

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 /// What the ledger keeps of a request with files.
 #[derive(Debug)]
 pub struct Kept {
+    pub request: i64,
     /// The members of its body, with a digest in place of each file.
     members: Map<String, Value>,
     /// Field, digest and place of each file.
@@ -32,7 +33,7 @@ impl Kept {
         let mut references = ledger.prepare_cached(sql)?;
         let reference = references.query_map(params![request], |row| row.get(0))?.next().transpose()?;
         let members = serde_json::from_slice(template).unwrap_or_default();
-        Ok((!files.is_empty()).then_some(Kept { members, files, reference }))
+        Ok((!files.is_empty()).then_some(Kept { request, members, files, reference }))
     }
 
     /// What is wrong with a body that was sent for it. `placed` is the digest of the document that a reference names.
@@ -122,6 +123,7 @@ fn a_body_with_a_file_is_read_in_both_formats() {
     assert_eq!(found, *serde_json::json!({"mode": "production", "document": digest}).as_object().unwrap());
     assert!(members("multipart/form-data; boundary=c", body).is_none());
     let kept = |place: &str, reference: Option<&str>| Kept {
+        request: 1,
         members: serde_json::from_str(&format!(r#"{{"mode":"production","document":"{digest}"}}"#)).unwrap(),
         files: vec![("document".to_owned(), digest.clone(), place.to_owned())],
         reference: reference.map(str::to_owned),

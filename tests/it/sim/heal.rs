@@ -50,7 +50,7 @@ impl Stage {
             }
             if self.one(&life).await {
                 // Another run must leave the jobs alone.
-                return self.audit.jobs().is_empty() || self.one(&life).await;
+                return !self.audit.has_jobs() || self.one(&life).await;
             }
             // A run that only waits for the end of a pause does not count as one of those that must send everything.
             runs += usize::from(self.wire.log().len() > sent);

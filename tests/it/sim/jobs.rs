@@ -29,6 +29,12 @@ pub fn jobs(ledger: Option<&Connection>) -> BTreeMap<String, Job> {
     rows.and_then(Iterator::collect).expect("the ledger's jobs")
 }
 
+/// The asks that wait for a job.
+pub fn asks(ledger: &Connection) -> u64 {
+    let sql = "SELECT count(*) FROM ask JOIN request ON request.id = ask.request WHERE state = 4";
+    ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
+}
+
 /// What is wrong with the jobs after a life. `before` are those at its start, `lately` its messages, and `died` says
 /// whether it could not record its last replies.
 pub fn broken(

@@ -88,6 +88,27 @@ pub fn charged_for_nothing(wire: &[Message], ledger: &Connection, died: &[bool])
     wrong.collect()
 }
 
+/// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
+/// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
+/// balance has shown that it is true.
+pub fn charged_otherwise(
+    ledger: &Connection,
+    script: &Script,
+    [first, second]: [u64; 2],
+    wire: &[Message],
+) -> Vec<String> {
+    let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
+               AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
+               OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
+    let values = (first as i64, second as i64, script.pair[0].name);
+    let mut select = ledger.prepare(sql).expect("a query");
+    let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
+    let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+    let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
+    let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
+    contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
+}
+
 /// The amount of an absurd statement is never booked.
 pub fn absurd(ledger: &Connection) -> Option<String> {
     let sql = "SELECT max(charged) FROM request";

@@ -8,10 +8,7 @@ use super::{
 };
 use rescreen::{
     ledger::Sums,
-    model::{
-        IdempotencyKey,
-        fault_point::{self, Point},
-    },
+    model::fault_point::{self, Point},
     simulator::Simulator,
     sink::Manifest,
 };
@@ -54,8 +51,8 @@ struct Seen {
     placed: HashMap<String, String>,
     /// When a place was announced.
     announced: HashMap<String, i64>,
-    /// Keys of messages.
-    keys: HashSet<String>,
+    /// The request that names an upload.
+    named: HashMap<String, i64>,
     /// The digest that no file may have.
     outside: Option<String>,
     /// No clock is set in this campaign, so the age of an upload is known.
@@ -83,7 +80,7 @@ impl Onlooker {
             parts: HashSet::new(),
             placed: HashMap::new(),
             announced: HashMap::new(),
-            keys: HashSet::new(),
+            named: HashMap::new(),
             outside,
             even,
             faults: Vec::new(),
@@ -187,14 +184,18 @@ impl Seen {
     fn committed(&mut self) {
         let limit = self.limit;
         let Some(ledger) = self.ledger() else { return };
-        let money = |ledger: &Connection| -> rusqlite::Result<(String, u64, u64)> {
-            let sql = "SELECT sums, (SELECT coalesce(sum(held), 0) FROM request),
-                       (SELECT coalesce(sum(charged), 0) FROM request) FROM campaign";
+        // One query: each has its own transaction, and this is asked at every commit. Of `request`, one pass gives the
+        // sums and the keys of the requests that count as never charged, tried or given up.
+        let money = |ledger: &Connection| -> rusqlite::Result<(String, u64, u64, Option<String>)> {
+            let sql = "SELECT sums, held, charged, freed FROM campaign, (SELECT
+                       coalesce(sum(held), 0) AS held, coalesce(sum(charged), 0) AS charged,
+                       group_concat(hex(first_key)) FILTER (WHERE state IN (0, 11) AND generation = 0 AND attempts > 0
+                       AND charged = 0 AND possibly_charged = 0) AS freed FROM request)";
             let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-            let sums = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?));
+            let sums = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?, row.get(3)?));
             ledger.prepare_cached(sql)?.query_row([], sums)
         };
-        let (sums, held, charged) = match money(ledger) {
+        let (sums, held, charged, freed) = match money(ledger) {
             Ok(found) => found,
             Err(error) => return self.faults.push(format!("the ledger cannot be read: {error}")),
         };
@@ -204,7 +205,7 @@ impl Seen {
         if limit.is_some_and(|limit| set_aside > limit) {
             self.faults.push(format!("I2: {account:?} is above {limit:?} after a commit"));
         }
-        self.freed();
+        self.freed(freed.as_deref().unwrap_or_default());
         if (account.held.0, account.charged.0) != (held, charged) {
             self.faults.push(format!("I2: {account:?} is not the sum of the requests: {held} held, {charged} charged"));
         }
@@ -218,17 +219,10 @@ impl Seen {
     }
 
     /// A request that counts as never charged, tried or given up, was not charged by the service. For a later
-    /// generation, the earlier keys are not in the ledger.
-    fn freed(&mut self) {
-        let Some(ledger) = self.ledger() else { return };
-        let sql =
-            "SELECT first_key FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0
-             AND possibly_charged = 0";
-        let keys = ledger.prepare_cached(sql).and_then(|mut select| {
-            select.query_map([], |row| row.get::<_, [u8; 16]>(0))?.collect::<Result<Vec<_>, _>>()
-        });
-        for key in keys.expect("the ledger's requests") {
-            let key = IdempotencyKey::from_slice(&key).expect("16 bytes are a key").to_string();
+    /// generation, the earlier keys are not in the ledger. `keys` is hexadecimal.
+    fn freed(&mut self, keys: &str) {
+        for key in keys.split(',').filter(|key| !key.is_empty()) {
+            let key = Uuid::parse_str(key).expect("16 bytes are a key").to_string();
             if self.simulator.charged_under(&key) > 0 {
                 self.faults.push(format!("I2: {key} counts as never charged, and was charged"));
             }
@@ -239,26 +233,25 @@ impl Seen {
         let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
             return self.faults.push(format!("I4: `{key}` is not a key"));
         };
-        let kept = self.ledger().map(|ledger| -> rusqlite::Result<(Vec<u8>, Option<Kept>)> {
-            let sql = "SELECT body, request.id FROM request JOIN attempt ON attempt.request = request.id
+        let kept = self.ledger().map(|ledger| -> rusqlite::Result<(Vec<u8>, Option<Kept>, bool)> {
+            let sql = "SELECT body, request.id, unproven FROM request JOIN attempt ON attempt.request = request.id
                        WHERE coalesce(key, first_key) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
-            let (body, id): (Vec<u8>, i64) =
-                ledger.prepare_cached(sql)?.query_row([bytes], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (body, id, unproven): (Vec<u8>, i64, i64) =
+                ledger.prepare_cached(sql)?.query_row([bytes], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             let files = Kept::read(ledger, id, &body)?;
-            Ok((body, files))
+            Ok((body, files, unproven > 0))
         });
-        let is_new = self.keys.insert(key.to_owned());
         match kept {
-            Some(Ok((_, Some(kept)))) => self.with_files(&kept, (key, is_new), content_type, body),
-            Some(Ok((kept, None))) if kept == body => {}
+            Some(Ok((_, Some(kept), in_doubt))) => self.with_files(&kept, (key, in_doubt), content_type, body),
+            Some(Ok((kept, None, _))) if kept == body => {}
             Some(Ok(_)) => self.faults.push(format!("I4: {key} is sent with another body than the ledger keeps")),
             found => self.faults.push(format!("I7: {key} is sent and no attempt is recorded: {found:?}")),
         }
     }
 
     /// A request with files: its body is what the ledger keeps, with the contents of its files, none of which is from
-    /// outside the folder; and an upload that it is the first to name has not expired.
-    fn with_files(&mut self, kept: &Kept, (key, is_new): (&str, bool), content_type: &str, body: &[u8]) {
+    /// outside the folder; and its upload has not expired, unless an earlier attempt that named it is in doubt.
+    fn with_files(&mut self, kept: &Kept, (key, in_doubt): (&str, bool), content_type: &str, body: &[u8]) {
         let wrong = kept.wrong(content_type, body, |reference| self.placed.get(reference).cloned());
         if let Some(wrong) = wrong {
             self.faults.push(format!("F1: {key} is sent with another body than the ledger keeps: {wrong}"));
@@ -266,9 +259,14 @@ impl Seen {
         if kept.files.iter().any(|(_, digest, _)| self.outside.as_ref() == Some(digest)) {
             self.faults.push(format!("F2: {key} sends a file from outside the folder"));
         }
+        if let Some(reference) = &kept.reference
+            && *self.named.entry(reference.clone()).or_insert(kept.request) != kept.request
+        {
+            self.faults.push(format!("F6: {key} names the upload of another request"));
+        }
         let announced = kept.reference.as_ref().and_then(|reference| self.announced.get(reference));
         let age_us = announced.map_or(0, |at_us| self.clocks.service().now_us() - at_us);
-        if is_new && self.even && age_us > UPLOAD_AGE_MAX_US {
+        if !in_doubt && self.even && age_us > UPLOAD_AGE_MAX_US {
             self.faults.push(format!("F3: {key} names an upload that is {} s old", age_us / 1_000_000));
         }
     }
