@@ -4,10 +4,10 @@
 use super::{
     checks::{ADDRESS, BUSINESS, Check, FOREIGN, OF_FILES, OF_JOBS},
     files::{FileMove, PERSONS},
-    life::{Crash, Move, Step, When},
+    life::{Crash, Life, Move, Step, When},
     oddities::{Oddity, is_played},
     rng::Rng,
-    script::Script,
+    script::{PLENTY, Script},
 };
 use std::time::Duration;
 
@@ -87,8 +87,16 @@ pub fn add_to_lives(script: &mut Script) {
     if check.name != ADDRESS {
         return;
     }
+    // Most documents are left after the lives so far, in which much else goes wrong.
+    let last = script.lives.last().expect("a script has a life").clone();
+    for _ in 0..3 {
+        let rest = Duration::from_secs(rng.pick(&[0, 600, 3_600]));
+        let (max_credits, balance, table) = (PLENTY, Some(PLENTY), last.table);
+        let quiet = Life::quiet(last.api_key, last.prices, rest);
+        script.lives.push(Life { max_credits, balance, table, ..quiet });
+    }
     for life in &mut script.lives {
-        life.upload_trouble = rng.pick(&[0, 0, 10, 40]);
+        life.upload_trouble = rng.pick(&[0, 10, 40]);
         if rng.chance(35) {
             let step = rng.pick(&[Step::Announce, Step::Put, Step::Check]);
             let when = rng.pick(&[When::BeforeService, When::BeforeReply, When::AfterReply]);

@@ -46,6 +46,8 @@ struct Seen {
     dead: bool,
     strike: Arc<Notify>,
     parts: HashSet<PathBuf>,
+    /// The last manifest, and its bytes.
+    manifest: Option<(Vec<u8>, Manifest)>,
     /// Documents at the storage, by path: digest, and when the last one of this path was announced, by the service's
     /// clock.
     placed: HashMap<String, String>,
@@ -78,6 +80,7 @@ impl Onlooker {
             dead: false,
             strike: Arc::default(),
             parts: HashSet::new(),
+            manifest: None,
             placed: HashMap::new(),
             announced: HashMap::new(),
             named: HashMap::new(),
@@ -281,7 +284,12 @@ impl Seen {
                 }
             }
         }
-        let Ok(Some(manifest)) = Manifest::read(&self.out) else { return };
+        // It is asked often, and the manifest changes rarely.
+        let text = fs::read(self.out.join("manifest.json")).unwrap_or_default();
+        if self.manifest.as_ref().is_none_or(|(seen, _)| *seen != text) {
+            self.manifest = Manifest::read(&self.out).ok().flatten().map(|manifest| (text, manifest));
+        }
+        let Some((_, manifest)) = &self.manifest else { return };
         for part in manifest.datasets.iter().flat_map(|dataset| &dataset.parts) {
             let length = fs::metadata(self.out.join(&part.path)).map(|metadata| metadata.len()).ok();
             if length != Some(part.bytes) {

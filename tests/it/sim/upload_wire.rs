@@ -33,7 +33,7 @@ impl Trouble {
     /// What goes wrong with a message of this step, if anything does.
     pub fn draw(rng: &mut Rng, step: Step, percent: u64) -> Option<Trouble> {
         use Trouble::{Charge, Header, LostAfter, LostBefore, OtherHost, Page, PlaceOfAnother, Status};
-        const OF_ANNOUNCEMENT: [Trouble; 14] = [
+        const OF_ANNOUNCEMENT: [Trouble; 16] = [
             LostBefore,
             LostAfter,
             LostAfter,
@@ -43,11 +43,13 @@ impl Trouble {
             Status(401),
             Status(415),
             Page,
-            Page,
             OtherHost,
             Header,
-            PlaceOfAnother,
             Charge,
+            PlaceOfAnother,
+            PlaceOfAnother,
+            PlaceOfAnother,
+            PlaceOfAnother,
         ];
         const OF_DOCUMENT: [Trouble; 8] =
             [LostBefore, LostAfter, LostAfter, Status(403), Status(404), Status(500), Status(503), Charge];

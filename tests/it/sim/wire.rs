@@ -239,11 +239,11 @@ impl Wire {
         if let Some((path, document)) = document.filter(|_| response.status().is_success()) {
             self.onlooker.placed(&path, &document);
         }
+        let last_place = self.state().last_place.clone();
         if step == Step::Announce {
             response = self.announced(response).await;
         }
         if let Some(trouble) = trouble {
-            let last_place = self.state().last_place.clone();
             response = spoilt(trouble, response, last_place).await;
         }
         if matches!(crash, Crash::BeforeReply(wanted) if wanted == nth) {
@@ -270,7 +270,7 @@ impl Wire {
         let reply: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
         if let Some(reference) = reply["reference"].as_str() {
             self.onlooker.announced(reference);
-            self.state().last_place.get_or_insert(bytes.clone());
+            self.state().last_place = Some(bytes.clone());
         }
         Response::from_parts(parts, Body::from(bytes))
     }
