@@ -87,21 +87,23 @@ pub fn add_to_lives(script: &mut Script) {
     if check.name != ADDRESS {
         return;
     }
-    // Most documents are left after the lives so far, in which much else goes wrong.
-    let last = script.lives.last().expect("a script has a life").clone();
-    for _ in 0..3 {
-        let rest = Duration::from_secs(rng.pick(&[0, 600, 3_600]));
-        let (max_credits, balance, table) = (PLENTY, Some(PLENTY), last.table);
-        let quiet = Life::quiet(last.api_key, last.prices, rest);
-        script.lives.push(Life { max_credits, balance, table, ..quiet });
-    }
-    for life in &mut script.lives {
-        life.upload_trouble = rng.pick(&[0, 10, 40]);
+    let mut trouble = |life: &mut Life, least| {
+        life.upload_trouble = rng.pick(&[least, least, 10, 40]);
         if rng.chance(35) {
             let step = rng.pick(&[Step::Announce, Step::Put, Step::Check]);
             let when = rng.pick(&[When::BeforeService, When::BeforeReply, When::AfterReply]);
             life.crash = Crash::AtUpload(step, when, rng.from(1, 3));
         }
+    };
+    script.lives.iter_mut().for_each(|life| trouble(life, 0));
+    // Most documents are left after the lives so far, in which much else goes wrong.
+    let last = script.lives.last().expect("a script has a life").clone();
+    for hours in [1, 0, 1] {
+        let (max_credits, balance, table) = (PLENTY, Some(PLENTY), last.table);
+        let quiet = Life::quiet(last.api_key, last.prices, Duration::from_secs(600 + hours * 3_600));
+        let mut life = Life { max_credits, balance, table, ..quiet };
+        trouble(&mut life, 10);
+        script.lives.push(life);
     }
 }
 

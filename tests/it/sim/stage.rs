@@ -170,7 +170,7 @@ impl Stage {
         }
         let undo = edited(self.folder.path(), life.edit);
         let refused = undo.is_some();
-        let sent_before = self.wire.log().len();
+        let sent_before = self.wire.sent();
         let before = self.audit.life_begins();
         let same = self.same_again(life);
         let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
@@ -225,7 +225,7 @@ impl Stage {
                 for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
                 }
-                let sent = self.wire.log()[sent_before..].iter().filter(|one| one.submit).count();
+                let sent = lately.iter().filter(|one| one.submit).count();
                 if same && sent > 0 {
                     self.audit.fault(format!("life {number} sent {sent} requests after a stop that asks a person"));
                 }
@@ -266,9 +266,9 @@ impl Stage {
         played && self.asked.as_ref().is_some_and(|before| *before == self.settings(life))
     }
 
-    /// What a person may change after a stop: the campaign file, and the API key.
+    /// What a person may change after a stop: the campaign file with its declarations, and the API key.
     fn settings(&self, life: &Life) -> String {
-        format!("{} {}", life.api_key, self.script.campaign(life, Edit::None))
+        format!("{} {} {}", life.api_key, life.blind, self.script.campaign(life, Edit::None))
     }
 
     async fn live(&self, number: usize, life: &Life, edit: Edit) -> End {

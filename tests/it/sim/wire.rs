@@ -165,6 +165,11 @@ impl Wire {
         self.state().refused.clone()
     }
 
+    /// How many messages the service saw.
+    pub fn sent(&self) -> usize {
+        self.state().log.len()
+    }
+
     pub fn log(&self) -> Vec<Message> {
         self.state().log.clone()
     }
