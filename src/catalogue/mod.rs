@@ -25,7 +25,10 @@ use crate::model::{
     Verdict, attachment::UPLOAD_REFERENCE, field::FieldKind, file_name::check_file_name, nearest::hint,
 };
 use serde_json::Map;
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 /// The built-in declarations, as text.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -75,20 +78,21 @@ pub enum CatalogueError {
 /// All checks that a campaign can use, by name.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
-    declarations: BTreeMap<String, Declaration>,
+    /// Shared, because the built-in ones are asked for often and rarely changed.
+    declarations: Arc<BTreeMap<String, Declaration>>,
 }
 
 impl Catalogue {
     /// The built-in checks.
     pub fn built_in() -> Catalogue {
-        static LOADED: LazyLock<BTreeMap<String, Declaration>> = LazyLock::new(|| {
+        static LOADED: LazyLock<Arc<BTreeMap<String, Declaration>>> = LazyLock::new(|| {
             let load = |(name, text): (&str, &str)| {
                 let declaration: Declaration = toml::from_str(text).expect("a test loads every built-in declaration");
                 (name.to_owned(), declaration)
             };
-            BUILT_IN.iter().copied().map(load).collect()
+            Arc::new(BUILT_IN.iter().copied().map(load).collect())
         });
-        Catalogue { declarations: LOADED.clone() }
+        Catalogue { declarations: Arc::clone(&LOADED) }
     }
 
     /// A built-in declaration as text, to paste into a campaign file.
@@ -99,7 +103,7 @@ impl Catalogue {
     /// Adds a check, or replaces the one with the same name.
     pub fn with(mut self, declaration: Declaration) -> Result<Catalogue, CatalogueError> {
         Catalogue::check(&declaration)?;
-        self.declarations.insert(declaration.name.clone(), declaration);
+        Arc::make_mut(&mut self.declarations).insert(declaration.name.clone(), declaration);
         Ok(self)
     }
 

@@ -23,6 +23,9 @@ impl DeclaredCheck {
         let Ok(known) = built_in.get(&declaration.name) else {
             return Some(DeclaredCheck { check: declaration.name.clone(), differs: None });
         };
+        if known == declaration {
+            return None;
+        }
         let differs = differing(known, declaration);
         (!differs.is_empty()).then(|| DeclaredCheck { check: declaration.name.clone(), differs: Some(differs) })
     }

@@ -1,9 +1,15 @@
 //! Bodies that contain files: a pure function of the template in the ledger, the files and the key, so that one key
 //! always has the same bytes. Nothing of the user's file names is sent, and no file is changed.
 
-use crate::model::{Attachment, IdempotencyKey, Placement, attachment::UPLOAD_REFERENCE, request::write_json};
+use crate::model::{
+    Attachment, IdempotencyKey, Placement,
+    attachment::UPLOAD_REFERENCE,
+    planted::{Bug, planted},
+    request::write_json,
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A body and its media type.
 pub struct Form {
@@ -112,7 +118,7 @@ impl Template {
         capacity: usize,
         mut content: impl FnMut(&Attachment) -> Result<Vec<u8>, E>,
     ) -> Result<Form, E> {
-        let boundary = format!("rescreen-{key}");
+        let boundary = boundary(key);
         let mut body = Vec::with_capacity(capacity);
         for (name, value) in &self.0 {
             let field = escaped(name);
@@ -141,6 +147,15 @@ impl Template {
         body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
         Ok(Form { body, content_type: format!("multipart/form-data; boundary={boundary}") })
     }
+}
+
+/// One key always has the same bytes, so the boundary is the same in every attempt.
+fn boundary(key: IdempotencyKey) -> String {
+    static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+    if planted(Bug::BoundaryOfAttempt) {
+        return format!("rescreen-{key}-{}", ATTEMPTS.fetch_add(1, Ordering::Relaxed));
+    }
+    format!("rescreen-{key}")
 }
 
 fn append_base64(body: &mut Vec<u8>, bytes: &[u8]) {

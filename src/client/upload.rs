@@ -7,7 +7,10 @@ use super::{
     service::{Auth, Client, IDEMPOTENCY_KEY},
     transport::Exchange,
 };
-use crate::model::Permit;
+use crate::model::{
+    Permit,
+    planted::{Bug, planted},
+};
 use reqwest::{
     Method, Url,
     header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST},
@@ -111,7 +114,11 @@ impl Client {
 
     /// Sends the document, with the headers of the ticket only: the API key does not leave the service.
     pub async fn upload(&self, _permit: Permit, ticket: Ticket, document: Vec<u8>) -> Exchange {
-        self.exchange(Method::PUT, ticket.url, ticket.headers, document).await
+        let mut headers = ticket.headers;
+        if planted(Bug::DocumentWithApiKey) {
+            headers.extend(self.headers(Auth::XApiKey));
+        }
+        self.exchange(Method::PUT, ticket.url, headers, document).await
     }
 
     /// The URL to upload to: the origin of the service, or https to a host that the user allows.

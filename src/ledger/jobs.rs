@@ -4,6 +4,7 @@
 use super::{LedgerError, store::Store};
 use crate::model::{
     Credits, JobId, Mode, RequestId,
+    planted::{Bug, planted},
     state::{Outcome, State},
 };
 use rusqlite::params;
@@ -49,7 +50,7 @@ pub(super) fn keep(
     state: State,
     now_us: i64,
 ) -> Result<(), LedgerError> {
-    let Some(job) = job.filter(|_| state == State::Submitted) else { return Ok(()) };
+    let Some(job) = job.filter(|_| state == State::Submitted && !planted(Bug::JobIdLost)) else { return Ok(()) };
     // A request that a person let go again may become another job.
     let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at) VALUES (?1, ?2, ?3)";
     store.conn.prepare_cached(sql)?.execute(params![request.0, job.as_str(), now_us])?;

@@ -66,6 +66,8 @@ pub(super) enum Found {
 /// # Errors
 /// It is a ledger of another version, or its schema is not ours.
 pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
+    // One state for all queries, which also saves the locks of each.
+    let _one_state = conn.unchecked_transaction()?;
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let found = schema_of(conn)?;
     match version {

@@ -87,10 +87,18 @@ impl Reading {
         }
     }
 
-    /// From now until the reader is dropped, all queries show the current state.
+    /// From now until the reader moves on or is dropped, all queries show the current state.
     pub fn hold_still(&self) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN DEFERRED")?;
         self.sums().map(drop)
+    }
+
+    /// From now on, each query shows the state at its own time.
+    pub fn move_on(&self) -> Result<(), LedgerError> {
+        if !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
     }
 
     /// The identity of the ledger.

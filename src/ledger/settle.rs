@@ -384,5 +384,15 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
         let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
         store.conn.prepare_cached(sql)?.execute([*id])?;
     }
+    if planted(Bug::JobSentAgain) {
+        let sql = format!("SELECT id FROM request WHERE state = {}", State::Submitted.code());
+        let jobs: Vec<i64> =
+            store.conn.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for id in jobs {
+            let row = request_row(store, RequestId(id))?;
+            let step = next(&Standing { state: State::Armed, ..row.standing }, Event::FoundArmed)?;
+            moved(store, &row, &step, None)?;
+        }
+    }
     Ok(armed.len() as u64)
 }

@@ -79,6 +79,34 @@ bugs! {
     /// Charges are forgotten at the start of a run.
     ChargesOfThisRun,
 
+    // Jobs.
+    /// The hold of a job is freed when the service accepts it.
+    JobHoldFreed,
+    /// A job is sent again by the next run.
+    JobSentAgain,
+    /// The state of a job is recorded without its id.
+    JobIdLost,
+    /// A refusal that needs a webhook counts as charged.
+    WebhookNeedCharged,
+
+    // Files.
+    /// A file is sent although it was replaced after its row was read.
+    ReplacedFileSent,
+    /// A link that leads out of the folder of the files is followed.
+    LinkFollowed,
+    /// The boundary of a multipart body differs between attempts.
+    BoundaryOfAttempt,
+    /// An upload is named for the first time after it has expired.
+    ExpiredUploadNamed,
+    /// An upload is not recorded before the request that names it is sent.
+    UploadUnrecorded,
+    /// Two requests may name the same upload.
+    UploadShared,
+    /// A document is sent with the API key.
+    DocumentWithApiKey,
+    /// A charge that the reply to an upload states is ignored.
+    UploadChargeIgnored,
+
     // Charges and balances in replies.
     /// A charge that a refusal states is not read.
     RefusalChargeIgnored,

@@ -37,6 +37,12 @@ pub(super) fn mistaken(
         (Armed, Event::FoundArmed) if planted(Bug::CrashForgotten) => plain,
         (Armed, Event::FoundArmed) if planted(Bug::NewKeyAfterCrash) => new_key,
         (Armed, Event::Attempted(outcome)) if refusal_settles_doubt(outcome) => plain,
+        (Armed, Event::Attempted(Outcome::Accepted { .. })) if planted(Bug::JobHoldFreed) => {
+            Move { hold: Hold::Release, ..correct? }
+        }
+        (Armed, Event::Attempted(Outcome::NeedsWebhook)) if planted(Bug::WebhookNeedCharged) => {
+            Move { state: Failed, hold: Hold::Charge(price), possibly_charged: true, ..plain }
+        }
         (Armed, Event::Attempted(Outcome::Unconvincing)) if planted(Bug::FailedAnswerFinal) => {
             Move { state: Answered, hold: Hold::Charge(price), ..plain }
         }

@@ -258,9 +258,10 @@ pub async fn publish_and_report(
             ledger.keep_stop(None).await?;
         }
     }
-    let reading = Reading::open(ledger.path())?;
-    let oldest_doubt_us = reading.oldest_doubt_us()?;
-    let (unrecognised, judged_differently) = (reading.unrecognised()?, reading.judged_differently()?);
+    let (oldest_doubt_us, unrecognised, judged_differently) = {
+        let reading = publisher.reading();
+        (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?)
+    };
     let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
     let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending = Ending {

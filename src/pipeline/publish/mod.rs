@@ -28,7 +28,7 @@ use std::{
     collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
 /// The maximum number of rows in a result part.
@@ -36,6 +36,9 @@ pub const PART_ROWS_MAX: u64 = 50_000;
 
 /// Publishes one ledger into one folder.
 pub struct Publisher {
+    /// Used for all publications, because opening a reader takes longer than most of them. It is dropped before the
+    /// ledger, which closes after its last reader.
+    reading: Mutex<Reading>,
     ledger: Arc<Ledger>,
     out: PathBuf,
     format: OutputFormat,
@@ -69,8 +72,10 @@ pub type Tap = Box<dyn Write + Send>;
 impl Publisher {
     pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, options: PublishOptions) -> Result<Publisher, Error> {
         let PublishOptions { tap, rules, accept_unrecognised } = options;
-        let projector = Projector::new(campaign, Reading::open(ledger.path())?.check_uses()?)?;
+        let reading = Reading::open(ledger.path())?;
+        let projector = Projector::new(campaign, reading.check_uses()?)?;
         Ok(Publisher {
+            reading: Mutex::new(reading),
             ledger,
             out: campaign.out.clone(),
             format: campaign.format,
@@ -90,29 +95,42 @@ impl Publisher {
     pub fn publish(&self) -> Result<Manifest, Error> {
         // If the folder was moved away, it must not be created again without its ledger.
         self.ledger.check_files()?;
-        let reading = Reading::open(self.ledger.path())?;
-        claim(&self.out, self.projector.campaign(), &reading)?;
+        let reading = self.reading();
+        let published = self.publish_from(&reading);
+        // A publication that failed may have left its transaction open, which would keep the log from being emptied.
+        reading.move_on()?;
+        published
+    }
+
+    /// The reader of the publications. Each query shows the state at its own time.
+    pub fn reading(&self) -> MutexGuard<'_, Reading> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish_from(&self, reading: &Reading) -> Result<Manifest, Error> {
+        claim(&self.out, self.projector.campaign(), reading)?;
         let extension = self.format.extension().to_owned();
         let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
         let of_check = |(id, check): (i64, &project::Projected)| Some((id, *self.rules.get(check.check())?));
         let rules = self.projector.checks().filter_map(of_check).collect();
         let accept_unrecognised = self.accept_unrecognised;
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders, rules, accept_unrecognised };
-        self.judge_waiting(&reading)?;
+        self.judge_waiting(reading)?;
         // A part that is not full is the last one. While answers keep coming, there would always be another small part.
         let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
         while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
         let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
         for part in reading.parts()? {
             if part.written.is_none() || !self.out.join(&part.path).exists() {
-                self.write_part(&reading, &part)?;
+                self.write_part(reading, &part)?;
             }
         }
-        let manifest = early.unwrap_or_else(|| self.manifest(&reading))?;
+        let manifest = early.unwrap_or_else(|| self.manifest(reading))?;
         manifest.write_atomically(&self.out)?;
         sink::sweep(&self.out, &manifest)?;
         // Last, because only `status` and the report need it.
-        self.compare_parts(&Reading::open(self.ledger.path())?)?;
+        reading.move_on()?;
+        self.compare_parts(reading)?;
         self.ledger.checkpoint()?;
         Ok(manifest)
     }

@@ -119,7 +119,11 @@ pub async fn attempt(
         now_us: context.clock.now_us(),
     };
     let requested_at_us = order.now_us;
-    let receipt = match context.ledger.arm(order).await? {
+    let armed = context.ledger.arm(order).await?;
+    if let (Err(exchange), false) = (&ready, matches!(armed, Armed::Ready(_))) {
+        keep_pause(&context, check, exchange).await?;
+    }
+    let receipt = match armed {
         Armed::Ready(receipt) => receipt,
         Armed::Refused(refusal) => return Ok(AttemptEnd::Refused(refusal)),
         Armed::Quarantined => return Ok(AttemptEnd::Quarantined),
@@ -237,20 +241,12 @@ async fn settle(
     sent: Sent,
     exchange: Exchange,
 ) -> Result<AttemptEnd, Error> {
-    let service = &context.campaign.service;
-    let spec = ReplySpec {
-        answer: &check.declaration.answer,
-        job: check.declaration.job.as_ref(),
-        charge_pointer: service.charge_pointer.as_deref(),
-        remaining_pointer: service.remaining_pointer.as_deref(),
-        price: check.price.max(check.job_hold),
-    };
     let other_side = match exchange.reply.as_ref().map(|reply| reply.simulated) {
         Ok(simulated) if !note_peer(context, simulated).await? => Some(simulated),
         _ => None,
     };
     // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
-    let mut classified = classify(&exchange, &spec, context.clock.now().into());
+    let mut classified = classify(&exchange, &reply_spec(context, check), context.clock.now().into());
     if other_side.is_some() {
         // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
@@ -342,6 +338,30 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
         Outcome::Unconvincing => Some(Judged { judgement: Judgement::unrecognised(), other_mode: None }),
         _ => None,
     }
+}
+
+/// How the replies of a check are read.
+fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> ReplySpec<'a> {
+    let service = &context.campaign.service;
+    ReplySpec {
+        answer: &check.declaration.answer,
+        job: check.declaration.job.as_ref(),
+        charge_pointer: service.charge_pointer.as_deref(),
+        remaining_pointer: service.remaining_pointer.as_deref(),
+        price: check.price.max(check.job_hold),
+    }
+}
+
+/// Keeps the pause that the reply to an upload asks for, where its request cannot be armed, so that nothing settles it.
+async fn keep_pause(context: &RunContext, check: &CheckContext, exchange: &Exchange) -> Result<(), Error> {
+    let classified = classify(exchange, &reply_spec(context, check), context.clock.now().into());
+    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
+    if let Some(pause) = pause {
+        let now_us = context.clock.now_us();
+        context.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
+        context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
+    }
+    Ok(())
 }
 
 /// The mode that an accepted job names, if it is not the mode that was sent.

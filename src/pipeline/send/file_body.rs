@@ -10,6 +10,7 @@ use crate::{
         Attachment, Credits, IdempotencyKey, RequestId,
         attachment::digest_text,
         budget::{Account, Allowance, BudgetRefusal},
+        planted::{Bug, planted},
         state::State,
     },
     pipeline::blocking::blocking,
@@ -171,7 +172,8 @@ impl FileBodies {
 pub fn read(root: &Root, row: &RequestFiles, file: &Attachment) -> Result<Vec<u8>, ContentFault> {
     let read_at = |path: &str| {
         let bytes = root.read(path, file.bytes).map_err(ContentFault::Root)?;
-        if <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 { Ok(bytes) } else { Err(ContentFault::Differs) }
+        let is_same = <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 || planted(Bug::ReplacedFileSent);
+        if is_same { Ok(bytes) } else { Err(ContentFault::Differs) }
     };
     read_at(&file.path).or_else(|fault| {
         let others = row.other_paths.iter().filter(|(field, _)| *field == file.field);

@@ -10,7 +10,11 @@ use crate::{
     client::{Auth, Exchange, FormFault, Template},
     error::Error,
     ledger::LedgerError,
-    model::{Credits, Permit, Placement, RequestId, budget::BudgetRefusal},
+    model::{
+        Credits, Permit, Placement, RequestId,
+        budget::BudgetRefusal,
+        planted::{Bug, planted},
+    },
     pipeline::blocking::blocking,
 };
 use std::sync::Arc;
@@ -80,7 +84,8 @@ pub async fn make_ready(
                 };
                 match upload(context, permit, route, file, &row, document).await? {
                     Ok((made, next)) => {
-                        if !context.ledger.record_upload(request, made.clone()).await? {
+                        let unrecorded = planted(Bug::UploadUnrecorded);
+                        if !unrecorded && !context.ledger.record_upload(request, made.clone()).await? {
                             let fault = "it gave the reference of another document".to_owned();
                             return Ok(Made::Unusable(UploadFault::Odd(fault)));
                         }

@@ -2,7 +2,8 @@
 //! book are four witnesses and must agree.
 
 use super::{
-    life::Life,
+    jobs::{self, Job},
+    life::{Life, Step},
     money,
     progress::{Standing, standing},
     rows,
@@ -20,9 +21,11 @@ use rescreen::{
 use rusqlite::{Connection, OpenFlags, Row, types::Value};
 use sha2::{Digest, Sha256};
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 const KINDS: [DatasetKind; 4] =
@@ -50,6 +53,10 @@ pub struct Audit {
     tried: Vec<HashSet<String>>,
     /// A person has accepted answers that no rule recognises.
     accepted: bool,
+    /// The jobs after the last life, and its messages.
+    jobs: BTreeMap<String, Job>,
+    sent_before: usize,
+    ledger: RefCell<Option<Rc<Connection>>>,
 }
 
 impl Audit {
@@ -64,6 +71,9 @@ impl Audit {
             set_aside: 0,
             tried: Vec::new(),
             accepted: false,
+            jobs: BTreeMap::new(),
+            sent_before: 0,
+            ledger: RefCell::default(),
         }
     }
 
@@ -79,7 +89,9 @@ impl Audit {
 
     /// The progress of the campaign.
     pub fn standing(&self) -> Standing {
-        standing(self.ledger().as_ref())
+        let standing = standing(self.ledger().as_deref());
+        self.ledger.take();
+        standing
     }
 
     /// A life starts.
@@ -94,6 +106,7 @@ impl Audit {
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
         self.accepted |= life.guards_off;
+        self.jobs_after(wire, died);
         let (stats, books) = (self.simulator.stats(), self.books());
         let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
         self.expect("I1: nothing is charged twice but by decision", double <= decided, (double, decided));
@@ -119,14 +132,31 @@ impl Audit {
                 self.money(wire, died, false);
                 // Only a crash can separate an attempt that is recorded from one that was sent.
                 let under_way = died.iter().filter(|died| **died).count() as u64 * self.script.in_flight;
-                let all = sent <= noted && noted <= sent + under_way;
+                // A refused announcement of a document is recorded as an attempt of its request.
+                let announced = wire.iter().filter(|one| one.step == Step::Announce).count() as u64;
+                let all = sent <= noted && noted <= sent + announced + under_way;
                 self.expect("I7: every message is an attempt", all, (sent, noted));
             }
         }
+        self.ledger.take();
         self.outputs();
         for fault in &mut self.faults[before..] {
             *fault = format!("after life {number}: {fault}");
         }
+    }
+
+    /// Whether the last life left jobs.
+    pub fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    fn jobs_after(&mut self, wire: &[Message], died: &[bool]) {
+        let after = jobs::jobs(self.ledger().as_deref());
+        let died = died.last().is_some_and(|died| *died);
+        let decided = self.books().is_some_and(|books| books.decided > 0);
+        let messages = (wire, &wire[self.sent_before..]);
+        self.faults.extend(jobs::broken(&self.script, &self.jobs, &after, messages, (died, decided)));
+        (self.jobs, self.sent_before) = (after, wire.len());
     }
 
     pub fn at_the_end(&mut self, wire: &[Message], died: &[bool]) {
@@ -150,22 +180,29 @@ impl Audit {
             self.expect("each answer is charged once, as both books say", unpaid.is_empty(), unpaid);
         }
         if let Some(prices) = self.script.stated_prices() {
-            let wrong = self.charged_otherwise(prices, wire);
+            let wrong = self.ledger().map(|ledger| money::charged_otherwise(&ledger, &self.script, prices, wire));
+            let wrong = wrong.unwrap_or_default();
             self.expect("what a reply states is charged", wrong.is_empty(), (prices, wrong));
         }
-        let charges = (stats.charges, answered + self.failed_with_a_charge(), decided);
+        let (jobs, held) = (self.jobs.len() as u64, self.jobs.values().map(|job| job.held).sum::<u64>());
+        let charges = (stats.charges, answered + jobs + self.failed_with_a_charge(), decided);
         self.expect(
             "no charge is without an answer, a failure or a decision",
             charges.0 <= charges.1 + charges.2,
             charges,
         );
-        self.expect("nothing is held at the end", sums.account.held.0 == 0, sums.account);
-        self.expect("nothing is open at the end", sums.open() == 0, &sums.requests);
+        self.expect("only jobs hold credits at the end", sums.account.held.0 == held, sums.account);
+        self.expect("only jobs are open at the end", sums.open() == jobs, &sums.requests);
         let Ok(Some(manifest)) = Manifest::read(&self.out) else {
             return self.fault("there is no manifest at the end".to_owned());
         };
-        self.expect("the manifest is complete", manifest.complete, &manifest.totals);
-        self.expect("no ask is pending", manifest.totals.iter().all(|one| one.pending == 0), &manifest.totals);
+        self.expect("the manifest is complete", manifest.complete == (jobs == 0), &manifest.totals);
+        let pending = manifest.totals.iter().map(|one| one.pending).sum::<u64>();
+        self.expect(
+            "only asks of jobs are pending",
+            Some(pending) == self.ledger().map(|ledger| jobs::asks(&ledger)),
+            &manifest.totals,
+        );
         let rows = (manifest.input.rows, sums.rows, self.rows());
         self.expect("the manifest covers all rows", rows.0 == rows.1 && rows.1 == rows.2, rows);
     }
@@ -176,6 +213,7 @@ impl Audit {
         let decided = self.books().is_some_and(|books| books.decided > 0);
         self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
         self.faults.extend(money::absurd(&ledger));
+        self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
     }
 
@@ -221,23 +259,6 @@ impl Audit {
         }
     }
 
-    /// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
-    /// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
-    /// balance has shown that it is true.
-    fn charged_otherwise(&self, [first, second]: [u64; 2], wire: &[Message]) -> Vec<String> {
-        let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
-                   AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
-                   OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
-        let ledger = self.ledger().expect("there is a ledger at the end");
-        let values = (first as i64, second as i64, self.script.pair[0].name);
-        let mut select = ledger.prepare(sql).expect("a query");
-        let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
-        let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
-        let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
-        let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
-        contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
-    }
-
     /// Records of the current books, without headers.
     fn rows(&self) -> u64 {
         let folder = self.out.parent().expect("it is in the campaign's folder");
@@ -263,9 +284,14 @@ impl Audit {
         books.ok()
     }
 
-    fn ledger(&self) -> Option<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok()
+    /// The ledger. Its schema is read once for each round of checks; between two rounds no connection is open.
+    fn ledger(&self) -> Option<Rc<Connection>> {
+        let mut ledger = self.ledger.borrow_mut();
+        if ledger.is_none() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            *ledger = Connection::open_with_flags(self.out.join("ledger.sqlite"), flags).ok().map(Rc::new);
+        }
+        ledger.clone()
     }
 
     /// I3, I8, I17, I18.

@@ -98,7 +98,7 @@ fn vin(person: u64, number: u64) -> String {
 }
 
 /// An ID number of an invented person, with a valid checksum.
-fn said(person: u64) -> String {
+pub fn said(person: u64) -> String {
     let digits = format!("8001{:02}5{:03}08", 1 + person % 28, person);
     let digits = format!("{}{}", &digits[..11], 8);
     let sum: u32 = digits

@@ -10,6 +10,8 @@ pub struct Check {
     pub name: &'static str,
     /// The sources of its fields, as lines of the campaign file.
     fields: &'static str,
+    /// The field that sends a file.
+    pub file: Option<&'static str>,
 }
 
 const PERSON: &str = "fields.name = \"name\"\nfields.entity = { value = 0 }\n";
@@ -26,21 +28,79 @@ const CHECKS: [Check; 15] = [
     Check {
         name: "aml-screening",
         fields: "fields.name = \"name\"\nfields.entity = { value = 0 }\nfields.country = \"country\"\nfields.dataset = \"dataset\"\n",
+        file: None,
     },
-    Check { name: "said-verification", fields: "" },
-    Check { name: "adverse-media", fields: PERSON },
-    Check { name: "cipc-company", fields: "fields.registration_number = \"company\"\n" },
-    Check { name: "vehicle-check", fields: "fields.registrationNumber = \"plate\"\nfields.vin = \"vin\"\n" },
-    Check { name: "vin-decode", fields: "" },
-    Check { name: "number-plate", fields: "" },
-    Check { name: "property-search", fields: "" },
-    Check { name: "consumer-trace", fields: "" },
-    Check { name: "consumer-trace-lite", fields: "" },
-    Check { name: "cipc-director", fields: "" },
-    Check { name: "kyc-bundle", fields: "" },
-    Check { name: "aml-ongoing-enrol", fields: CUSTOMER },
-    Check { name: "aml-ongoing-withdraw", fields: CUSTOMER },
-    Check { name: "bank-account", fields: ACCOUNT },
+    Check { name: "said-verification", fields: "", file: None },
+    Check { name: "adverse-media", fields: PERSON, file: None },
+    Check { name: "cipc-company", fields: "fields.registration_number = \"company\"\n", file: None },
+    Check {
+        name: "vehicle-check",
+        fields: "fields.registrationNumber = \"plate\"\nfields.vin = \"vin\"\n",
+        file: None,
+    },
+    Check { name: "vin-decode", fields: "", file: None },
+    Check { name: "number-plate", fields: "", file: None },
+    Check { name: "property-search", fields: "", file: None },
+    Check { name: "consumer-trace", fields: "", file: None },
+    Check { name: "consumer-trace-lite", fields: "", file: None },
+    Check { name: "cipc-director", fields: "", file: None },
+    Check { name: "kyc-bundle", fields: "", file: None },
+    Check { name: "aml-ongoing-enrol", fields: CUSTOMER, file: None },
+    Check { name: "aml-ongoing-withdraw", fields: CUSTOMER, file: None },
+    Check { name: "bank-account", fields: ACCOUNT, file: None },
+];
+
+/// Checks that are answered later as a job.
+pub const OF_JOBS: [Check; 3] = [
+    Check {
+        name: BUSINESS,
+        fields: "fields.businessName = \"name\"\nfields.registrationNumber = \"company\"\n\
+                 fields.bankName = { value = \"FNB\" }\nfields.bankAccountNumber = \"id_number\"\n\
+                 fields.bankAccountType = { value = \"current\" }\n",
+        file: None,
+    },
+    Check {
+        name: FOREIGN,
+        fields: "fields.firstName = \"name\"\nfields.surname = { value = \"Vexford\" }\n\
+                 fields.passportNumber = \"id_number\"\nfields.passportCountry = { value = \"NG\" }\n\
+                 fields.bankName = { value = \"FNB\" }\nfields.bankAccountNumber = { value = \"6212345678\" }\n\
+                 fields.bankBranchCode = { value = \"051001\" }\nfields.bankAccountType = { value = \"savings\" }\n\
+                 fields.consentConfirmed = { value = true }\nfields.purpose = { value = \"supplier payment\" }\n",
+        file: None,
+    },
+    Check {
+        name: "africa-verification",
+        fields: "fields.country = { value = \"ng\" }\nfields.id_type = { value = \"NIN_V2\" }\n\
+                 fields.id_number = \"id_number\"\n",
+        file: None,
+    },
+];
+pub const BUSINESS: &str = "business-bank-account";
+/// It may be answered at once.
+pub const FOREIGN: &str = "foreign-bank-account";
+pub const ADDRESS: &str = "proof-of-address";
+/// Checks that send a file: as base64 text, as a part of a multipart body, or by an upload.
+pub const OF_FILES: [Check; 4] = [
+    Check {
+        name: ADDRESS,
+        fields: "fields.document = \"{{ id_number }}.scan\"\nfields.expected_last_name = { value = \"Vexford\" }\n",
+        file: Some("document"),
+    },
+    Check {
+        name: "id-document",
+        fields: "fields.front_image = \"{{ id_number }}.scan\"\nfields.issuing_country = { value = \"ZAF\" }\n",
+        file: Some("front_image"),
+    },
+    Check {
+        name: "id-document",
+        fields: "fields.front_image_base64 = \"{{ id_number }}.scan\"\n",
+        file: Some("front_image_base64"),
+    },
+    Check {
+        name: "facematch",
+        fields: "fields.id_number = \"id_number\"\nfields.selfie_image_base64 = \"{{ id_number }}.scan\"\n",
+        file: Some("selfie_image_base64"),
+    },
 ];
 
 /// The checks of a seed. Half of the seeds have the two original ones. A separate rng leaves the rest of a script as it
@@ -93,7 +153,7 @@ impl Check {
             "aml-screening" | "adverse-media" | "aml-ongoing-enrol" | "aml-ongoing-withdraw" => {
                 cells.name.trim().to_owned()
             }
-            "cipc-company" => {
+            "cipc-company" | BUSINESS => {
                 let digits: String = cells.company.chars().filter(char::is_ascii_digit).collect();
                 let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
                 format!("{}/{}/{}", part(0, 4), part(4, 10), part(10, digits.len()))
@@ -111,6 +171,9 @@ impl Check {
         match self.name {
             "aml-screening" | "adverse-media" | "aml-ongoing-enrol" | "aml-ongoing-withdraw" => text("name"),
             "bank-account" => text("identityNumber"),
+            BUSINESS => text("registrationNumber"),
+            FOREIGN => text("passportNumber"),
+            "africa-verification" => text("id_number"),
             "cipc-company" => text("registration_number"),
             "vehicle-check" => format!("{} {}", text("registrationNumber"), text("vin")),
             "vin-decode" => text("vin"),
@@ -121,6 +184,7 @@ impl Check {
 
     /// Whether an answer is favourable. A look-up never is.
     pub fn is_clear(&self, answer: &Value) -> bool {
+        let no_list = Value::Array(Vec::new());
         let empty = |name: &str| find(answer, name).and_then(Value::as_array).is_some_and(Vec::is_empty);
         match self.name {
             "aml-screening" | "aml-ongoing-enrol" => empty("match"),
@@ -128,7 +192,15 @@ impl Check {
                 let status = find(answer, "realTimeResults").map(|found| &found["Status"]);
                 status.is_some_and(|status| status == "ID Number Valid") && empty("match")
             }
-            "bank-account" => {
+            ADDRESS => {
+                content(answer).is_some_and(|found| found["status"] == "Approved" && found["warnings"] == no_list)
+            }
+            "id-document" => find(answer, "id_verification")
+                .is_some_and(|found| found["status"] == "Approved" && found["warnings"] == no_list),
+            "facematch" => find(answer, "face_match").is_some_and(|found| {
+                found["status"] == "Approved" && found.get("warnings").is_none_or(|warnings| *warnings == no_list)
+            }),
+            "bank-account" | FOREIGN => {
                 let verified = find(answer, "identity_and_account_verified");
                 verified.or_else(|| find(answer, "outcome")).is_some_and(|word| word == true || word == "verified")
             }
@@ -140,6 +212,16 @@ impl Check {
         }
     }
 
+    /// Whether its requests may become jobs at the service.
+    pub fn is_job(&self) -> bool {
+        OF_JOBS.iter().any(|one| one.name == self.name)
+    }
+
+    /// Whether it sends documents, which may be large.
+    pub fn has_documents(&self) -> bool {
+        self.name == ADDRESS
+    }
+
     /// Whether the service forgets its keys sooner than others.
     pub fn is_short_lived(&self) -> bool {
         self.name == "adverse-media"
@@ -149,6 +231,11 @@ impl Check {
     pub fn key_life_hours(path: &str) -> i64 {
         if path == "/adverse-media" { 48 } else { 72 }
     }
+}
+
+/// The content of an answer in either envelope.
+fn content(answer: &Value) -> Option<&Value> {
+    find(answer, "results").or_else(|| answer.get("data"))
 }
 
 /// The first value with this name, at any depth.

@@ -6,6 +6,9 @@ use std::{fs, path::Path};
 
 /// Edits the files in `folder`, if a life has read them before. Returns how to undo it.
 pub fn edited(folder: &Path, edit: Edit) -> Option<Box<dyn FnOnce()>> {
+    if edit == Edit::None {
+        return None;
+    }
     let reading = Reading::find(&folder.join("out/ledger.sqlite")).ok().flatten()?;
     // Nothing is fixed before the first row is ingested.
     let source = reading.sources().ok()?.into_iter().find(|source| !source.ends.is_empty())?;

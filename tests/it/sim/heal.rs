@@ -2,6 +2,7 @@
 //! decides what only a person can.
 
 use super::{
+    files::restore_for_doubts,
     life::{API_KEYS, Life},
     oddities::{Oddity, is_played},
     progress::neglected,
@@ -37,18 +38,22 @@ impl Stage {
         let keys: Vec<&str> =
             API_KEYS.into_iter().filter(|key| lives.iter().any(|life| life.api_key == *key)).collect();
         let mut before = self.audit.standing();
-        let healed_at = self.wire.log().len();
+        let healed_at = self.wire.sent();
         let mut sent_before = healed_at;
         let mut runs = 0;
         for (at, hours) in LAST_RESTS.into_iter().enumerate() {
-            let sent = self.wire.log().len();
+            let sent = self.wire.sent();
             let rest = Duration::from_secs(hours * 3_600);
             let life = Life { guards_off: true, ..Life::quiet(keys[at % keys.len()], prices, rest) };
+            if let Some(documents) = self.script.documents() {
+                restore_for_doubts(self.folder.path(), documents, at);
+            }
             if self.one(&life).await {
-                return true;
+                // Another run must leave the jobs alone.
+                return !self.audit.has_jobs() || self.one(&life).await;
             }
             // A run that only waits for the end of a pause does not count as one of those that must send everything.
-            runs += usize::from(self.wire.log().len() > sent);
+            runs += usize::from(self.wire.sent() > sent);
             if (at + 1).is_multiple_of(keys.len()) && is_played(Oddity::Progress) {
                 let (after, log) = (self.audit.standing(), self.wire.log());
                 // A run that ends with a decision for a person, or as the service asks, stops early; but the next ones

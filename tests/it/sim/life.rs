@@ -2,6 +2,7 @@
 
 use super::{
     book::{Book, lines},
+    files::FileMove,
     rng::Rng,
     script::PLENTY,
 };
@@ -25,6 +26,28 @@ pub enum Crash {
     AtPart(u64),
     /// After it was polled this many times.
     AtAwait(u64),
+    /// At the nth message of this step of an upload.
+    AtUpload(Step, When, u64),
+}
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Balance,
+    /// The announcement of a document.
+    Announce,
+    /// The document.
+    Put,
+    /// A request that may be charged.
+    Check,
+}
+
+/// When a life ends at a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    BeforeService,
+    BeforeReply,
+    AfterReply,
 }
 
 /// What happens to a clock during a life.
@@ -94,6 +117,10 @@ pub struct Life {
     pub at_commit: Option<(u64, ClockMove)>,
     /// Just before the service sees the nth request.
     pub moves: Vec<(u64, Move)>,
+    /// What happens before it to the files of these persons.
+    pub file_moves: Vec<(u64, FileMove)>,
+    /// Percentage of the steps of uploads that get an odd reply or none.
+    pub upload_trouble: u64,
     pub api_key: &'static str,
     /// Another process tries to run the campaign this long after its start.
     pub rival: Option<Duration>,
@@ -125,6 +152,8 @@ impl Life {
             clock_moves: Vec::new(),
             at_commit: None,
             moves: Vec::new(),
+            file_moves: Vec::new(),
+            upload_trouble: 0,
             api_key,
             rival: None,
             rest,

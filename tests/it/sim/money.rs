@@ -72,6 +72,43 @@ pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     failed.map(|one| format!("I18: an answer that calls itself a failure is final at once: {one}")).collect()
 }
 
+/// A request that failed, and each of whose replies states that nothing was charged, is not booked as charged. A life
+/// that died may not have recorded its last replies.
+pub fn charged_for_nothing(wire: &[Message], ledger: &Connection, died: &[bool]) -> Vec<String> {
+    let sql = "SELECT first_key, charged FROM request WHERE state = 11 AND generation = 0 AND charged > 0";
+    let Ok(mut select) = ledger.prepare(sql) else { return Vec::new() };
+    let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?)));
+    let failed = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+    let wrong = failed.into_iter().filter_map(|(key, charged)| {
+        let key = IdempotencyKey::from_slice(&key).expect("16 bytes are a key").to_string();
+        let mut replies = wire.iter().filter(|one| one.submit && one.key == key).peekable();
+        let is_booked = replies.peek().is_some() && replies.all(|one| one.is_uncharged() && !died[one.life]);
+        is_booked.then(|| format!("I2: {key} is booked at {charged}, and each reply states that it cost nothing"))
+    });
+    wrong.collect()
+}
+
+/// Keys of requests that were answered at the first attempt and are booked below these prices, or at an amount that
+/// is neither one of these nor the table's price. A stated charge below the table's price is believed once the
+/// balance has shown that it is true.
+pub fn charged_otherwise(
+    ledger: &Connection,
+    script: &Script,
+    [first, second]: [u64; 2],
+    wire: &[Message],
+) -> Vec<String> {
+    let sql = "SELECT first_key FROM request WHERE state = 10 AND attempts = 1
+               AND charged <> CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END AND (charged <> price
+               OR charged < CASE check_name WHEN ?3 THEN ?1 ELSE ?2 END)";
+    let values = (first as i64, second as i64, script.pair[0].name);
+    let mut select = ledger.prepare(sql).expect("a query");
+    let rows = select.query_map(values, |row| row.get::<_, [u8; 16]>(0));
+    let contents = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+    let key = |bytes: [u8; 16]| IdempotencyKey::from_slice(&bytes).expect("16 bytes are a key").to_string();
+    let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
+    contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
+}
+
 /// The amount of an absurd statement is never booked.
 pub fn absurd(ledger: &Connection) -> Option<String> {
     let sql = "SELECT max(charged) FROM request";

@@ -53,10 +53,14 @@ pub enum Oddity {
     Remembered,
     /// Every check fails for a whole life while the account can be read.
     Outage,
+    /// A check that is answered later as a job.
+    Jobs,
+    /// A check that sends a file.
+    Files,
 }
 
 /// Which of them are played unless `RESCREEN_SIM_WORLD` says otherwise.
-const PLAYED: [(&str, Oddity, bool); 20] = [
+const PLAYED: [(&str, Oddity, bool); 22] = [
     ("stated", Oddity::Stated, true),
     ("configured", Oddity::Configured, true),
     ("formats", Oddity::Formats, true),
@@ -77,6 +81,8 @@ const PLAYED: [(&str, Oddity, bool); 20] = [
     ("progress", Oddity::Progress, true),
     ("remembered", Oddity::Remembered, true),
     ("outage", Oddity::Outage, true),
+    ("jobs", Oddity::Jobs, true),
+    ("files", Oddity::Files, true),
 ];
 
 /// Whether it is played.

@@ -3,26 +3,27 @@
 
 use super::{
     clocks::Clocks,
+    file_bodies::{Kept, digest_text},
     life::{ClockMove, Crash, Life},
 };
 use rescreen::{
     ledger::Sums,
-    model::{
-        IdempotencyKey,
-        fault_point::{self, Point},
-    },
+    model::fault_point::{self, Point},
     simulator::Simulator,
     sink::Manifest,
 };
 use rusqlite::{Connection, OpenFlags};
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
+
+/// The service's description, Limits: 15 minutes. A request may wait for the rate after it was made ready.
+const UPLOAD_AGE_MAX_US: i64 = 20 * 60 * 1_000_000;
 
 #[derive(Clone)]
 pub struct Onlooker(Arc<Mutex<Seen>>);
@@ -45,11 +46,25 @@ struct Seen {
     dead: bool,
     strike: Arc<Notify>,
     parts: HashSet<PathBuf>,
+    /// The last manifest, and its bytes.
+    manifest: Option<(Vec<u8>, Manifest)>,
+    /// Documents at the storage, by path: digest, and when the last one of this path was announced, by the service's
+    /// clock.
+    placed: HashMap<String, String>,
+    /// When a place was announced.
+    announced: HashMap<String, i64>,
+    /// The request that names an upload.
+    named: HashMap<String, i64>,
+    /// The digest that no file may have.
+    outside: Option<String>,
+    /// No clock is set in this campaign, so the age of an upload is known.
+    even: bool,
     faults: Vec<String>,
 }
 
 impl Onlooker {
-    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks) -> Onlooker {
+    /// `outside` is the digest of a file that must never be sent. With `even`, no clock is set in the campaign.
+    pub fn new(out: &Path, simulator: Simulator, clocks: Clocks, (outside, even): (Option<String>, bool)) -> Onlooker {
         Onlooker(Arc::new(Mutex::new(Seen {
             out: out.to_owned(),
             simulator,
@@ -65,6 +80,12 @@ impl Onlooker {
             dead: false,
             strike: Arc::default(),
             parts: HashSet::new(),
+            manifest: None,
+            placed: HashMap::new(),
+            announced: HashMap::new(),
+            named: HashMap::new(),
+            outside,
+            even,
             faults: Vec::new(),
         })))
     }
@@ -99,8 +120,21 @@ impl Onlooker {
     }
 
     /// A message is sent: it must be a recorded attempt with the bytes that the ledger keeps.
-    pub fn submitted(&self, key: &str, body: &[u8]) {
-        self.seen().submitted(key, body);
+    pub fn submitted(&self, key: &str, content_type: &str, body: &[u8]) {
+        self.seen().submitted(key, content_type, body);
+    }
+
+    /// The service has announced the place of a document.
+    pub fn announced(&self, reference: &str) {
+        let mut seen = self.seen();
+        let now_us = seen.clocks.service().now_us();
+        seen.announced.insert(reference.to_owned(), now_us);
+    }
+
+    /// A document is at its place.
+    pub fn placed(&self, path: &str, document: &[u8]) {
+        let reference = path.rsplit('/').next().unwrap_or_default().to_owned();
+        self.seen().placed.insert(reference, digest_text(document));
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -153,14 +187,18 @@ impl Seen {
     fn committed(&mut self) {
         let limit = self.limit;
         let Some(ledger) = self.ledger() else { return };
-        let money = |ledger: &Connection| -> rusqlite::Result<(String, u64, u64)> {
-            let sql = "SELECT sums, (SELECT coalesce(sum(held), 0) FROM request),
-                       (SELECT coalesce(sum(charged), 0) FROM request) FROM campaign";
+        // One query: each has its own transaction, and this is asked at every commit. Of `request`, one pass gives the
+        // sums and the keys of the requests that count as never charged, tried or given up.
+        let money = |ledger: &Connection| -> rusqlite::Result<(String, u64, u64, Option<String>)> {
+            let sql = "SELECT sums, held, charged, freed FROM campaign, (SELECT
+                       coalesce(sum(held), 0) AS held, coalesce(sum(charged), 0) AS charged,
+                       group_concat(hex(first_key)) FILTER (WHERE state IN (0, 11) AND generation = 0 AND attempts > 0
+                       AND charged = 0 AND possibly_charged = 0) AS freed FROM request)";
             let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-            let sums = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?));
+            let sums = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?, row.get(3)?));
             ledger.prepare_cached(sql)?.query_row([], sums)
         };
-        let (sums, held, charged) = match money(ledger) {
+        let (sums, held, charged, freed) = match money(ledger) {
             Ok(found) => found,
             Err(error) => return self.faults.push(format!("the ledger cannot be read: {error}")),
         };
@@ -170,7 +208,7 @@ impl Seen {
         if limit.is_some_and(|limit| set_aside > limit) {
             self.faults.push(format!("I2: {account:?} is above {limit:?} after a commit"));
         }
-        self.freed();
+        self.freed(freed.as_deref().unwrap_or_default());
         if (account.held.0, account.charged.0) != (held, charged) {
             self.faults.push(format!("I2: {account:?} is not the sum of the requests: {held} held, {charged} charged"));
         }
@@ -184,36 +222,57 @@ impl Seen {
     }
 
     /// A request that counts as never charged, tried or given up, was not charged by the service. For a later
-    /// generation, the earlier keys are not in the ledger.
-    fn freed(&mut self) {
-        let Some(ledger) = self.ledger() else { return };
-        let sql =
-            "SELECT first_key FROM request WHERE state IN (0, 11) AND generation = 0 AND attempts > 0 AND charged = 0
-             AND possibly_charged = 0";
-        let keys = ledger.prepare_cached(sql).and_then(|mut select| {
-            select.query_map([], |row| row.get::<_, [u8; 16]>(0))?.collect::<Result<Vec<_>, _>>()
-        });
-        for key in keys.expect("the ledger's requests") {
-            let key = IdempotencyKey::from_slice(&key).expect("16 bytes are a key").to_string();
+    /// generation, the earlier keys are not in the ledger. `keys` is hexadecimal.
+    fn freed(&mut self, keys: &str) {
+        for key in keys.split(',').filter(|key| !key.is_empty()) {
+            let key = Uuid::parse_str(key).expect("16 bytes are a key").to_string();
             if self.simulator.charged_under(&key) > 0 {
                 self.faults.push(format!("I2: {key} counts as never charged, and was charged"));
             }
         }
     }
 
-    fn submitted(&mut self, key: &str, body: &[u8]) {
+    fn submitted(&mut self, key: &str, content_type: &str, body: &[u8]) {
         let Ok(bytes) = Uuid::parse_str(key).map(Uuid::into_bytes) else {
             return self.faults.push(format!("I4: `{key}` is not a key"));
         };
-        let kept = self.ledger().map(|ledger| -> rusqlite::Result<Vec<u8>> {
-            let sql = "SELECT body FROM request JOIN attempt ON attempt.request = request.id
-                       WHERE coalesce(key, first_key) = ?1 AND attempt.outcome IS NULL AND held >= 0 AND state = 1";
-            ledger.prepare_cached(sql)?.query_row([bytes], |row| row.get(0))
+        let kept = self.ledger().map(|ledger| -> rusqlite::Result<(Vec<u8>, Option<Kept>, bool)> {
+            // Written so that both indexes of keys are used: this is asked at every message.
+            let sql = "SELECT body, id, unproven FROM request
+                       WHERE (key = ?1 OR first_key = ?1 AND key IS NULL) AND held >= 0 AND state = 1
+                       AND EXISTS (SELECT 1 FROM attempt WHERE request = request.id AND outcome IS NULL)";
+            let (body, id, unproven): (Vec<u8>, i64, i64) =
+                ledger.prepare_cached(sql)?.query_row([bytes], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let files = Kept::read(ledger, id, &body)?;
+            Ok((body, files, unproven > 0))
         });
         match kept {
-            Some(Ok(kept)) if kept == body => {}
+            Some(Ok((_, Some(kept), in_doubt))) => self.with_files(&kept, (key, in_doubt), content_type, body),
+            Some(Ok((kept, None, _))) if kept == body => {}
             Some(Ok(_)) => self.faults.push(format!("I4: {key} is sent with another body than the ledger keeps")),
             found => self.faults.push(format!("I7: {key} is sent and no attempt is recorded: {found:?}")),
+        }
+    }
+
+    /// A request with files: its body is what the ledger keeps, with the contents of its files, none of which is from
+    /// outside the folder; and its upload has not expired, unless an earlier attempt that named it is in doubt.
+    fn with_files(&mut self, kept: &Kept, (key, in_doubt): (&str, bool), content_type: &str, body: &[u8]) {
+        let wrong = kept.wrong(content_type, body, |reference| self.placed.get(reference).cloned());
+        if let Some(wrong) = wrong {
+            self.faults.push(format!("F1: {key} is sent with another body than the ledger keeps: {wrong}"));
+        }
+        if kept.files.iter().any(|(_, digest, _)| self.outside.as_ref() == Some(digest)) {
+            self.faults.push(format!("F2: {key} sends a file from outside the folder"));
+        }
+        if let Some(reference) = &kept.reference
+            && *self.named.entry(reference.clone()).or_insert(kept.request) != kept.request
+        {
+            self.faults.push(format!("F6: {key} names the upload of another request"));
+        }
+        let announced = kept.reference.as_ref().and_then(|reference| self.announced.get(reference));
+        let age_us = announced.map_or(0, |at_us| self.clocks.service().now_us() - at_us);
+        if !in_doubt && self.even && age_us > UPLOAD_AGE_MAX_US {
+            self.faults.push(format!("F3: {key} names an upload that is {} s old", age_us / 1_000_000));
         }
     }
 
@@ -227,7 +286,12 @@ impl Seen {
                 }
             }
         }
-        let Ok(Some(manifest)) = Manifest::read(&self.out) else { return };
+        // It is asked often, and the manifest changes rarely.
+        let text = fs::read(self.out.join("manifest.json")).unwrap_or_default();
+        if self.manifest.as_ref().is_none_or(|(seen, _)| *seen != text) {
+            self.manifest = Manifest::read(&self.out).ok().flatten().map(|manifest| (text, manifest));
+        }
+        let Some((_, manifest)) = &self.manifest else { return };
         for part in manifest.datasets.iter().flat_map(|dataset| &dataset.parts) {
             let length = fs::metadata(self.out.join(&part.path)).map(|metadata| metadata.len()).ok();
             if length != Some(part.bytes) {

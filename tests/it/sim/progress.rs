@@ -1,7 +1,7 @@
 //! I19: while the service answers other requests, each run settles new requests or ends with a named decision for a
 //! person. What a person has not decided is not tried again.
 
-use super::wire::Message;
+use super::{life::Step, wire::Message};
 use rescreen::{
     model::{IdempotencyKey, Stop, state::State},
     pipeline::RunReport,
@@ -83,7 +83,9 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
             Stop::Unavailable { message } => {
                 let said = message.split_once(" requests in a row had no answer")?.0.parse().ok()?;
                 let unanswered = keys(|one| matches!(one.reply, None | Some((500.., _))));
-                (said, refused.clone().chain(unanswered).collect::<HashSet<_>>().len())
+                // A failed upload counts for its request, which it does not name.
+                let uploads = life.iter().filter(|one| matches!(one.step, Step::Announce | Step::Put)).count();
+                (said, refused.clone().chain(unanswered).collect::<HashSet<_>>().len() + uploads)
             }
             // One reply on the account is enough.
             Stop::NotTheService if !life.iter().any(|one| !one.submit && not_json(one)) => {
@@ -104,11 +106,18 @@ const NOT_JSON_MAX: u64 = 6;
 /// connection: the requests in them are no longer new either.
 pub fn held_up(before: &Standing, earlier: &[Message], refused: &[Message], life: &[Message]) -> Option<String> {
     let mut seen: HashSet<&str> =
-        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.body.as_str()).collect();
+        earlier.iter().chain(refused).filter(|one| one.submit).map(|one| one.content.as_str()).collect();
     let mut repeats = 0;
-    for one in life.iter().filter(|one| one.submit) {
-        // The body is noted in any case: a new key may be made for a request that an earlier life armed and never sent.
-        let is_repeat = !seen.insert(&one.body);
+    for one in life {
+        if one.step == Step::Announce {
+            // The upload takes the turn of its request, which it does not name.
+            repeats = 0;
+        }
+        if !one.submit {
+            continue;
+        }
+        // The content is noted in any case: a new key may be made for a request that an earlier life armed and never sent.
+        let is_repeat = !seen.insert(&one.content);
         if is_repeat || before.tried.contains(&one.key) {
             repeats += 1;
             continue;

@@ -1,6 +1,6 @@
 //! What a result row must say: this row's subject was sent, the answer is its own, and the verdict is the answer's.
 
-use super::{checks::Cells, script::Script, stated_credits::repeats_a_name};
+use super::{checks::Cells, files, script::Script, stated_credits::repeats_a_name};
 use crate::support::tables::{Line, text};
 use rescreen::sink::{OutputMode, result_id};
 use serde_json::Value;
@@ -51,7 +51,15 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
     }
     let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
     let mut wrong = Vec::new();
-    if subjects.get(text(line, "result_id")) != Some(&check.sent(&sent)) {
+    let subject = subjects.get(text(line, "result_id"));
+    let is_sent = match check.file {
+        Some(field) => {
+            let digest = sent[field].as_str().unwrap_or_default();
+            subject.is_some_and(|person| files::is_of(check.has_documents(), person, digest))
+        }
+        None => subject == Some(&check.sent(&sent)),
+    };
+    if !is_sent {
         wrong.push("I14: the row's subject is sent for it");
     }
     if of != Some(text(line, "idempotency_key")) {

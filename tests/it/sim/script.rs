@@ -2,12 +2,16 @@
 
 use super::{
     book::{Book, books},
-    checks::{Check, expects, pair},
+    checks::{Check, FOREIGN, expects, pair},
+    flows::{self, JOB_HOLD, Jobs},
     life::{API_KEYS, Crash, Edit, Life, Move},
     oddities::{self, Oddities},
     rng::Rng,
 };
-use rescreen::simulator::{ChargeStated, Dialect, Envelope, Quirks};
+use rescreen::{
+    model::Clock,
+    simulator::{ChargeStated, Dialect, Envelope, Quirks, Settings},
+};
 use std::time::Duration;
 
 /// One campaign.
@@ -28,6 +32,7 @@ pub struct Script {
     pub field: bool,
     pub data_meta: bool,
     pub quirks: Quirks,
+    pub jobs: Jobs,
     pub oddities: Oddities,
     pub latency: Duration,
     pub balance: u64,
@@ -49,9 +54,13 @@ const FAILED_MAX: u64 = 50;
 impl Script {
     /// The campaign of a seed.
     pub fn of(seed: u64) -> Script {
-        let mut script = Script::plain(seed, oddities::large_book(seed));
+        // There are files for the persons of a small book only.
+        let large_book = oddities::large_book(seed).filter(|_| flows::check_of(seed).is_none());
+        let mut script = Script::plain(seed, large_book);
         script.oddities = Oddities::of(seed, script.field);
+        flows::apply(&mut script);
         oddities::add_to_lives(&mut script);
+        flows::add_to_lives(&mut script);
         // Drawn apart, so that the rest of a seed's campaign does not change.
         for (number, life) in script.lives.iter_mut().enumerate() {
             life.blind = Rng::new(seed ^ 0xb11d ^ ((number as u64) << 32)).chance(12);
@@ -86,6 +95,7 @@ impl Script {
                 free_balance: rng.chance(40),
                 job_without_webhook: false,
             },
+            jobs: Jobs { time: Duration::from_secs(20 * 60), fallback_of_hundred: 10 },
             oddities: Oddities::none(false),
             latency: rng.pick(&[Duration::ZERO, Duration::from_millis(40), Duration::from_secs(3)]),
             balance: rng.pick(&[PLENTY, PLENTY, 30]),
@@ -131,8 +141,27 @@ impl Script {
     /// Each charge is the table's price. Otherwise the ledger takes the higher one where a replay states less.
     pub fn charges_are_known(&self) -> bool {
         let known = |life: &Life, check| Script::prices_in(life, check).all(|price| price == life.table[check]);
+        // A real-time answer whose reply was lost is booked at what a job would cost.
+        let is_less = self.pair[0].name == FOREIGN
+            && self.lives.iter().any(|life| Script::prices_in(life, 0).any(|price| price < JOB_HOLD));
         // Another client's spending may look like a risen price.
-        !self.oddities.spender && self.lives.iter().all(|life| (0..2).all(|check| known(life, check)))
+        !is_less && !self.oddities.spender && self.lives.iter().all(|life| (0..2).all(|check| known(life, check)))
+    }
+
+    /// Requests of the first check hold what a job needs.
+    pub fn has_job_hold(&self) -> bool {
+        self.pair[0].name.ends_with("-bank-account")
+    }
+
+    /// No clock is set, and each is right.
+    pub fn has_even_clocks(&self) -> bool {
+        let even = |life: &Life| life.clock_apart == 0 && life.clock_moves.is_empty() && life.at_commit.is_none();
+        self.lives.iter().all(even)
+    }
+
+    /// Its files are documents, or images; `None` if it has no files.
+    pub fn documents(&self) -> Option<bool> {
+        self.pair[0].file.map(|_| self.pair[0].has_documents())
     }
 
     /// Some replies are those of other requests.
@@ -187,12 +216,26 @@ impl Script {
         overshoot
     }
 
-    pub fn dialect(&self) -> Dialect {
-        if self.field { Dialect::Field } else { Dialect::Described }
-    }
-
-    pub fn envelope(&self) -> Envelope {
-        if self.data_meta { Envelope::DataMeta } else { Envelope::Results }
+    /// The service of the campaign.
+    pub fn service(&self, clock: Clock) -> Settings {
+        Settings {
+            api_key: None,
+            credits: self.balance,
+            per_minute: self.per_minute as u32,
+            per_minute_max: self.per_minute_max as u32,
+            latency: self.latency,
+            seed: self.seed,
+            job_time: self.jobs.time,
+            fallback_of_hundred: self.jobs.fallback_of_hundred,
+            clock,
+            dialect: if self.field { Dialect::Field } else { Dialect::Described },
+            envelope: if self.data_meta { Envelope::DataMeta } else { Envelope::Results },
+            quirks: self.quirks,
+            charge_stated: Some(self.oddities.stated),
+            credits_format: self.oddities.format,
+            date_ahead_s: self.oddities.date_ahead_s,
+            ..Settings::default()
+        }
     }
 
     /// The campaign file of a life, with the change of `edit`.
@@ -213,6 +256,8 @@ impl Script {
         let two = (self.checks == 2) != (edit == Edit::Checks);
         let first_check = first.table("when = \"status == 'active'\"\n", self.expects);
         let second_check = if two { second.table("", self.expects) } else { String::new() };
+        let files_root = if self.pair[0].file.is_some() { "files_root = \"files\"" } else { "" };
+        let consent = if first.name == FOREIGN { "[consent]\nevidence = \"form 7\"" } else { "" };
         let paths: Vec<String> = self.books.iter().map(|book| format!("\"{}\"", book.name)).collect();
         format!(
             r#"
@@ -227,6 +272,8 @@ impl Script {
             [input]
             paths = [{paths}]
             id = "no"
+            {files_root}
+            {consent}
             [budget]
             max_credits = {max_credits}
             keep_balance = {keep_balance}

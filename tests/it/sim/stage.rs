@@ -4,6 +4,7 @@ use super::{
     audit::Audit,
     clocks::Clocks,
     edits::edited,
+    files,
     life::{Crash, Edit, Life},
     oddities::{Oddity, is_played},
     onlooker::Onlooker,
@@ -21,7 +22,7 @@ use rescreen::{
         Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
-    simulator::{Faults, Settings, Simulator},
+    simulator::Simulator,
 };
 use std::{
     fs::{self, File},
@@ -90,31 +91,17 @@ enum End {
 impl Stage {
     fn new(script: Script) -> Stage {
         let clocks = Clocks::new();
-        let simulator = Simulator::new(Settings {
-            api_key: None,
-            credits: script.balance,
-            per_minute: script.per_minute as u32,
-            per_minute_max: script.per_minute_max as u32,
-            latency: script.latency,
-            seed: script.seed,
-            faults: Faults::none(),
-            clock: clocks.service(),
-            catalogue: Catalogue::built_in(),
-            prices: [].into(),
-            dialect: script.dialect(),
-            envelope: script.envelope(),
-            quirks: script.quirks,
-            routes: Default::default(),
-            charge_stated: Some(script.oddities.stated),
-            credits_format: script.oddities.format,
-            date_ahead_s: script.oddities.date_ahead_s,
-            ..Settings::default()
-        });
+        let simulator = Simulator::new(script.service(clocks.service()));
         let folder = folder();
         for book in &script.books {
             fs::write(folder.path().join(book.name), &book.text).expect("the folder is writable");
         }
-        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), clocks);
+        if let Some(documents) = script.documents() {
+            files::put_all(folder.path(), documents);
+        }
+        let outside = script.documents().map(files::outside_digest);
+        let file_facts = (outside, script.has_even_clocks());
+        let onlooker = Onlooker::new(&folder.path().join("out"), simulator.clone(), clocks, file_facts);
         let checks = script.pair.map(|check| check.name);
         let wire = Wire::new(simulator.clone(), onlooker.clone(), clocks, checks, script.seed);
         let audit = Audit::new(folder.path(), &script, simulator.clone());
@@ -177,9 +164,13 @@ impl Stage {
             let book = File::options().append(true).open(book);
             book.and_then(|mut book| book.write_all(life.appended.as_bytes())).expect("the book can be appended to");
         }
+        for (person, change) in &life.file_moves {
+            let documents = self.script.documents().expect("only files are moved");
+            files::change(self.folder.path(), documents, *person, *change);
+        }
         let undo = edited(self.folder.path(), life.edit);
         let refused = undo.is_some();
-        let sent_before = self.wire.log().len();
+        let sent_before = self.wire.sent();
         let before = self.audit.life_begins();
         let same = self.same_again(life);
         let end = self.live(number, life, if refused { life.edit } else { Edit::None }).await;
@@ -234,7 +225,7 @@ impl Stage {
                 for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {
                     self.audit.fault(format!("life {number}: {fault}"));
                 }
-                let sent = self.wire.log()[sent_before..].iter().filter(|one| one.submit).count();
+                let sent = lately.iter().filter(|one| one.submit).count();
                 if same && sent > 0 {
                     self.audit.fault(format!("life {number} sent {sent} requests after a stop that asks a person"));
                 }
@@ -242,7 +233,7 @@ impl Stage {
                     let asks = report.stops.iter().any(asks_a_person);
                     self.asked = asks.then(|| self.settings(life));
                 }
-                let finished = matches!(code, ExitCode::Complete | ExitCode::Failures);
+                let finished = matches!(code, ExitCode::Complete | ExitCode::Failures) || report.waits_for_jobs();
                 (finished, format!("{code:?} {:?}", report.stops))
             }
             End::Ended(Err(error)) => {
@@ -275,9 +266,9 @@ impl Stage {
         played && self.asked.as_ref().is_some_and(|before| *before == self.settings(life))
     }
 
-    /// What a person may change after a stop: the campaign file, and the API key.
+    /// What a person may change after a stop: the campaign file with its declarations, and the API key.
     fn settings(&self, life: &Life) -> String {
-        format!("{} {}", life.api_key, self.script.campaign(life, Edit::None))
+        format!("{} {} {}", life.api_key, life.blind, self.script.campaign(life, Edit::None))
     }
 
     async fn live(&self, number: usize, life: &Life, edit: Edit) -> End {

@@ -25,6 +25,8 @@ pub struct Said {
     pub request_id: Option<String>,
     /// Whether it says that it failed.
     pub failed: bool,
+    /// The job that it names.
+    pub job: Option<String>,
 }
 
 /// Reads a complete body.
@@ -40,6 +42,7 @@ pub fn said(body: &[u8]) -> Said {
         charge: read.map(|charge| charge.ceil() as u64),
         odd: charge.is_some() && read.is_none(),
         balance: first(&balances).and_then(amount).map(|balance| balance.max(0.0).floor() as u64),
+        job: json.get("jobId").and_then(Value::as_str).map(str::to_owned),
         failed: json.get("success") == Some(&Value::Bool(false)),
         request_id: first(&["/requestId", "/meta/requestId"]).and_then(Value::as_str).map(str::to_owned),
     }

@@ -3,10 +3,11 @@
 
 use super::{
     clocks::Clocks,
-    life::{Crash, Life, Move},
+    life::{Crash, Life, Move, Step, When},
     onlooker::Onlooker,
     rng::Rng,
     stated_credits::{Said, said},
+    upload_wire::{Trouble, spoilt, step_of},
 };
 use axum::{
     body::{Body, Bytes},
@@ -38,10 +39,15 @@ pub struct Message {
     /// This machine's clock less the service's, in seconds.
     pub apart_s: i64,
     pub submit: bool,
+    pub step: Step,
+    /// A document that is sent with a secret of the service.
+    pub leaks: bool,
     pub path: String,
     pub key: String,
     pub api_key: String,
     pub body: String,
+    /// The digest of the body without what it has from its key.
+    pub content: String,
     /// The status and the time, once a reply arrived.
     pub reply: Option<(u16, u64)>,
     /// What the reply states about money.
@@ -82,6 +88,13 @@ struct State {
     submits: u64,
     moves: Vec<(u64, Move)>,
     rng: Rng,
+    /// The messages of this life so far, by step.
+    of_step: [u64; 4],
+    upload_trouble: u64,
+    upload_rng: Rng,
+    /// The last reply that announced a place, for one that repeats it.
+    last_place: Option<Bytes>,
+    api_key: &'static str,
     log: Vec<Message>,
     /// Messages whose connection was refused: the service did not see them.
     refused: Vec<Message>,
@@ -109,6 +122,11 @@ impl Wire {
             submits: 0,
             moves: Vec::new(),
             rng: Rng::new(!seed),
+            of_step: [0; 4],
+            upload_trouble: 0,
+            upload_rng: Rng::new(seed.rotate_left(5) ^ 0x0710ad),
+            last_place: None,
+            api_key: "",
             log: Vec::new(),
             refused: Vec::new(),
         };
@@ -121,6 +139,7 @@ impl Wire {
         (state.life, state.crash, state.unreachable, state.since) = (number, life.crash, life.unreachable, 0);
         state.strike = Arc::clone(strike);
         (state.submits, state.moves) = (0, life.moves.clone());
+        (state.of_step, state.upload_trouble, state.api_key) = ([0; 4], life.upload_trouble, life.api_key);
     }
 
     /// What must happen before the next request reaches the service.
@@ -146,6 +165,11 @@ impl Wire {
         self.state().refused.clone()
     }
 
+    /// How many messages the service saw.
+    pub fn sent(&self) -> usize {
+        self.state().log.len()
+    }
+
     pub fn log(&self) -> Vec<Message> {
         self.state().log.clone()
     }
@@ -166,10 +190,13 @@ impl Wire {
         }
         let message = self.message(&request);
         let message_submits = message.submit;
+        let step = message.step;
         if message.submit {
-            self.onlooker.submitted(&message.key, request.body());
+            let content_type = request.headers().get("content-type").and_then(|text| text.to_str().ok());
+            self.onlooker.submitted(&message.key, content_type.unwrap_or_default(), request.body());
         }
-        let (at, nth, crash, strike) = {
+        let document = (step == Step::Put).then(|| (message.path.clone(), request.body().clone()));
+        let (at, nth, crash, strike, trouble) = {
             let mut state = self.state();
             let unreachable = state.unreachable;
             if state.rng.chance(unreachable) {
@@ -184,7 +211,23 @@ impl Wire {
                 let last: Vec<String> = state.log.iter().rev().take(8).map(Message::to_string).collect();
                 panic!("a life sends without end, at last {}", last.join("; "));
             }
-            (state.log.len() - 1, state.since, state.crash, Arc::clone(&state.strike))
+            state.of_step[step as usize] += 1;
+            let of_step = state.of_step[step as usize];
+            let crash = match state.crash {
+                Crash::AtUpload(wanted, When::BeforeService, at) if (wanted, at) == (step, of_step) => {
+                    Crash::BeforeService(state.since)
+                }
+                Crash::AtUpload(wanted, When::BeforeReply, at) if (wanted, at) == (step, of_step) => {
+                    Crash::BeforeReply(state.since)
+                }
+                Crash::AtUpload(wanted, When::AfterReply, at) if (wanted, at) == (step, of_step) => {
+                    Crash::AfterReply(state.since)
+                }
+                crash => crash,
+            };
+            let percent = state.upload_trouble;
+            let trouble = Trouble::draw(&mut state.upload_rng, step, percent);
+            (state.log.len() - 1, state.since, crash, Arc::clone(&state.strike), trouble)
         };
         if matches!(crash, Crash::BeforeService(wanted) if wanted == nth) {
             strike.notify_one();
@@ -193,7 +236,21 @@ impl Wire {
         if message_submits {
             self.moved();
         }
-        let response = self.simulator.exchange(request.map(Body::from)).await;
+        let mut response = if trouble == Some(Trouble::LostBefore) {
+            Trouble::lost()
+        } else {
+            self.simulator.exchange(request.map(Body::from)).await
+        };
+        if let Some((path, document)) = document.filter(|_| response.status().is_success()) {
+            self.onlooker.placed(&path, &document);
+        }
+        let last_place = self.state().last_place.clone();
+        if step == Step::Announce {
+            response = self.announced(response).await;
+        }
+        if let Some(trouble) = trouble {
+            response = spoilt(trouble, response, last_place).await;
+        }
         if matches!(crash, Crash::BeforeReply(wanted) if wanted == nth) {
             strike.notify_one();
             std::future::pending::<()>().await;
@@ -211,19 +268,44 @@ impl Wire {
         Ok(response)
     }
 
+    /// Notes the place that a reply announces.
+    async fn announced(&self, response: Response<Body>) -> Response<Body> {
+        let (parts, body) = response.into_parts();
+        let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else { return Trouble::lost() };
+        let reply: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if let Some(reference) = reply["reference"].as_str() {
+            self.onlooker.announced(reference);
+            self.state().last_place = Some(bytes.clone());
+        }
+        Response::from_parts(parts, Body::from(bytes))
+    }
+
     fn message(&self, request: &InProcessRequest) -> Message {
         let header = |name: &str| request.headers().get(name).and_then(|text| text.to_str().ok()).unwrap_or_default();
-        let body: String = Sha256::digest(request.body()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let step = step_of(request);
+        // A document is sent without an API key, and counts for the rate of the run's key.
+        let secrets = ["x-api-key", "authorization", "idempotency-key", "cookie"];
+        let leaks = step == Step::Put && secrets.iter().any(|name| request.headers().contains_key(*name));
+        let api_key = if step == Step::Put { self.state().api_key } else { header("x-api-key") };
+        let digest = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let body = digest(request.body());
+        let content = match header("content-type").split_once("boundary=") {
+            Some((_, boundary)) => digest(String::from_utf8_lossy(request.body()).replace(boundary, "").as_bytes()),
+            None => body.clone(),
+        };
         Message {
             life: 0,
             at_us: self.now_us(),
             wall_us: self.clocks.service().now_us(),
             apart_s: self.clocks.apart_s(),
-            submit: request.method().as_str() == "POST",
+            submit: step == Step::Check,
+            step,
+            leaks,
             path: request.uri().path().to_owned(),
             key: header("idempotency-key").to_owned(),
-            api_key: header("x-api-key").to_owned(),
+            api_key: api_key.to_owned(),
             body,
+            content,
             reply: None,
             said: Said::default(),
             retry_after: None,

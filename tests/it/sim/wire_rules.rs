@@ -1,7 +1,7 @@
 //! What must hold for the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
 
-use super::{checks::Check, script::Script, wire::Message};
-use std::collections::HashMap;
+use super::{checks::Check, life::Step, script::Script, wire::Message};
+use std::collections::{HashMap, HashSet};
 
 const MINUTE_US: u64 = 60_000_000;
 /// How long a client waits for a reply.
@@ -24,7 +24,32 @@ pub fn broken(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
     faults.extend(rate(wire, script));
     faults.extend(push_back(wire, script, died));
     faults.extend(refused(wire));
+    faults.extend(uploads(wire, script.in_flight));
     faults
+}
+
+/// A document carries no secret of the service, and no step of an upload uses the key of a request.
+fn uploads(wire: &[Message], in_flight: u64) -> Vec<String> {
+    let steps = || wire.iter().filter(|one| matches!(one.step, Step::Announce | Step::Put));
+    if steps().next().is_none() {
+        return Vec::new();
+    }
+    let leaks = steps().filter(|one| one.leaks).map(|one| format!("F4: a document is sent with a secret: {one}"));
+    let keys: HashSet<&str> = wire.iter().filter(|one| one.submit).map(|one| one.key.as_str()).collect();
+    let shared = steps().filter(|one| keys.contains(one.key.as_str()));
+    let shared = shared.map(|one| format!("F4: an upload has the key of a request: {one}"));
+    leaks.chain(shared).chain(after_a_charge(wire, in_flight)).collect()
+}
+
+/// Once a step of an upload states a charge, only the uploads that were under way are announced in the same life.
+fn after_a_charge(wire: &[Message], in_flight: u64) -> Option<String> {
+    let charged = |one: &&Message| matches!(one.step, Step::Announce | Step::Put) && one.said.charge > Some(0);
+    wire.iter().filter(charged).find_map(|one| {
+        let (_, at_us) = one.reply?;
+        let later = |other: &&Message| other.life == one.life && other.step == Step::Announce && other.at_us > at_us;
+        let count = wire.iter().filter(later).count() as u64;
+        (count > in_flight).then(|| format!("F5: {count} uploads are announced after {one}, which states a charge"))
+    })
 }
 
 /// Whether a message may have been charged, as far as its reply shows.
@@ -126,11 +151,11 @@ fn refused(wire: &[Message]) -> Vec<String> {
         let later = same_life().find(|one| one.submit && one.at_us > from_us + 2)?;
         let read = same_life().any(|one| {
             let in_order = matches!(one.reply, Some((200..300, at_us)) if at_us <= later.at_us);
-            !one.submit && one.at_us >= from_us && in_order
+            one.step == Step::Balance && one.at_us >= from_us && in_order
         });
         (!read).then(|| format!("I12: sent after a refused API key, and the account was not read: {later}"))
     };
-    let unread = wire.iter().filter(|one| !one.submit && matches!(one.reply, Some((401 | 403, _))));
+    let unread = wire.iter().filter(|one| one.step == Step::Balance && matches!(one.reply, Some((401 | 403, _))));
     let after_unread = unread.filter_map(|refusal| {
         let from_us = refusal.reply?.1;
         let mut later = wire.iter().filter(|one| one.life == refusal.life && one.at_us > from_us + 2);
