@@ -10,7 +10,6 @@ use super::{
     transport::Reply,
 };
 use crate::model::{Credits, JobId, credits::Amount, printable::printable_cut};
-use serde_json::Value;
 
 /// The words of `status` for a job with a result. The description shows `completed`; the others are assumed.
 const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::catalogue::{AnswerSpec, JobSpec};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn read(status: u16, body: &[u8]) -> Option<JobNews> {
     let job = JobSpec {
