@@ -11,6 +11,7 @@ use super::{
 use clap::Args;
 use rescreen::{
     Error,
+    mapping::UnmappedColumns,
     model::{ExitCode, Mode, clock::local_time, state::State},
     pipeline::{self, Campaign, Plan, balance_alone, wording::grouped},
 };
@@ -99,12 +100,33 @@ fn lines(campaign: &Campaign, plan: &Plan) -> Vec<String> {
         campaign.service.rate.per_minute,
         local_time(end)
     ));
+    for (check, per_hour) in campaign.hourly_limits() {
+        let limit = grouped(per_hour.into());
+        lines.push(format!(
+            "hourly limit    {limit:>12}   {check}, counted for this campaign alone; not in the time above"
+        ));
+    }
     for ((check, field), count) in &plan.filled {
         lines.push(format!("filled          {:>12}   {check}.{field}", grouped(*count)));
     }
+    lines.extend(plan.unmapped_columns.iter().map(unmapped));
     lines.extend(plan.shown.iter().map(|request| format!("request         {request}")));
     lines.extend(doubt(campaign, plan));
     lines
+}
+
+/// The columns of a check that are not sent although an optional field has their name, and the lines of the campaign
+/// file that map them.
+fn unmapped(of_check: &UnmappedColumns) -> String {
+    let line = |(field, column): &(String, String)| format!("fields.{field} = {}", serde_json::json!(column));
+    let lines: Vec<String> = of_check.columns.iter().map(line).collect();
+    let (column, have) = if lines.len() == 1 { ("column has", "it") } else { ("columns have", "them") };
+    format!(
+        "not sent        {:>12}   {column} the name of an optional field of {}; to send {have}: {}",
+        lines.len(),
+        of_check.check_name,
+        lines.join(", ")
+    )
 }
 
 /// Whether the keys of requests in doubt could expire before the run gets to them.

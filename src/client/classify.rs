@@ -130,12 +130,12 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let message = message(body, reply.body.as_deref().filter(|_| !(200..300).contains(&reply.status)));
     let code = text(&["/error/code", "/code"]);
     let outcome = outcome(reply, body, spec, &charge);
-    let (outcome, job) = of_job(reply.status, body, spec, code, outcome);
+    let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
     Classified {
         outcome,
         http_status: Some(reply.status),
         remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
-        unreadable_amount: [charge, remaining].into_iter().find_map(|amount| match amount {
+        unreadable_amount: [charge, remaining, required].into_iter().find_map(|amount| match amount {
             Amount::Unreadable(text) => Some(shown(&text)),
             _ => None,
         }),
@@ -150,26 +150,31 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     }
 }
 
-/// The outcome for a check with the flow `job`, and the job that the reply names. Other checks keep their outcome. A
-/// reply that says it failed names no job.
+/// The outcome for a check with the flow `job`, the job that the reply names, and what it will cost. Other checks keep
+/// their outcome. A reply that says it failed names no job.
 fn of_job(
     status: u16,
     body: Option<&Value>,
     spec: &ReplySpec<'_>,
     code: Option<&str>,
     outcome: Outcome,
-) -> (Outcome, Option<JobId>) {
-    let (Some(body), Some(job)) = (body, spec.job) else { return (outcome, None) };
+) -> (Outcome, Option<JobId>, Amount) {
+    let none = |outcome| (outcome, None, Amount::Absent);
+    let (Some(body), Some(job)) = (body, spec.job) else { return none(outcome) };
     let stated = match outcome {
         Outcome::Pending { stated } | Outcome::Answered { stated } => stated,
-        Outcome::Unreadable => None,
-        Outcome::Uncharged if job_reply::needs_webhook(status, code) => return (Outcome::NeedsWebhook, None),
-        _ => return (outcome, None),
+        Outcome::Unreadable | Outcome::Unconvincing => None,
+        Outcome::Uncharged if job_reply::needs_webhook(status, code) => return none(Outcome::NeedsWebhook),
+        _ => return none(outcome),
     };
-    match job_reply::accepted(status, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body)) {
-        None => (outcome, None),
-        id => (Outcome::Accepted { stated: job_reply::required(body, stated, most_believed(spec)) }, id),
+    let id = job_reply::accepted(status, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body));
+    if id.is_none() {
+        return none(outcome);
     }
+    let required = job_reply::required(body, most_believed(spec));
+    // The larger of the stated charge and what the job will cost.
+    let stated = if let Amount::Credits(required) = required { stated.max(Some(required)) } else { stated };
+    (Outcome::Accepted { stated }, id, required)
 }
 
 /// The charge that a reply states: the largest if it is stated in several places. A charge far above the price is not
@@ -185,11 +190,11 @@ pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     })
 }
 
-/// Whether a body states a charge above zero, or one that cannot be read, at a known place. For replies to requests that
-/// should be free.
-pub fn states_a_charge(body: &[u8]) -> bool {
+/// Whether a body states a charge above zero, or one that cannot be read, at the configured place or else at a known
+/// one. For replies to requests that should be free.
+pub fn states_a_charge(body: &[u8], configured: Option<&str>) -> bool {
     let json = json_body(body);
-    let mut found = amounts(json.as_ref().map(|json| &json.value), None, &CHARGE_POINTERS, Rounding::Up);
+    let mut found = amounts(json.as_ref().map(|json| &json.value), configured, &CHARGE_POINTERS, Rounding::Up);
     found.any(|amount| !matches!(amount, Amount::Absent | Amount::Credits(Credits::ZERO)))
 }
 
@@ -252,6 +257,7 @@ fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Op
         // A charge above the hold is booked at once.
         (_, Some(_), _) if stated > Some(spec.price) => Outcome::Answered { stated },
         (_, Some(json), _) if calls_itself_a_failure(json) => Outcome::Unconvincing,
+        (_, Some(json), _) if has_fields(json) => Outcome::Unconvincing,
         (_, _, _) => Outcome::Unreadable,
     }
 }
@@ -263,6 +269,14 @@ fn is_answer(json: &Value, spec: &AnswerSpec) -> bool {
     let succeeded = json.get("success") == Some(&Value::Bool(true));
     json.is_object()
         && (succeeded || spec.payload(json).is_some() || ["results", "result", "data"].into_iter().any(content))
+}
+
+/// Whether an object has fields at its root that may be the content of an answer, which the declaration looks for
+/// elsewhere. A message is none.
+fn has_fields(json: &Value) -> bool {
+    const NONE: [&str; 7] = ["message", "code", "detail", "status", "results", "result", "data"];
+    let is_field = |name: &String| !NONE.contains(&name.as_str());
+    json.as_object().is_some_and(|members| members.keys().any(is_field))
 }
 
 /// Whether a reply means that the answer is pending. The service's API description, Errors: a 202, with or without a

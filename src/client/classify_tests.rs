@@ -50,7 +50,8 @@ fn a_complete_2xx_without_content_is_repeated_before_it_counts() {
         assert_eq!(outcome_of(200, body), Outcome::Unreadable, "{body}");
     }
     assert_eq!(outcome_of(200, r#"{"results": null}"#), Outcome::Unreadable);
-    for body in [r#"{"success": false}"#, r#"{"error": "x"}"#, r#"{"success": "no", "results": null}"#] {
+    let at_the_root = r#"{"found": false, "message": "none"}"#;
+    for body in [at_the_root, r#"{"success": false}"#, r#"{"error": "x"}"#, r#"{"success": "no", "results": null}"#] {
         assert_eq!(outcome_of(200, body), Outcome::Unconvincing, "{body}");
     }
 }

@@ -39,12 +39,12 @@ pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
     Some(text.and_then(|text| JobId::new(&text)))
 }
 
-/// What a job is known to cost: the larger of the stated charge and `requiredCredits`. An amount that is far above
-/// `most` is not believed here; it is not a charge.
-pub(super) fn required(body: &Value, stated: Option<Credits>, most: Credits) -> Option<Credits> {
+/// What a job will cost, if the reply says so. As a charge, an amount above `most` is not believed: it is an unreadable
+/// amount, which stops the run.
+pub(super) fn required(body: &Value, most: Credits) -> Amount {
     match read_amount(body.pointer(REQUIRED), Rounding::Up) {
-        Amount::Credits(required) if required <= most => stated.max(Some(required)),
-        _ => stated,
+        Amount::Credits(absurd) if absurd > most => Amount::Unreadable(absurd.to_string()),
+        amount => amount,
     }
 }
 
@@ -110,16 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_will_cost_is_the_larger_of_both_amounts_and_an_absurd_one_is_ignored() {
-        let of = |required: Value, stated| required_of(&json!({"requiredCredits": required}), stated);
-        fn required_of(body: &Value, stated: Option<u64>) -> Option<u64> {
-            required(body, stated.map(Credits), Credits(100)).map(|credits| credits.0)
+    fn what_a_job_will_cost_is_believed_as_a_charge_is() {
+        let of = |value: Value| required(&json!({"requiredCredits": value}), Credits(100));
+        for (value, credits) in [(json!(7), 7), (json!("8"), 8), (json!(6.5), 7), (json!(100), 100)] {
+            assert_eq!(of(value.clone()), Amount::Credits(Credits(credits)), "{value}");
         }
-        assert_eq!(of(json!(7), None), Some(7));
-        assert_eq!(of(json!(7), Some(9)), Some(9));
-        assert_eq!(of(json!("8"), Some(0)), Some(8));
-        assert_eq!(of(json!(101), None), None);
-        assert_eq!(of(json!("many"), Some(3)), Some(3));
+        for odd in [json!(101), json!("many"), json!([7])] {
+            assert!(matches!(of(odd.clone()), Amount::Unreadable(_)), "{odd}");
+        }
+        assert_eq!(required(&json!({}), Credits(100)), Amount::Absent);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod form;
 mod job_reply;
 mod job_status;
 mod json_body;
+mod key_mask;
 mod planted_readings;
 mod reply_message;
 mod retry_after;

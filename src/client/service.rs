@@ -4,6 +4,7 @@
 use super::{
     ApiKey,
     connect_gate::{ConnectGate, paid},
+    key_mask::KeyMask,
     room::Rooms,
     transport::{Exchange, InProcess, Timeouts, Transport, TransportFault, describe},
 };
@@ -79,7 +80,9 @@ pub enum ClientError {
 
 /// A client for the service.
 pub struct Client {
-    pub(super) transport: Transport,
+    transport: Transport,
+    /// Removes the API key from replies.
+    mask: KeyMask,
     base: String,
     /// `base`, parsed. The API key is sent to no other scheme, host or port.
     pub(super) service: Url,
@@ -124,7 +127,8 @@ impl Client {
         headers(&settings.api_key, settings.auth)?;
         let (api_key, auth) = (settings.api_key.clone(), settings.auth);
         let upload_hosts = settings.upload_hosts.clone();
-        Ok(Client { transport, base, service: url, api_key, auth, upload_hosts, gate })
+        let mask = KeyMask::new(&api_key);
+        Ok(Client { transport, mask, base, service: url, api_key, auth, upload_hosts, gate })
     }
 
     /// The same client, but it calls `allowed` after each new connection is made and writes to it only if that returns
@@ -146,7 +150,7 @@ impl Client {
             Ok(url) => url,
             Err(fault) => return Exchange::not_sent(fault),
         };
-        paid(self.transport.exchange(Method::POST, url, headers, receipt.into_body())).await
+        paid(self.exchange(Method::POST, url, headers, receipt.into_body())).await
     }
 
     /// Requests a path that is free of charge.
@@ -173,7 +177,7 @@ impl Client {
         headers.insert(IDEMPOTENCY_KEY, key);
         let bytes = Value::Object(body.clone()).to_string().into_bytes();
         match self.url(path) {
-            Ok(url) => self.transport.exchange(Method::POST, url, headers, bytes).await,
+            Ok(url) => self.exchange(Method::POST, url, headers, bytes).await,
             Err(fault) => Exchange::not_sent(fault),
         }
     }
@@ -181,9 +185,14 @@ impl Client {
     /// Requests a path that is free of charge, with the API key in the header `auth`.
     pub async fn get_with(&self, _permit: Permit, path: &str, auth: Auth) -> Exchange {
         match self.url(path) {
-            Ok(url) => self.transport.exchange(Method::GET, url, self.headers(auth), Vec::new()).await,
+            Ok(url) => self.exchange(Method::GET, url, self.headers(auth), Vec::new()).await,
             Err(fault) => Exchange::not_sent(fault),
         }
+    }
+
+    /// One exchange. The reply does not contain the API key.
+    pub(super) async fn exchange(&self, method: Method, url: Url, headers: HeaderMap, body: Vec<u8>) -> Exchange {
+        self.mask.exchange(self.transport.exchange(method, url, headers, body).await)
     }
 
     pub(super) fn headers(&self, auth: Auth) -> HeaderMap {

@@ -58,8 +58,7 @@ async fn exchanged(
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
     let client = Client::with_timeouts(&settings, TIMEOUTS).unwrap();
     let begun = Instant::now();
-    let exchange =
-        client.transport.exchange(Method::POST, client.service.clone(), HeaderMap::new(), b"{}".to_vec()).await;
+    let exchange = client.exchange(Method::POST, client.service.clone(), HeaderMap::new(), b"{}".to_vec()).await;
     (exchange.reply, begun.elapsed())
 }
 

@@ -6,7 +6,7 @@ use super::{
     ApiKey,
     room::{RESPONSE_BYTES_MAX, Room, Rooms},
 };
-use crate::model::{SIMULATOR_MARKER, printable::printable_cut};
+use crate::model::SIMULATOR_MARKER;
 use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use reqwest::{
@@ -195,14 +195,13 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), rate_headers, simulated }
 }
 
-/// The headers about the rate limit, of which a service may state several. They are for a person to read.
+/// The headers about the rate limit, of which a service may state several. They are for a person to read, and are cut
+/// when the API key was removed from them.
 fn rate_headers(headers: &HeaderMap) -> Vec<String> {
     const COUNT_MAX: usize = 6;
     let shown =
         headers.iter().filter(|(name, _)| name.as_str().contains("ratelimit") || name.as_str().contains("rate-limit"));
-    let line = |(name, value): (&HeaderName, &HeaderValue)| {
-        format!("{name}: {}", printable_cut(value.to_str().unwrap_or("…"), 60))
-    };
+    let line = |(name, value): (&HeaderName, &HeaderValue)| format!("{name}: {}", value.to_str().unwrap_or("…"));
     shown.take(COUNT_MAX).map(line).collect()
 }
 

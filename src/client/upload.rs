@@ -3,6 +3,7 @@
 
 use super::{
     json_body::json_body,
+    key_mask::MASK,
     service::{Auth, Client, IDEMPOTENCY_KEY},
     transport::Exchange,
 };
@@ -77,7 +78,7 @@ impl Client {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
         match self.url(path) {
-            Ok(url) => self.transport.exchange(Method::POST, url, headers, body).await,
+            Ok(url) => self.exchange(Method::POST, url, headers, body).await,
             Err(fault) => Exchange::not_sent(fault),
         }
     }
@@ -96,7 +97,12 @@ impl Client {
         };
         let text = |names: &[&str]| {
             let found = find(names).and_then(Value::as_str).filter(|text| text.len() <= TEXT_BYTES_MAX);
-            found.filter(|text| !text.is_empty()).ok_or_else(|| format!("expected `{}` in its reply", names[0]))
+            let found = found.filter(|text| !text.is_empty());
+            let found = found.ok_or_else(|| format!("expected `{}` in its reply", names[0]))?;
+            if found.contains(MASK) {
+                return Err(format!("its `{}` repeats the API key, which is not passed on", names[0]));
+            }
+            Ok(found)
         };
         let url = self.target(text(&URL_NAMES)?)?;
         let headers = find(&HEADERS_NAMES).map_or(Ok(HeaderMap::new()), headers_of)?;
@@ -105,7 +111,7 @@ impl Client {
 
     /// Sends the document, with the headers of the ticket only: the API key does not leave the service.
     pub async fn upload(&self, _permit: Permit, ticket: Ticket, document: Vec<u8>) -> Exchange {
-        self.transport.exchange(Method::PUT, ticket.url, ticket.headers, document).await
+        self.exchange(Method::PUT, ticket.url, ticket.headers, document).await
     }
 
     /// The URL to upload to: the origin of the service, or https to a host that the user allows.

@@ -12,6 +12,9 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// The most files of one request.
 const FILES_MAX: usize = 16;
 
+/// The most other paths of a file that are tried.
+const OTHER_PATHS_MAX: usize = 100;
+
 /// A request with files, as it is made ready for an attempt.
 pub struct RequestFiles {
     pub state: State,
@@ -20,6 +23,8 @@ pub struct RequestFiles {
     /// The JSON object that the body is made from. A file is represented by its digest.
     pub template: Vec<u8>,
     pub files: Vec<Attachment>,
+    /// Field and path of equal files of other rows.
+    pub other_paths: Vec<(String, String)>,
     pub upload: Option<UploadRow>,
     /// Something was sent under the current key, so its body must not change any more.
     pub was_sent: bool,
@@ -89,6 +94,7 @@ impl Reading {
             generation,
             template,
             files,
+            other_paths: other_paths_of(&self.conn, request)?,
             upload: upload.optional()?,
             was_sent: self.conn.prepare_cached(sql)?.exists(sent)?,
         }))
@@ -123,6 +129,26 @@ fn files_of(conn: &Connection, request: RequestId) -> Result<Vec<Attachment>, Le
         });
     }
     Ok(files)
+}
+
+fn other_paths_of(conn: &Connection, request: RequestId) -> Result<Vec<(String, String)>, LedgerError> {
+    let sql = "SELECT field, path FROM other_path WHERE request = ?1 AND octet_length(field) + octet_length(path) < ?2
+               LIMIT ?3";
+    let mut select = conn.prepare_cached(sql)?;
+    let limits = params![request.0, TEXT_BYTES_MAX as i64 * 32, OTHER_PATHS_MAX as i64];
+    let paths = select.query_map(limits, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(paths.collect::<Result<_, _>>()?)
+}
+
+/// Records where another row of a request has its files, if that is elsewhere. Their content is the same.
+pub(super) fn insert_other_paths(store: &Store, request: i64, files: &[Attachment]) -> Result<(), LedgerError> {
+    for file in files {
+        let sql = "INSERT INTO other_path (request, field, path) SELECT request, field, ?3 FROM attachment
+                   WHERE request = ?1 AND field = ?2 AND sha256 = ?4 AND path <> ?3 ON CONFLICT DO NOTHING";
+        let values = params![request, file.field, file.path, file.sha256];
+        store.conn.prepare_cached(sql)?.execute(values)?;
+    }
+    Ok(())
 }
 
 /// Records the files of a new request.

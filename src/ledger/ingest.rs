@@ -4,7 +4,7 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
-    attachments::insert_attachments,
+    attachments::{insert_attachments, insert_other_paths},
     check_uses::{CheckUseRow, check_use_rows},
     rows::{IngestedRow, compress_rows},
     store::Store,
@@ -325,6 +325,7 @@ fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) ->
         .optional()?
         .filter(|_| !planted(Bug::RequestPerRow));
     if let Some((id, state)) = known {
+        insert_other_paths(store, id, files)?;
         if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
             // The request is already answered, so this ask only waits for a part.
             store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;

@@ -49,6 +49,14 @@ CREATE TABLE attachment (
     PRIMARY KEY (request, field)
 ) STRICT, WITHOUT ROWID;
 
+-- Where other rows have the same files. They share the request, and any of the files will do.
+CREATE TABLE other_path (
+    request INTEGER NOT NULL,
+    field   TEXT NOT NULL,
+    path    TEXT NOT NULL,                 -- relative to the files root
+    PRIMARY KEY (request, field, path)
+) STRICT, WITHOUT ROWID;
+
 -- The upload that a request names. It is recorded before the request is armed, because one key has one body.
 CREATE TABLE upload (
     request    INTEGER PRIMARY KEY,

@@ -3,7 +3,7 @@
 
 use super::{
     error::MappingError,
-    matching::{Match, match_column},
+    matching::{Match, fold, match_column},
     planned::{Frame, Mapping, PlannedCheck, RowShape, Source},
     shown_columns::ShownColumns,
 };
@@ -34,6 +34,15 @@ pub struct FieldFeed {
     pub by_name: bool,
 }
 
+/// Columns that have the name of an optional field of a check, and that the user did not map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmappedColumns {
+    /// The check's name in the campaign.
+    pub check_name: String,
+    /// Field and column.
+    pub columns: Vec<(String, String)>,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct BoundCheck {
     pub name: String,
@@ -42,6 +51,8 @@ pub(super) struct BoundCheck {
     /// In the order of the declaration.
     pub fields: Vec<BoundField>,
     pub expects: Vec<(Arc<FieldSpec>, BoundField)>,
+    /// Optional fields that are not mapped, and columns of the same name.
+    pub unmapped: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +77,15 @@ pub(super) enum BoundFeed {
 }
 
 impl Bound {
+    /// The columns of each check that have the name of an optional field and are not mapped. Optional fields are never
+    /// matched by name, because they change what is asked and paid for.
+    pub fn unmapped_columns(&self) -> Vec<UnmappedColumns> {
+        let checks = self.checks.iter().filter(|check| !check.unmapped.is_empty());
+        let of_check =
+            |check: &BoundCheck| UnmappedColumns { check_name: check.name.clone(), columns: check.unmapped.clone() };
+        checks.map(of_check).collect()
+    }
+
     /// What feeds each field, in order. Fields that are not sent are left out.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         let mut feeds = Vec::new();
@@ -126,12 +146,28 @@ impl Binder<'_> {
             Ok((Arc::clone(spec), field))
         });
         Ok(BoundCheck {
+            unmapped: self.unmapped(planned, &fields),
             expects: expects.collect::<Result<_, MappingError>>()?,
             name: planned.name.clone(),
             declaration: planned.declaration.clone(),
             when: planned.when.clone(),
             fields,
         })
+    }
+
+    /// The optional fields that nothing fills, with a column of the same name that fills no other field.
+    fn unmapped(&self, planned: &PlannedCheck, fields: &[BoundField]) -> Vec<(String, String)> {
+        let is_used = |column: &str| {
+            let name = |field: &BoundField| matches!(&field.feed, BoundFeed::Column { name, .. } if name == column);
+            fields.iter().any(name)
+        };
+        let specs = planned.declaration.fields.iter().zip(fields);
+        let unfilled = specs.filter(|(spec, field)| !spec.required && matches!(field.feed, BoundFeed::Unmapped));
+        let own = |(spec, _): (&FieldSpec, _)| {
+            let mut columns = self.columns.iter().filter(|column| fold(column) == fold(&spec.name));
+            Some((spec.name.clone(), columns.find(|column| !is_used(column))?.clone()))
+        };
+        unfilled.filter_map(own).collect()
     }
 
     /// Refuses a check whose rule no row can satisfy, because nothing fills any field of the rule.

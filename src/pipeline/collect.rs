@@ -61,6 +61,8 @@ pub struct Collection {
     consents: Vec<Consent>,
     /// The user named the service that the ledger records.
     is_confirmed: bool,
+    /// Why nothing may be sent: the routes of a check are not those that the user declares.
+    routes_fault: Option<String>,
 }
 
 impl Collection {
@@ -90,8 +92,9 @@ impl Collection {
         let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
         let is_confirmed =
             named.is_some_and(|named| Some(named.trim_end_matches('/')) == campaign.service.url.as_deref());
+        let mut routes_fault = None;
         if is_confirmed {
-            use_only_user_settings(&mut campaign, file.as_ref(), base)?;
+            routes_fault = use_only_user_settings(&mut campaign, file.as_ref(), base)?;
         } else if let (Some(named), Some(url)) = (service, &campaign.service.url) {
             return Err(Error::Config(format!(
                 "--service {named}: the requests of this ledger were sent to {url}; name that service"
@@ -102,6 +105,7 @@ impl Collection {
             identity: reading.identity()?,
             consents: reading.consents()?,
             is_confirmed,
+            routes_fault,
         })
     }
 
@@ -129,7 +133,7 @@ impl Collection {
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let Collection { mut campaign, identity, is_confirmed, .. } = self;
+        let Collection { mut campaign, identity, is_confirmed, routes_fault, .. } = self;
         compile_rules(&campaign)?;
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
@@ -144,6 +148,9 @@ impl Collection {
         let unexplained = Credits::ZERO;
         let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
         let open = in_doubt(&ledger.sums());
+        if let Some(fault) = routes_fault.filter(|_| open > 0) {
+            return Err(Error::Config(fault));
+        }
         // The API key may come from a program that asks the user. It is read once, and only if something is left to
         // settle.
         let is_left = open > 0 || ledger.sums().in_state(State::Planned) > 0;
@@ -196,8 +203,12 @@ impl Collection {
 }
 
 /// Takes proxy, certificate authority and routes from the campaign file or the built-in catalogue, never from the
-/// ledger.
-fn use_only_user_settings(campaign: &mut Campaign, file: Option<&CampaignFile>, base: &Path) -> Result<(), Error> {
+/// ledger. Returns why nothing may be sent, if the routes are not those of the user.
+fn use_only_user_settings(
+    campaign: &mut Campaign,
+    file: Option<&CampaignFile>,
+    base: &Path,
+) -> Result<Option<String>, Error> {
     let table = file.map(|file| &file.service);
     campaign.service.proxy = table.and_then(|table| table.proxy.clone());
     campaign.service.ca_file = table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path));
@@ -207,13 +218,13 @@ fn use_only_user_settings(campaign: &mut Campaign, file: Option<&CampaignFile>, 
         if known.get(&one.name).is_ok_and(|known| known.routes == one.routes) {
             continue;
         }
-        return Err(Error::Config(format!(
-            "only the ledger declares the routes of `{}`, and it could have been changed; pass the campaign file that \
-             declares them with -c FILE",
+        return Ok(Some(format!(
+            "only the ledger declares the routes of `{}` that its requests were sent to, and it could have been changed; \
+             pass the campaign file that declares them with -c FILE",
             one.name
         )));
     }
-    Ok(())
+    Ok(None)
 }
 
 fn in_doubt(sums: &Sums) -> u64 {

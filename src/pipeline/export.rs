@@ -10,7 +10,7 @@ use super::{
 use crate::{
     catalogue::DeclaredCheck,
     error::Error,
-    files::rename_new,
+    files::{self, Links, rename_new},
     ledger::{AskFate, AskView, Reading},
     model::{Stop, Verdict, state::State},
     sink::{
@@ -18,7 +18,7 @@ use crate::{
         Part, Schema, SnapshotWriter, TableCell, TableWriter,
     },
 };
-use std::{collections::BTreeMap, path::Path, sync::LazyLock};
+use std::{collections::BTreeMap, fs::File, path::Path, sync::LazyLock, time::Duration};
 
 /// What to export, and where to.
 pub struct ExportOrder<'a> {
@@ -30,6 +30,45 @@ pub struct ExportOrder<'a> {
     pub config: Option<&'a Path>,
     /// The format, if it is not that of the campaign.
     pub format: Option<OutputFormat>,
+}
+
+/// How the name of an unfinished export begins.
+const UNFINISHED: &str = ".rescreen-export-";
+/// A file in an unfinished export, which is locked while the export runs.
+const IN_USE: &str = ".in-use";
+/// An unfinished export without that file may be just beginning or ending. It is removed if it is older than this.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3_600);
+
+/// Locks an unfinished export until the file is closed.
+fn mark_in_use(folder: &Path) -> std::io::Result<File> {
+    let file = File::create_new(folder.join(IN_USE))?;
+    file.try_lock()?;
+    Ok(file)
+}
+
+/// Removes unfinished exports of programs that were killed: they contain results. What cannot be removed stays.
+fn remove_left_behind(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let is_export = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        if is_export && entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_abandoned(&entry.path()) {
+            match std::fs::remove_dir_all(entry.path()) {
+                Ok(()) => tracing::info!("removed an unfinished export"),
+                Err(error) => tracing::warn!("an unfinished export cannot be removed: {error}"),
+            }
+        }
+    }
+}
+
+/// Whether no program writes an unfinished export any more.
+fn is_abandoned(folder: &Path) -> bool {
+    match files::open(&folder.join(IN_USE), Links::Refused) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(_) => {
+            let changed = std::fs::symlink_metadata(folder).and_then(|found| found.modified());
+            changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED_AFTER))
+        }
+    }
 }
 
 /// Exports a campaign. Asks `interrupted` before each row whether to stop; then nothing is left behind.
@@ -57,11 +96,13 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
     };
     // Hidden until it is complete, and removed if anything fails.
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".rescreen-export-");
+    builder.prefix(UNFINISHED);
     // Only the owner may read it, as in the folder of the campaign.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    remove_left_behind(parent);
     let temporary = builder.tempdir_in(parent).map_err(failed("creating"))?;
+    let in_use = mark_in_use(temporary.path()).map_err(failed("creating"))?;
     sink::refuse_inside_another(temporary.path())?;
     let format = order.format.unwrap_or(campaign.format);
     let manifest = {
@@ -70,11 +111,13 @@ pub fn export(order: &ExportOrder<'_>, interrupted: &dyn Fn() -> Option<Stop>) -
         exporting.finish(&reading)?
     };
     manifest.write_atomically(temporary.path())?;
+    std::fs::remove_file(temporary.path().join(IN_USE)).map_err(failed("removing a file of"))?;
     let temporary = temporary.keep();
     let renamed = rename_new(&temporary, order.to);
     if renamed.is_err() {
         drop(std::fs::remove_dir_all(&temporary));
     }
+    drop(in_use);
     renamed.map_err(failed("renaming"))?;
     sink::sync_folder(parent).map_err(failed("fsync of the folder"))?;
     Ok(manifest)

@@ -176,7 +176,7 @@ fn property(field: &FieldSpec) -> Value {
         FieldKind::Country2 => pattern(&format!("^[{letters}]{{2}}$")),
         FieldKind::Country3 => pattern(&format!("^[{letters}]{{3}}$")),
         FieldKind::Country => pattern(&format!("^[{letters}]{{2,3}}$")),
-        FieldKind::Image => json!({"type": "string", "contentEncoding": "base64"}),
+        FieldKind::Image | FieldKind::Base64 => json!({"type": "string", "contentEncoding": "base64"}),
         FieldKind::ImageFile | FieldKind::Document => json!({"type": "string", "format": "binary"}),
         FieldKind::Date => json!({"type": "string", "format": "date"}),
         FieldKind::RegistrationNumber => pattern("^[0-9]{4}/[0-9]{6}/[0-9]{2}$"),

@@ -15,6 +15,7 @@ use crate::{
         field::{FieldKind, LetterCase},
     },
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -213,6 +214,7 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
             (1..=20).contains(&characters)
                 && text.chars().all(|c| c.is_alphanumeric() || " -".contains(c) || !c.is_ascii() && !c.is_control())
         }),
+        FieldKind::Base64 => text.is_some_and(|text| !text.is_empty() && STANDARD.decode(text).is_ok()),
         FieldKind::Digits => {
             text.is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
         }
@@ -231,6 +233,7 @@ fn has_kind(field: &FieldSpec, value: &Value) -> Result<(), String> {
         FieldKind::RegistrationNumber => "a registration number YYYY/NNNNNN/NN, as a JSON string",
         FieldKind::Vin => "17 capital letters and digits without I, O and Q, as a JSON string",
         FieldKind::Plate | FieldKind::PlateAny => "letters and digits of a number plate, as a JSON string",
+        FieldKind::Base64 => "base64, as a JSON string",
         FieldKind::Digits => "digits, as a JSON string",
     };
     if fits { Ok(()) } else { Err(expected.to_owned()) }

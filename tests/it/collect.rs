@@ -201,3 +201,25 @@ fn a_command_that_only_the_ledger_names_is_not_printed() {
     let said = workspace.say(&["collect", "out/2026-11"]).exits(8).says("run the campaign again");
     assert!(!said.stderr.contains("evil"), "{}", said.stderr);
 }
+
+#[test]
+fn a_corrected_route_in_the_campaign_file_stops_a_collection_only_if_something_is_to_be_sent() {
+    let workspace = Workspace::new(3);
+    workspace.run(&[]).exits(0);
+    let declares = |workspace: &Workspace| {
+        let mut declaration = rescreen::catalogue::Catalogue::built_in().get("aml-screening").unwrap().clone();
+        declaration.routes.guide = "/aml-corrected".to_owned();
+        let file = std::collections::BTreeMap::from([("declaration", vec![declaration])]);
+        let service = format!("[service]\nurl = \"{}\"\n", workspace.service.url);
+        workspace.write("corrected.toml", &(service + &toml::to_string(&file).unwrap()));
+    };
+    declares(&workspace);
+    let before = workspace.service.simulator.stats();
+    workspace.say(&["collect", "out/2026-11", "-c", "corrected.toml"]).exits(0);
+    let workspace = killed();
+    declares(&workspace);
+    workspace.say(&["collect", "out/2026-11", "-c", "corrected.toml"]).exits(2).says("routes of `aml-screening`");
+    assert_eq!(before.checks(), 3);
+    workspace.say(&["collect", "out/2026-11"]).exits(8);
+    is_collected(&workspace);
+}

@@ -10,6 +10,7 @@ mod charges;
 mod clock;
 mod clocks;
 mod credits;
+mod echoed_key;
 mod files;
 mod folders;
 mod inputs;

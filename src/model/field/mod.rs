@@ -1,6 +1,7 @@
 //! Field kinds: the validation of a value before a request for it is paid for. The list of kinds is closed and is code;
 //! which field of a check has which kind is data (the catalogue).
 
+pub mod base64_text;
 pub mod cleaned;
 pub mod country;
 pub mod digits;
@@ -48,6 +49,8 @@ pub enum FieldKind {
     PlateAny,
     /// A number that is an identifier, such as an account number: digits, sent as text with its leading zeros.
     Digits,
+    /// Bytes as base64 text, sent without whitespace.
+    Base64,
     /// An image file. The value in the row is its path below the files root; it is sent as base64 text.
     Image,
     /// An image file, sent as a part of a multipart body.
@@ -114,6 +117,7 @@ impl FieldKind {
             FieldKind::Plate => "plate",
             FieldKind::PlateAny => "plate-any",
             FieldKind::Digits => "digits",
+            FieldKind::Base64 => "base64",
             FieldKind::Image => "image",
             FieldKind::ImageFile => "image-file",
             FieldKind::Document => "document",
@@ -188,6 +192,7 @@ impl FieldKind {
                 let number = digits::read(&unrounded(&text, "a number of digits")?)?;
                 return Ok(identifier(number, &text, None));
             }
+            FieldKind::Base64 => Value::String(base64_text::read(&text)?),
             // The mapping reads files itself.
             FieldKind::Image | FieldKind::ImageFile | FieldKind::Document => {
                 return Err(FieldRefusal::invalid(

@@ -6,12 +6,15 @@ use super::{
     file::{CampaignFile, CheckTable},
 };
 use crate::{
-    catalogue::{Catalogue, Declaration},
+    catalogue::{Catalogue, Declaration, FieldSpec},
     error::Error,
     ledger::Consent,
     mapping::FieldSource,
-    template::Templates,
+    model::row::{Position, Row, Values},
+    template::{RowView, Tables, Template, Templates},
 };
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Maximum length of a reference to evidence, in characters.
 const EVIDENCE_CHARACTERS_MAX: usize = 500;
@@ -20,7 +23,7 @@ const EVIDENCE_CHARACTERS_MAX: usize = 500;
 ///
 /// # Errors
 /// It is not valid, or a check needs one and there is none.
-pub fn evidence(file: &CampaignFile, catalogue: &Catalogue) -> Result<Option<String>, Error> {
+pub fn evidence(file: &CampaignFile, catalogue: &Catalogue, tables: &Tables) -> Result<Option<String>, Error> {
     let named = file.consent.evidence.as_deref().map(str::trim);
     if let Some(named) = named
         && (named.is_empty() || named.chars().count() > EVIDENCE_CHARACTERS_MAX || named.chars().any(char::is_control))
@@ -32,14 +35,14 @@ pub fn evidence(file: &CampaignFile, catalogue: &Catalogue) -> Result<Option<Str
     }
     let constant = file.checks.iter().find_map(|table| {
         let declaration = catalogue.get(&table.check).ok()?;
-        Some((table, constant_consent(table, declaration)?))
+        Some((table, constant_consent(table, declaration, tables)?))
     });
     match (constant, named) {
         (Some((table, field)), None) => {
             let name = table.name.as_deref().unwrap_or(&table.check);
             Err(Error::Config(format!(
-                "check `{name}`: `{field}` is the same for every row, which does not show that each person consented; \
-                 map it to a column that says so for each row, or name the evidence with --consent-evidence REF (or \
+                "check `{name}`: `{field}` does not depend on what each row says, which does not show that each person \
+                 consented; map it to a column that says so for each row, or name the evidence with --consent-evidence REF (or \
                  [consent] evidence)"
             )))
         }
@@ -47,21 +50,43 @@ pub fn evidence(file: &CampaignFile, catalogue: &Catalogue) -> Result<Option<Str
     }
 }
 
-/// The field that confirms the consent, if it is the same for every row: a constant, a template that reads no column, or
-/// a default.
-fn constant_consent<'a>(table: &CheckTable, declaration: &'a Declaration) -> Option<&'a str> {
+/// The field that confirms the consent, if its value says nothing about a single person: a constant, a template that
+/// confirms the consent whatever the row says or if the row says nothing, or a default.
+fn constant_consent<'a>(table: &CheckTable, declaration: &'a Declaration, tables: &Tables) -> Option<&'a str> {
     let field = declaration.consent.as_deref()?;
-    let default = || declaration.fields.iter().any(|spec| spec.name == field && spec.default.is_some());
+    let spec = declaration.fields.iter().find(|spec| spec.name == field)?;
     let is_constant = match table.fields.get(field) {
+        // It is also sent for rows whose column or template has no value.
+        _ if spec.default.is_some() => true,
         Some(FieldSource::Constant(_)) => true,
         // A template that does not compile is refused with the mapping.
         Some(FieldSource::Template(text)) => {
-            Templates::default().compile(text).is_ok_and(|template| template.columns().is_empty())
+            Templates::new(tables.clone()).compile(text).is_ok_and(|template| confirms_anyway(&template, spec))
         }
-        Some(FieldSource::Column(_)) => false,
-        None => default(),
+        Some(FieldSource::Column(_)) | None => false,
     };
     is_constant.then_some(field)
+}
+
+/// Whether a template confirms the consent for invented rows: for one that says nothing, or for all that say something
+/// else.
+fn confirms_anyway(template: &Template, spec: &FieldSpec) -> bool {
+    const WORDS: [&str; 5] = ["no", "false", "0", "n", "never"];
+    let columns: Arc<Vec<String>> = Arc::new(template.columns().iter().cloned().collect());
+    let confirms = |values: Values| {
+        let position = Position { source: "".into(), row_number: 1, line: 1, byte_offset: 0 };
+        let view = RowView::new(&Row { position, values }, &Arc::default());
+        let text = template.render(&view).ok()?;
+        Some(spec.accept(text.trim()).is_ok_and(|accepted| accepted.value != Value::Bool(false)))
+    };
+    if columns.is_empty() || confirms(Values::Nested(Map::new())) == Some(true) {
+        return true;
+    }
+    let flat = |cells: Vec<String>| confirms(Values::Flat { header: Arc::clone(&columns), cells: cells.into() });
+    let different = (0..columns.len()).map(|at| format!("another word {at}")).collect();
+    let equal = WORDS.iter().map(|word| vec![(*word).to_owned(); columns.len()]);
+    let rendered: Vec<bool> = [different].into_iter().chain(equal).filter_map(flat).collect();
+    !rendered.is_empty() && rendered.iter().all(|confirms| *confirms)
 }
 
 /// The evidence to record for the checks of a campaign whose consent is the same for every row.
@@ -97,7 +122,7 @@ mod tests {
     }
 
     fn evidence_of(text: &str) -> Result<Option<String>, String> {
-        evidence(&parse(text).unwrap(), &Catalogue::built_in()).map_err(|error| error.to_string())
+        evidence(&parse(text).unwrap(), &Catalogue::built_in(), &Tables::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -108,9 +133,39 @@ mod tests {
             let named = of(constant, "[consent]\nevidence = \" form 12, signed 2026-10 \"").unwrap();
             assert_eq!(named.as_deref(), Some("form 12, signed 2026-10"));
         }
-        for column in ["", "fields.consentConfirmed = \"agreed\"", "fields.consentConfirmed = \"{{ agreed | lower }}\""]
-        {
-            assert_eq!(of(column, ""), Ok(None));
+        for template in [
+            "{{ agreed | default('true') }}",
+            "{{ agreed or true }}",
+            "{{ 'true' if agreed else 'true' }}",
+            "{% if agreed == 'no' %}true{% else %}true{% endif %}",
+            "{{ person.agreed | default('true') }}",
+            "{% set x = agreed | default('') %}true",
+            "tr{{ agreed | lower | replace(agreed | lower, '') }}ue",
+        ] {
+            let message = of(&format!("fields.consentConfirmed = \"{template}\""), "").unwrap_err();
+            assert!(message.contains("--consent-evidence"), "{template}: {message}");
+        }
+        for column in [
+            "",
+            "fields.consentConfirmed = \"agreed\"",
+            "fields.consentConfirmed = \"{{ agreed | lower }}\"",
+            "fields.consentConfirmed = \"{{ 'true' if agreed == 'signed' else 'false' }}\"",
+            "fields.consentConfirmed = \"{{ 'false' if agreed == 'no' else 'true' }}\"",
+            "fields.consentConfirmed = \"{{ 'true' if signed_by == name else 'false' }}\"",
+        ] {
+            assert_eq!(of(column, ""), Ok(None), "{column}");
+        }
+    }
+
+    #[test]
+    fn a_default_of_the_declaration_needs_evidence() {
+        let mut declaration = Catalogue::built_in().get("foreign-bank-account").unwrap().clone();
+        let field = declaration.fields.iter_mut().find(|field| field.name == "consentConfirmed").unwrap();
+        field.default = Some(true.into());
+        let mut table = CheckTable::of("foreign-bank-account");
+        for source in [None, Some(FieldSource::from("agreed"))] {
+            table.fields.extend(source.map(|source| ("consentConfirmed".to_owned(), source)));
+            assert_eq!(constant_consent(&table, &declaration, &Tables::default()), Some("consentConfirmed"));
         }
     }
 

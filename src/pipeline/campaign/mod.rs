@@ -112,6 +112,7 @@ impl Campaign {
         check_settings::validate(&file.service.checks, &catalogue)?;
         let name = campaign_name(&file)?;
         let out = output_folder(&file, &name, base);
+        let tables = tables::read_all(&file.tables, base)?;
         let campaign = Campaign {
             uses: check_uses(&file, &catalogue)?,
             inputs: input::inputs(&file, base)?,
@@ -136,8 +137,8 @@ impl Campaign {
             command: Vec::new(),
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
-            tables: tables::read_all(&file.tables, base)?,
-            consent_evidence: consent::evidence(&file, &catalogue)?,
+            consent_evidence: consent::evidence(&file, &catalogue, &Tables(tables.clone()))?,
+            tables,
             files_root: input::files_root(&file, base)?,
             mode: file.mode,
             name,
@@ -174,6 +175,15 @@ impl Campaign {
             Mode::Sandbox => Some(Credits::ZERO),
             Mode::Production => self.prices.get(check).copied(),
         }
+    }
+
+    /// The checks of the campaign with a limit of requests in an hour.
+    pub fn hourly_limits(&self) -> Vec<(String, u32)> {
+        let limit = |declaration: &Declaration| {
+            let own = self.service.checks.get(&declaration.name).and_then(|own| own.per_hour);
+            Some((declaration.name.clone(), own.or(declaration.per_hour)?))
+        };
+        self.checks().into_iter().filter_map(limit).collect()
     }
 
     /// The credits that a job of a check holds: zero in sandbox, and if it is never answered by a job.

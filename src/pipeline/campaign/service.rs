@@ -113,7 +113,7 @@ impl Service {
             return Ok(given.clone());
         }
         if self.simulate {
-            return Ok(ApiKey::new("simulated".to_owned().into()));
+            return Ok(ApiKey::new("built-in-sim".to_owned().into()));
         }
         self.secret(&self.api_key, "the API key").map(ApiKey::new)
     }

@@ -157,7 +157,7 @@ fn numbers(body: &[u8]) -> Vec<String> {
                     collect(&format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), member, found);
                 }
             }
-            _ if is_number => found.push(at.to_owned()),
+            _ if is_number && !at.is_empty() => found.push(at.to_owned()),
             _ => {}
         }
     }

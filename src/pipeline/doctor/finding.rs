@@ -1,8 +1,18 @@
 //! What the doctor finds: one line of its table, and the lines of a campaign file that record it.
 
-use crate::{catalogue::Spelling, client::Auth, model::ExitCode};
+use crate::{
+    catalogue::Spelling,
+    client::Auth,
+    model::{
+        ExitCode,
+        printable::{is_printable, printable_cut},
+    },
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// The most characters of a finding.
+const TEXT_MAX: usize = 600;
 
 /// How a finding is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +49,9 @@ pub struct Finding {
 
 impl Finding {
     pub(super) fn new(subject: impl Into<String>, standing: Standing, detail: impl Into<String>) -> Finding {
-        Finding { subject: subject.into(), standing, detail: detail.into() }
+        // Both may contain names that the service chose.
+        let plain = |text: String| printable_cut(&text, TEXT_MAX);
+        Finding { subject: plain(subject.into()), standing, detail: plain(detail.into()) }
     }
 }
 
@@ -60,8 +72,11 @@ impl Recommended {
             lines.push("[service]".to_owned());
         }
         lines.extend(self.auth.map(auth_line));
-        lines.extend(self.balance_pointer.iter().map(|at| format!("balance_pointer = {}", Value::from(at.as_str()))));
+        lines.extend(self.balance_pointer.iter().map(|at| format!("balance_pointer = {}", toml_text(at))));
         for (name, (auth, routes)) in &self.checks {
+            let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            let is_quoted = name.is_empty() || !name.chars().all(is_bare);
+            let name = if is_quoted { toml_text(name) } else { name.clone() };
             lines.push(format!("[service.checks.{name}]"));
             lines.extend(auth.map(auth_line));
             lines.extend(routes.map(|routes| {
@@ -71,6 +86,20 @@ impl Recommended {
         }
         lines
     }
+}
+
+/// A text as a TOML string on one line, which is safe to print.
+fn toml_text(text: &str) -> String {
+    let mut quoted = "\"".to_owned();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if is_printable(c.encode_utf8(&mut [0; 4])) => quoted.push(c),
+            c => quoted.push_str(&format!("\\U{:08X}", u32::from(c))),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 fn auth_line(auth: Auth) -> String {
@@ -127,6 +156,38 @@ mod tests {
         assert_eq!(file.service.checks["aml-screening"].routes, Some(Spelling::Alternate));
         assert_eq!(file.service.checks["vin-decode"].auth, Some(Auth::XApiKey));
         assert!(Recommended::default().lines().is_empty());
+    }
+
+    #[test]
+    fn odd_names_are_written_so_that_a_campaign_file_can_have_them() {
+        for name in [
+            "a\"b\\c",
+            "a\nb\r\t\u{0}\u{1b}\u{7f}\u{9b}",
+            "a\u{202e}b\u{2028}\u{e0041}",
+            "\u{27}\u{27}\u{27}",
+            "\"\"\"",
+            "a.b c = 1 # ]",
+            "ключ 👩",
+            "",
+        ] {
+            let recommended = Recommended {
+                balance_pointer: Some(format!("/{name}")),
+                checks: [(name.to_owned(), (Some(Auth::Bearer), None))].into(),
+                ..Recommended::default()
+            };
+            let lines = recommended.lines();
+            assert!(lines.iter().all(|line| is_printable(line)), "{lines:?}");
+            let file = parse(&lines.join("\n")).unwrap_or_else(|error| panic!("{lines:?}: {error}"));
+            assert_eq!(file.service.balance_pointer.as_deref(), Some(format!("/{name}").as_str()));
+            assert_eq!(file.service.checks[name].auth, Some(Auth::Bearer));
+        }
+    }
+
+    #[test]
+    fn a_finding_is_one_line_that_is_safe_to_print() {
+        let finding = Finding::new("a\nb", Standing::Note, format!("x\u{1b}[2J{}", "y".repeat(9_000)));
+        assert_eq!((finding.subject.as_str(), &finding.detail[..8]), ("a\\nb", "x\\u{1b}["));
+        assert!(finding.detail.chars().count() <= TEXT_MAX);
     }
 
     #[test]

@@ -82,9 +82,12 @@ impl Examination {
         let client = Client::new(&self.service.client_settings(url, api_key.clone())?)?;
         let (bucket, _) = bucket(&self.service, &api_key, Bucket::Full, self.clock);
         let throttle = Throttle::new(self.service.rate, bucket);
-        let caller = Caller::new(&client, &throttle, self.service.auth, self.clock);
+        let caller = Caller::new(&client, &throttle, &self.service, self.clock);
         let pointer = self.service.balance_pointer.as_deref();
-        let Some(auth) = account::examine(&caller, pointer, findings, recommended).await else { return Ok(diagnosis) };
+        let Some(auth) = account::examine(&caller, pointer, findings, recommended).await else {
+            findings.extend(caller.findings());
+            return Ok(diagnosis);
+        };
         let mut answered = None;
         for declaration in self.examined() {
             let name = &declaration.name;
@@ -96,11 +99,15 @@ impl Examination {
                 is_used: self.checks.contains(name),
             };
             let sample = checks::routes(&caller, &one, findings, recommended).await;
+            if caller.has_stopped() {
+                break;
+            }
             answered = answered.or(sample);
         }
-        if let Some(sample) = answered {
+        if let Some(sample) = answered.filter(|_| !caller.has_stopped()) {
             checks::keys(&caller, &sample, findings).await;
         }
+        findings.extend(caller.findings());
         Ok(diagnosis)
     }
 

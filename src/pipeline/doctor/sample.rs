@@ -38,6 +38,7 @@ fn value(field: &FieldSpec, variant: usize) -> Option<Value> {
         FieldKind::RegistrationNumber => ["2019/000090/07", "2019/000190/07"][variant % 2],
         FieldKind::Vin => ["1M8GDM9AXKP042788", "11111111111111111"][variant % 2],
         FieldKind::Plate => ["CA12390", "CA12490"][variant % 2],
+        FieldKind::Base64 => ["UmVzY3JlZW4gRG9jdG9yIDkw", "UmVzY3JlZW4gRG9jdG9yIDE5MA=="][variant % 2],
         #[allow(unreachable_patterns)]
         _ => return None,
     };

@@ -10,7 +10,7 @@ use super::campaign::Campaign;
 use crate::{
     error::Error,
     ledger::{IngestedRow, LedgerError, SourceView},
-    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns},
+    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns, UnmappedColumns},
     model::{Checkpoint, Clock, Record, Row, row::find_column},
     source::{Encoding, Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
@@ -181,6 +181,12 @@ impl Intake {
     /// The column, template or constant that fills each field, for the first input.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
+    }
+
+    /// The columns of the first input that have the name of an optional field and are not mapped.
+    pub fn unmapped_columns(&self) -> Vec<UnmappedColumns> {
+        let bound = self.opened.iter().find_map(|source| source.bound.as_ref());
+        bound.map(|bound| bound.unmapped_columns()).unwrap_or_default()
     }
 
     pub fn mapping(&self) -> Arc<Mapping> {

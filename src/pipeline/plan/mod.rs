@@ -9,7 +9,7 @@ use super::{
 use crate::{
     error::Error,
     ledger::{Reading, Sums},
-    mapping::{AskRequest, Bound, FieldFeed, Mapped},
+    mapping::{AskRequest, Bound, FieldFeed, Mapped, UnmappedColumns},
     model::{Credits, FailureCode, Record},
     source::Split,
 };
@@ -48,6 +48,7 @@ pub struct Plan {
     /// The number of requests that fill each field, by check and field.
     pub filled: BTreeMap<(String, String), u64>,
     pub feeds: Vec<FieldFeed>,
+    pub unmapped_columns: Vec<UnmappedColumns>,
     /// The first requests, with values masked.
     pub shown: Vec<String>,
     /// The sums of the ledger, if there is one.
@@ -66,7 +67,8 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
         refuse_lost_ledger(campaign)?;
     }
     let mut intake = Intake::open(campaign, &[])?;
-    let plan = Plan { feeds: intake.feeds(), ..Plan::default() };
+    let (feeds, unmapped_columns) = (intake.feeds(), intake.unmapped_columns());
+    let plan = Plan { feeds, unmapped_columns, ..Plan::default() };
     let mut adding = Tally { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
     let worker = Worker { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
     std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 //! text is one if the declaration says so, or if it is longer than 8 KiB and is the base64 of a JPEG, PNG, WEBP or TIFF
 //! file. The rest of a JSON text stays as it is, byte for byte.
 
-use super::json_tokens::{Tokens, unescaped};
+use crate::model::json_tokens::{Tokens, unescaped};
 use base64::{
     Engine,
     alphabet::{Alphabet, STANDARD, URL_SAFE},

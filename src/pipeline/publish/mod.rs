@@ -3,7 +3,6 @@
 
 pub mod background;
 pub mod hidden;
-mod json_tokens;
 mod judging;
 pub mod project;
 pub mod row_rules;

@@ -103,14 +103,22 @@ impl SendLoop {
 
     /// Called when nothing else is left to send. Requests that were set aside are sent again if their check was
     /// answered meanwhile. Otherwise nothing shows that the request itself is the cause, and the run stops.
-    pub fn retry_set_aside(&mut self) {
+    pub async fn retry_set_aside(&mut self) -> Result<(), Error> {
         for (one, stop) in std::mem::take(&mut self.aside) {
-            if self.context.ledger.sums().was_answered(&one.check) {
+            let uploads = self.watch.is_uploading(&one.check);
+            if let Stop::UploadUnusable { fault, .. } = &stop
+                && uploads
+            {
+                self.upload_failed(&one, fault).await?;
+            } else if matches!(stop, Stop::UploadUnusable { .. }) {
+                self.stops.push(stop);
+            } else if self.context.ledger.sums().was_answered(&one.check) {
                 self.put_first(one);
             } else {
                 self.stops.push(stop);
             }
         }
+        Ok(())
     }
 
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that

@@ -45,13 +45,13 @@ impl SendLoop {
             AttemptEnd::Withheld(IllegalMove::OtherRoute) => self.withhold(Stop::OtherRoute { check: one.check }),
             AttemptEnd::FileChanged(fault) => self.file_changed(one, fault).await?,
             AttemptEnd::UploadExpired => self.upload_expired(one).await?,
-            AttemptEnd::UploadUnusable(fault) => {
-                let stop = Stop::UploadUnusable { check: one.check.clone(), fault };
-                self.leave_out(&one.check, stop);
-            }
+            AttemptEnd::UploadUnusable(fault) => self.upload_unusable(one, fault).await?,
             AttemptEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             AttemptEnd::Attempted(attempted) => {
+                if attempted.uploaded {
+                    self.watch.uploaded(&one.check);
+                }
                 self.check_charge(&one, &attempted);
                 self.count(&one, &attempted);
                 self.attempted(one, *attempted).await?;

@@ -7,6 +7,7 @@ use super::file_body::{FileBody, FileFault};
 use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
 use super::peer::note_peer;
+use super::upload::UploadFault;
 use crate::{
     client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
@@ -48,7 +49,7 @@ pub enum AttemptEnd {
     /// Not sent: its upload has expired, and the old one was sent under its key.
     UploadExpired,
     /// Not sent: the reply to its upload cannot be followed.
-    UploadUnusable(String),
+    UploadUnusable(UploadFault),
     /// Not sent: the other side answered its upload.
     OtherSide(bool),
     Attempted(Box<Attempted>),
@@ -73,6 +74,8 @@ pub struct Attempted {
     /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
     pub same_refusals: String,
     pub message: String,
+    /// Its document was uploaded just before.
+    pub uploaded: bool,
     /// Whether the reply is simulated, if it came from the wrong side: the simulator instead of the service, or the
     /// reverse.
     pub other_side: Option<bool>,
@@ -90,13 +93,15 @@ pub async fn attempt(
     if context.clock_watch.has_moved() {
         return Ok(AttemptEnd::ClockMoved);
     }
-    let ready = match make_ready(&context, permit, request, (&check.path, check.auth)).await? {
+    let price = context.ledger.sums().price_to_hold(&name, check.price).max(check.job_hold);
+    let mut ready = match make_ready(&context, permit, request, (&check.path, check.auth), price).await? {
         Made::Plain(permit) => Ok((permit, None)),
         Made::Ready(permit, file_body) => Ok((permit, Some(file_body))),
         Made::NotUploaded(exchange) => Err(exchange),
         Made::Changed(fault) => return Ok(AttemptEnd::FileChanged(fault)),
         Made::Expired => return Ok(AttemptEnd::UploadExpired),
         Made::Unusable(fault) => return Ok(AttemptEnd::UploadUnusable(fault)),
+        Made::Refused(refusal) => return Ok(AttemptEnd::Refused(refusal)),
         Made::OtherSide(simulated) => return Ok(AttemptEnd::OtherSide(simulated)),
         Made::GateClosed => return Ok(AttemptEnd::GateClosed),
     };
@@ -121,6 +126,8 @@ pub async fn attempt(
         Armed::NotBefore(until_us) => return Ok(AttemptEnd::NotBefore(until_us)),
         Armed::Withheld(reason) => return Ok(AttemptEnd::Withheld(reason)),
     };
+    // The hold takes the place of the room that the upload needed.
+    let uploaded = ready.as_mut().ok().and_then(|(_, body)| body.as_mut()?.uploaded.take()).is_some();
     let attempt = receipt.attempt();
     let (sums, table) = (context.ledger.sums(), check.price);
     let job_hold = check.job_hold;
@@ -135,6 +142,7 @@ pub async fn attempt(
         job_hold,
         price,
         shown,
+        uploaded,
         body: Map::new(),
     };
     let (permit, file_body) = match ready {
@@ -190,6 +198,8 @@ struct Sent {
     price: Credits,
     /// The proven cost of the check, if it is less.
     shown: Option<Credits>,
+    /// Its document was uploaded just now.
+    uploaded: bool,
     /// The members of the body. An answer echoes some of them.
     body: Map<String, Value>,
 }
@@ -311,6 +321,7 @@ async fn settle(
         repeat_after: classified.repeat_after,
         same_refusals: format!("HTTP {} {code}", classified.http_status.unwrap_or_default()),
         message: classified.message,
+        uploaded: sent.uploaded,
         other_side,
     })))
 }

@@ -78,6 +78,8 @@ pub struct Candidate {
     pub answers_at_refusal: u64,
     /// How often it got a new key in this run because its upload had expired.
     pub uploads: u32,
+    /// How often the reply to its upload could not be followed in this run.
+    pub odd_uploads: u32,
     pub delays: Delays,
 }
 
@@ -98,6 +100,7 @@ impl Candidate {
             cached: 0,
             answers_at_refusal: 0,
             uploads: 0,
+            odd_uploads: 0,
             delays,
         }
     }

@@ -6,7 +6,12 @@ use crate::{
     error::Error,
     files::{Root, RootFault},
     ledger::{CommitMode, Reading, RequestFiles},
-    model::{Attachment, IdempotencyKey, RequestId, attachment::digest_text, state::State},
+    model::{
+        Attachment, Credits, IdempotencyKey, RequestId,
+        attachment::digest_text,
+        budget::{Account, Allowance, BudgetRefusal},
+        state::State,
+    },
     pipeline::blocking::blocking,
 };
 use serde_json::{Map, Value};
@@ -23,6 +28,8 @@ pub struct FileBodies {
     reading: Mutex<Reading>,
     pub root: Option<Arc<Root>>,
     room: Arc<Semaphore>,
+    /// The prices of the requests whose document is being uploaded, and which are not armed yet.
+    uploading: Arc<Mutex<Credits>>,
     /// Bodies are made one at a time, because a file is in memory twice while its body is made.
     pub making: tokio::sync::Mutex<()>,
 }
@@ -36,6 +43,22 @@ pub struct FileBody {
     pub members: Map<String, Value>,
     /// The memory of the body. It is given back when the exchange has ended.
     pub room: OwnedSemaphorePermit,
+    /// Set if its document was uploaded just now: the room in the budget, which it needs until it is armed.
+    pub uploaded: Option<BudgetRoom>,
+}
+
+/// Room in the budget for a request whose document is uploaded before its price is held. It is given back when this is
+/// dropped.
+pub struct BudgetRoom {
+    price: Credits,
+    uploading: Arc<Mutex<Credits>>,
+}
+
+impl Drop for BudgetRoom {
+    fn drop(&mut self) {
+        let mut uploading = self.uploading.lock().unwrap_or_else(PoisonError::into_inner);
+        *uploading = uploading.saturating_sub(self.price);
+    }
 }
 
 /// A file that is not what it was when its row was read.
@@ -63,7 +86,13 @@ impl FileBodies {
     /// The files of a ledger.
     pub fn new(reading: Reading, root: Option<Arc<Root>>) -> FileBodies {
         let room = Arc::new(Semaphore::new(ROOM_BYTES_MAX / KIB));
-        FileBodies { reading: Mutex::new(reading), root, room, making: tokio::sync::Mutex::default() }
+        FileBodies {
+            reading: Mutex::new(reading),
+            root,
+            room,
+            uploading: Arc::default(),
+            making: tokio::sync::Mutex::default(),
+        }
     }
 
     pub fn reading(&self) -> MutexGuard<'_, Reading> {
@@ -79,16 +108,33 @@ impl FileBodies {
         Arc::clone(&self.room).acquire_many_owned(wanted).await.expect("the semaphore is never closed")
     }
 
+    /// Takes room in the budget for a request whose document is uploaded next, if there is room beside the others. The
+    /// budget itself is decided when the request is armed; this only saves uploads in vain.
+    pub fn budget_room(
+        &self,
+        account: &Account,
+        allowance: &Allowance,
+        price: Credits,
+    ) -> Result<BudgetRoom, BudgetRefusal> {
+        let mut uploading = self.uploading.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = account.held + *uploading;
+        let armed = account.armed + *uploading;
+        Account { held, armed, ..*account }.admit(price, allowance)?;
+        *uploading = *uploading + price;
+        Ok(BudgetRoom { price, uploading: Arc::clone(&self.uploading) })
+    }
+
     /// The content of one file, if it is still the recorded one.
     pub async fn content(
         &self,
         commit_mode: CommitMode,
         root: &Arc<Root>,
+        row: &Arc<RequestFiles>,
         file: &Attachment,
     ) -> Result<Result<Vec<u8>, ContentFault>, Error> {
         let _alone = self.making.lock().await;
-        let (root, file) = (Arc::clone(root), file.clone());
-        blocking(commit_mode, move || Ok(read(&root, &file))).await
+        let (root, row, file) = (Arc::clone(root), Arc::clone(row), file.clone());
+        blocking(commit_mode, move || Ok(read(&root, &row, &file))).await
     }
 
     pub fn differs(
@@ -121,8 +167,14 @@ impl FileBodies {
     }
 }
 
-/// Reads a file again and compares it with what was recorded.
-pub fn read(root: &Root, file: &Attachment) -> Result<Vec<u8>, ContentFault> {
-    let bytes = root.read(&file.path, file.bytes).map_err(ContentFault::Root)?;
-    if <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 { Ok(bytes) } else { Err(ContentFault::Differs) }
+/// Reads a file again and compares it with what was recorded. If it was replaced, the equal file of another row is read.
+pub fn read(root: &Root, row: &RequestFiles, file: &Attachment) -> Result<Vec<u8>, ContentFault> {
+    let read_at = |path: &str| {
+        let bytes = root.read(path, file.bytes).map_err(ContentFault::Root)?;
+        if <[u8; 32]>::from(Sha256::digest(&bytes)) == file.sha256 { Ok(bytes) } else { Err(ContentFault::Differs) }
+    };
+    read_at(&file.path).or_else(|fault| {
+        let others = row.other_paths.iter().filter(|(field, _)| *field == file.field);
+        others.map(|(_, path)| read_at(path)).find_map(Result::ok).ok_or(fault)
+    })
 }

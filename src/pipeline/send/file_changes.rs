@@ -1,7 +1,12 @@
 //! What happens to a request whose files or upload are not what they were: it fails if it is proven uncharged, and
 //! stays in doubt otherwise. It is never charged anew without proof.
 
-use super::{SendLoop, context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX};
+use super::{
+    SendLoop,
+    context::Candidate,
+    file_body::FileFault,
+    upload::{GENERATIONS_MAX, UploadFault},
+};
 use crate::{
     error::Error,
     model::{
@@ -9,6 +14,9 @@ use crate::{
         state::{Event, State},
     },
 };
+
+/// The most replies to the upload of one document in one run that cannot be followed.
+const ODD_UPLOADS_MAX: u32 = 3;
 
 impl SendLoop {
     /// Fails a request before it is armed, because one of its files was replaced. A request in doubt cannot be
@@ -42,6 +50,37 @@ impl SendLoop {
         self.context.ledger.next_generation(one.request, Event::Retry, keys).await?;
         self.put_first(Candidate { is_repeat: true, uploads: one.uploads + 1, ..one });
         Ok(())
+    }
+
+    /// Handles a reply to an upload that cannot be followed. Nothing was charged. It is repeated, and then this request
+    /// fails if other documents can be uploaded. If several different requests have such a reply in a row, or the reply
+    /// states a charge, no more requests of the check are sent.
+    pub async fn upload_unusable(&mut self, one: Candidate, fault: UploadFault) -> Result<(), Error> {
+        let stop = Stop::UploadUnusable { check: one.check.clone(), fault: fault.message() };
+        if fault == UploadFault::Charged || self.watch.odd_upload(&one.check, one.request) {
+            self.leave_out(&one.check, stop);
+            return Ok(());
+        }
+        let mut one = Candidate { odd_uploads: one.odd_uploads + 1, ..one };
+        if one.odd_uploads < ODD_UPLOADS_MAX {
+            let delay = one.delays.next_delay();
+            self.postpone(one, delay);
+        } else if self.watch.is_uploading(&one.check) {
+            self.upload_failed(&one, &fault.message()).await?;
+        } else {
+            self.spending.leaves(one.request);
+            self.aside.push((one, stop));
+        }
+        Ok(())
+    }
+
+    /// Fails a request whose document cannot be uploaded, while others can.
+    pub async fn upload_failed(&mut self, one: &Candidate, fault: &str) -> Result<(), Error> {
+        let message = format!(
+            "the reply to the upload of its document cannot be followed: {fault}; nothing was sent or charged; run with \
+             --retry refused to try again"
+        );
+        self.fail_unsent(one, Failure { stage: Stage::Send, code: FailureCode::Refused, message }).await
     }
 
     async fn fail_unsent(&mut self, one: &Candidate, failure: Failure) -> Result<(), Error> {

@@ -28,6 +28,10 @@ const NOT_JSON_ASK: usize = 3;
 /// After this many, the run stops regardless of the account.
 const NOT_JSON_MAX: usize = 6;
 
+/// No more documents of a check are uploaded after this many different consecutive requests with a reply to the upload
+/// that cannot be followed.
+const ODD_UPLOADS_MAX: usize = 3;
+
 /// The counts on which the guards decide.
 #[derive(Debug, Default)]
 pub struct GuardState {
@@ -41,6 +45,10 @@ pub struct GuardState {
     conflicts: BTreeSet<RequestId>,
     /// Refused requests of checks that were never answered, while the account is in order.
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
+    /// By check, the requests since the last upload that succeeded whose upload could not be followed.
+    odd_uploads: BTreeMap<String, BTreeSet<RequestId>>,
+    /// Checks with an upload that succeeded in this run.
+    uploading: BTreeSet<String>,
 }
 
 impl GuardState {
@@ -122,6 +130,25 @@ impl GuardState {
         let suspects = self.suspects.entry(check.to_owned()).or_default();
         suspects.insert(request);
         suspects.len() as u64 >= ALIKE_MAX
+    }
+
+    /// Notes a document that was uploaded.
+    pub fn uploaded(&mut self, check: &str) {
+        self.odd_uploads.remove(check);
+        self.uploading.insert(check.to_owned());
+    }
+
+    /// Whether a document of the check was uploaded in this run.
+    pub fn is_uploading(&self, check: &str) -> bool {
+        self.uploading.contains(check)
+    }
+
+    /// Counts a request whose upload could not be followed. Returns whether so many different ones could not in a row
+    /// that their documents are not the cause.
+    pub fn odd_upload(&mut self, check: &str, request: RequestId) -> bool {
+        let odd = self.odd_uploads.entry(check.to_owned()).or_default();
+        odd.insert(request);
+        odd.len() >= ODD_UPLOADS_MAX
     }
 
     /// Resets the counts of consecutive events, because the service has answered.

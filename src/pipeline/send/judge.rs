@@ -1,7 +1,10 @@
 //! Derives the verdict of an answer by the rules of its declaration. Rules are compiled before anything is sent. If a
 //! rule fails on an answer, the verdict is `unrecognised`, never `clear`.
 
-use super::echo::{Echo, echo};
+use super::{
+    echo::{Echo, echo},
+    other_bank::is_other_bank,
+};
 use crate::{
     catalogue::{AnswerSpec, Declaration, VerdictSpec},
     client::{JsonBody, calls_itself_a_failure},
@@ -68,6 +71,7 @@ impl Judge {
             _ if answer.wrong_encoding => Some("wrong_encoding"),
             Echo::OtherMode(_) => Some("other_mode"),
             Echo::Differs => Some("echo_mismatch"),
+            Echo::Fits if is_other_bank(payload, sent) => Some("other_bank"),
             Echo::Fits if contradicts(&answer.value, payload) => Some("contradictory_answer"),
             Echo::Fits => None,
         };

@@ -134,6 +134,15 @@ fn a_bank_result_about_another_account_or_passport_is_for_review() {
             assert_eq!(found, (REVIEW, "other_account".to_owned()), "{check} {other}");
         }
     }
+    let at = |check: &str, asked: &str| {
+        let bank = json!({"name": "First National Bank", "accountNumberLast4": "0034"});
+        let result = json!({"outcome": "verified", "checks": checks, "bank": bank, "passportCountry": "ZW"});
+        verdict_on(check, json!({"result": result}), json!({"bankAccountNumber": "62001230034", "bankName": asked}))
+    };
+    for check in ["foreign-bank-account", "business-bank-account", "bank-account"] {
+        assert_eq!(at(check, "FNB").0, CLEAR, "{check}");
+        assert_eq!(at(check, "Nedbank"), (REVIEW, "other_bank".to_owned()), "{check}");
+    }
     let found = on("foreign-bank-account", json!("0034"), json!("NG"));
     assert_eq!(found, (REVIEW, "other_passport_country".to_owned()));
     assert_eq!(on("foreign-bank-account", json!("0034"), json!(["ZW"])).1, "other_passport_country");

@@ -4,13 +4,13 @@
 use super::{
     context::RunContext,
     file_body::{FileBody, FileFault, read},
-    upload::{Due, NotMade, due, upload},
+    upload::{Due, NotMade, UploadFault, due, upload},
 };
 use crate::{
     client::{Auth, Exchange, FormFault, Template},
     error::Error,
     ledger::LedgerError,
-    model::{Permit, Placement, RequestId},
+    model::{Credits, Permit, Placement, RequestId, budget::BudgetRefusal},
     pipeline::blocking::blocking,
 };
 use std::sync::Arc;
@@ -26,20 +26,24 @@ pub enum Made {
     Expired,
     /// The upload failed, which is proven uncharged. The reply says why.
     NotUploaded(Box<Exchange>),
-    /// The reply to an upload cannot be followed.
-    Unusable(String),
+    /// The reply to its upload cannot be followed.
+    Unusable(UploadFault),
+    /// The budget has no room for it, so its document was not uploaded.
+    Refused(BudgetRefusal),
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide(bool),
     /// The rate allows no further request for now.
     GateClosed,
 }
 
-/// Makes a request ready. `route` is the path and the header form of its check.
+/// Makes a request ready. `route` is the path and the header form of its check, and `price` what it holds once it is
+/// armed.
 pub async fn make_ready(
     context: &RunContext,
     permit: Permit,
     request: RequestId,
     route: (&str, Auth),
+    price: Credits,
 ) -> Result<Made, Error> {
     let Some(file_bodies) = &context.file_bodies else { return Ok(Made::Plain(permit)) };
     let row = file_bodies.reading().request_files(request)?;
@@ -54,6 +58,7 @@ pub async fn make_ready(
     let room = file_bodies.room_for(&template, &row.files).await;
     let mut permit = permit;
     let mut recorded = row.upload.clone();
+    let mut uploaded = None;
     if let Some(file) = row.files.iter().find(|file| file.placement == Placement::Upload) {
         let now_us = context.clock.now_us();
         match due(&row, now_us) {
@@ -64,7 +69,12 @@ pub async fn make_ready(
                 return Err(LedgerError::Damaged(fault).into());
             }
             Due::Yes => {
-                let document = match file_bodies.content(context.campaign.commit_mode, &root, file).await? {
+                let account = context.ledger.sums().account;
+                let budget_room = match file_bodies.budget_room(&account, &context.campaign.allowance, price) {
+                    Ok(budget_room) => budget_room,
+                    Err(refusal) => return Ok(Made::Refused(refusal)),
+                };
+                let document = match file_bodies.content(context.campaign.commit_mode, &root, &row, file).await? {
                     Ok(document) => document,
                     Err(fault) => return Ok(Made::Changed(file_bodies.differs(&row, request, file, fault)?)),
                 };
@@ -72,9 +82,9 @@ pub async fn make_ready(
                     Ok((made, next)) => {
                         if !context.ledger.record_upload(request, made.clone()).await? {
                             let fault = "it gave the reference of another document".to_owned();
-                            return Ok(Made::Unusable(fault));
+                            return Ok(Made::Unusable(UploadFault::Odd(fault)));
                         }
-                        (recorded, permit) = (Some(made), next);
+                        (recorded, permit, uploaded) = (Some(made), next, Some(budget_room));
                     }
                     Err(NotMade::Failed(exchange)) => return Ok(Made::NotUploaded(exchange)),
                     Err(NotMade::Unusable(fault)) => return Ok(Made::Unusable(fault)),
@@ -91,7 +101,7 @@ pub async fn make_ready(
         let make = move || {
             let mut failed = None;
             let form = template.filled(row.key, &row.files, reference.as_deref(), |file| {
-                read(&root, file).map_err(|fault| failed = Some((file.clone(), fault)))
+                read(&root, &row, file).map_err(|fault| failed = Some((file.clone(), fault)))
             });
             Ok(form.map_err(|()| failed))
         };
@@ -100,7 +110,7 @@ pub async fn make_ready(
     match made {
         Ok(form) => {
             let members = template.without_files(&row.files);
-            let file_body = FileBody { key: row.key, form, members, room };
+            let file_body = FileBody { key: row.key, form, members, room, uploaded };
             Ok(Made::Ready(permit, Box::new(file_body)))
         }
         Err(Some((file, fault))) => Ok(Made::Changed(file_bodies.differs(&row, request, &file, fault)?)),

@@ -19,6 +19,7 @@ pub mod limit;
 pub mod limits;
 pub mod make_ready;
 pub mod next_step;
+pub mod other_bank;
 pub mod peer;
 pub mod planted_steps;
 pub mod proof;
@@ -231,7 +232,7 @@ impl SendLoop {
                 if self.aside.is_empty() {
                     break;
                 }
-                self.retry_set_aside();
+                self.retry_set_aside().await?;
                 continue;
             }
             tokio::select! {

@@ -33,6 +33,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         other_mode: None,
         same_refusals: String::new(),
         message: String::new(),
+        uploaded: false,
         other_side: None,
     }
 }

@@ -36,11 +36,34 @@ pub enum NotMade {
     /// A step failed; the exchange says why.
     Failed(Box<Exchange>),
     /// The reply cannot be followed.
-    Unusable(String),
+    Unusable(UploadFault),
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide(bool),
     /// The rate allows no further request for now.
     GateClosed,
+}
+
+/// What is wrong with a reply to an upload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UploadFault {
+    /// It states a charge for the upload itself, which should be free. Nothing was reserved for it, so no other document
+    /// of the check is uploaded.
+    Charged,
+    /// It cannot be followed. That may concern one document only.
+    Odd(String),
+}
+
+impl UploadFault {
+    /// What is wrong, in words.
+    pub fn message(&self) -> String {
+        match self {
+            UploadFault::Odd(fault) => fault.clone(),
+            UploadFault::Charged => {
+                "it states a charge for the upload itself, which should be free; ask the service about the charge"
+                    .to_owned()
+            }
+        }
+    }
 }
 
 /// Decides whether a request needs a new upload. While an attempt is in doubt, its body must stay the same, whatever
@@ -84,7 +107,7 @@ pub async fn upload(
     let key = step_key(row, made_at_us);
     let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
     if is_charged(&begun) {
-        return Ok(Err(NotMade::Unusable(CHARGED.to_owned())));
+        return Ok(Err(NotMade::Unusable(UploadFault::Charged)));
     }
     let reply = match &begun.reply {
         Ok(reply) => reply,
@@ -96,7 +119,7 @@ pub async fn upload(
     let ticket = match (reply.status, &reply.body) {
         (200 | 201, Some(body)) => match context.client.ticket(body) {
             Ok(ticket) => ticket,
-            Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
+            Err(fault) => return Ok(Err(NotMade::Unusable(UploadFault::Odd(fault)))),
         },
         // These refuse the account or the request, as they would refuse the request itself.
         (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
@@ -106,7 +129,7 @@ pub async fn upload(
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let sent = context.client.upload(permit, ticket, document).await;
     if is_charged(&sent) {
-        return Ok(Err(NotMade::Unusable(CHARGED.to_owned())));
+        return Ok(Err(NotMade::Unusable(UploadFault::Charged)));
     }
     if !matches!(&sent.reply, Ok(reply) if (200..300).contains(&reply.status)) {
         return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
@@ -115,13 +138,9 @@ pub async fn upload(
     Ok(Ok((UploadRow { generation: row.generation, reference, made_at_us }, permit)))
 }
 
-/// An upload is described as free, so nothing is reserved for it.
-const CHARGED: &str =
-    "it states a charge for the upload itself, which should be free; ask the service about the charge";
-
 /// Whether the reply to a step of an upload states a charge.
 fn is_charged(exchange: &Exchange) -> bool {
-    exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref()).is_some_and(states_a_charge)
+    exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref()).is_some_and(|body| states_a_charge(body, None))
 }
 
 async fn next_permit(context: &RunContext) -> Option<Permit> {
@@ -174,7 +193,8 @@ mod tests {
             });
             let key = IdempotencyKey::from_slice(&[1; 16]).unwrap();
             let (template, files) = (Vec::new(), Vec::new());
-            let row = RequestFiles { state, key, generation: 0, template, files, upload, was_sent };
+            let other_paths = Vec::new();
+            let row = RequestFiles { state, key, generation: 0, template, files, other_paths, upload, was_sent };
             assert_eq!(due(&row, age * minute), wanted, "{state:?} {was_sent} {uploaded:?} {age}");
         }
     }

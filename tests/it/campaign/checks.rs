@@ -148,7 +148,8 @@ async fn bank_account() {
 
 #[tokio::test]
 async fn licence_and_disc() {
-    let counts = findings("drivers-licence", &[("barcode_base64", "{{ plate | replace(' ', '') }}".into())]).await;
+    let barcode = "{{ plate | replace(' ', '') | replace('-', '') }}";
+    let counts = findings("drivers-licence", &[("barcode_base64", barcode.into())]).await;
     assert_has(&counts, &["data licence_read", "not_found no_licence"]);
     let counts = findings("licence-disc", &[("barcode_text", "%MVL1%{{ plate }}%".into())]).await;
     assert_has(&counts, &["data disc_read", "data disc_expired", "not_found no_disc"]);

@@ -128,7 +128,7 @@ pub fn lookups() -> Vec<Described> {
                         ..optional(assumed_field("bundle", FieldKind::Text))
                     },
                     optional(assumed_field("authority_confirmed", FieldKind::Boolean)),
-                    optional(assumed_field("barcode_base64", FieldKind::Text)),
+                    optional(assumed_field("barcode_base64", FieldKind::Base64)),
                     optional(assumed_field("image_base64", FieldKind::Image)),
                 ],
             )

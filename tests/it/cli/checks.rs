@@ -98,3 +98,17 @@ fn plan_and_run_count_doubtful_values_and_print_none() {
         assert!(!text.contains("4321") && !text.contains("1M8") && !text.contains("8.61"), "{text}");
     }
 }
+
+#[test]
+fn plan_names_columns_of_optional_fields_that_are_not_mapped_and_the_limit_of_an_hour() {
+    let workspace = Workspace::new(2);
+    workspace.write("book.csv", "no,name,Data Set\n1,Jo Vexford,all\n");
+    workspace.write("rescreen.toml", "[service.checks.aml-screening]\nper_hour = 30\n");
+    let plan = Said::of(&mut workspace.production("plan", &[])).exits(0).stdout;
+    let hint =
+        "1   column has the name of an optional field of aml-screening; to send it: fields.dataset = \"Data Set\"";
+    assert!(plan.contains(hint), "{plan}");
+    assert!(plan.contains("30   aml-screening, counted for this campaign alone"), "{plan}");
+    let mapped = Said::of(&mut workspace.production("plan", &["--map", "dataset=Data Set"])).exits(0).stdout;
+    assert!(!mapped.contains("optional field"), "{mapped}");
+}

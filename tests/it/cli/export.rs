@@ -105,3 +105,33 @@ fn a_rule_that_does_not_compile_is_refused_before_it_is_recorded() {
     workspace.say(&["export", "out/2026-11", "--to", "exported"]).exits(0);
     assert_eq!(findings(&workspace, "exported").len(), 3);
 }
+
+#[test]
+fn the_unfinished_folders_of_killed_exports_are_removed_and_those_in_use_stay() {
+    let workspace = Workspace::new(2);
+    workspace.run(&["--format", "jsonl"]).exits(0);
+    let folder = |name: &str| {
+        let folder = workspace.path().join(format!(".rescreen-export-{name}"));
+        fs::create_dir_all(folder.join("results")).unwrap();
+        fs::write(folder.join("results/part.jsonl"), "{}").unwrap();
+        folder
+    };
+    let (killed, running, unmarked, elsewhere) = (folder("a"), folder("b"), folder("c"), folder("d"));
+    fs::write(killed.join(".in-use"), "").unwrap();
+    let lock = fs::File::create(running.join(".in-use")).unwrap();
+    lock.try_lock().unwrap();
+    fs::remove_dir_all(&elsewhere).unwrap();
+    fs::create_dir(workspace.path().join("other")).unwrap();
+    fs::write(workspace.path().join("other/.in-use"), "").unwrap();
+    std::os::unix::fs::symlink(workspace.path().join("other"), &elsewhere).unwrap();
+    workspace.say(&["export", "out/2026-11", "--to", "exported"]).exits(0);
+    let left = [&killed, &running, &unmarked, &elsewhere].map(|folder| fs::symlink_metadata(folder).is_ok());
+    assert_eq!(left, [false, true, true, true], "in use, just begun, or no folder");
+    assert!(workspace.path().join("other/.in-use").exists() && running.join("results/part.jsonl").exists());
+    assert!(!workspace.path().join("exported/.in-use").exists());
+    // One that has no mark is from an older release. It is removed after a day.
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 3_600);
+    fs::File::open(&unmarked).unwrap().set_modified(yesterday).unwrap();
+    workspace.say(&["export", "out/2026-11", "--to", "again"]).exits(0);
+    assert!(!unmarked.exists());
+}

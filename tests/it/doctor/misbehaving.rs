@@ -132,3 +132,44 @@ async fn a_ledger_that_is_damaged_or_a_folder_that_cannot_be_written_is_exit_cod
     std::fs::write(&file_in_place, "").unwrap();
     assert_eq!(found(&diagnosis, "disk").0, Standing::Good, "{:#?}", diagnosis.findings);
 }
+
+#[tokio::test]
+async fn a_charge_or_another_mode_in_a_sandbox_reply_is_found_and_nothing_more_is_sent() {
+    for (body, code, cause) in [
+        (r#"{"results": {"match": []}, "creditsUsed": 3}"#, ExitCode::Budget, "states a charge"),
+        (r#"{"data": {"match": []}, "meta": {"credits_spent": "1"}}"#, ExitCode::Budget, "states a charge"),
+        (r#"{"results": {"match": []}, "mode": "production"}"#, ExitCode::Usage, "in the mode `production`"),
+    ] {
+        let server = Server::before(quick(), move |sent| sent.path.starts_with("/aml").then(|| page(200, body)));
+        let diagnosis = diagnosed(&server.url, &[AML, "said-verification"], |_| {}).await;
+        assert_eq!(diagnosis.exit_code(), code, "{:#?}", diagnosis.findings);
+        assert!(found(&diagnosis, "sandbox").1.contains(cause), "{:#?}", diagnosis.findings);
+        assert_eq!(server.posts().len(), 1, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_retry_after_is_not_waited_for() {
+    for (path, wait) in [("/my_credits", "19"), ("/aml-screening", "19"), ("/aml-screening", "3600")] {
+        let server = Server::before(quick(), move |sent| {
+            let mut response = page(429, "{}");
+            response.headers_mut().insert("retry-after", wait.parse().unwrap());
+            (sent.path == path).then_some(response)
+        });
+        let begun = std::time::Instant::now();
+        let diagnosis = diagnosed(&server.url, &[AML], |_| {}).await;
+        assert!(begun.elapsed() < Duration::from_secs(9), "{path}: {:?}", begun.elapsed());
+        assert!(found(&diagnosis, "wait").1.contains(&format!("wait {wait} s")), "{:#?}", diagnosis.findings);
+    }
+}
+
+#[tokio::test]
+async fn odd_names_in_a_reply_break_neither_the_table_nor_the_lines() {
+    let body = r#"{"left\n\u001b[2J\" ' \u202e": 5}"#;
+    let server = Server::before(quick(), move |sent| (sent.path == "/my_credits").then(|| page(200, body)));
+    let diagnosis = diagnosed(&server.url, &[AML], |_| {}).await;
+    let shown = found(&diagnosis, "balance").1.to_owned() + &diagnosis.recommended.lines().concat();
+    assert!(!shown.contains(['\n', '\u{1b}', '\u{202e}']), "{shown:?}");
+    let file = rescreen::pipeline::campaign::file::parse(&diagnosis.recommended.lines().join("\n")).unwrap();
+    assert_eq!(file.service.balance_pointer.as_deref(), Some("/left\n\u{1b}[2J\" ' \u{202e}"));
+}

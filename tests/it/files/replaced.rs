@@ -1,7 +1,7 @@
 //! A file that is replaced after its row was read is never a new charge: its request fails before it is sent, or stays
 //! in doubt if it may have been charged.
 
-use super::sample::{faces, jpeg, put};
+use super::sample::{addresses, faces, jpeg, pdf, put};
 use crate::support::{
     program::{Said, rescreen},
     ran::results,
@@ -32,6 +32,22 @@ async fn a_replaced_file_fails_its_request_before_it_is_sent() {
         put(&world, "s1.jpg", &jpeg(2, 300));
         world.retry().await.exits(ExitCode::Complete).charged(6).counts(results(2));
     }
+}
+
+#[tokio::test]
+async fn a_row_with_an_equal_file_elsewhere_goes_on_if_the_other_file_is_replaced() {
+    let mut world = addresses(&[&pdf(1, 300), &pdf(2, 300), &pdf(2, 300)]).max_credits(3);
+    world.run().await.exits(ExitCode::Budget).charged(3);
+    put(&world, "d1.pdf", &pdf(3, 300));
+    let mut world = world.max_credits(100);
+    world.run().await.exits(ExitCode::Complete).charged(6).counts(results(3));
+    // Without an unchanged file, the request fails.
+    let mut world = addresses(&[&pdf(1, 300), &pdf(2, 300), &pdf(2, 300)]).max_credits(3);
+    world.run().await.exits(ExitCode::Budget).charged(3);
+    put(&world, "d1.pdf", &pdf(3, 300));
+    fs::remove_file(world.path("files/d2.pdf")).unwrap();
+    let mut world = world.max_credits(100);
+    world.run().await.exits(ExitCode::Failures).charged(3).counts(results(1).failures(2));
 }
 
 #[tokio::test]

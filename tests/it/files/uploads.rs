@@ -131,6 +131,59 @@ async fn a_charge_for_an_upload_stops_the_check() {
     }
 }
 
+/// Announcements of a document of this length get a reply that cannot be followed; `None` for all lengths.
+fn odd(length: Option<usize>) -> Door {
+    Door::open(move |seen, _| match seen.step {
+        Step::Announce if length.is_none_or(|length| seen.json()["size"] == length) => {
+            Act::Answer(200, json!({"uploadUrl": "gopher://elsewhere/", "reference": "r"}).to_string())
+        }
+        _ => Act::Pass,
+    })
+}
+
+fn announced(door: &Door, length: usize) -> usize {
+    door.seen(Step::Announce).iter().filter(|seen| seen.json()["size"] == length).count()
+}
+
+#[tokio::test]
+async fn an_odd_reply_to_one_upload_is_the_failure_of_one_row() {
+    let door = odd(Some(LARGE + 1));
+    let documents = [pdf(1, LARGE), pdf(2, LARGE + 1), pdf(3, LARGE), pdf(4, LARGE)];
+    let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = 1);
+    let ran = world.run().await.exits(ExitCode::Failures).counts(results(3).failures(1));
+    assert_eq!((ran.failure_codes(), announced(&door, LARGE + 1)), ([("refused".to_owned(), 1)].into(), 3));
+    let message = crate::support::tables::text(&ran.failures()[0], "message");
+    assert!(message.contains("with https; nothing was sent or charged"), "{message}");
+    assert_eq!(door.simulator.stats().credits_charged, 9);
+}
+
+#[tokio::test]
+async fn odd_replies_to_several_uploads_in_a_row_stop_the_check() {
+    let door = odd(None);
+    let documents: Vec<Vec<u8>> = (0..8).map(|number| pdf(number, LARGE)).collect();
+    let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+    let mut world = through(&door, &documents).campaign(|file| file.service.in_flight = 1);
+    let ran = world.run().await.exits(ExitCode::Service).counts(results(0).pending(8));
+    assert!(ran.report().stops.iter().any(|stop| matches!(stop, Stop::UploadUnusable { .. })));
+    assert!((3..=8).contains(&announced(&door, LARGE)), "{}", announced(&door, LARGE));
+}
+
+#[tokio::test]
+async fn a_document_is_not_uploaded_if_the_budget_has_no_room_for_its_request() {
+    for (credits, requests) in [(2, 0), (3, 1), (7, 2)] {
+        let door = Door::open(|_, _| Act::Pass);
+        let documents: Vec<Vec<u8>> = (0..5).map(|number| pdf(number, LARGE)).collect();
+        let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+        let mut world = through(&door, &documents).max_credits(credits);
+        world.run().await.exits(ExitCode::Budget).counts(results(requests).pending(5 - requests));
+        assert_eq!(
+            (announced(&door, LARGE) as u64, door.seen(Step::Put).len() as u64),
+            (requests as u64, requests as u64)
+        );
+    }
+}
+
 #[tokio::test]
 async fn two_documents_never_share_a_reference() {
     let door = Door::open(move |seen, _| match seen.step {
@@ -142,9 +195,10 @@ async fn two_documents_never_share_a_reference() {
         _ => Act::Pass,
     });
     let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
-    let ran = world.run().await;
-    let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
-    assert!(message.contains("the reference of another document"), "{message}");
+    let ran = world.run().await.exits(ExitCode::Failures);
+    let failures = ran.failures().iter().map(|line| crate::support::tables::text(line, "message"));
+    let found = failures.filter(|message| message.contains("the reference of another document")).count();
+    assert_eq!(found, 1, "{:?}", ran.failures());
     assert!(door.seen(Step::Check).len() <= 1, "both would get the result of one document");
 }
 

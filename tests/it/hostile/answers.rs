@@ -263,3 +263,40 @@ fn the_command_that_is_printed_after_a_guard_does_not_spend_again() {
     };
     assert_eq!(service.book().charges(), paid, "`{printed:?}` spent again on what stopped the run");
 }
+
+#[test]
+#[ignore = "make hostile"]
+fn an_answer_at_the_root_is_kept_when_it_repeats_and_a_corrected_declaration_reads_it() {
+    let body = json!({ "match": [], "note": "kept-marker" });
+    let service = Hostile::new().script(move |asked| (asked.row <= 3).then(|| Reply::exactly(&body))).start();
+    let campaign = Campaign::of(&service, ROWS);
+    let said = campaign.run().exits(8);
+    let ledger = campaign.ledger();
+    for row in 1..=3 {
+        let fate = ledger.row(row);
+        assert_eq!(
+            (fate.state, fate.verdict.as_str(), fate.charged),
+            ("answered", "unrecognised", 1),
+            "{}",
+            said.stderr
+        );
+        let waiting = campaign.published("pending", row);
+        assert_eq!(waiting["reason"], "unrecognised");
+        assert!(waiting["answer"].to_string().contains("kept-marker"), "{waiting:?}");
+        assert_eq!((service.book().keys_of(row), service.book().messages_of(row).len()), (1, 2));
+    }
+    assert_eq!(service.book().credits(), f64::from(ROWS));
+    let text = include_str!("../../../src/catalogue/aml-screening.toml");
+    let declaration: toml::Table = text.parse().unwrap();
+    let mut declaration = toml::Value::Table(declaration);
+    let payload = declaration["answer"]["payload"].as_array_mut().unwrap();
+    payload.push("".into());
+    let mut file = toml::Table::new();
+    file.insert("declaration".to_owned(), toml::Value::Array(vec![declaration]));
+    let campaign = campaign.file(&file.to_string());
+    campaign.run().exits(0);
+    for row in 1..=3 {
+        assert_eq!(campaign.published("results", row)["verdict"], "clear");
+        assert_eq!(service.book().messages_of(row).len(), 2, "nothing is sent for it");
+    }
+}

@@ -97,6 +97,22 @@ async fn a_job_that_requires_more_than_the_price_stops_the_run_and_raises_its_ho
 }
 
 #[tokio::test]
+async fn an_absurd_cost_of_a_job_is_not_held_and_stops_the_run() {
+    for (required, is_held) in [(700, 700), (701, 7)] {
+        let mut world = world(BUSINESS, 4, 7).service(|settings| {
+            settings.prices.insert(BUSINESS.to_owned(), required);
+        });
+        let ran = world.run().await.exits(ExitCode::Budget);
+        let ran = ran.stops_with(|stop| match stop {
+            Stop::Price { stated, .. } => (stated.0, is_held) == (700, 700),
+            Stop::AmountUnreadable { found, .. } => (found.as_str(), is_held) == ("701", 7),
+            _ => false,
+        });
+        assert_eq!((ran.posts(), held(&ran)), (1, (is_held, 0)), "{required}");
+    }
+}
+
+#[tokio::test]
 async fn a_real_time_check_that_becomes_a_job_holds_what_the_job_route_needs() {
     let mut world = world(FOREIGN, 2, 6).service(|settings| {
         settings.fallback_of_hundred = 100;

@@ -173,7 +173,7 @@ async fn reserved_sandbox_inputs_find_nothing_or_fail_for_every_check() {
         ("aml-ongoing-enrol", "name", "Jo Vexford ", "/match", json!([])),
         ("aml-ongoing-rescreen", "name", "Jo Vexford ", "/match", json!([])),
         ("aml-ongoing-withdraw", "identifier", "C-", "/enrolment/status", json!("not_enrolled")),
-        ("drivers-licence", "barcode_base64", "AZs", "/found", json!(false)),
+        ("drivers-licence", "barcode_base64", "AZsDBA", "/found", json!(false)),
         ("licence-disc", "barcode_text", "%MVL1%", "/found", json!(false)),
     ] {
         let mut order = body(check, "sandbox", 1);

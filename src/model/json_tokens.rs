@@ -3,23 +3,26 @@
 use std::{borrow::Cow, ops::Range};
 
 /// A string of a JSON text with its quotation marks, or a number, `true`, `false` or `null`.
-pub(super) struct Token {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) is_text: bool,
+pub struct Token {
+    pub start: usize,
+    /// The index after its last byte.
+    pub end: usize,
+    /// It is a string.
+    pub is_text: bool,
     /// It is the name of a member.
-    pub(super) is_name: bool,
+    pub is_name: bool,
 }
 
 /// The strings, numbers and words of a JSON text, in order. The text was parsed before, so it is valid JSON.
-pub(super) struct Tokens<'a> {
-    pub(super) text: &'a str,
-    pub(super) at: usize,
+pub struct Tokens<'a> {
+    pub text: &'a str,
+    /// Where the next token is looked for.
+    pub at: usize,
 }
 
 impl Tokens<'_> {
     /// Passes over the value after the name that was read last.
-    pub(super) fn skip_value(&mut self) -> Range<usize> {
+    pub fn skip_value(&mut self) -> Range<usize> {
         let bytes = self.text.as_bytes();
         let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b':';
         let start = self.at + bytes[self.at..].iter().take_while(|byte| is_between(byte)).count();
@@ -69,7 +72,7 @@ impl Iterator for Tokens<'_> {
 }
 
 /// The value of a string between its quotation marks.
-pub(super) fn unescaped(raw: &str) -> Cow<'_, str> {
+pub fn unescaped(raw: &str) -> Cow<'_, str> {
     if raw.contains('\\')
         && let Ok(text) = serde_json::from_str::<String>(&format!("\"{raw}\""))
     {
