@@ -33,7 +33,7 @@
 //! |---|---|
 //! | 0 | [`model`]: pure data and pure functions: rows, keys, the state machine, budget, verdicts, failures |
 //! | 1 | [`template`]: MiniJinja with strict nulls · [`catalogue`]: one TOML declaration per check · [`files`]: regular files with limits |
-//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · [`client`] sends · [`sink`] writes |
+//! | 2 | [`source`] reads · [`mapping`] maps · [`ledger`] ingests, arms, settles · [`throttle`] admits · [`client`] sends · [`webhook`] receives · [`sink`] writes |
 //! | 3 | [`pipeline`]: the only layer that connects the modules of layer 2 · [`simulator`]: a simulated service on loopback that shares no code with the client |
 //! | 4 | the command line, in the binary; the library never writes to the terminal |
 //!
@@ -77,5 +77,6 @@ pub mod sink;
 pub mod source;
 pub mod template;
 pub mod throttle;
+pub mod webhook;
 
 pub use error::Error;

@@ -114,7 +114,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let json = reply.body.as_deref().and_then(json_body);
     let body = json.as_ref().map(|json| &json.value);
     let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
-    let charge = charge(body, spec);
+    let charge = charge_in(body, spec);
     let remaining = balance(body, spec);
     let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
     let push_back = match wait_stated {
@@ -179,7 +179,7 @@ fn of_job(
 
 /// The charge that a reply states: the largest if it is stated in several places. A charge far above the price is not
 /// believed.
-fn charge(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
+pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let most = most_believed(spec);
     let amounts = amounts(body, spec.charge_pointer, &CHARGE_POINTERS, Rounding::Up);
     amounts.fold(Amount::Absent, |found, amount| match (found, amount) {

@@ -18,19 +18,25 @@ const NEEDS_WEBHOOK: &str = "ASYNC_FALLBACK_REQUIRES_WEBHOOK";
 const REQUIRED: &str = "/requiredCredits";
 
 /// The words of `status` for a job that has no result yet. The description shows `pending`; the others are assumed.
-const OPEN: [&str; 6] = ["pending", "queued", "processing", "accepted", "submitted", "in_progress"];
+pub(super) const OPEN: [&str; 6] = ["pending", "queued", "processing", "accepted", "submitted", "in_progress"];
 
 /// The job that a 2xx names, if it accepts the request as a job: it has no result, and its `status`, if it has one, says
 /// that the job is open. A reply with any other status is an answer, even if no rule knows its content. A reply whose job
 /// id is not plain accepts nothing.
 pub(super) fn accepted(status: u16, body: &Value, job: &JobSpec, answer: &AnswerSpec) -> Option<JobId> {
-    let id = job.id.iter().find_map(|at| body.pointer(at).filter(|id| !id.is_null()))?;
-    let id = JobId::new(&id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()))?)?;
+    let id = named_job(body, job)??;
     let says = body.get("status").filter(|status| !status.is_null());
     let is_open = says.and_then(Value::as_str).is_some_and(|word| OPEN.contains(&word.to_ascii_lowercase().as_str()));
     // A 202 means that there is no result yet.
     let has_result = status != 202 && answer.payload(body).is_some();
     (is_open || says.is_none() && !has_result).then_some(id)
+}
+
+/// The job that a body names: `None` if it names none, and `Some(None)` if its id is not plain.
+pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
+    let id = job.id.iter().find_map(|at| body.pointer(at).filter(|id| !id.is_null()))?;
+    let text = id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()));
+    Some(text.and_then(|text| JobId::new(&text)))
 }
 
 /// What a job will cost, if the reply says so. As a charge, an amount above `most` is not believed: it is an unreadable

@@ -151,6 +151,18 @@ impl Outcome {
     }
 }
 
+/// How a job ended, determined from what the service says of it, or from its age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobEnd {
+    /// It has a result; the credits that the service states for it, if any.
+    Completed { stated: Option<Credits> },
+    /// It ended without a result; the credits that the service states above zero, if any.
+    Failed { charged: Option<Credits> },
+    /// The service still does not know the job, or has no result, when none can come any more.
+    Lost,
+}
+
 /// The age of the key of a request in doubt, by this machine's clock and the service's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyAge {
@@ -170,6 +182,8 @@ pub enum Event {
     Attempted(Outcome),
     /// The attempt under way was found at the start of a run: the process had died.
     FoundArmed,
+    /// The job of a submitted request ended.
+    JobEnded(JobEnd),
     /// The life of the key is over.
     LifeOver,
     /// Repeated 402 or 429 under this key, although balance and rate are proven to be sufficient.

@@ -5,7 +5,7 @@ use super::{
     credits::Credits,
     mode::Mode,
     planted_moves,
-    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
+    state::{Event, Hold, IllegalMove, JobEnd, KeyAge, Move, Outcome, Standing, State},
 };
 
 /// Maximum generations added because of a cached refusal.
@@ -65,6 +65,15 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
         }),
 
+        (State::Submitted, Event::JobEnded(end)) => Ok(match end {
+            JobEnd::Completed { stated } => to(State::Answered, Hold::Charge(job_charge(standing, stated))),
+            JobEnd::Failed { charged: None } => to(State::Failed, Hold::Release),
+            JobEnd::Failed { charged: Some(charged) } => {
+                Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charged)) }
+            }
+            JobEnd::Lost => to(State::Quarantined, Hold::Keep),
+        }),
+
         (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),
 
         // A person may decide about a job that never ends.
@@ -112,6 +121,11 @@ fn charge(standing: &Standing, stated: Option<Credits>) -> Credits {
         Some(stated) if standing.unproven > 0 => stated.max(standing.price),
         Some(stated) => stated.max(standing.least),
     }
+}
+
+/// The stated credits of a job, else what is held for it. One key is one job, so an earlier attempt cost nothing more.
+fn job_charge(standing: &Standing, stated: Option<Credits>) -> Credits {
+    stated.map_or(standing.held, |stated| stated.max(standing.least))
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ fn answered_and_failed_are_settled_and_nothing_else_is() {
 }
 
 #[test]
-fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_only_a_person_moves_it() {
+fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_moves_when_it_ends_or_a_person_decides() {
     for unproven in 0..3 {
         let accepted = after(Outcome::Accepted { stated: None }, unproven);
         assert_eq!(accepted, (State::Submitted, Hold::Keep, unproven + 1));
@@ -258,6 +258,11 @@ fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_only_a_person_moves_it(
     ] {
         assert!(next(&standing(State::Submitted, 1), event).is_err(), "{event:?} moved a job");
     }
+    for state in State::ALL.into_iter().filter(|state| *state != State::Submitted) {
+        for end in [JobEnd::Completed { stated: None }, JobEnd::Failed { charged: None }, JobEnd::Lost] {
+            assert!(next(&standing(state, 0), Event::JobEnded(end)).is_err(), "{end:?} moved {state:?}");
+        }
+    }
     let given_up = next(&standing(State::Submitted, 1), Event::PutBeforePerson).unwrap();
     assert_eq!((given_up.state, given_up.hold), (State::Quarantined, Hold::Keep), "a person decides about a job");
 }
@@ -268,4 +273,23 @@ fn a_reply_that_needs_a_webhook_fails_the_row_uncharged_unless_an_earlier_attemp
     assert_eq!(after(Outcome::NeedsWebhook, 2), (State::InDoubt, Hold::Keep, 2), "the first may have been charged");
     let failed = next(&standing(State::Armed, 0), Event::Attempted(Outcome::NeedsWebhook)).unwrap();
     assert!(!failed.possibly_charged && !failed.next_generation);
+}
+
+#[test]
+fn a_job_is_charged_once_when_it_has_a_result() {
+    let held = Standing { held: Credits(7), least: Credits(6), ..standing(State::Submitted, 1) };
+    let ended = |end| {
+        let step = next(&held, Event::JobEnded(end)).unwrap();
+        assert!(!step.next_generation);
+        (step.state, step.hold, step.possibly_charged)
+    };
+    let completed = |stated: Option<u64>| ended(JobEnd::Completed { stated: stated.map(Credits) });
+    assert_eq!(completed(None), (State::Answered, Hold::Charge(Credits(7)), false), "what is held");
+    for (stated, charged) in [(7, 7), (6, 6), (0, 6), (9, 9)] {
+        assert_eq!(completed(Some(stated)), (State::Answered, Hold::Charge(Credits(charged)), false), "{stated}");
+    }
+    assert_eq!(ended(JobEnd::Failed { charged: None }), (State::Failed, Hold::Release, false));
+    let charged = ended(JobEnd::Failed { charged: Some(Credits(2)) });
+    assert_eq!(charged, (State::Failed, Hold::Charge(Credits(2)), true), "a stated charge is a charge");
+    assert_eq!(ended(JobEnd::Lost), (State::Quarantined, Hold::Keep, false));
 }

@@ -44,3 +44,4 @@ mod sim;
 mod simulator;
 mod template_memory;
 mod tidy;
+mod webhook;

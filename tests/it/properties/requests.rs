@@ -6,7 +6,7 @@ use super::{cases, moved};
 use proptest::{collection::vec, prelude::*};
 use rescreen::model::{
     Credits, Mode,
-    state::{Event, KeyAge, Outcome, Standing, State},
+    state::{Event, JobEnd, KeyAge, Outcome, Standing, State},
     transitions::next,
 };
 
@@ -68,7 +68,13 @@ fn turn() -> impl Strategy<Value = Turn> {
         Event::SendAgain,
         Event::PutBeforePerson,
     ]);
-    let event = prop_oneof![4 => arm, 4 => outcome.prop_map(Event::Attempted), 3 => told];
+    let ends = prop_oneof![
+        prop::option::of(1..=PRICE).prop_map(|stated| JobEnd::Completed { stated: stated.map(Credits) }),
+        Just(JobEnd::Failed { charged: None }),
+        Just(JobEnd::Lost),
+    ];
+    let ended = ends.prop_map(Event::JobEnded);
+    let event = prop_oneof![4 => arm, 4 => outcome.prop_map(Event::Attempted), 2 => ended, 3 => told];
     (event, any::<bool>()).prop_map(|(event, charges)| Turn { event, charges })
 }
 
@@ -95,6 +101,7 @@ impl Truth {
             Event::AttemptsOver { mode } => mode == self.mode,
             Event::Attempted(Outcome::Uncharged | Outcome::NeedsWebhook) => !self.charged_under_key,
             Event::Attempted(Outcome::ChargedRefusal { .. }) => self.mode == Mode::Production,
+            Event::JobEnded(JobEnd::Failed { charged: None }) => !self.charged_under_key,
             _ => true,
         }
     }
@@ -129,6 +136,8 @@ impl Truth {
                 }
                 self.service_works();
             }
+            // A job is charged when it has a result.
+            Event::JobEnded(JobEnd::Completed { .. }) => self.service_works(),
             // A stated charge is true: the service charged it, at its own price.
             Event::Attempted(Outcome::ChargedRefusal { stated }) => self.service_charges(stated, before.price.0),
             Event::Attempted(
@@ -173,11 +182,9 @@ impl Truth {
         let open = open.contains(&now.state);
         prop_assert_eq!(now.held.0, if open { paid } else { 0 }, "{:?}", now);
         prop_assert!(before.state != State::Answered, "an answer moved");
-        // Only a person can give up a job, and it keeps its hold.
-        prop_assert!(
-            before.state != State::Submitted || event == Event::PutBeforePerson && now.state == State::Quarantined,
-            "a job moved by {event:?}"
-        );
+        // Only its own end or a person moves a job.
+        let may_move = matches!(event, Event::PutBeforePerson | Event::JobEnded(_));
+        prop_assert!(before.state != State::Submitted || may_move, "a job moved by {event:?}");
         prop_assert!(before.state != State::Failed || event == Event::Retry, "a failure moved by {event:?}");
         prop_assert!(!(before.possibly_charged && event == Event::Retry), "what may be charged was retried");
         let is_decided = matches!(event, Event::WriteOff | Event::SendAgain);

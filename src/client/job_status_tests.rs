@@ -1,0 +1,100 @@
+//! Status replies as documented, and as a service that misbehaves may send them.
+
+use super::*;
+use crate::catalogue::{AnswerSpec, JobSpec};
+use serde_json::{Value, json};
+
+fn read(status: u16, body: &[u8]) -> Option<JobNews> {
+    let job = JobSpec {
+        id: vec!["/jobId".into(), "/data/jobId".into()],
+        status: "/jobs/{jobId}".into(),
+        hold: None,
+        assumed: false,
+    };
+    let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], columns: vec![], images: vec![] };
+    let spec = ReplySpec {
+        answer: &answer,
+        job: Some(&job),
+        charge_pointer: None,
+        remaining_pointer: None,
+        price: Credits(7),
+    };
+    let reply = Reply {
+        status,
+        body: Some(body.to_vec()),
+        retry_after: None,
+        date: None,
+        rate_headers: Vec::new(),
+        simulated: false,
+    };
+    job_news(&reply, &JobId::new("job_1").unwrap(), &spec)
+}
+
+fn said(status: u16, body: Value) -> String {
+    format!("{:?}", read(status, body.to_string().as_bytes()))
+}
+
+#[test]
+fn the_documented_states_are_read() {
+    let result = json!({"outcome": "verified"});
+    assert_eq!(said(200, json!({"jobId": "job_1", "status": "pending", "creditsUsed": 0})), "Some(open)");
+    let completed = json!({"jobId": "job_1", "status": "completed", "creditsUsed": 7, "result": result});
+    assert_eq!(said(200, completed.clone()), "Some(completed)");
+    assert_eq!(read(200, completed.to_string().as_bytes()).unwrap().stated(), Some(Credits(7)));
+    let failed = json!({"jobId": "job_1", "status": "failed", "creditsUsed": 0,
+        "error": {"code": "verification_timed_out", "message": "no result in 48 hours"}});
+    let news = read(200, failed.to_string().as_bytes()).unwrap();
+    let JobNews::Failed { code, message, .. } = &news else { panic!("{news:?}") };
+    assert_eq!((code.as_deref(), message.as_str()), (Some("verification_timed_out"), "no result in 48 hours"));
+    assert_eq!(news.stated(), Some(Credits(0)));
+    assert_eq!(said(404, json!({"error": {"code": "job_not_found"}})), "Some(not_found)");
+}
+
+#[test]
+fn the_envelope_data_is_read_too() {
+    assert_eq!(said(200, json!({"data": {"jobId": "job_1", "status": "Pending"}})), "Some(open)");
+    let completed = json!({"data": {"jobId": "job_1", "status": "completed", "result": {"outcome": "verified"}}});
+    assert_eq!(said(200, completed), "Some(completed)");
+}
+
+#[test]
+fn a_reply_about_another_job_is_not_believed() {
+    let result = json!({"outcome": "verified"});
+    for id in [json!("job_2"), json!(7), json!("../x"), json!({"id": "job_1"})] {
+        let body = json!({"jobId": id, "status": "completed", "result": result});
+        assert_eq!(said(200, body), "Some(unclear: it is about another job)", "{id}");
+    }
+    assert_eq!(said(200, json!({"status": "completed", "result": result})), "Some(completed)", "it names no job");
+}
+
+#[test]
+fn a_job_ends_only_where_the_reply_is_clear() {
+    for (body, wanted) in [
+        (json!({"status": "completed"}), "it says that the job is complete, and has no result"),
+        (json!({"status": "completed", "result": null}), "it says that the job is complete, and has no result"),
+        (json!({}), "it has neither a known status nor a result"),
+        (json!({"status": "sleeping"}), "it has neither a known status nor a result"),
+        (json!({"status": 7}), "it has neither a known status nor a result"),
+        (json!({"success": false, "error": {"code": "x"}}), "it has neither a known status nor a result"),
+        (
+            json!({"success": false, "result": {"outcome": "verified"}}),
+            "it says that it failed, and does not say that the job did",
+        ),
+    ] {
+        assert_eq!(said(200, body.clone()), format!("Some(unclear: {wanted})"), "{body}");
+    }
+    for bytes in [&b"<html>"[..], b"", b"[]", b"\"completed\""] {
+        assert_eq!(format!("{:?}", read(200, bytes)), "Some(unclear: it is not a JSON object)");
+    }
+    let running_again = json!({"status": "processing", "result": {"outcome": "verified"}});
+    assert_eq!(said(200, running_again), "Some(open)");
+    assert_eq!(said(202, json!({"status": "completed", "result": {}})), "Some(open)", "a 202 has no result yet");
+    assert_eq!(said(200, json!({"status": "settled", "result": {"outcome": "x"}})), "Some(completed)");
+}
+
+#[test]
+fn what_the_service_says_of_itself_is_left_to_others() {
+    for status in [302, 401, 403, 429, 500, 503] {
+        assert!(read(status, br#"{"status": "failed"}"#).is_none(), "{status}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The database of the deliveries. It decides which events are new. An event is on disk before [`Inbox::put`] returns, so
+//! a receiver may answer 200 then.
+
+use super::{delivery::Delivery, signature::WebhookSecret};
+use crate::{
+    files::{open_private, private_folder},
+    model::JobId,
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+const SCHEMA: &str = include_str!("inbox.sql");
+/// The version of the schema, in `user_version`.
+const VERSION: i64 = 1;
+/// Marks the file as an inbox, in `application_id`: "rsin" in ASCII.
+const APPLICATION: i64 = 0x7273_696e;
+/// A writer waits this long for another one. Writes take milliseconds.
+const BUSY_TIME: Duration = Duration::from_secs(10);
+
+/// Identifies a receiver: the id of a ledger, as part of the URL that the service delivers to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ReceiverId(String);
+
+impl ReceiverId {
+    /// The id, if it consists of 8 to 64 lower-case letters, digits and hyphens.
+    pub fn new(text: &str) -> Option<ReceiverId> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        ((8..=64).contains(&text.len()) && text.bytes().all(fits)).then(|| ReceiverId(text.to_owned()))
+    }
+}
+
+impl fmt::Display for ReceiverId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why the inbox cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InboxError {
+    #[error("{path}: {fault}", path = .path.display())]
+    File { path: PathBuf, fault: io::Error },
+    #[error("{path}: expected an inbox of version {VERSION}, found {found}; use a release of rescreen that knows it, or another file", path = .path.display())]
+    Other { path: PathBuf, found: String },
+    #[error("the thread that writes the inbox cannot be started: {fault}")]
+    Thread { fault: io::Error },
+    #[error("the inbox failed: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// An event that a campaign has not read yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Rises with the order of arrival.
+    pub number: i64,
+    pub kind: String,
+    pub job: Option<JobId>,
+}
+
+/// An open inbox.
+pub struct Inbox {
+    conn: Connection,
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inbox")
+    }
+}
+
+impl Inbox {
+    /// Opens the inbox, and creates it with its folder, readable only by the owner, if it is missing.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is not an inbox of this version.
+    pub fn open(path: &Path) -> Result<Inbox, InboxError> {
+        let fault = |fault| InboxError::File { path: path.to_owned(), fault };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            private_folder(folder).map_err(fault)?;
+        }
+        drop(open_private(path).map_err(fault)?);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(BUSY_TIME)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        let other = |found: String| InboxError::Other { path: path.to_owned(), found };
+        examine(&mut conn).map_err(|error| match error {
+            Examined::Other(found) => other(found),
+            Examined::Sqlite(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == rusqlite::ErrorCode::NotADatabase =>
+            {
+                other("a file that is not a database".to_owned())
+            }
+            Examined::Sqlite(error) => error.into(),
+        })?;
+        let _: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        conn.pragma_update(None, "synchronous", "FULL")?;
+        Ok(Inbox { conn })
+    }
+
+    /// Records a receiver with its secret, and returns the secret that applies: the first one that was recorded, because
+    /// requests that name it may be at the service already.
+    ///
+    /// # Errors
+    /// The inbox cannot be written.
+    pub fn register(
+        &mut self,
+        receiver: &ReceiverId,
+        secret: &WebhookSecret,
+        now_us: i64,
+    ) -> Result<WebhookSecret, InboxError> {
+        let write = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        write.execute(
+            "INSERT INTO receiver (id, secret, made_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            (&receiver.0, secret.expose(), now_us),
+        )?;
+        let known = secret_in(&write, receiver)?;
+        write.commit()?;
+        Ok(known.unwrap_or_else(|| secret.clone()))
+    }
+
+    /// The secret of a receiver, if there is such a receiver.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn secret(&self, receiver: &ReceiverId) -> Result<Option<WebhookSecret>, InboxError> {
+        Ok(secret_in(&self.conn, receiver)?)
+    }
+
+    /// Keeps deliveries, in one commit. Returns for each whether its event is new.
+    ///
+    /// # Errors
+    /// The inbox cannot be written. Then no delivery is kept.
+    pub fn put(&mut self, deliveries: &[(ReceiverId, Delivery)], now_us: i64) -> Result<Vec<bool>, InboxError> {
+        let write = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut insert = write.prepare_cached(
+            "INSERT INTO event (receiver, event_id, kind, job_id, body, received_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING",
+        )?;
+        let mut new = Vec::with_capacity(deliveries.len());
+        for (receiver, delivery) in deliveries {
+            let job = delivery.job.as_ref().map(JobId::as_str);
+            let Delivery { event_id, kind, body, .. } = delivery;
+            new.push(insert.execute((&receiver.0, event_id, kind, job, body, now_us))? == 1);
+        }
+        drop(insert);
+        write.commit()?;
+        Ok(new)
+    }
+
+    /// The events of a receiver that arrived after the event with this number, in the order of arrival, at most `most`.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn after(&self, receiver: &ReceiverId, number: i64, most: usize) -> Result<Vec<Unread>, InboxError> {
+        let sql = "SELECT number, kind, job_id FROM event WHERE receiver = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+        let mut select = self.conn.prepare_cached(sql)?;
+        let rows = select.query_map((&receiver.0, number, i64::try_from(most).unwrap_or(i64::MAX)), |row| {
+            let job: Option<String> = row.get(2)?;
+            Ok(Unread { number: row.get(0)?, kind: row.get(1)?, job: job.as_deref().and_then(JobId::new) })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Removes the events that arrived before a time. Returns how many.
+    ///
+    /// # Errors
+    /// The inbox cannot be written.
+    pub fn forget_before(&self, time_us: i64) -> Result<usize, InboxError> {
+        Ok(self.conn.execute("DELETE FROM event WHERE received_at < ?1", [time_us])?)
+    }
+}
+
+fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Option<WebhookSecret>> {
+    let found: Option<String> =
+        conn.query_row("SELECT secret FROM receiver WHERE id = ?1", [&receiver.0], |row| row.get(0)).optional()?;
+    Ok(found.and_then(|text| WebhookSecret::new(text.into())))
+}
+
+/// Why a file is not used as an inbox.
+enum Examined {
+    Other(String),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Examined {
+    fn from(error: rusqlite::Error) -> Examined {
+        Examined::Sqlite(error)
+    }
+}
+
+/// Creates the tables in an empty file, and refuses the file of another program or version.
+fn examine(conn: &mut Connection) -> Result<(), Examined> {
+    let write = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let number = |name: &str| write.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let objects: i64 = write.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (number("application_id")?, number("user_version")?, objects) {
+        (0, 0, 0) => create(write)?,
+        (APPLICATION, VERSION, _) => {}
+        (APPLICATION, version, _) => return Err(Examined::Other(format!("one of version {version}"))),
+        _ => return Err(Examined::Other("the database of another program".to_owned())),
+    }
+    Ok(())
+}
+
+fn create(write: Transaction<'_>) -> rusqlite::Result<()> {
+    write.execute_batch(SCHEMA)?;
+    write.pragma_update(None, "application_id", APPLICATION)?;
+    write.pragma_update(None, "user_version", VERSION)?;
+    write.commit()
+}
+
+#[cfg(test)]
+#[path = "inbox_tests.rs"]
+mod tests;

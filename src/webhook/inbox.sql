@@ -1,0 +1,21 @@
+-- The deliveries of the service to the receivers of this machine. It is separate from every ledger, because a
+-- receiver writes while campaigns run.
+
+-- One line for each ledger: its id is part of the URL that the service delivers to.
+CREATE TABLE receiver (
+    id      TEXT PRIMARY KEY,
+    secret  TEXT NOT NULL,
+    made_at INTEGER NOT NULL         -- microseconds since 1970
+) STRICT;
+
+-- One line for each event. A second delivery of an event changes nothing.
+CREATE TABLE event (
+    number      INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of arrival; never used again
+    receiver    TEXT NOT NULL,
+    event_id    TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    job_id      TEXT,
+    body        BLOB NOT NULL,       -- the exact bytes that were signed
+    received_at INTEGER NOT NULL,    -- microseconds since 1970
+    UNIQUE (receiver, event_id)
+) STRICT;

@@ -1,0 +1,22 @@
+//! Deliveries of the service: a signed message that says that a job has news. This module decides which deliveries are
+//! genuine, and keeps them until a campaign has read them. A delivery only says where to look: the result of a job is
+//! always read from the service.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `signature` | the secret of a receiver, and the signature over a delivery |
+//! | `delivery` | what a genuine delivery is about |
+//! | `inbox` | the database of the deliveries, which is separate from every ledger |
+//! | `store` | the thread that writes to the inbox |
+//! | `receive` | the HTTP server |
+
+mod delivery;
+mod inbox;
+mod receive;
+mod signature;
+mod store;
+
+pub use delivery::{Delivery, EVENT_ID};
+pub use inbox::{Inbox, InboxError, ReceiverId, Unread};
+pub use receive::{PATH, Received, receive};
+pub use signature::{Forged, SIGNATURE, TIMESTAMP, TOLERANCE, WebhookSecret, is_hmac, verify};
