@@ -7,13 +7,14 @@ use super::file_body::{FileBody, FileFault};
 use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
 use super::peer::note_peer;
+use super::refusal::refusal;
 use super::upload::UploadFault;
 use crate::{
     client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
     ledger::{AnswerRecord, ArmOrder, Armed, Settled, Settlement},
     model::{
-        Clock, Credits, Failure, FailureCode, Judgement, Mode, Permit, RequestId, Stage, Verdict,
+        Clock, Credits, Judgement, Mode, Permit, RequestId, Verdict,
         budget::{Account, BudgetRefusal},
         clock::ClockSample,
         planted::{Bug, planted},
@@ -378,31 +379,6 @@ fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
         (PushBack::Unstated, Mode::Production) => Some(PUSH_BACK_UNSTATED),
         (PushBack::Unstated, Mode::Sandbox) => None,
     }
-}
-
-fn refusal(classified: &Classified) -> Failure {
-    let charge = match classified.outcome {
-        Outcome::ChargedRefusal { stated: Some(credits) } => format!(" and charged {credits} credits"),
-        Outcome::ChargedRefusal { stated: None } => " and may have charged for it".to_owned(),
-        _ => String::new(),
-    };
-    let (code, what) = match classified.outcome {
-        Outcome::NeedsWebhook => (
-            FailureCode::NeedsWebhook,
-            "the service cannot answer this request at once, and delivers a later answer only to a webhook, which \
-             rescreen does not offer; nothing was charged"
-                .to_owned(),
-        ),
-        _ => (FailureCode::Refused, format!("the service refused the request{charge}")),
-    };
-    Failure { stage: Stage::Send, code, message: format!("{what}: {}", described(classified)) }
-}
-
-/// Status, code and message of a reply.
-fn described(classified: &Classified) -> String {
-    let status = classified.http_status.unwrap_or_default();
-    let code = classified.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
-    format!("HTTP {status}{code}: {}", classified.message)
 }
 
 pub fn micros(duration: Duration) -> i64 {

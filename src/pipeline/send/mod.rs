@@ -25,6 +25,7 @@ pub mod planted_steps;
 pub mod proof;
 pub mod proving;
 pub mod queue;
+pub mod refusal;
 pub mod retry;
 pub mod schedule;
 pub mod spending;

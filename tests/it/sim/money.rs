@@ -72,17 +72,20 @@ pub fn believed_at_once(wire: &[Message], ledger: &Connection) -> Vec<String> {
     failed.map(|one| format!("I18: an answer that calls itself a failure is final at once: {one}")).collect()
 }
 
-/// A request that failed, and each of whose replies states that nothing was charged, is not booked as charged. A life
-/// that died may not have recorded its last replies.
+/// A request that failed, and each of whose attempts has a reply that states that nothing was charged, is not booked as
+/// charged. A life that died may not have recorded its last replies.
 pub fn charged_for_nothing(wire: &[Message], ledger: &Connection, died: &[bool]) -> Vec<String> {
-    let sql = "SELECT first_key, charged FROM request WHERE state = 11 AND generation = 0 AND charged > 0";
+    let sql = "SELECT first_key, charged, attempts FROM request WHERE state = 11 AND generation = 0 AND charged > 0";
     let Ok(mut select) = ledger.prepare(sql) else { return Vec::new() };
-    let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?)));
+    let rows =
+        select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
     let failed = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
-    let wrong = failed.into_iter().filter_map(|(key, charged)| {
+    let wrong = failed.into_iter().filter_map(|(key, charged, attempts)| {
         let key = IdempotencyKey::from_slice(&key).expect("16 bytes are a key").to_string();
-        let mut replies = wire.iter().filter(|one| one.submit && one.key == key).peekable();
-        let is_booked = replies.peek().is_some() && replies.all(|one| one.is_uncharged() && !died[one.life]);
+        let replies: Vec<&Message> = wire.iter().filter(|one| one.submit && one.key == key).collect();
+        // An attempt that was never written to the wire may be in doubt.
+        let is_heard = attempts > 0 && i64::try_from(replies.len()) == Ok(attempts);
+        let is_booked = is_heard && replies.iter().all(|one| one.is_uncharged() && !died[one.life]);
         is_booked.then(|| format!("I2: {key} is booked at {charged}, and each reply states that it cost nothing"))
     });
     wrong.collect()

@@ -1,0 +1,32 @@
+//! The failure of a request that the service refused: what it says to the user.
+
+use crate::{
+    client::Classified,
+    model::{Failure, FailureCode, Stage, state::Outcome},
+};
+
+/// The failure of a row whose request was refused. It repeats what the service said.
+pub fn refusal(classified: &Classified) -> Failure {
+    let charge = match classified.outcome {
+        Outcome::ChargedRefusal { stated: Some(credits) } => format!(" and charged {credits} credits"),
+        Outcome::ChargedRefusal { stated: None } => " and may have charged for it".to_owned(),
+        _ => String::new(),
+    };
+    let (code, what) = match classified.outcome {
+        Outcome::NeedsWebhook => (
+            FailureCode::NeedsWebhook,
+            "the service cannot answer this request at once, and delivers a later answer only to a webhook, which \
+             rescreen does not offer; nothing was charged"
+                .to_owned(),
+        ),
+        _ => (FailureCode::Refused, format!("the service refused the request{charge}")),
+    };
+    Failure { stage: Stage::Send, code, message: format!("{what}: {}", described(classified)) }
+}
+
+/// Status, code and message of a reply.
+fn described(classified: &Classified) -> String {
+    let status = classified.http_status.unwrap_or_default();
+    let code = classified.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+    format!("HTTP {status}{code}: {}", classified.message)
+}
