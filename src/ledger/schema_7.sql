@@ -62,7 +62,7 @@ CREATE TABLE upload (
     request    INTEGER PRIMARY KEY,
     generation INTEGER NOT NULL,           -- of the key whose body names it
     reference  TEXT NOT NULL,
-    made_at    INTEGER NOT NULL
+    made_at    INTEGER NOT NULL            -- 0 until the document is sent
 ) STRICT;
 CREATE INDEX upload_of_reference ON upload (reference);
 

@@ -10,11 +10,7 @@ use crate::{
     client::{Auth, Exchange, FormFault, Template},
     error::Error,
     ledger::LedgerError,
-    model::{
-        Credits, Permit, Placement, RequestId,
-        budget::BudgetRefusal,
-        planted::{Bug, planted},
-    },
+    model::{Credits, Permit, Placement, RequestId, budget::BudgetRefusal},
     pipeline::blocking::blocking,
 };
 use std::sync::Arc;
@@ -82,15 +78,8 @@ pub async fn make_ready(
                     Ok(document) => document,
                     Err(fault) => return Ok(Made::Changed(file_bodies.differs(&row, request, file, fault)?)),
                 };
-                match upload(context, permit, route, file, &row, document).await? {
-                    Ok((made, next)) => {
-                        let unrecorded = planted(Bug::UploadUnrecorded);
-                        if !unrecorded && !context.ledger.record_upload(request, made.clone()).await? {
-                            let fault = "it gave the reference of another document".to_owned();
-                            return Ok(Made::Unusable(UploadFault::Odd(fault)));
-                        }
-                        (recorded, permit, uploaded) = (Some(made), next, Some(budget_room));
-                    }
+                match upload(context, permit, (request, route), file, &row, document).await? {
+                    Ok((made, next)) => (recorded, permit, uploaded) = (Some(made), next, Some(budget_room)),
                     Err(NotMade::Failed(exchange)) => return Ok(Made::NotUploaded(exchange)),
                     Err(NotMade::Unusable(fault)) => return Ok(Made::Unusable(fault)),
                     Err(NotMade::OtherSide(simulated)) => return Ok(Made::OtherSide(simulated)),

@@ -1,5 +1,6 @@
 //! The upload of a large document, before its request is armed. Both of its steps are free and may be repeated: a crash
-//! between them costs nothing. The reference is recorded before the request that names it is armed.
+//! between them costs nothing. The reference is recorded before the document is sent, so that no two requests use one
+//! place, and again with its time before the request that names it is armed.
 
 use super::{context::RunContext, peer::note_peer};
 use crate::{
@@ -7,7 +8,7 @@ use crate::{
     error::Error,
     ledger::{RequestFiles, UploadRow},
     model::{
-        Attachment, Permit,
+        Attachment, Permit, RequestId,
         key::hex,
         planted::{Bug, planted},
         state::State,
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 /// The service's description: a reference is valid for 15 minutes. One minute is left for the request itself.
 const VALID_US: i64 = 14 * 60 * 1_000_000;
+/// The time of an upload whose document is not sent yet: it counts as expired.
+const ANNOUNCED: i64 = 0;
 /// The most keys that a request gets because its uploads expired.
 pub const GENERATIONS_MAX: u32 = 3;
 /// The longest wait for the rate between two steps.
@@ -78,7 +81,8 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
     match (row.state, recorded) {
         (State::Planned, Some(upload)) => {
             let age_us = now_us.saturating_sub(upload.made_at_us);
-            match (0..VALID_US).contains(&age_us) || planted(Bug::ExpiredUploadNamed) {
+            let is_valid = upload.made_at_us != ANNOUNCED && (0..VALID_US).contains(&age_us);
+            match is_valid || planted(Bug::ExpiredUploadNamed) {
                 true => Due::No,
                 false if row.was_sent => Due::Expired,
                 false => Due::Yes,
@@ -91,12 +95,12 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
     }
 }
 
-/// Uploads a document. Returns the upload to record, and the permit for the request that names it; or why there is
+/// Uploads a document and records the upload. Returns it with the permit for the request that names it; or why there is
 /// none.
 pub async fn upload(
     context: &RunContext,
     permit: Permit,
-    route: (&str, Auth),
+    (request, route): (RequestId, (&str, Auth)),
     file: &Attachment,
     row: &RequestFiles,
     document: Vec<u8>,
@@ -130,7 +134,13 @@ pub async fn upload(
         (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
         _ => return Ok(Err(not_uploaded(begun, "its upload could not be started"))),
     };
-    let reference = ticket.reference.clone();
+    let announced =
+        UploadRow { generation: row.generation, reference: ticket.reference.clone(), made_at_us: ANNOUNCED };
+    if !recorded(context, request, &announced).await? {
+        // Its place may be that of the other document, which must not be replaced.
+        let fault = "it gave the reference of another document".to_owned();
+        return Ok(Err(NotMade::Unusable(UploadFault::Odd(fault))));
+    }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let sent = context.client.upload(permit, ticket, document).await;
     if is_charged(&sent) {
@@ -140,7 +150,14 @@ pub async fn upload(
         return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
-    Ok(Ok((UploadRow { generation: row.generation, reference, made_at_us }, permit)))
+    let made = UploadRow { made_at_us, ..announced };
+    recorded(context, request, &made).await?;
+    Ok(Ok((made, permit)))
+}
+
+/// Records an upload, unless another request names the same one.
+async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) -> Result<bool, Error> {
+    Ok(planted(Bug::UploadUnrecorded) || context.ledger.record_upload(request, upload.clone()).await?)
 }
 
 /// Whether the reply to a step of an upload states a charge.
@@ -180,6 +197,7 @@ mod tests {
     #[test]
     fn an_upload_is_made_anew_only_where_nothing_may_have_been_charged() {
         let minute = 60 * 1_000_000;
+        let made_at_us = 1_000_000 * minute;
         for (state, was_sent, uploaded, age, wanted) in [
             (State::Planned, false, None, 0, Due::Yes),
             (State::Planned, false, Some(0), 13, Due::No),
@@ -195,13 +213,13 @@ mod tests {
         ] {
             let upload = uploaded.map(|generation| {
                 let reference = "r".to_owned();
-                UploadRow { generation, reference, made_at_us: 0 }
+                UploadRow { generation, reference, made_at_us }
             });
             let key = IdempotencyKey::from_slice(&[1; 16]).unwrap();
             let (template, files) = (Vec::new(), Vec::new());
             let other_paths = Vec::new();
             let row = RequestFiles { state, key, generation: 0, template, files, other_paths, upload, was_sent };
-            assert_eq!(due(&row, age * minute), wanted, "{state:?} {was_sent} {uploaded:?} {age}");
+            assert_eq!(due(&row, made_at_us + age * minute), wanted, "{state:?} {was_sent} {uploaded:?} {age}");
         }
     }
 }

@@ -200,6 +200,8 @@ async fn two_documents_never_share_a_reference() {
     let found = failures.filter(|message| message.contains("the reference of another document")).count();
     assert_eq!(found, 1, "{:?}", ran.failures());
     assert!(door.seen(Step::Check).len() <= 1, "both would get the result of one document");
+    let sent: BTreeSet<Vec<u8>> = door.seen(Step::Put).into_iter().map(|seen| seen.body).collect();
+    assert_eq!(sent.len(), 1, "the first document is not replaced by the second");
 }
 
 #[tokio::test]
