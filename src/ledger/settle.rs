@@ -236,7 +236,9 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
         let by = SeenBy::Reply(settlement.request);
         store.sums.note_price(&settlement.check, SeenPrice { price, table: Some(settlement.table), by });
     }
-    let is_reading = unexplained_fall > Credits::ZERO && !planted(Bug::StatedBalanceUnread);
+    let is_too_low = |balance| store.sums.account.least_balance().is_some_and(|least| balance < least);
+    let is_lower = unexplained_fall > Credits::ZERO || remaining.is_some_and(is_too_low);
+    let is_reading = is_lower && !planted(Bug::StatedBalanceUnread);
     if let Some(balance) = remaining.filter(|_| is_reading) {
         // A stated balance counts as a reading if it leaves less to spend than the last one. It is from after this
         // request was armed, but perhaps from before charges of other requests that are already settled.

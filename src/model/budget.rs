@@ -72,7 +72,8 @@ pub enum BudgetRefusal {
 
 impl Account {
     /// The lowest balance that our own requests can explain: the last reading, less the credits held then and all
-    /// prices armed since. A stated balance below it was lowered by another client.
+    /// prices armed since. A stated balance below it was lowered by another client, even where
+    /// [`Account::unexplained_fall`] is zero because more was booked than was charged.
     pub fn least_balance(&self) -> Option<Credits> {
         let reading = self.reading?;
         let armed_since = self.armed.saturating_sub(reading.armed_at);

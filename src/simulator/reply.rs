@@ -70,6 +70,7 @@ impl Refusal {
         }
         if self.states_no_charge {
             body["creditsUsed"] = 0.into();
+            style.statement.no_charge(&mut body);
             if dialect == Dialect::Field {
                 body["code"] = self.code.into();
             }

@@ -77,6 +77,14 @@ impl Statement {
         set(body, self.charge_pointer(), self.charge(credits));
     }
 
+    /// States that a refusal was not charged, at a place that the description does not name. Without it, a program that
+    /// is told to look there would find no proof.
+    pub(super) fn no_charge(self, body: &mut Value) {
+        if self.stated == ChargeStated::Elsewhere {
+            set(body, ELSEWHERE[0], 0.into());
+        }
+    }
+
     /// Replaces the charge with an invalid one.
     pub(super) fn odd(self, body: &mut Value, place: usize) {
         set(body, self.charge_pointer(), odd_charge(place));

@@ -15,7 +15,7 @@ use crate::support::tables::{self, Line, text};
 use rescreen::{
     ledger::Sums,
     model::{IdempotencyKey, state::State},
-    simulator::{ChargeStated, Simulator},
+    simulator::Simulator,
     sink::{DatasetKind, Manifest, OutputMode},
 };
 use rusqlite::{Connection, OpenFlags, Row, types::Value};
@@ -213,10 +213,7 @@ impl Audit {
         let decided = self.books().is_some_and(|books| books.decided > 0);
         self.faults.extend(money::unbooked(wire, &self.script, &ledger, died, (decided, at_the_end)));
         self.faults.extend(money::absurd(&ledger));
-        // Only where the program is told to look for charges at the usual places.
-        if self.script.oddities.stated != ChargeStated::Elsewhere {
-            self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
-        }
+        self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
     }
 
