@@ -11,6 +11,9 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
         return quoted(&decision);
     }
+    if let Some(collect) = report.collect_command() {
+        return quoted(&collect);
+    }
     let mut words =
         if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
     // These flags apply once: from now on there is a known ledger.

@@ -180,12 +180,6 @@ pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
     if is_finished {
         return;
     }
-    if report.waits_for_jobs() {
-        to_stderr(
-            "everything was sent; only jobs at the service are left, and this release does not collect their results",
-        );
-        return;
-    }
     let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
     to_stderr(&if has_no_command {
         "some rows were not sent: run the campaign again, with the same command as before".to_owned()

@@ -2,7 +2,7 @@
 //! and records the attempt. Only arming issues receipts. `moved` is the only place where a move of the state machine
 //! becomes rows and sums.
 
-use super::{Ledger, LedgerError, store::Store};
+use super::{Ledger, LedgerError, jobs, store::Store};
 use crate::model::{
     Credits, IdempotencyKey, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
@@ -315,6 +315,9 @@ pub(super) fn moved(
             change.charged.0 as i64,
             step.possibly_charged
         ])?;
+    if standing.state == State::Submitted && step.state != State::Submitted {
+        jobs::ended(store, row.id)?;
+    }
     if let Hold::Raise(so_far) = step.hold {
         let sql = "UPDATE request SET price = ?2 WHERE id = ?1";
         store.conn.prepare_cached(sql)?.execute(params![row.id, so_far.0 as i64])?;

@@ -49,8 +49,8 @@ pub struct RequestView {
     pub fields: String,
     pub failure: Option<Failure>,
     pub http_status: Option<u16>,
-    /// The job that the service accepted it as.
-    pub job_id: Option<String>,
+    /// The job that the service accepted it as, and when, in microseconds since 1970.
+    pub job: Option<(String, i64)>,
     pub answer: Option<StoredAnswer>,
     /// It is in no part, because the current rules do not recognise its answer.
     pub unrecognised: bool,
@@ -144,7 +144,8 @@ impl Reading {
                     EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = request.id),
                     EXISTS (SELECT 1 FROM crossed WHERE crossed.request = request.id),
                     ask.part IS NOT NULL, iif(answer.request IS NULL, NULL, request.body),
-                    (SELECT job_id FROM job WHERE job.request = request.id)
+                    (SELECT job_id FROM job WHERE job.request = request.id),
+                    (SELECT accepted_at FROM job WHERE job.request = request.id)
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
@@ -221,7 +222,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
         fields: row.get(13)?,
         failure: row.get::<_, Option<String>>(14)?.map(|text| failure_of(&text)).transpose()?,
         http_status: row.get(18)?,
-        job_id: row.get(30)?,
+        job: row.get::<_, Option<String>>(30)?.zip(row.get(31)?),
         answer,
         unrecognised: row.get(26)?,
         crossed: row.get(27)?,

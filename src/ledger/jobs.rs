@@ -4,10 +4,12 @@
 use super::{LedgerError, store::Store};
 use crate::model::{
     Credits, JobId, Mode, RequestId,
+    job_life::ASK_MIN,
     planted::{Bug, planted},
-    state::{Outcome, State},
+    state::Outcome,
 };
 use rusqlite::params;
+use std::time::Duration;
 
 /// The outcome of an attempt whose reply names a job. A job id that belongs to another request of the check is not
 /// believed, because both would get the same result: the request is repeated under its key. In sandbox, jobs may be fixtures.
@@ -41,19 +43,42 @@ pub(super) fn price_of_answer(
     if job_hold == Credits::ZERO || !is_answer || unproven > 0 { held } else { price.min(held) }
 }
 
+/// A job that the service has accepted now.
+pub(super) struct NewJob<'a> {
+    pub(super) request: RequestId,
+    /// The catalogue name of its check.
+    pub(super) check: &'a str,
+    pub(super) id: &'a JobId,
+    pub(super) now_us: i64,
+    /// The service's clock minus ours, if it is known.
+    pub(super) server_offset_us: Option<i64>,
+}
+
 /// Records the job of a request that is now [`State::Submitted`]. It also shows that the route of its check is right.
-pub(super) fn keep(
-    store: &mut Store,
-    request: RequestId,
-    check: &str,
-    job: Option<&JobId>,
-    state: State,
-    now_us: i64,
-) -> Result<(), LedgerError> {
-    let Some(job) = job.filter(|_| state == State::Submitted && !planted(Bug::JobIdLost)) else { return Ok(()) };
+pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerError> {
+    if planted(Bug::JobIdLost) {
+        return Ok(());
+    }
+    let id = new.id.as_str();
+    // The delivery about a job may come before the reply that names it.
+    let is_early = store.conn.prepare_cached("DELETE FROM early_delivery WHERE job_id = ?1")?.execute([id])? > 0;
+    let ask_us = if is_early { new.now_us } else { new.now_us.saturating_add(micros(ASK_MIN)) };
+    let server_us = new.server_offset_us.map(|offset| new.now_us.saturating_add(offset));
     // A request that a person let go again may become another job.
-    let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at) VALUES (?1, ?2, ?3)";
-    store.conn.prepare_cached(sql)?.execute(params![request.0, job.as_str(), now_us])?;
-    *store.sums.answers.entry(check.to_owned()).or_default() += 1;
+    let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, asked_at, ask_at)
+               VALUES (?1, ?2, ?3, ?4, ?3, ?5)";
+    store.conn.prepare_cached(sql)?.execute(params![new.request.0, id, new.now_us, server_us, ask_us])?;
+    *store.sums.answers.entry(new.check.to_owned()).or_default() += 1;
     Ok(())
+}
+
+/// Records that the job of a request has ended, so that nobody asks for it again.
+pub(super) fn ended(store: &Store, request: i64) -> Result<(), LedgerError> {
+    store.conn.prepare_cached("UPDATE job SET ask_at = NULL WHERE request = ?1")?.execute([request])?;
+    Ok(())
+}
+
+/// Microseconds, as the ledger stores times.
+pub(super) fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

@@ -4,6 +4,7 @@
 //! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits.
 //! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
+mod answers;
 mod arm;
 mod aside;
 mod asks;
@@ -15,6 +16,7 @@ mod consent;
 mod error;
 mod events;
 mod examine;
+mod follow;
 mod identity;
 mod ingest;
 mod jobs;
@@ -36,6 +38,7 @@ mod store;
 mod sums;
 mod writer;
 
+pub use answers::AnswerRecord;
 pub use arm::{ArmOrder, Armed};
 pub use aside::set_aside;
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
@@ -44,6 +47,7 @@ pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use consent::Consent;
 pub use error::LedgerError;
+pub use follow::{Due, DueJob, Followed, JobReport, OpenJobs};
 pub use identity::Identity;
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
 pub use lock::{commits_noted, log_is_alone};
@@ -53,7 +57,7 @@ pub use resolve::{Correction, Decided, Decision, Quarantined};
 pub use rows::IngestedRow;
 pub use rules::{AnswerToJudge, RulesRow};
 pub use seen_price::{SeenBy, SeenPrice};
-pub use settle::{AnswerRecord, Settled, Settlement};
+pub use settle::{Settled, Settlement};
 pub use sums::{KeptStop, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 

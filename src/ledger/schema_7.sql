@@ -66,13 +66,32 @@ CREATE TABLE upload (
 ) STRICT;
 CREATE INDEX upload_of_reference ON upload (reference);
 
--- Requests that the service accepted as jobs. Each is in state 4, and is not sent again.
+-- Requests that the service accepted as jobs. While it is open, each is in state 4, and is not sent again.
 CREATE TABLE job (
     request     INTEGER PRIMARY KEY,
     job_id      TEXT NOT NULL,
-    accepted_at INTEGER NOT NULL
+    accepted_at INTEGER NOT NULL,
+    accepted_at_server INTEGER,            -- the same by the service's clock, if it was known
+    asked_at    INTEGER NOT NULL,          -- when its state was last asked for; at first when it was accepted
+    ask_at      INTEGER,                   -- when to ask for its state again; NULL once it has ended
+    asks        INTEGER NOT NULL DEFAULT 0,
+    misses      INTEGER NOT NULL DEFAULT 0, -- how often in a row the service did not know it
+    missed_at   INTEGER                    -- when that was last counted
 ) STRICT;
 CREATE INDEX job_of_id ON job (job_id);
+CREATE INDEX job_to_ask ON job (ask_at) WHERE ask_at IS NOT NULL;
+
+-- Deliveries about jobs that no reply has named yet.
+CREATE TABLE early_delivery (
+    job_id      TEXT PRIMARY KEY,
+    received_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The last delivery that was read from the inbox.
+CREATE TABLE inbox_read (
+    id     INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL
+) STRICT;
 
 -- What shows that the persons of a check consented, where one value confirms it for every row: who named it, and when.
 CREATE TABLE consent (

@@ -3,13 +3,14 @@
 
 use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
+    answers::{self, AnswerRecord, Heard},
     arm::{RequestRow, digest, moved, request_row},
     compression::{Level, compress},
-    jobs,
+    jobs::{self, NewJob},
     store::Store,
 };
 use crate::model::{
-    Credits, Failure, IdempotencyKey, JobId, Judgement, RequestId, Verdict,
+    Credits, Failure, IdempotencyKey, JobId, RequestId,
     budget::Account,
     planted::{Bug, planted},
     state::{Event, Hold, Outcome, Standing, State},
@@ -17,7 +18,6 @@ use crate::model::{
 };
 use rusqlite::params;
 use std::sync::Arc;
-use uuid::Uuid;
 
 /// The result of an attempt.
 #[derive(Clone)]
@@ -56,17 +56,6 @@ pub struct Settlement {
     pub server_offset_us: Option<i64>,
 }
 
-/// A final answer as it is recorded.
-#[derive(Clone)]
-pub struct AnswerRecord {
-    pub requested_at_us: i64,
-    /// The service's id of the exchange.
-    pub request_id: Option<String>,
-    pub judgement: Judgement,
-    /// The raw answer.
-    pub body: Vec<u8>,
-}
-
 /// The state of a request after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
@@ -89,6 +78,13 @@ pub struct Settled {
     /// The reply may repeat an earlier one, and the balance it states is too low: only a reading shows whether it is
     /// still that low.
     pub doubtful_balance: bool,
+}
+
+impl Heard {
+    fn of(settlement: &Settlement) -> Heard {
+        let Settlement { http_status, latency_ms, now_us, .. } = *settlement;
+        Heard { http_status: http_status.unwrap_or_default(), latency_ms, now_us }
+    }
 }
 
 impl Settled {
@@ -201,10 +197,16 @@ fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerE
     let refusals_in_row = count_refusals(store, &row, settlement)?;
     let unclear = keep_unclear(store, &row, settlement)?;
     if step.state == State::Answered {
-        keep_answer(store, settlement)?;
+        let missing = || LedgerError::Damaged("an answered request has no answer".to_owned());
+        let answer = settlement.answer.as_ref().ok_or_else(missing)?;
+        *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;
+        answers::keep(store, settlement.request, answer, Heard::of(settlement))?;
     }
-    let Settlement { request, check, job, now_us, .. } = settlement;
-    jobs::keep(store, *request, check, job.as_ref(), step.state, *now_us)?;
+    if let (State::Submitted, Some(id)) = (step.state, &settlement.job) {
+        let Settlement { request, now_us, server_offset_us, .. } = *settlement;
+        let server_offset_us = server_offset_us.or(store.sums.server_offset_us);
+        jobs::keep(store, &NewJob { request, check: &settlement.check, id, now_us, server_offset_us })?;
+    }
     if step.state == State::Failed || step.state == State::Quarantined {
         let mut failure = settlement.failure.clone();
         if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
@@ -313,56 +315,6 @@ fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> R
         store.conn.prepare_cached(sql)?.execute(params![row.id, refusals_in_row])?;
     }
     Ok(refusals_in_row)
-}
-
-/// Whether an answer belongs to another request of this ledger. Services may echo the key as `requestId`.
-fn is_of_another(store: &Store, request: RequestId, answer: &AnswerRecord) -> Result<bool, LedgerError> {
-    let id = answer.request_id.as_deref().and_then(|id| Uuid::try_parse(id).ok());
-    let Some(id) = id else { return Ok(false) };
-    let sql = "SELECT 1 FROM request WHERE first_key = ?1 AND id <> ?2 UNION ALL SELECT 1 FROM request WHERE key = ?1 AND id <> ?2";
-    Ok(store.conn.prepare_cached(sql)?.exists(params![id.as_bytes(), request.0])?)
-}
-
-fn keep_answer(store: &mut Store, settlement: &Settlement) -> Result<(), LedgerError> {
-    let missing = || LedgerError::Damaged("an answered request has no answer".to_owned());
-    let answer = settlement.answer.as_ref().ok_or_else(missing)?;
-    if answer.judgement.verdict == Verdict::Unrecognised {
-        store.sums.answers_unrecognised += 1;
-    }
-    *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;
-    store
-        .conn
-        .prepare_cached(
-            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            settlement.request.0,
-            settlement.http_status.unwrap_or_default(),
-            settlement.latency_ms as i64,
-            answer.requested_at_us,
-            settlement.now_us,
-            answer.request_id,
-            compress(&answer.body, Level::Answer)
-        ])?;
-    let judgement = if is_of_another(store, settlement.request, answer)? {
-        store.conn.prepare_cached("INSERT INTO crossed VALUES (?1)")?.execute([settlement.request.0])?;
-        answer.judgement.clone().doubted("echo_mismatch")
-    } else {
-        answer.judgement.clone()
-    };
-    let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";
-    store.conn.prepare_cached(sql)?.execute(params![
-        settlement.request.0,
-        judgement.verdict.as_str(),
-        judgement.finding
-    ])?;
-    let sql = "INSERT INTO unpublished VALUES (?1)";
-    store.conn.prepare_cached(sql)?.execute([settlement.request.0])?;
-    if judgement.verdict == Verdict::Unrecognised {
-        store.conn.prepare_cached("INSERT INTO unrecognised VALUES (?1)")?.execute([settlement.request.0])?;
-    }
-    Ok(())
 }
 
 pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {

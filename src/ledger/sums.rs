@@ -10,7 +10,7 @@ use crate::model::{
     state::{HoldChange, State},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum of a count. No ledger comes near it, and it is far from an overflow.
 pub(super) const COUNT_MAX: u64 = 1 << 53;
@@ -38,6 +38,9 @@ pub struct Sums {
     /// The number of answers and of accepted jobs by catalogue name of the check. Such a check has the right route.
     #[serde(default)]
     pub answers: BTreeMap<String, u64>,
+    /// The checks of which the service has told the state of a job, so that the route of their jobs is right.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub jobs_known: BTreeSet<String>,
     /// The highest price seen for each check, if it was above the price table.
     #[serde(default)]
     pub highest_prices: BTreeMap<String, SeenPrice>,

@@ -11,6 +11,8 @@ pub enum ExitCode {
     Failures = 3,
     /// Paused: budget, balance or price.
     Budget = 4,
+    /// Only jobs at the service are open: nothing is left to send, and the results come later.
+    Jobs = 5,
     /// Stopped by a guard.
     Guard = 6,
     /// Refused by the service (401, 403).
@@ -26,12 +28,13 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
-    const ALL: [ExitCode; 13] = [
+    const ALL: [ExitCode; 14] = [
         ExitCode::Complete,
         ExitCode::Internal,
         ExitCode::Usage,
         ExitCode::Failures,
         ExitCode::Budget,
+        ExitCode::Jobs,
         ExitCode::Guard,
         ExitCode::Refused,
         ExitCode::Doubt,
@@ -60,8 +63,9 @@ impl ExitCode {
             ExitCode::Budget => 7,
             ExitCode::Doubt => 8,
             ExitCode::TimeIsUp => 9,
-            ExitCode::Failures => 10,
-            ExitCode::Complete => 11,
+            ExitCode::Jobs => 10,
+            ExitCode::Failures => 11,
+            ExitCode::Complete => 12,
         }
     }
 

@@ -47,6 +47,10 @@ pub enum FailureCode {
     /// The service cannot answer this request at once, and would deliver the answer later to a webhook. Nothing was
     /// charged.
     NeedsWebhook,
+    /// The service ended its job without a result. Nothing was charged, unless the service states a charge.
+    JobFailed,
+    /// The service no longer knows its job, or has no result after 72 hours. It may have been charged.
+    JobLost,
     /// A complete reply that cannot be read, even after the request was repeated. It may have been charged.
     UnreadableAnswer,
     /// Sandbox only: all attempts are used up. Nothing was charged.
@@ -67,7 +71,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 21] = [
+    pub const ALL: [FailureCode; 23] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -86,6 +90,8 @@ impl FailureCode {
         FailureCode::FileChanged,
         FailureCode::Refused,
         FailureCode::NeedsWebhook,
+        FailureCode::JobFailed,
+        FailureCode::JobLost,
         FailureCode::UnreadableAnswer,
         FailureCode::AttemptsOver,
         FailureCode::WrittenOff,
@@ -112,6 +118,8 @@ impl FailureCode {
             FailureCode::FileChanged => "file_changed",
             FailureCode::Refused => "refused",
             FailureCode::NeedsWebhook => "needs_webhook",
+            FailureCode::JobFailed => "job_failed",
+            FailureCode::JobLost => "job_lost",
             FailureCode::UnreadableAnswer => "unreadable_answer",
             FailureCode::AttemptsOver => "attempts_over",
             FailureCode::WrittenOff => "written_off",

@@ -14,6 +14,7 @@ pub mod field;
 pub mod file_kind;
 pub mod file_name;
 pub mod job_id;
+pub mod job_life;
 pub mod json_tokens;
 pub mod json_values;
 pub mod key;

@@ -43,6 +43,13 @@ pub enum Stop {
         /// The check of the route; `None` for the balance.
         check: Option<String>,
     },
+    /// The service refuses the route that shows the state of a check's jobs.
+    JobRoute {
+        check: String,
+        status: u16,
+        /// The number of different jobs in a row.
+        count: usize,
+    },
     Unavailable {
         message: String,
     },
@@ -161,6 +168,7 @@ impl Stop {
             }
             Stop::Unauthorised { .. } | Stop::CheckRefused { .. } => ExitCode::Refused,
             Stop::Misrouted { .. }
+            | Stop::JobRoute { .. }
             | Stop::Unavailable { .. }
             | Stop::Untrusted { .. }
             | Stop::NotTheService
@@ -232,13 +240,11 @@ impl fmt::Display for Stop {
                 "the service refuses the API key (HTTP 401); check it, or send it in the other header with [service] \
                  auth = \"bearer\" (or \"x-api-key\"), and run again",
             ),
-            Stop::Unauthorised { status } => {
-                write!(
-                    f,
-                    "the service refuses the API key (HTTP {status}); check it and the header that carries it ([service] \
-                     auth = \"x-api-key\" or \"bearer\"), and run again"
-                )
-            }
+            Stop::Unauthorised { status } => write!(
+                f,
+                "the service refuses the API key (HTTP {status}); check it and the header that carries it ([service] \
+                 auth = \"x-api-key\" or \"bearer\"), and run again"
+            ),
             Stop::CheckRefused { check, status } => write!(
                 f,
                 "the service refuses every request for `{check}` (HTTP {status}), but accepts the same API key for \
@@ -254,6 +260,12 @@ impl fmt::Display for Stop {
             Stop::Misrouted { status, path, check: None } => {
                 write!(f, "the service does not know the route {path} (HTTP {status}); check [service] url")
             }
+            Stop::JobRoute { check, status, count } => write!(
+                f,
+                "the service answers HTTP {status} to the last {count} jobs of `{check}` that were asked for; nothing \
+                 was lost, and nothing is sent again. Compare `status` under [job] in `rescreen checks {check} --toml` \
+                 with the service's documentation, correct it in the campaign file, and run again"
+            ),
             Stop::Unavailable { message } => {
                 write!(f, "the service does not answer ({message}); everything paid for is safe, run again later")
             }

@@ -67,7 +67,8 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
 
         (State::Submitted, Event::JobEnded(end)) => Ok(match end {
             JobEnd::Completed { stated } => to(State::Answered, Hold::Charge(job_charge(standing, stated))),
-            JobEnd::Failed { charged: None } => to(State::Failed, Hold::Release),
+            // One key is one job, so no earlier attempt was charged either.
+            JobEnd::Failed { charged: None } => Move { unproven: 0, ..to(State::Failed, Hold::Release) },
             JobEnd::Failed { charged: Some(charged) } => {
                 Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charged)) }
             }

@@ -1,5 +1,5 @@
-//! Collect: settles requests that were sent and publishes the answers, from the ledger alone. It sends no new requests,
-//! so it works even if the inputs or the campaign file were edited or lost.
+//! Collect: settles requests that were sent, follows jobs and publishes the answers, from the ledger alone. It sends no
+//! new requests, so it works even if the inputs or the campaign file were edited or lost.
 //!
 //! This module decides whether anything may be sent at all. The ledger says where its requests were sent, and the API
 //! key would be sent there too. So a key is used only if requests of this ledger were sent under it, and only if a run
@@ -21,7 +21,10 @@ use super::{
     report::RunReport,
     run::{Remarks, beside_ledger, publish_and_report},
     send::{
-        Progress, RunChannels, SendEnd, SendLoop, Signal, bucket::bucket, earlier_stop::EarlierStop,
+        Progress, RunChannels, SendEnd, SendLoop, Signal,
+        bucket::bucket,
+        earlier_stop::EarlierStop,
+        follow::{FollowUntil, Following},
         queue::RequestQueue,
     },
     status::ledger_in,
@@ -47,7 +50,8 @@ use tokio::{
 /// The options of collecting.
 #[derive(Default)]
 pub struct CollectOptions {
-    /// Drain, publish and end after this time.
+    /// Follow jobs until they have ended, but drain, publish and end after this time. Without it, each job is asked for
+    /// once.
     pub at_most: Option<Duration>,
     pub earlier_stop: EarlierStop,
     /// Publish answers that no rule recognises as results.
@@ -146,8 +150,17 @@ impl Collection {
         let publish = PublishOptions { tap: None, rules, accept_unrecognised };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
         let unexplained = Credits::ZERO;
-        let mut sent = SendEnd { stops: Vec::new(), answered: 0, withheld: 0, unexplained, cut_short: false, signals };
-        let open = in_doubt(&ledger.sums());
+        let mut sent = SendEnd {
+            stops: Vec::new(),
+            answered: 0,
+            withheld: 0,
+            withheld_jobs: 0,
+            unexplained,
+            cut_short: false,
+            signals,
+        };
+        let (in_doubt, jobs) = (in_doubt(&ledger.sums()), ledger.sums().in_state(State::Submitted));
+        let open = in_doubt + jobs;
         if let Some(fault) = routes_fault.filter(|_| open > 0) {
             return Err(Error::Config(fault));
         }
@@ -162,10 +175,11 @@ impl Collection {
         }
         if let Some(api_key) = api_key.filter(|_| open > 0) {
             let api_key = api_key?;
-            let known = Reading::open(ledger.path())?.in_doubt_under(&api_key.fingerprint())?;
+            let (reading, scope) = (Reading::open(ledger.path())?, api_key.fingerprint());
+            let known = reading.in_doubt_under(&scope)? + reading.open_jobs(Some(&scope))?.count;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
             if known == 0 {
-                sent.withheld = open;
+                (sent.withheld, sent.withheld_jobs) = (in_doubt, jobs);
             } else if !(is_here || is_confirmed || is_known) {
                 let url = campaign.service.url.clone().unwrap_or_default();
                 sent.stops.push(Stop::UnknownService { url });
@@ -180,11 +194,13 @@ impl Collection {
                 let channels = RunChannels { signals: sent.signals, progress, intake, deadline };
                 let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
                 let queue = RequestQueue::of_doubts(Reading::open(ledger.path())?);
+                let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
+                let following = Following::new(until, reading, &context);
                 let sending = async {
                     match earlier_stop.pause(&context).await? {
                         Some(stop) => Ok(SendEnd::nothing(stop, channels)),
                         None => {
-                            SendLoop::new(context, queue, channels, None)
+                            SendLoop::new(context, queue, following, channels, None)
                                 .run(|answered| publishing.now_and_then(answered))
                                 .await
                         }

@@ -11,6 +11,7 @@ mod plan;
 mod prepare;
 mod publish;
 pub mod report;
+mod report_jobs;
 mod resolve;
 mod run;
 mod send;

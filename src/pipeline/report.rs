@@ -7,7 +7,7 @@ use super::{
     wording::{counted, grouped},
 };
 use crate::{
-    ledger::Sums,
+    ledger::{OpenJobs, Sums},
     model::{Credits, ExitCode, Mode, Stop, clock::local_time, state::State},
     sink::Manifest,
 };
@@ -24,6 +24,10 @@ pub struct RunReport {
     pub answered: u64,
     /// Requests in doubt that were sent under another API key. They remain in doubt.
     pub withheld: u64,
+    /// Jobs that were accepted under another API key. Only that key can ask for them.
+    pub withheld_jobs: u64,
+    /// Jobs without a result.
+    pub open_jobs: OpenJobs,
     /// How much more the balance fell than the run's own requests explain.
     pub unexplained: Credits,
     /// The maximum number of rows read from each input, if limited.
@@ -57,6 +61,8 @@ pub struct Ending {
     pub stops: Vec<Stop>,
     pub answered: u64,
     pub withheld: u64,
+    pub withheld_jobs: u64,
+    pub open_jobs: OpenJobs,
     pub unexplained: Credits,
     pub was_complete: bool,
     pub oldest_doubt_us: Option<i64>,
@@ -73,6 +79,8 @@ impl RunReport {
             stops,
             answered,
             withheld,
+            withheld_jobs,
+            open_jobs,
             unexplained,
             was_complete,
             oldest_doubt_us,
@@ -89,6 +97,8 @@ impl RunReport {
             sums,
             answered,
             withheld,
+            withheld_jobs,
+            open_jobs,
             unexplained,
             manifest: Some(manifest),
             out: campaign.out.clone(),
@@ -116,6 +126,8 @@ impl RunReport {
             sums,
             answered: 0,
             withheld: 0,
+            withheld_jobs: 0,
+            open_jobs: OpenJobs::default(),
             unexplained: Credits::ZERO,
             limit_rows: None,
             manifest: None,
@@ -142,9 +154,10 @@ impl RunReport {
             None => failures == 0,
         };
         let unsent = self.sums.in_state(State::Planned) > 0;
-        let has_jobs = self.jobs() > 0;
+        let is_left = self.is_unfinished() && (self.unrecognised > 0 || !self.waits_for_jobs());
         let applies = [
-            (in_doubt > 0 || has_jobs || self.is_unfinished(), ExitCode::Doubt),
+            (in_doubt > 0 || self.withheld_jobs > 0 || is_left, ExitCode::Doubt),
+            (self.jobs() > 0, ExitCode::Jobs),
             (self.is_limited(), ExitCode::TimeIsUp),
             // The service was not working: these requests were refused and are proven uncharged.
             (self.stops.is_empty() && unsent && !self.collected, ExitCode::Service),
@@ -185,18 +198,6 @@ impl RunReport {
 
     fn in_doubt(&self) -> u64 {
         [State::Armed, State::InDoubt, State::Repeating].into_iter().map(|state| self.sums.in_state(state)).sum()
-    }
-
-    /// Requests that the service accepted as jobs.
-    fn jobs(&self) -> u64 {
-        self.sums.in_state(State::Submitted)
-    }
-
-    /// Whether nothing is left but jobs at the service, which no run can hurry.
-    pub fn waits_for_jobs(&self) -> bool {
-        let sources = self.manifest.as_ref().map(|manifest| &manifest.input.sources);
-        let is_read = sources.is_some_and(|sources| sources.iter().all(|source| source.complete));
-        self.jobs() > 0 && self.sums.open() == self.jobs() && self.stops.is_empty() && is_read
     }
 
     /// The number of failed asks; a row that could not be read counts once.
@@ -340,13 +341,7 @@ impl RunReport {
                 until.unwrap_or_else(|| "the keys expire".to_owned()),
             ));
         }
-        if self.jobs() > 0 {
-            lines.push(format!(
-                "{} in progress at the service as a job, without a result yet: see the column `job_id` in pending/; the \
-                 price stays held, and nothing is sent again",
-                counted(self.jobs(), "request is", "requests are"),
-            ));
-        }
+        lines.extend(self.job_lines());
         let quarantined = self.sums.in_state(State::Quarantined);
         if quarantined > 0 {
             lines.push(format!(

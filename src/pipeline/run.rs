@@ -9,7 +9,10 @@ use super::{
     publish::{PublishOptions, Publisher, Tap, background::Publishing},
     report::{Ending, RunReport},
     send::{
-        Progress, RunChannels, SendEnd, SendLoop, Signal, earlier_stop::EarlierStop, queue::RequestQueue,
+        Progress, RunChannels, SendEnd, SendLoop, Signal,
+        earlier_stop::EarlierStop,
+        follow::{FollowUntil, Following},
+        queue::RequestQueue,
         retry::RetryOrder,
     },
 };
@@ -86,6 +89,8 @@ impl Prepared {
 
         let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
         let queue = RequestQueue::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
+        let until = if campaign.service.simulate { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
+        let following = Following::new(until, Reading::open(ledger.path())?, &context);
         let of_files = self.intake.is_of_files();
         let completed = self.fail_incomplete_lines().await?;
         let (ingest, intake) = self.begin_intake(check_uses).await?;
@@ -104,7 +109,7 @@ impl Prepared {
             match earlier_stop.stop(&context).await? {
                 Some(stop) => Ok(SendEnd::nothing(stop, channels)),
                 None => {
-                    SendLoop::new(context, queue, channels, retry)
+                    SendLoop::new(context, queue, following, channels, retry)
                         .run(|answered| publishing.now_and_then(answered))
                         .await
                 }
@@ -258,16 +263,19 @@ pub async fn publish_and_report(
             ledger.keep_stop(None).await?;
         }
     }
-    let (oldest_doubt_us, unrecognised, judged_differently) = {
+    let (oldest_doubt_us, unrecognised, judged_differently, open_jobs) = {
         let reading = publisher.reading();
-        (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?)
+        let open_jobs = reading.open_jobs(None)?;
+        (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?, open_jobs)
     };
-    let SendEnd { stops, answered, withheld, unexplained, .. } = sent;
+    let SendEnd { stops, answered, withheld, withheld_jobs, unexplained, .. } = sent;
     let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending = Ending {
         stops,
         answered,
         withheld,
+        withheld_jobs,
+        open_jobs,
         unexplained,
         was_complete,
         oldest_doubt_us,

@@ -230,6 +230,8 @@ impl PendingRow<'_> {
             TableCell::or_null(self.deadline_us.map(TableCell::Timestamp)),
             TableCell::or_null(self.credits.map(|credits| TableCell::integer(credits.0))),
             TableCell::or_null(self.answer.map(TableCell::text)),
+            TableCell::text(self.head.source),
+            TableCell::integer(self.head.row_number),
         ]);
         cells
     }
@@ -245,7 +247,11 @@ impl SkippedRow<'_> {
     /// The cells in the order of [`super::skipped_schema`].
     pub fn into_cells(self) -> Vec<TableCell> {
         let mut cells = self.head.cells();
-        cells.push(TableCell::text(self.reason));
+        cells.extend([
+            TableCell::text(self.reason),
+            TableCell::text(self.head.source),
+            TableCell::integer(self.head.row_number),
+        ]);
         cells
     }
 }

@@ -55,15 +55,18 @@ const FAILURE: [(&str, Kind, bool); 13] = [
     ("input", Kind::Text, FULL),
 ];
 
-const PENDING: [(&str, Kind, bool); 5] = [
+const PENDING: [(&str, Kind, bool); 7] = [
     ("reason", Kind::Text, FULL),
     ("job_id", Kind::Text, NULL),
     ("deadline", Kind::Timestamp, NULL),
     ("credits", Kind::Integer, NULL),
     ("answer", Kind::Text, NULL),
+    ("source", Kind::Text, FULL),
+    ("row_number", Kind::Integer, FULL),
 ];
 
-const SKIPPED: [(&str, Kind, bool); 1] = [("reason", Kind::Text, FULL)];
+const SKIPPED: [(&str, Kind, bool); 3] =
+    [("reason", Kind::Text, FULL), ("source", Kind::Text, FULL), ("row_number", Kind::Integer, FULL)];
 
 fn columns(specs: &[(&str, Kind, bool)]) -> impl Iterator<Item = Column> {
     specs.iter().map(|(name, kind, nullable)| Column { name: (*name).to_owned(), kind: *kind, nullable: *nullable })
@@ -160,9 +163,13 @@ mod tests {
         );
         assert_eq!(
             names(&pending_schema()),
-            "result_id, campaign, mode, check_name, subject, reason, job_id, deadline, credits, answer"
+            "result_id, campaign, mode, check_name, subject, reason, job_id, deadline, credits, answer, \
+             source, row_number"
         );
-        assert_eq!(names(&skipped_schema()), "result_id, campaign, mode, check_name, subject, reason");
+        assert_eq!(
+            names(&skipped_schema()),
+            "result_id, campaign, mode, check_name, subject, reason, source, row_number"
+        );
     }
 
     #[test]

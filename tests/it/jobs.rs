@@ -1,14 +1,17 @@
 //! Checks that are answered later: a request that the service accepts as a job is recorded with its job id, keeps its
-//! hold and is not sent again; a request that can be answered at once is a result.
+//! hold and is not sent again; its result is read from the service later; a request that can be answered at once is a
+//! result.
 
 mod accepted;
 mod at_once;
 mod consent;
+mod followed;
 mod golden;
 mod killed;
 mod limits;
 mod service;
 mod settings;
+mod status_route;
 mod verdicts;
 
 use crate::support::world::World;

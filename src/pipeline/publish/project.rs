@@ -9,7 +9,9 @@ use crate::{
     catalogue::{ColumnKind, ColumnValue},
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
-    model::{Failure, FailureCode, Stage, reply_text::reply_text, row::find_column, state::State},
+    model::{
+        Failure, FailureCode, Stage, job_life::LOST_AFTER, reply_text::reply_text, row::find_column, state::State,
+    },
     pipeline::campaign::{Campaign, result_layout::ResultLayout, rules::Rules},
     sink::{
         self, AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
@@ -18,6 +20,9 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::BTreeMap};
+
+/// After this time, in microseconds, a job without a result is quarantined.
+const LOST_AFTER_US: i64 = LOST_AFTER.as_micros() as i64;
 
 /// A check of the campaign, as the outputs need it.
 pub struct Projected {
@@ -205,7 +210,9 @@ impl Projector {
         let life_us = i64::from(check.key_life_hours) * 3_600 * 1_000_000;
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
         let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at + life_us);
-        let job_id = request.job_id.as_deref().filter(|_| reason == PendingReason::ServiceJob);
+        let job = request.job.as_ref().filter(|_| reason == PendingReason::ServiceJob);
+        let job_id = job.map(|(id, _)| id.as_str());
+        let deadline_us = deadline_us.or(job.map(|(_, accepted_us)| accepted_us.saturating_add(LOST_AFTER_US)));
         let answer = request.answer.as_ref().filter(|_| reason == PendingReason::Unrecognised);
         let hiding = self.secret_columns.hiding(check.current.hiding.as_ref(), ask);
         let answer = answer.map(|answer| shown_answer(&check.current, hiding.as_deref(), &answer.body));

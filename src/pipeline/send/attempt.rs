@@ -342,7 +342,7 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
 }
 
 /// How the replies of a check are read.
-fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> ReplySpec<'a> {
+pub fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> ReplySpec<'a> {
     let service = &context.campaign.service;
     ReplySpec {
         answer: &check.declaration.answer,
@@ -373,7 +373,7 @@ fn mode_of_job(sent: &Sent, classified: &Classified) -> Option<String> {
 
 /// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
 /// single payload and does not close the gate.
-fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
+pub fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
     match (push_back, mode) {
         (PushBack::Stated(wait), _) => Some(wait),
         (PushBack::Unstated, Mode::Production) => Some(PUSH_BACK_UNSTATED),

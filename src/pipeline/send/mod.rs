@@ -7,11 +7,13 @@ pub mod apply;
 pub mod attempt;
 pub mod balance;
 pub mod bucket;
+pub mod channels;
 pub mod context;
 pub mod earlier_stop;
 pub mod echo;
 pub mod file_body;
 pub mod file_changes;
+pub mod follow;
 pub mod guards;
 pub mod health;
 pub mod judge;
@@ -32,14 +34,16 @@ pub mod spending;
 pub mod upload;
 pub mod weigh;
 
-use super::{intake::IntakeProgress, wording::counted};
+use super::wording::counted;
 use crate::{
     error::Error,
-    ledger::Sums,
-    model::{Credits, Permit, Stop},
+    model::{Permit, Stop},
 };
 use attempt::{AttemptEnd, attempt};
+use channels::record_signal;
+pub use channels::{Progress, RunChannels, SendEnd, Signal};
 use context::{Candidate, RunContext};
+use follow::Following;
 use guards::GuardState;
 use health::Health;
 use limits::Limits;
@@ -50,7 +54,6 @@ use schedule::Schedule;
 use spending::Spending;
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::{mpsc, watch},
     task::JoinSet,
     time::{Instant, Interval},
 };
@@ -62,86 +65,6 @@ const POSTPONED_MAX: usize = 1_000;
 /// an empty page cache.
 const READY_MIN: usize = 512;
 
-/// A signal from the terminal or a scheduler. The first one makes the run drain; a second one of either kind ends it at
-/// once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
-    /// From the terminal.
-    Interrupt,
-    /// From a scheduler.
-    Terminate,
-}
-
-impl Signal {
-    /// The stop that the signal causes.
-    pub fn stop(self) -> Stop {
-        match self {
-            Signal::Interrupt => Stop::Interrupted,
-            Signal::Terminate => Stop::Terminated,
-        }
-    }
-}
-
-/// The progress of a run, for display.
-#[derive(Debug, Clone, Default)]
-pub struct Progress {
-    pub sums: Arc<Sums>,
-    pub in_flight: usize,
-    /// The number of answers in this run.
-    pub answered: u64,
-    pub intake: IntakeProgress,
-}
-
-/// The channels of a run.
-pub struct RunChannels {
-    pub signals: mpsc::Receiver<Signal>,
-    pub progress: watch::Sender<Progress>,
-    pub intake: watch::Receiver<IntakeProgress>,
-    /// When to start draining.
-    pub deadline: Option<Instant>,
-}
-
-/// The result of the send loop.
-pub struct SendEnd {
-    pub stops: Vec<Stop>,
-    pub answered: u64,
-    /// Requests in doubt that were sent under another API key. They remain in doubt.
-    pub withheld: u64,
-    /// How much more the balance fell than the run's own requests explain.
-    pub unexplained: Credits,
-    /// A second interrupt came: requests that were in flight are in doubt.
-    pub cut_short: bool,
-    /// Signals that may still arrive while the run ends.
-    pub signals: mpsc::Receiver<Signal>,
-}
-
-impl SendEnd {
-    /// The result of a run that stopped before its first request.
-    pub fn nothing(stop: Stop, channels: RunChannels) -> SendEnd {
-        let unexplained = Credits::ZERO;
-        SendEnd {
-            stops: vec![stop],
-            answered: 0,
-            withheld: 0,
-            unexplained,
-            cut_short: false,
-            signals: channels.signals,
-        }
-    }
-
-    /// Handles a signal that comes after the last request.
-    pub fn record_signal(&mut self, signal: Signal) {
-        self.cut_short |= record_signal(&mut self.stops, signal);
-    }
-}
-
-/// Records the stop of a signal. Returns whether the run must end at once.
-fn record_signal(stops: &mut Vec<Stop>, signal: Signal) -> bool {
-    let again = stops.contains(&Stop::Interrupted) || stops.contains(&Stop::Terminated);
-    stops.push(signal.stop());
-    again
-}
-
 pub struct SendLoop {
     context: Arc<RunContext>,
     queue: RequestQueue,
@@ -149,6 +72,7 @@ pub struct SendLoop {
     watch: GuardState,
     attempts_under_way: JoinSet<Result<(Candidate, AttemptEnd), Error>>,
     schedule: Schedule,
+    following: Following,
     limits: Limits,
     /// Requests that were refused twice, of checks that were not answered yet. They wait until nothing else is left to
     /// send.
@@ -169,6 +93,8 @@ pub struct SendLoop {
     /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
     cut_short: bool,
+    /// The time is up, and nothing but jobs was left.
+    time_is_over: bool,
     tick: Interval,
 }
 
@@ -176,6 +102,7 @@ impl SendLoop {
     pub fn new(
         context: Arc<RunContext>,
         queue: RequestQueue,
+        following: Following,
         channels: RunChannels,
         retry: Option<RetryOrder>,
     ) -> SendLoop {
@@ -185,6 +112,7 @@ impl SendLoop {
             spending: Spending::default(),
             proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
             schedule: Schedule::new(context.campaign.service.in_flight),
+            following,
             context,
             queue,
             channels,
@@ -200,6 +128,7 @@ impl SendLoop {
             left_unsent: 0,
             withholds: Vec::new(),
             cut_short: false,
+            time_is_over: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
         }
     }
@@ -210,7 +139,7 @@ impl SendLoop {
         let mut unpublished = None;
         self.plan_retries().await?;
         loop {
-            if self.attempts_under_way.is_empty()
+            if self.is_idle()
                 && let Some(error) = unpublished
             {
                 return Err(error);
@@ -219,7 +148,7 @@ impl SendLoop {
             self.resume_trials();
             self.refill()?;
             self.hold_back();
-            if self.attempts_under_way.is_empty() && !self.stops.is_empty() {
+            if self.is_idle() && !self.stops.is_empty() {
                 break;
             }
             if self.attempts_under_way.is_empty() && self.settle_account().await? {
@@ -229,13 +158,20 @@ impl SendLoop {
                 self.read_account().await?;
                 continue;
             }
-            if self.is_done() {
-                if self.aside.is_empty() {
-                    break;
-                }
+            let is_sent = self.is_sent();
+            if is_sent && !self.aside.is_empty() {
                 self.retry_set_aside().await?;
                 continue;
             }
+            if self.stops.is_empty() {
+                self.following.fill(&self.context, is_sent)?;
+            }
+            if is_sent && self.is_idle() && (self.time_is_over || self.following.is_over()) {
+                break;
+            }
+            let next_look = self.following.next_look();
+            // While nothing but jobs is left, hours may pass until something happens.
+            let quiet_until = next_look.filter(|_| is_sent && self.is_idle());
             tokio::select! {
                 biased;
                 Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
@@ -246,11 +182,17 @@ impl SendLoop {
                     self.keep_stop().await?;
                 }
                 Some(signal) = self.channels.signals.recv() => self.signalled(signal),
-                permit = self.context.throttle.admit(), if unpublished.is_none() && self.may_send() => self.start(permit),
+                Some(ended) = self.following.under_way.join_next(), if !self.following.under_way.is_empty() => {
+                    let (job, ended) = ended.map_err(Error::from)??;
+                    self.heard(job, ended).await?;
+                    self.keep_stop().await?;
+                }
+                permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start(permit),
                 () = until(self.schedule.next_due()) => {}
-                () = until(self.channels.deadline), if self.stops.is_empty() => self.stops.push(Stop::TimeIsUp),
+                () = until(next_look) => {}
+                () = until(self.channels.deadline), if self.stops.is_empty() && !self.time_is_over => self.time_is_up(),
                 Ok(()) = self.channels.intake.changed() => {}
-                _ = self.tick.tick() => {
+                () = beat(&mut self.tick, quiet_until) => {
                     self.report();
                     if unpublished.is_none() {
                         unpublished = publish(self.answered).err();
@@ -266,6 +208,7 @@ impl SendLoop {
             let message = format!("{requests} refused repeatedly, without a charge");
             self.stops.push(Stop::Unavailable { message });
         }
+        self.stops.extend(self.following.heard.nothing().filter(|_| self.stops.is_empty()));
         self.read_at_the_end().await?;
         self.keep_stop().await?;
         self.report();
@@ -273,6 +216,7 @@ impl SendLoop {
             stops: self.stops,
             answered: self.answered,
             withheld: self.withheld,
+            withheld_jobs: self.following.withheld(&self.context)?,
             unexplained: self.proofs.unexplained(),
             cut_short: self.cut_short,
             signals: self.channels.signals,
@@ -298,9 +242,28 @@ impl SendLoop {
         self.stops.is_empty() && !self.needs_reading() && self.attempts_under_way.len() < room
     }
 
-    fn is_done(&self) -> bool {
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool {
+        self.attempts_under_way.is_empty() && self.following.under_way.is_empty()
+    }
+
+    /// Whether nothing is left to send.
+    fn is_sent(&self) -> bool {
         let dry = self.queue.is_dry() || self.spending.is_spent();
         self.attempts_under_way.is_empty() && self.schedule.is_empty() && dry
+    }
+
+    /// Whether a request may be sent or a job may be asked for.
+    fn has_work(&self) -> bool {
+        self.may_send() || self.stops.is_empty() && !self.time_is_over && self.following.may_ask()
+    }
+
+    /// The time of the run is up. If nothing but jobs is left, it ends without a reason to stop.
+    fn time_is_up(&mut self) {
+        self.time_is_over = self.is_sent();
+        if !self.time_is_over {
+            self.stops.push(Stop::TimeIsUp);
+        }
     }
 
     /// Reads the next requests from the ledger and checks the progress of intake.
@@ -354,6 +317,11 @@ impl SendLoop {
     }
 
     fn start(&mut self, permit: Permit) {
+        let may_send = self.may_send();
+        if self.following.has_turn(may_send) {
+            self.following.start(&self.context, permit);
+            return;
+        }
         if let Some(one) = self.schedule.take() {
             let reading = self.context.ledger.sums().account.reading;
             self.proofs.started(&one, reading.map(|reading| reading.balance));
@@ -368,6 +336,7 @@ impl SendLoop {
 
     fn signalled(&mut self, signal: Signal) {
         if record_signal(&mut self.stops, signal) {
+            self.following.abort();
             self.attempts_under_way.abort_all();
             self.attempts_under_way = JoinSet::new();
             self.limits.all_ended();
@@ -383,6 +352,14 @@ impl SendLoop {
             answered: self.answered,
             intake: *self.channels.intake.borrow(),
         });
+    }
+}
+
+/// Sleeps until it is time to show and publish the progress.
+async fn beat(tick: &mut Interval, quiet_until: Option<Instant>) {
+    match quiet_until {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => drop(tick.tick().await),
     }
 }
 

@@ -19,28 +19,28 @@ fn held(ran: &Ran) -> (u64, u64) {
 #[tokio::test]
 async fn jobs_are_pending_with_their_id_keep_their_hold_and_are_not_sent_again() {
     let mut world = world(BUSINESS, 3, 7);
-    let first = world.run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 3).counts(results(0).pending(3));
+    let first = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 3).counts(results(0).pending(3));
     assert_eq!((held(&first), first.posts(), first.stats.jobs), ((21, 0), 3, 3));
     let pending = first.lines(DatasetKind::Pending);
     for line in pending {
         assert_eq!(text(line, "reason"), "service_job");
-        assert!(text(line, "job_id").starts_with("job_") && line["deadline"].is_null(), "{line:?}");
+        assert!(text(line, "job_id").starts_with("job_") && !line["deadline"].is_null(), "{line:?}");
     }
     let mut ids: Vec<&str> = pending.iter().map(|line| text(line, "job_id")).collect();
     ids.dedup();
     assert_eq!(ids.len(), 3);
     let lines = first.report().lines().join("\n");
-    assert!(lines.contains("3 requests are in progress at the service as a job"), "{lines}");
+    assert!(lines.contains("3 requests are in progress at the service as a job, the oldest since "), "{lines}");
     assert!(first.report().waits_for_jobs());
 
-    let second = world.run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 3).counts(results(0).pending(3));
+    let second = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 3).counts(results(0).pending(3));
     assert_eq!((held(&second), second.posts()), ((21, 0), 3), "nothing was sent");
 }
 
 #[tokio::test]
 async fn a_charge_that_comes_when_a_job_is_done_is_explained_by_its_hold() {
     let mut world = world(BUSINESS, 130, 7).service(|settings| settings.job_time = Duration::ZERO);
-    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 130);
+    let ran = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 130);
     assert!(ran.report().stops.is_empty(), "{:?}", ran.report().stops);
     assert_eq!((held(&ran), ran.report().unexplained.0), ((910, 0), 0));
     assert!(ran.stats.credits_charged > 700 && ran.stats.credits_charged <= 910, "{:?}", ran.stats);
@@ -57,7 +57,7 @@ async fn after_the_first_job_was_accepted_without_a_charge_the_others_are_sent_t
 #[tokio::test]
 async fn a_lost_202_is_sent_again_under_its_key_and_names_the_same_job() {
     let ran = world(BUSINESS, 2, 7).in_flight(1).fault("drop_after@2").run().await;
-    let ran = ran.exits(ExitCode::Doubt).in_state(State::Submitted, 2);
+    let ran = ran.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
     assert_eq!((ran.stats.jobs, ran.stats.distinct_keys, ran.posts()), (2, 2, 3));
     assert_eq!(held(&ran), (14, 0));
     let outcomes: Vec<String> = ran.attempts().into_iter().map(|attempt| attempt.outcome).collect();
@@ -70,7 +70,7 @@ async fn a_202_without_a_job_id_is_repeated_until_it_names_one() {
     let first = world.run_for(Duration::from_millis(500)).await.exits(ExitCode::Doubt);
     let first = first.in_state(State::Repeating, 1);
     assert_eq!((first.stats.jobs, held(&first)), (0, (7, 0)));
-    let second = world.run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 1);
+    let second = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 1);
     assert_eq!((second.stats.jobs, second.stats.distinct_keys, held(&second)), (1, 1, (7, 0)));
 }
 
@@ -82,7 +82,7 @@ async fn the_holds_of_jobs_count_against_the_budget_in_every_run() {
         let ran = ran.stops_with(|stop| matches!(stop, Stop::Budget(BudgetRefusal::Limit { .. })));
         assert_eq!((held(&ran), ran.posts()), ((14, 0), 2));
     }
-    let ran = world.max_credits(21).run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 3);
+    let ran = world.max_credits(21).run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 3);
     assert_eq!(held(&ran), (21, 0));
 }
 
@@ -118,20 +118,20 @@ async fn a_real_time_check_that_becomes_a_job_holds_what_the_job_route_needs() {
         settings.fallback_of_hundred = 100;
         settings.quirks.job_without_webhook = true;
     });
-    let ran = world.run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 2);
+    let ran = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
     assert_eq!(held(&ran), (14, 0), "7 each, although the price is 6");
     assert!(ran.report().stops.is_empty(), "{:?}", ran.report().stops);
 }
 
 #[tokio::test]
 async fn an_african_document_is_a_job_too() {
-    let ran = world(AFRICA, 2, 4).run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 2);
+    let ran = world(AFRICA, 2, 4).run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
     assert_eq!((held(&ran), ran.stats.jobs), ((8, 0), 2));
 }
 
 #[tokio::test]
 async fn in_sandbox_a_job_holds_nothing() {
-    let ran = world(BUSINESS, 2, 7).sandbox().run().await.exits(ExitCode::Doubt).in_state(State::Submitted, 2);
+    let ran = world(BUSINESS, 2, 7).sandbox().run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
     assert_eq!((held(&ran), ran.stats.charges), ((0, 0), 0));
 }
 

@@ -34,13 +34,36 @@ pub struct Paused {
     timeless: Arc<AtomicBool>,
     /// Checks that got a status on the way.
     turned: Arc<AtomicU64>,
+    /// Replies about jobs that replace those of the service.
+    about_jobs: Arc<Mutex<Option<AboutJobs>>>,
+}
+
+/// Makes the reply about a job from its path and from the body of the service's reply; `None` leaves that as it is.
+type AboutJobs = Box<dyn Fn(&str, serde_json::Value) -> Option<(u16, String)> + Send>;
+
+/// A reply about a job that may replace the one of the service.
+async fn about_job(
+    path: &str,
+    reply: axum::http::Response<Body>,
+    about: &Mutex<Option<AboutJobs>>,
+) -> axum::http::Response<Body> {
+    let (mut head, body) = reply.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let said = serde_json::from_slice(&body).unwrap_or_default();
+    match about.lock().unwrap().as_ref().and_then(|about| about(path, said)) {
+        None => axum::http::Response::from_parts(head, Body::from(body)),
+        Some((status, body)) => {
+            head.status = status.try_into().unwrap();
+            axum::http::Response::from_parts(head, Body::from(body))
+        }
+    }
 }
 
 impl Paused {
     pub fn begun() -> Paused {
         let origin = "2026-11-02T06:00:00Z".parse().unwrap();
-        let (line, timeless, turned) = (Arc::default(), Arc::default(), Arc::default());
-        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned }
+        let (line, timeless, turned, about_jobs) = <(Arc<_>, Arc<_>, Arc<_>, Arc<_>)>::default();
+        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned, about_jobs }
     }
 
     /// The right time.
@@ -84,7 +107,13 @@ impl Paused {
         self.timeless.store(true, Ordering::Relaxed);
     }
 
+    /// From now on replies about jobs are made by this.
+    pub fn says_about_jobs(&self, about: impl Fn(&str, serde_json::Value) -> Option<(u16, String)> + Send + 'static) {
+        *self.about_jobs.lock().unwrap() = Some(Box::new(about));
+    }
+
     pub fn works_again(&self) {
+        *self.about_jobs.lock().unwrap() = None;
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
 
@@ -93,10 +122,11 @@ impl Paused {
         campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.commit_mode = CommitMode::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
-        let turned = self.turned.clone();
+        let (turned, about_jobs) = (self.turned.clone(), self.about_jobs.clone());
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {
             let (simulator, line, timeless) = (simulator.clone(), line.clone(), timeless.load(Ordering::Relaxed));
-            let turned = turned.clone();
+            let (turned, about_jobs) = (turned.clone(), about_jobs.clone());
+            let path = request.uri().path().to_owned();
             let is_check = request.method() == axum::http::Method::POST;
             async move {
                 let line = if is_check { line.load(Ordering::Relaxed) } else { AS_USUAL };
@@ -105,6 +135,9 @@ impl Paused {
                         let mut reply = simulator.exchange(request.map(Body::from)).await;
                         if timeless {
                             reply.headers_mut().remove(axum::http::header::DATE);
+                        }
+                        if path.contains("/jobs/") {
+                            reply = about_job(&path, reply, &about_jobs).await;
                         }
                         Ok(reply)
                     }

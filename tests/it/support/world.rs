@@ -14,9 +14,10 @@ use super::{
 use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration},
+    client::ApiKey,
     model::{Credits, Mode},
     pipeline::{
-        Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
+        Campaign, CollectOptions, Collection, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
         campaign::file::{CampaignFile, parse},
     },
     simulator::{Settings, Stats},
@@ -202,6 +203,28 @@ impl World {
     /// Runs for at most this long. Requests that wait longer stay as they are.
     pub async fn run_for(&mut self, at_most: Duration) -> Ran {
         self.run_with(RunOptions { at_most: Some(at_most), ..RunOptions::default() }).await
+    }
+
+    /// `rescreen collect`, with `--for` if a time is given.
+    pub async fn collect(&mut self, at_most: Option<Duration>) -> Ran {
+        let out = self.path("out");
+        let before = self.counted(&out.join("ledger.sqlite"));
+        let begun = Instant::now();
+        let mut collection = Collection::find(&out, None, None, None).unwrap();
+        let campaign = collection.campaign_mut();
+        campaign.service.state_folder = Some(self.path("state"));
+        match (&self.paused, &self.service) {
+            (Some(paused), Some(service)) => paused.applies_to(campaign, &service.simulator),
+            _ => panic!("a world under paused time that has run"),
+        }
+        let in_process = campaign.service.in_process.as_mut().unwrap();
+        in_process.api_key = Some(ApiKey::new(API_KEY.to_owned().into()));
+        let (_tell, signals) = mpsc::channel(1);
+        let options = CollectOptions { at_most, ..CollectOptions::default() };
+        let result = collection.collect(options, signals, watch::channel(Progress::default()).0).await;
+        let (stats, elapsed) = (self.running_service().simulator.stats(), begun.elapsed());
+        self.counted(&out.join("ledger.sqlite")).grew_equally_since(before, self.counts);
+        Ran { result, stats, elapsed, outputs: Outputs::read(&out), out, _folder: self.folder.clone() }
     }
 
     pub async fn retry(&mut self) -> Ran {

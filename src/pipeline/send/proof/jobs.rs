@@ -39,4 +39,10 @@ impl Proofs {
         self.proves(&check);
         ShownPrice::Proven { check }
     }
+
+    /// Records the answer of a job, and whether the reply states its charge.
+    pub fn job_answered(&mut self, is_stated: bool) {
+        self.answers_since_reading += 1;
+        self.unstated += u64::from(!is_stated);
+    }
 }

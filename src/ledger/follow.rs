@@ -1,0 +1,239 @@
+//! Following jobs: which of them to ask for, and what the service said. What a reply means is decided by
+//! [`job_life`](crate::model::job_life) in the transaction that records it.
+
+use super::{
+    Ledger, LedgerError, Reading, SeenBy, SeenPrice,
+    answers::{self, AnswerRecord, Heard},
+    arm::{moved, request_row},
+    jobs::micros,
+    settle::note_failure,
+    store::Store,
+};
+use crate::model::{
+    Credits, Failure, JobId, RequestId,
+    job_life::{self, JobSign, JobStanding, JobStep},
+    state::{Event, Hold, JobEnd, State},
+    transitions::next,
+};
+use rusqlite::{OptionalExtension, params};
+use std::time::Duration;
+
+/// The most deliveries about jobs that no reply has named yet. Only the service can make one, so more are a mistake.
+const EARLY_MAX: i64 = 100_000;
+
+/// A job to ask for.
+#[derive(Clone)]
+pub struct DueJob {
+    pub request: RequestId,
+    /// The catalogue name of its check.
+    pub check: String,
+    pub id: JobId,
+    pub accepted_at_us: i64,
+    /// The body that was sent.
+    pub body: Vec<u8>,
+}
+
+/// Which jobs are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Those that are due at this time, in microseconds since 1970.
+    At(i64),
+    /// All that were last asked for before this time.
+    AskedBefore(i64),
+}
+
+/// The jobs without a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenJobs {
+    pub count: u64,
+    /// When the oldest was accepted, and when the first of them is to be asked for, in microseconds since 1970.
+    pub oldest_us: Option<i64>,
+    pub next_us: Option<i64>,
+}
+
+/// What a reply said about a job.
+#[derive(Clone)]
+pub struct JobReport {
+    pub request: RequestId,
+    /// The catalogue name of its check.
+    pub check: String,
+    /// The job that was asked for.
+    pub id: JobId,
+    pub sign: JobSign,
+    /// Do not ask again before this time has passed.
+    pub wait: Option<Duration>,
+    /// The price in the price table.
+    pub table: Credits,
+    pub http_status: Option<u16>,
+    pub latency_ms: u64,
+    pub now_us: i64,
+    /// The answer, if the job is completed.
+    pub answer: Option<AnswerRecord>,
+    /// The failure, if the job failed or is lost.
+    pub failure: Option<Failure>,
+    /// The service's clock minus ours, if the reply states the time.
+    pub server_offset_us: Option<i64>,
+}
+
+/// A job after a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Followed {
+    pub state: State,
+    /// The price that was held.
+    pub price: Credits,
+    pub charged: Credits,
+}
+
+impl Followed {
+    /// The charge, if it is above the price that was held.
+    pub fn above_price(&self) -> Option<Credits> {
+        Some(self.charged).filter(|charged| *charged > self.price)
+    }
+}
+
+impl Ledger {
+    /// Records what the service says about a job, and moves its request if the job has ended.
+    pub async fn follow(&self, report: JobReport) -> Result<Followed, LedgerError> {
+        self.write(move |store| follow(store, &report)).await
+    }
+
+    /// Records deliveries up to the one with this number. Each job they name is asked for next; a job that no reply has
+    /// named yet is asked for as soon as one does.
+    pub async fn note_deliveries(&self, jobs: Vec<JobId>, number: i64, now_us: i64) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            for id in jobs {
+                let sql = "UPDATE job SET ask_at = min(ask_at, ?2) WHERE job_id = ?1";
+                let known = store.conn.prepare_cached(sql)?.execute(params![id.as_str(), now_us])? > 0;
+                if !known {
+                    let sql =
+                        "INSERT INTO early_delivery SELECT ?1, ?2 WHERE (SELECT count(*) FROM early_delivery) < ?3
+                               ON CONFLICT DO NOTHING";
+                    store.conn.prepare_cached(sql)?.execute(params![id.as_str(), now_us, EARLY_MAX])?;
+                }
+            }
+            store.conn.prepare_cached("INSERT OR REPLACE INTO inbox_read VALUES (1, ?1)")?.execute([number])?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError> {
+    let mut row = request_row(store, report.request)?;
+    store.sums.server_offset_us = report.server_offset_us.or(store.sums.server_offset_us);
+    let standing = standing(store, report)?.filter(|_| row.standing.state == State::Submitted);
+    let nothing = |state| Followed { state, price: row.standing.price, charged: Credits::ZERO };
+    // A person may have decided about it meanwhile.
+    let Some(standing) = standing else { return Ok(nothing(row.standing.state)) };
+    if matches!(report.sign, JobSign::Open | JobSign::Ended(_)) {
+        store.sums.jobs_known.insert(report.check.clone());
+    }
+    let end = match job_life::next(&standing, report.sign) {
+        JobStep::End(end) => end,
+        JobStep::Ask { after, misses, is_miss } => {
+            ask_later(store, report, after, (misses, is_miss))?;
+            return Ok(nothing(State::Submitted));
+        }
+    };
+    row.standing.least = report.table.min(row.standing.price);
+    let step = next(&row.standing, Event::JobEnded(end))?;
+    moved(store, &row, &step, None)?;
+    match end {
+        JobEnd::Completed { .. } => {
+            let missing = || LedgerError::Damaged("a completed job has no answer".to_owned());
+            let JobReport { http_status, latency_ms, now_us, .. } = *report;
+            let heard = Heard { http_status: http_status.unwrap_or_default(), latency_ms, now_us };
+            answers::keep(store, report.request, report.answer.as_ref().ok_or_else(missing)?, heard)?;
+        }
+        JobEnd::Failed { .. } | JobEnd::Lost => note_failure(store, report.request, report.failure.as_ref())?,
+    }
+    let charged = if let Hold::Charge(charged) = step.hold { charged } else { Credits::ZERO };
+    let followed = Followed { state: step.state, price: row.standing.price, charged };
+    if let Some(price) = followed.above_price() {
+        let by = SeenBy::Reply(report.request);
+        store.sums.note_price(&report.check, SeenPrice { price, table: Some(report.table), by });
+    }
+    Ok(followed)
+}
+
+/// What the ledger knows of a job; `None` if the request has another job by now.
+fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, LedgerError> {
+    let sql = "SELECT accepted_at, accepted_at_server, misses, missed_at FROM job WHERE request = ?1 AND job_id = ?2";
+    let found = store.conn.prepare_cached(sql)?.query_row(params![report.request.0, report.id.as_str()], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, row.get::<_, u32>(2)?, row.get::<_, Option<i64>>(3)?))
+    });
+    let Some((accepted_us, accepted_server_us, misses, missed_us)) = found.optional()? else { return Ok(None) };
+    let since = |now_us: i64, at_us: i64| {
+        Duration::from_micros(u64::try_from(now_us.saturating_sub(at_us)).unwrap_or_default())
+    };
+    let here = since(report.now_us, accepted_us);
+    // A clock that was set must not end a job before its time.
+    let there = accepted_server_us.zip(store.sums.server_offset_us);
+    let there = there.map(|(at_us, offset)| since(report.now_us.saturating_add(offset), at_us));
+    Ok(Some(JobStanding {
+        age: there.map_or(here, |there| there.min(here)),
+        misses,
+        since_miss: missed_us.map(|at_us| since(report.now_us, at_us)),
+        is_route_known: store.sums.jobs_known.contains(&report.check),
+    }))
+}
+
+fn ask_later(
+    store: &Store,
+    report: &JobReport,
+    after: Duration,
+    (misses, is_miss): (u32, bool),
+) -> Result<(), LedgerError> {
+    let after = after.max(report.wait.unwrap_or_default());
+    let ask_us = report.now_us.saturating_add(micros(after));
+    let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4,
+                      missed_at = CASE WHEN ?5 THEN ?2 WHEN ?4 = 0 THEN NULL ELSE missed_at END
+               WHERE request = ?1";
+    let values = params![report.request.0, report.now_us, ask_us, misses, is_miss];
+    store.conn.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+impl Reading {
+    /// The jobs to ask for, the longest due first. Only jobs of requests that were sent under the API key with this
+    /// fingerprint.
+    pub fn due_jobs(&self, scope: &str, due: Due, count: usize) -> Result<Vec<DueJob>, LedgerError> {
+        let (is_due, time_us) = match due {
+            Due::At(now_us) => ("ask_at <= ?1", now_us),
+            Due::AskedBefore(time_us) => ("ask_at IS NOT NULL AND asked_at < ?1", time_us),
+        };
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT job.request, check_name, job_id, accepted_at, body FROM job JOIN request ON request.id = job.request
+             WHERE {is_due} AND scope = ?2 ORDER BY ask_at LIMIT ?3"
+        ))?;
+        let found = select.query_map(params![time_us, scope, count as i64], |row| {
+            let id: String = row.get(2)?;
+            Ok((RequestId(row.get(0)?), row.get(1)?, JobId::new(&id), row.get(3)?, row.get(4)?))
+        })?;
+        let job = |(request, check, id, accepted_at_us, body): (_, _, Option<JobId>, _, _)| {
+            let id = id.ok_or_else(|| LedgerError::Damaged("a job id is not plain".to_owned()))?;
+            Ok(DueJob { request, check, id, accepted_at_us, body })
+        };
+        found.map(|row| row.map_err(LedgerError::from).and_then(job)).collect()
+    }
+
+    /// The jobs without a result whose requests were sent under the API key with this fingerprint; with `None`, of all
+    /// requests.
+    pub fn open_jobs(&self, scope: Option<&str>) -> Result<OpenJobs, LedgerError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT count(*), min(accepted_at), min(ask_at) FROM job JOIN request ON request.id = job.request
+             WHERE ask_at IS NOT NULL AND (?1 IS NULL OR scope = ?1)",
+        )?;
+        let open = select.query_row([scope], |row| {
+            let count = row.get::<_, i64>(0)?.unsigned_abs();
+            Ok(OpenJobs { count, oldest_us: row.get(1)?, next_us: row.get(2)? })
+        })?;
+        Ok(open)
+    }
+
+    /// The number of the last delivery that was read from the inbox.
+    pub fn delivery_read(&self) -> Result<i64, LedgerError> {
+        let number = self.conn.query_row("SELECT number FROM inbox_read", [], |row| row.get(0)).optional()?;
+        Ok(number.unwrap_or_default())
+    }
+}

@@ -1,0 +1,48 @@
+//! What the report of a run says about jobs at the service.
+
+use super::{report::RunReport, wording::counted};
+use crate::model::{clock::local_time, state::State};
+
+impl RunReport {
+    /// Requests that the service accepted as jobs.
+    pub fn jobs(&self) -> u64 {
+        self.sums.in_state(State::Submitted)
+    }
+
+    /// Whether nothing is left but jobs at the service, which no run can hurry.
+    pub fn waits_for_jobs(&self) -> bool {
+        let sources = self.manifest.as_ref().map(|manifest| &manifest.input.sources);
+        let is_read = sources.is_some_and(|sources| sources.iter().all(|source| source.complete));
+        self.jobs() > 0 && self.sums.open() == self.jobs() && self.stops.is_empty() && is_read
+    }
+
+    /// The command line that gets the results of jobs, if nothing else is left.
+    pub fn collect_command(&self) -> Option<Vec<String>> {
+        let out = self.out.display().to_string();
+        let words = ["rescreen", "collect", &out, "--for", "2h"].map(str::to_owned).to_vec();
+        (self.waits_for_jobs() && !self.collected).then_some(words)
+    }
+
+    /// The lines about jobs without a result.
+    pub fn job_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.jobs() > 0 {
+            let since = self.open_jobs.oldest_us.map(|at| format!(", the oldest since {}", local_time(at)));
+            lines.push(format!(
+                "{} in progress at the service as a job{}: the service takes up to 48 hours, `rescreen collect` gets the \
+                 results at no cost, and nothing is sent again",
+                counted(self.jobs(), "request is", "requests are"),
+                since.unwrap_or_default(),
+            ));
+        }
+        if self.withheld_jobs > 0 {
+            lines.push(format!(
+                "{} accepted under another API key, and only that key can ask for the result: collect again with that \
+                 API key; if it is lost, decide with `rescreen resolve {} --list --include-in-doubt`",
+                counted(self.withheld_jobs, "job was", "jobs were"),
+                self.out.display()
+            ));
+        }
+        lines
+    }
+}

@@ -1,0 +1,95 @@
+//! What goes into a run and what comes out of it: signals and the deadline, its progress, and how it ended.
+
+use crate::{
+    ledger::Sums,
+    model::{Credits, Stop},
+    pipeline::intake::IntakeProgress,
+};
+use std::sync::Arc;
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+/// A signal from the terminal or a scheduler. The first one makes the run drain; a second one of either kind ends it at
+/// once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// From the terminal.
+    Interrupt,
+    /// From a scheduler.
+    Terminate,
+}
+
+impl Signal {
+    /// The stop that the signal causes.
+    pub fn stop(self) -> Stop {
+        match self {
+            Signal::Interrupt => Stop::Interrupted,
+            Signal::Terminate => Stop::Terminated,
+        }
+    }
+}
+
+/// The progress of a run, for display.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    pub sums: Arc<Sums>,
+    pub in_flight: usize,
+    /// The number of answers in this run.
+    pub answered: u64,
+    pub intake: IntakeProgress,
+}
+
+/// The channels of a run.
+pub struct RunChannels {
+    pub signals: mpsc::Receiver<Signal>,
+    pub progress: watch::Sender<Progress>,
+    pub intake: watch::Receiver<IntakeProgress>,
+    /// When to start draining.
+    pub deadline: Option<Instant>,
+}
+
+/// The result of the send loop.
+pub struct SendEnd {
+    pub stops: Vec<Stop>,
+    pub answered: u64,
+    /// Requests in doubt that were sent under another API key. They remain in doubt.
+    pub withheld: u64,
+    /// Jobs that were accepted under another API key. Only that key can ask for them.
+    pub withheld_jobs: u64,
+    /// How much more the balance fell than the run's own requests explain.
+    pub unexplained: Credits,
+    /// A second interrupt came: requests that were in flight are in doubt.
+    pub cut_short: bool,
+    /// Signals that may still arrive while the run ends.
+    pub signals: mpsc::Receiver<Signal>,
+}
+
+impl SendEnd {
+    /// The result of a run that stopped before its first request.
+    pub fn nothing(stop: Stop, channels: RunChannels) -> SendEnd {
+        let unexplained = Credits::ZERO;
+        SendEnd {
+            stops: vec![stop],
+            answered: 0,
+            withheld: 0,
+            withheld_jobs: 0,
+            unexplained,
+            cut_short: false,
+            signals: channels.signals,
+        }
+    }
+
+    /// Handles a signal that comes after the last request.
+    pub fn record_signal(&mut self, signal: Signal) {
+        self.cut_short |= record_signal(&mut self.stops, signal);
+    }
+}
+
+/// Records the stop of a signal. Returns whether the run must end at once.
+pub fn record_signal(stops: &mut Vec<Stop>, signal: Signal) -> bool {
+    let again = stops.contains(&Stop::Interrupted) || stops.contains(&Stop::Terminated);
+    stops.push(signal.stop());
+    again
+}

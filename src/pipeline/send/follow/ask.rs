@@ -1,0 +1,198 @@
+//! Asks the service for the state of one job: GET → read → judge → record. Asking costs no credits and never changes the
+//! job, so it may be repeated.
+
+use crate::{
+    catalogue::JOB_ID,
+    client::{Exchange, JobNews, PushBack, classify, job_news},
+    error::Error,
+    ledger::{AnswerRecord, DueJob, Followed, JobReport},
+    model::{
+        Credits, Failure, FailureCode, JobId, Judgement, Permit, Stage,
+        clock::ClockSample,
+        credits::Amount,
+        job_life::JobSign,
+        state::{JobEnd, Outcome},
+    },
+    pipeline::send::{
+        attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, pause, reply_spec},
+        context::{CheckContext, RunContext},
+        judge::Judged,
+        peer::note_peer,
+    },
+};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// How asking for a job ended.
+pub enum AskEnd {
+    /// Not asked: the gate closed.
+    GateClosed,
+    /// The simulator answered a campaign of the real service, or the reverse.
+    OtherSide(bool),
+    Asked(Box<Asked>),
+}
+
+/// What the service said about a job, as it was recorded.
+pub struct Asked {
+    pub followed: Followed,
+    pub sign: JobSign,
+    /// `None` if there was no reply.
+    pub http_status: Option<u16>,
+    /// The reply is a 2xx that is not JSON.
+    pub is_not_json: bool,
+    pub judgement: Option<Judgement>,
+    /// The mode that the answer names, if it is not the mode that was sent.
+    pub other_mode: Option<String>,
+    /// The charge that the reply states, if it ends the job.
+    pub stated: Option<Credits>,
+    /// The value found where a charge was expected, if it is not an amount.
+    pub unreadable_amount: Option<String>,
+    /// The service asks for a pause that is longer than a run waits.
+    pub pushed_back: Option<Duration>,
+    pub message: String,
+}
+
+/// Asks for a job and records what the service says.
+pub async fn ask(context: Arc<RunContext>, permit: Permit, job: DueJob) -> Result<(DueJob, AskEnd), Error> {
+    let end = asked(&context, permit, &job).await?;
+    Ok((job, end))
+}
+
+async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<AskEnd, Error> {
+    let no_check = || Error::Internal(format!("no check `{}` in this run", job.check));
+    let check = context.checks.get(&job.check).ok_or_else(no_check)?;
+    let spec = check.declaration.job.as_ref().ok_or_else(no_check)?;
+    if context.throttle.paused_until().is_some() {
+        return Ok(AskEnd::GateClosed);
+    }
+    let path = spec.status.replacen(JOB_ID, job.id.as_str(), 1);
+    let exchange = context.client.get_with(permit, &path, check.auth).await;
+    if let Ok(reply) = &exchange.reply
+        && !note_peer(context, reply.simulated).await?
+    {
+        return Ok(AskEnd::OtherSide(reply.simulated));
+    }
+    Ok(AskEnd::Asked(Box::new(record(context, check, job, exchange).await?)))
+}
+
+/// Reads a reply, and records it in one commit.
+async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Asked, Error> {
+    let spec = reply_spec(context, check);
+    let classified = classify(&exchange, &spec, context.clock.now().into());
+    let news = exchange.reply.as_ref().ok().and_then(|reply| job_news(reply, &job.id, &spec));
+    let heard = hear(check, job, news);
+    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
+    let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
+    if let Some(pause) = pause {
+        context.throttle.pause_until(Instant::now() + pause.min(PUSH_BACK_MAX));
+        context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
+    }
+    let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
+    let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
+    let judgement = heard.judged.as_ref().map(|judged| judged.judgement.clone());
+    let answer = judgement.clone().map(|judgement| AnswerRecord {
+        requested_at_us: job.accepted_at_us,
+        request_id: classified.request_id.clone(),
+        judgement,
+        body,
+    });
+    let server_offset_us = classified.server_now_us.map(|server| server - now_us);
+    let report = JobReport {
+        request: job.request,
+        check: job.check.clone(),
+        id: job.id.clone(),
+        sign: heard.sign,
+        wait: pause.map(|pause| pause.min(PAUSE_KEPT_MAX)),
+        table: check.price,
+        http_status: classified.http_status,
+        latency_ms,
+        now_us,
+        answer,
+        failure: Some(heard.failure.unwrap_or_else(|| lost(&job.id))),
+        server_offset_us,
+    };
+    let followed = context.ledger.follow(report).await?;
+    if server_offset_us.is_some() {
+        context.clock_watch.compared(compared);
+    }
+    tracing::debug!(
+        request = job.request.0,
+        sign = ?heard.sign,
+        status = classified.http_status,
+        latency_ms,
+        state = followed.state.as_str(),
+        "job"
+    );
+    Ok(Asked {
+        followed,
+        sign: heard.sign,
+        http_status: classified.http_status,
+        is_not_json: classified.outcome == Outcome::Unreadable,
+        judgement,
+        other_mode: heard.judged.and_then(|judged| judged.other_mode),
+        stated: heard.stated,
+        unreadable_amount: heard.unreadable_amount,
+        pushed_back: match classified.push_back {
+            Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Some(wait.min(PAUSE_KEPT_MAX)),
+            _ => None,
+        },
+        message: classified.message,
+    })
+}
+
+/// What a reply says about a job.
+struct Heard {
+    sign: JobSign,
+    judged: Option<Judged>,
+    stated: Option<Credits>,
+    unreadable_amount: Option<String>,
+    failure: Option<Failure>,
+}
+
+/// Reads what a reply says about a job, and judges its result.
+fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>) -> Heard {
+    let nothing = |sign| Heard { sign, judged: None, stated: None, unreadable_amount: None, failure: None };
+    match news {
+        None => nothing(JobSign::Unheard),
+        Some(JobNews::Open) => nothing(JobSign::Open),
+        Some(JobNews::NotFound) => nothing(JobSign::NotFound),
+        Some(JobNews::Unclear(_)) => nothing(JobSign::Unclear),
+        Some(JobNews::Completed { stated, answer }) => {
+            let sent = serde_json::from_slice(&job.body).unwrap_or_default();
+            let judged = check.judge.judge(&answer, &sent);
+            let (stated, unreadable_amount) = amount(stated);
+            let sign = JobSign::Ended(JobEnd::Completed { stated });
+            Heard { sign, judged: Some(judged), stated, unreadable_amount, failure: None }
+        }
+        Some(JobNews::Failed { stated, code, message }) => {
+            let (stated, unreadable_amount) = amount(stated);
+            // A charge that cannot be read is booked at the price that is held, and the run stops.
+            let charged = stated.or_else(|| unreadable_amount.as_ref().map(|_| check.price.max(check.job_hold)));
+            let reason = [code.as_deref().unwrap_or_default(), &message].map(str::trim).join(" ");
+            let reason =
+                if reason.trim().is_empty() { "it gave no reason".to_owned() } else { reason.trim().to_owned() };
+            let message = format!("the service ended the job without a result: {reason}");
+            let failure = Failure { stage: Stage::Send, code: FailureCode::JobFailed, message };
+            let sign = JobSign::Ended(JobEnd::Failed { charged });
+            Heard { sign, judged: None, stated, unreadable_amount, failure: Some(failure) }
+        }
+    }
+}
+
+/// The credits of an amount above zero, and its text if it cannot be read. A status reply may state its own cost, which
+/// is zero, so zero says nothing about the job.
+fn amount(amount: Amount) -> (Option<Credits>, Option<String>) {
+    match amount {
+        Amount::Credits(credits) => (Some(credits).filter(|credits| *credits > Credits::ZERO), None),
+        Amount::Unreadable(found) => (None, Some(found)),
+        Amount::Absent => (None, None),
+    }
+}
+
+fn lost(id: &JobId) -> Failure {
+    let message = format!(
+        "the service does not know the job {id} any more, or has no result after 72 hours; it may have been charged. \
+         Ask the service about it, then decide with `rescreen resolve`"
+    );
+    Failure { stage: Stage::Send, code: FailureCode::JobLost, message }
+}

@@ -1,0 +1,145 @@
+//! What the replies about jobs mean for the run: the part of the send loop that acts on them.
+
+use super::ask::{AskEnd, Asked};
+use crate::{
+    error::Error,
+    ledger::DueJob,
+    model::{RequestId, Stop, job_life::JobSign},
+    pipeline::send::{SendLoop, attempt::micros},
+};
+use std::{collections::BTreeSet, time::Duration};
+use tokio::time::Instant;
+
+/// The run stops after this many different consecutive jobs with the same refusal of their route.
+const ALIKE_MAX: usize = 5;
+/// While the account was read this lately, a refusal of the API key on one route is not about the account.
+const ACCOUNT_READ_LATELY: Duration = Duration::from_secs(60);
+
+/// What a run has heard about its jobs.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// The service said something about a job.
+    pub anything: bool,
+    /// Why it last said nothing about one.
+    pub fault: Option<String>,
+    /// Jobs in a row whose route was refused with the same status.
+    refused: (u16, BTreeSet<RequestId>),
+    account_read_at: Option<Instant>,
+}
+
+impl Heard {
+    /// Counts a refusal of the route. Returns whether so many different jobs were refused alike that the route or the
+    /// account is the cause.
+    fn refused(&mut self, request: RequestId, status: u16) -> bool {
+        if self.refused.0 != status {
+            self.refused = (status, BTreeSet::new());
+        }
+        self.refused.1.insert(request);
+        self.refused.1.len() >= ALIKE_MAX
+    }
+
+    /// The stop if no reply said anything about a job.
+    pub fn nothing(&self) -> Option<Stop> {
+        let message = self.fault.clone().filter(|_| !self.anything)?;
+        Some(Stop::Unavailable { message })
+    }
+
+    fn told(&mut self) {
+        self.anything = true;
+        self.refused.1.clear();
+    }
+}
+
+impl SendLoop {
+    /// Acts on the reply about a job.
+    pub async fn heard(&mut self, job: DueJob, end: AskEnd) -> Result<(), Error> {
+        self.following.ended(&job);
+        match end {
+            AskEnd::GateClosed => self.following.take_back(job),
+            AskEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
+            AskEnd::Asked(asked) => match asked.sign {
+                JobSign::Unheard => self.not_told(&job, &asked).await?,
+                // The route is right, so the job itself is gone, which is counted in the ledger.
+                JobSign::NotFound if self.context.ledger.sums().jobs_known.contains(&job.check) => {
+                    self.following.heard.anything = true;
+                }
+                JobSign::NotFound => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
+                JobSign::Unclear => self.unclear(&job, &asked),
+                JobSign::Open | JobSign::Ended(_) => self.told(&job, &asked),
+            },
+        }
+        Ok(())
+    }
+
+    /// The service told the state of a job.
+    fn told(&mut self, job: &DueJob, asked: &Asked) {
+        self.following.heard.told();
+        self.watch.accepted(&job.check);
+        if let Some(stated) = asked.followed.above_price() {
+            let (table, request) = (asked.followed.price, Some(job.request));
+            self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });
+        }
+        if let Some(found) = asked.unreadable_amount.clone().filter(|_| self.proofs.is_watched()) {
+            self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
+        }
+        let Some(judgement) = &asked.judgement else { return };
+        self.answered += 1;
+        self.proofs.job_answered(asked.stated.is_some());
+        if let Some(echoed) = asked.other_mode.clone() {
+            let sent = self.context.campaign.mode.as_str().to_owned();
+            self.stops.push(Stop::OtherMode { sent, echoed });
+        }
+        self.stops.extend(self.watch.answered(&job.check, judgement.verdict, &self.context.campaign.guards));
+    }
+
+    /// A complete 2xx that says nothing reliable.
+    fn unclear(&mut self, job: &DueJob, asked: &Asked) {
+        self.following.heard.anything = true;
+        if asked.is_not_json {
+            if self.watch.not_json(job.request) {
+                self.health.not_json();
+            }
+            self.stops.extend(self.watch.is_not_the_service());
+        }
+    }
+
+    /// There was no reply, or it is about the service.
+    async fn not_told(&mut self, job: &DueJob, asked: &Asked) -> Result<(), Error> {
+        if let Some(wait) = asked.pushed_back {
+            let until_us = self.context.clock.now_us().saturating_add(micros(wait));
+            self.stops.push(Stop::PushedBack { until_us });
+            return Ok(());
+        }
+        match asked.http_status {
+            // The gate is closed, and the job is asked for again.
+            Some(429) => self.following.heard.anything = true,
+            Some(status) if status < 500 => self.route_refused(job, status).await?,
+            _ => {
+                self.following.heard.fault = Some(asked.message.clone());
+                self.stops.extend(self.watch.unanswered(job.request, self.context.campaign.service.in_flight));
+            }
+        }
+        Ok(())
+    }
+
+    /// The route of a job was refused. One job may be the cause, so it takes several to stop the run, unless the account
+    /// cannot be read either.
+    async fn route_refused(&mut self, job: &DueJob, status: u16) -> Result<(), Error> {
+        self.following.heard.anything = true;
+        if matches!(status, 401 | 403) {
+            let read_at = self.following.heard.account_read_at;
+            if read_at.is_none_or(|at| at.elapsed() >= ACCOUNT_READ_LATELY) {
+                self.following.heard.account_read_at = Some(Instant::now());
+                self.read_account().await?;
+            }
+        }
+        if self.following.heard.refused(job.request, status) && self.stops.is_empty() {
+            let check = job.check.clone();
+            self.stops.push(match status {
+                401 | 403 => Stop::CheckRefused { check, status },
+                _ => Stop::JobRoute { check, status, count: ALIKE_MAX },
+            });
+        }
+        Ok(())
+    }
+}
