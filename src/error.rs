@@ -8,6 +8,7 @@ use crate::{
     model::{ExitCode, Stop},
     sink::SinkError,
     source::SourceError,
+    webhook::InboxError,
 };
 use std::path::PathBuf;
 
@@ -31,6 +32,9 @@ pub enum Error {
     Sink(#[from] SinkError),
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The inbox of deliveries cannot be used.
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
     /// The input is not what the campaign recorded, and requests of the campaign were already sent.
     #[error(
         "{source}; requests that were already sent are safe: `rescreen collect {}` settles and publishes them without \
@@ -67,7 +71,7 @@ impl Error {
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
             Error::Sink(error) if error.is_usage() => ExitCode::Usage,
             Error::Ledger(LedgerError::IllegalMove(_)) => ExitCode::Internal,
-            Error::Ledger(_) | Error::Sink(_) => ExitCode::Storage,
+            Error::Ledger(_) | Error::Sink(_) | Error::Inbox(_) => ExitCode::Storage,
             Error::Input { source, .. } => source.exit_code(),
             Error::Stopped(stop) => stop.exit_code(),
             Error::Internal(_) => ExitCode::Internal,

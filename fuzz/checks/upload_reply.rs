@@ -16,6 +16,7 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
         ca_file: None,
         in_process: None,
         upload_hosts: vec!["uploads.example".to_owned(), "other.example:8443".to_owned()],
+        known_secrets: Vec::new(),
     })
     .expect("the settings are valid")
 });

@@ -17,6 +17,9 @@ pub struct JobSpec {
     /// The credits that must be available while a job is processed. At least this much is held for each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Credits>,
+    /// The request may name a webhook for the delivery of the result, as `webhookUrl` with `webhookSecret`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub webhook: bool,
     /// The service's description does not show the reply that accepts the request.
     #[serde(default)]
     pub assumed: bool,
@@ -50,7 +53,7 @@ mod tests {
 
     fn job(status: &str, id: &[&str]) -> JobSpec {
         let id = id.iter().map(|pointer| (*pointer).to_owned()).collect();
-        JobSpec { id, status: status.to_owned(), hold: None, assumed: false }
+        JobSpec { id, status: status.to_owned(), hold: None, webhook: false, assumed: false }
     }
 
     #[test]

@@ -63,6 +63,7 @@ mod tests {
             id: vec!["/jobId".into(), "/data/jobId".into()],
             status: "/x/{jobId}".into(),
             hold: None,
+            webhook: false,
             assumed: false,
         };
         let answer =

@@ -15,6 +15,7 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -37,7 +38,8 @@ pub(super) struct KeyMask {
 }
 
 impl KeyMask {
-    pub(super) fn new(key: &ApiKey) -> KeyMask {
+    /// The mask of a key, and of other secrets, which are long.
+    pub(super) fn new(key: &ApiKey, others: &[SecretString]) -> KeyMask {
         let key = key.expose().as_bytes();
         let is_short = key.len() < SHORT_KEY;
         let mut forms = vec![key.to_owned()];
@@ -45,6 +47,7 @@ impl KeyMask {
             forms.extend(percent_encoded(key));
             forms.extend(base64_forms(key));
         }
+        forms.extend(others.iter().map(|secret| secret.expose_secret().as_bytes().to_owned()));
         forms.retain(|form| !form.is_empty());
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         forms.dedup();
@@ -196,7 +199,7 @@ mod tests {
     const KEY: &str = "sk+planted/marker-4c1";
 
     fn mask(key: &str) -> KeyMask {
-        KeyMask::new(&ApiKey::new(key.to_owned().into()))
+        KeyMask::new(&ApiKey::new(key.to_owned().into()), &[])
     }
 
     fn body(text: &str) -> String {

@@ -59,6 +59,8 @@ pub struct Settings {
     pub in_process: Option<InProcess>,
     /// Hosts that documents may be uploaded to, besides the service itself: `HOST` or `HOST:PORT`.
     pub upload_hosts: Vec<String>,
+    /// Other secrets that the service knows. Like the API key, they are removed from replies.
+    pub known_secrets: Vec<SecretString>,
 }
 
 /// Why the client cannot be set up. Nothing was sent.
@@ -127,7 +129,7 @@ impl Client {
         headers(&settings.api_key, settings.auth)?;
         let (api_key, auth) = (settings.api_key.clone(), settings.auth);
         let upload_hosts = settings.upload_hosts.clone();
-        let mask = KeyMask::new(&api_key);
+        let mask = KeyMask::new(&api_key, &settings.known_secrets);
         Ok(Client { transport, mask, base, service: url, api_key, auth, upload_hosts, gate })
     }
 

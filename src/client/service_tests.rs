@@ -54,6 +54,7 @@ async fn exchanged(
         ca_file: None,
         in_process: None,
         upload_hosts: Vec::new(),
+        known_secrets: Vec::new(),
     };
     std::thread::spawn(move || listener.incoming().for_each(|stream| behaves(stream.unwrap())));
     let client = Client::with_timeouts(&settings, TIMEOUTS).unwrap();

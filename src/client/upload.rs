@@ -192,6 +192,7 @@ mod tests {
             ca_file: None,
             in_process: None,
             upload_hosts: upload_hosts.iter().map(|host| (*host).to_owned()).collect(),
+            known_secrets: Vec::new(),
         })
         .unwrap()
     }

@@ -81,6 +81,14 @@ CREATE TABLE job (
 CREATE INDEX job_of_id ON job (job_id);
 CREATE INDEX job_to_ask ON job (ask_at) WHERE ask_at IS NOT NULL;
 
+-- Where the service delivers to, and the secret it signs with. The bodies of requests contain both.
+CREATE TABLE receiver (
+    number  INTEGER PRIMARY KEY,
+    base    TEXT NOT NULL,
+    secret  TEXT NOT NULL,
+    made_at INTEGER NOT NULL
+) STRICT;
+
 -- Deliveries about jobs that no reply has named yet.
 CREATE TABLE early_delivery (
     job_id      TEXT PRIMARY KEY,

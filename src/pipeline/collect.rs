@@ -195,7 +195,7 @@ impl Collection {
                 let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
                 let queue = RequestQueue::of_doubts(Reading::open(ledger.path())?);
                 let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
-                let following = Following::new(until, reading, &context);
+                let following = Following::new(until, reading, &context)?;
                 let sending = async {
                     match earlier_stop.pause(&context).await? {
                         Some(stop) => Ok(SendEnd::nothing(stop, channels)),

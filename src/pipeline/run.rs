@@ -4,7 +4,7 @@
 use super::{
     blocking::blocking,
     campaign::{Campaign, consent, rules::use_rules},
-    intake::{IntakeProgress, ingest::Ingest, notes::Notes},
+    intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes},
     prepare::Prepared,
     publish::{PublishOptions, Publisher, Tap, background::Publishing},
     report::{Ending, RunReport},
@@ -79,8 +79,9 @@ impl Prepared {
         let rules = use_rules(&campaign, &ledger).await?;
         let publish = PublishOptions { tap: options.tap, rules, accept_unrecognised: options.accept_unrecognised };
         let publisher = Arc::new(Publisher::new(&campaign, Arc::clone(&ledger), publish)?);
+        let receiver = self.body_receiver().await?;
         let context = self.context()?;
-        self.remap(&check_uses).await?;
+        self.remap(&check_uses, receiver.clone()).await?;
         if options.continue_anyway {
             // A higher price that only the balance showed may be another client's spending. The user decided to
             // continue.
@@ -90,10 +91,10 @@ impl Prepared {
         let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
         let queue = RequestQueue::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
         let until = if campaign.service.simulate { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
-        let following = Following::new(until, Reading::open(ledger.path())?, &context);
+        let following = Following::new(until, Reading::open(ledger.path())?, &context)?;
         let of_files = self.intake.is_of_files();
         let completed = self.fail_incomplete_lines().await?;
-        let (ingest, intake) = self.begin_intake(check_uses).await?;
+        let (ingest, intake) = self.begin_intake(check_uses, receiver).await?;
         let notes = ingest.notes.clone();
         let channels = RunChannels {
             signals,
@@ -154,8 +155,20 @@ impl Prepared {
         Ok(lines)
     }
 
+    /// The receiver that the bodies of new requests name.
+    async fn body_receiver(&self) -> Result<BodyReceiver, Error> {
+        let Some(receiver) = self.campaign.receiver(&self.ledger).await? else { return Ok(BodyReceiver::default()) };
+        let ledger_id = Reading::open(self.ledger.path())?.ledger_id()?;
+        let checks = self.campaign.checks().into_iter().filter(|one| self.campaign.has_receiver(one));
+        Ok(BodyReceiver::new(&receiver, &ledger_id, checks.map(|one| one.name.clone()).collect()))
+    }
+
     /// Starts ingesting rows in the background.
-    async fn begin_intake(self, check_uses: Vec<i64>) -> Result<(IngestTask, watch::Receiver<IntakeProgress>), Error> {
+    async fn begin_intake(
+        self,
+        check_uses: Vec<i64>,
+        receiver: BodyReceiver,
+    ) -> Result<(IngestTask, watch::Receiver<IntakeProgress>), Error> {
         let names: Vec<String> = self.campaign.inputs.iter().map(|input| input.name.clone()).collect();
         let sources = self.ledger.sources(names.clone()).await?;
         let (rows, progress) = watch::channel(IntakeProgress::default());
@@ -170,6 +183,7 @@ impl Prepared {
             progress: rows,
             notes: noting,
             stop: Arc::clone(&stop),
+            receiver,
         };
         let task = match self.campaign.commit_mode {
             CommitMode::Background => tokio::task::spawn_blocking(move || ingest.run(self.intake)),

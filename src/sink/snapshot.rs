@@ -70,9 +70,9 @@ mod tests {
         for row in 0..rows {
             let text = |text: &str| TableCell::text(text);
             let id = format!("{row}");
-            writer
-                .write_row(vec![text(&id), text("c"), text("sandbox"), text("aml"), text("s"), text("when")])
-                .unwrap();
+            let mut cells = [&id, "c", "sandbox", "aml", "s", "when", "book.csv"].map(text).to_vec();
+            cells.push(TableCell::integer(row));
+            writer.write_row(cells).unwrap();
         }
         let parts = writer.finish().unwrap();
         for part in &parts {

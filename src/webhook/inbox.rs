@@ -153,12 +153,14 @@ impl Inbox {
         Ok(new)
     }
 
-    /// The events of a receiver that arrived after the event with this number, in the order of arrival, at most `most`.
+    /// The events of a ledger, given its first receiver, that arrived after the event with this number, in the order of arrival, at most `most`.
     ///
     /// # Errors
     /// The inbox cannot be read.
     pub fn after(&self, receiver: &ReceiverId, number: i64, most: usize) -> Result<Vec<Unread>, InboxError> {
-        let sql = "SELECT number, kind, job_id FROM event WHERE receiver = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+        let sql =
+            "SELECT number, kind, job_id FROM event WHERE (receiver = ?1 OR receiver GLOB ?1 || '-*') AND number > ?2
+                   ORDER BY number LIMIT ?3";
         let mut select = self.conn.prepare_cached(sql)?;
         let rows = select.query_map((&receiver.0, number, i64::try_from(most).unwrap_or(i64::MAX)), |row| {
             let job: Option<String> = row.get(2)?;

@@ -4,6 +4,7 @@
 pub use super::secret::SecretSource;
 use super::{
     check_settings::ByCheck, declaration_line::check_declarations, secret::SECRET_EXPECTED, tables::TableSource,
+    webhook::WebhookTable,
 };
 use crate::{
     catalogue::{Declaration, Spelling},
@@ -34,6 +35,7 @@ pub struct CampaignFile {
     pub output: OutputTable,
     pub keys: KeysTable,
     pub ledger: LedgerTable,
+    pub webhook: WebhookTable,
     pub guards: GuardsTable,
     /// The tables for the filter `table("name")`: entries, or the path of a file that holds them.
     pub tables: BTreeMap<String, TableSource>,

@@ -14,6 +14,7 @@ pub mod rules;
 pub mod secret;
 pub mod service;
 pub mod tables;
+pub mod webhook;
 
 use crate::{
     catalogue::{Catalogue, Declaration, DeclaredCheck, is_identifier},
@@ -35,6 +36,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use webhook::Webhook;
 
 /// The origin that a ledger records when its answers come from the built-in simulator.
 pub const SIMULATED_ORIGIN: &str = "simulated";
@@ -83,6 +85,8 @@ pub struct Campaign {
     pub consent_evidence: Option<String>,
     /// The open folder below which rows name files.
     pub files_root: Option<Arc<Root>>,
+    /// Where the service delivers word of jobs.
+    pub webhook: Webhook,
 }
 
 /// The limits at which a run stops without being asked to.
@@ -140,6 +144,7 @@ impl Campaign {
             consent_evidence: consent::evidence(&file, &catalogue, &Tables(tables.clone()))?,
             tables,
             files_root: input::files_root(&file, base)?,
+            webhook: Webhook::new(&file.webhook, file.service.url.as_deref(), file.simulate, base)?,
             mode: file.mode,
             name,
             catalogue,

@@ -10,6 +10,7 @@ use super::{
     result_layout::{ResultLayout, named_columns},
     rules::Rules,
     service::Service,
+    webhook::Webhook,
 };
 use crate::{
     catalogue::{Catalogue, Declaration, DeclaredCheck, Spelling},
@@ -177,6 +178,8 @@ pub fn campaign_of(
         tables: BTreeMap::new(),
         consent_evidence: None,
         files_root: files_root(settings.files_root.as_deref(), file)?,
+        // The inbox is never named by the ledger, which others may have changed.
+        webhook: collected_from(file),
         service: service_of(&identity, settings, file)?,
     })
 }
@@ -229,6 +232,12 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         base: base.to_owned(),
         starts_nothing: false,
     })
+}
+
+/// The inbox that the campaign file names.
+fn collected_from(file: Option<(&CampaignFile, &Path)>) -> Webhook {
+    let inbox = file.and_then(|(file, base)| Some(base.join(file.webhook.inbox.as_ref()?)));
+    Webhook { url: None, inbox }
 }
 
 /// The folder of the files, opened: that of the campaign file, else the recorded one. Without it, requests with files

@@ -144,6 +144,7 @@ impl Service {
             ca_file: self.ca_file.clone(),
             in_process: self.in_process.clone(),
             upload_hosts: self.upload_hosts.clone(),
+            known_secrets: Vec::new(),
         })
     }
 }

@@ -2,7 +2,7 @@
 //! while requests are sent. This module decides how far reading may be ahead of the commits: far enough that one commit
 //! contains many splits.
 
-use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, notes::Notes};
+use super::{Intake, IntakeProgress, IntakeStep, MappedSplit, body_receiver::BodyReceiver, notes::Notes};
 use crate::{
     error::Error,
     ledger::{Committing, Fate, IngestedAsk, IngestedSplit, Ledger},
@@ -42,6 +42,7 @@ pub struct Ingest {
     pub progress: watch::Sender<IntakeProgress>,
     pub notes: watch::Sender<Notes>,
     pub stop: Arc<AtomicBool>,
+    pub receiver: BodyReceiver,
 }
 
 impl Ingest {
@@ -129,14 +130,14 @@ impl Ingest {
         let asks = parts.asks.into_iter().map(|(row_index, check, mapped)| IngestedAsk {
             row_index,
             check_use: check.map(|at| self.check_uses[at]),
-            fate: fate(check.map_or("", |at| &self.checks[at]), mapped),
+            fate: fate(check.map_or("", |at| &self.checks[at]), mapped, &self.receiver),
         });
         IngestedSplit { source, asks: asks.collect(), rows: parts.rows, end: parts.end }
     }
 }
 
 /// What the ledger records for a mapped ask; `check` is the catalogue name of its check.
-pub fn fate(check: &str, mapped: Mapped) -> Fate {
+pub fn fate(check: &str, mapped: Mapped, receiver: &BodyReceiver) -> Fate {
     match mapped {
         Mapped::Failed(failure) => Fate::Failure(failure),
         Mapped::Skipped(reason) => Fate::Skipped(reason),
@@ -144,7 +145,7 @@ pub fn fate(check: &str, mapped: Mapped) -> Fate {
             key: ask.key,
             check: check.to_owned(),
             fields: serde_json::Value::Object(ask.fields).to_string(),
-            body: ask.body,
+            body: receiver.named_in(check, ask.body),
             expected: (!ask.expected.is_empty()).then(|| serde_json::Value::Object(ask.expected).to_string()),
             files: ask.files.into_vec(),
         },

@@ -2,6 +2,7 @@
 //! that the ledger knows, and binds the mapping to their columns. Its results are ingested ([`ingest`]) or only counted
 //! (the plan).
 
+pub mod body_receiver;
 pub mod ingest;
 pub mod notes;
 pub mod remap;

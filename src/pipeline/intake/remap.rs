@@ -1,7 +1,7 @@
 //! Applies a changed mapping to the rows that failed to map. They are remapped from the ledger, which costs nothing
 //! until they are sent. Rows that were mapped are not changed, because their answers belong to the old mapping.
 
-use super::{ingest::fate, layout_of};
+use super::{body_receiver::BodyReceiver, ingest::fate, layout_of};
 use crate::{
     error::Error,
     ledger::{AskFate, AskView, Fate, Ledger, Reading},
@@ -18,7 +18,7 @@ const CHUNK: usize = 1_000;
 ///
 /// # Errors
 /// The mapping no longer matches the columns, or the ledger fails.
-pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)]) -> Result<(), Error> {
+pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)], receiver: &BodyReceiver) -> Result<(), Error> {
     if ledger.sums().unmapped == 0 {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)]) -> Resu
     reading.failed_asks(|ask| -> Result<(), Error> {
         let AskFate::Failure(failure) = &ask.fate else { return Ok(()) };
         if let Some(bound) = bound.get(ask.source)
-            && let Some(fate) = new_fate(bound, uses, &ask, failure)?
+            && let Some(fate) = new_fate(bound, uses, &ask, failure, receiver)?
         {
             changed.push((ask.id, fate));
         }
@@ -51,6 +51,7 @@ fn new_fate(
     uses: &[(i64, String)],
     ask: &AskView<'_>,
     failure: &Failure,
+    receiver: &BodyReceiver,
 ) -> Result<Option<Fate>, Error> {
     let (Stage::Map, Value::Object(values)) = (failure.stage, &ask.row.input) else { return Ok(None) };
     let Some(at) = uses.iter().position(|(id, _)| Some(*id) == ask.check_use) else { return Ok(None) };
@@ -62,6 +63,6 @@ fn new_fate(
     };
     let row = Row { position, values: Values::Nested(values.clone()) };
     let mapped = bound.map(&row)?.into_iter().nth(at);
-    let fate = mapped.map(|mapped| fate(&uses[at].1, mapped));
+    let fate = mapped.map(|mapped| fate(&uses[at].1, mapped, receiver));
     Ok(fate.filter(|fate| !matches!(fate, Fate::Failure(again) if again == failure)))
 }

@@ -13,7 +13,7 @@ use super::{
         result_layout::{ResultLayout, named_columns},
         rules::compile_rules,
     },
-    intake::{Intake, remap::remap},
+    intake::{Intake, body_receiver::BodyReceiver, remap::remap},
     send::{
         bucket::bucket,
         context::{CheckContext, RunContext},
@@ -182,11 +182,11 @@ impl Prepared {
     }
 
     /// Remaps the asks that failed to map in an earlier run.
-    pub async fn remap(&self, check_uses: &[i64]) -> Result<(), Error> {
+    pub async fn remap(&self, check_uses: &[i64], receiver: BodyReceiver) -> Result<(), Error> {
         let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
         let checks = self.campaign.uses.iter().map(|one| one.check.clone());
         let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(checks).collect();
-        blocking(self.campaign.commit_mode, move || remap(&ledger, &mapping, &uses)).await
+        blocking(self.campaign.commit_mode, move || remap(&ledger, &mapping, &uses, &receiver)).await
     }
 
     /// The run context that all attempts of this run share.
@@ -222,7 +222,9 @@ pub fn context(
     let url = campaign.service.url.clone().ok_or_else(nowhere)?;
     let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
     let watch = Arc::clone(&clock_watch);
-    let settings = campaign.service.client_settings(url, api_key.clone())?;
+    let reading = Reading::open(ledger.path())?;
+    let mut settings = campaign.service.client_settings(url, api_key.clone())?;
+    settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
     let throttle = Arc::new(Throttle::new(campaign.service.rate, bucket));
     let gate = Arc::clone(&throttle);
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
@@ -250,7 +252,6 @@ pub fn context(
     if let Some(simulated) = ledger.sums().simulated {
         peer.get_or_init(|| simulated);
     }
-    let reading = Reading::open(ledger.path())?;
     // The declarations may have changed since requests with files were recorded.
     let has_files = campaign.checks().iter().any(|declaration| declaration.has_files()) || reading.has_files()?;
     let file_bodies = has_files.then(|| FileBodies::new(reading, campaign.files_root.clone()));

@@ -164,7 +164,7 @@ impl SendLoop {
                 continue;
             }
             if self.stops.is_empty() {
-                self.following.fill(&self.context, is_sent)?;
+                self.following.fill(&self.context, is_sent).await?;
             }
             if is_sent && self.is_idle() && (self.time_is_over || self.following.is_over()) {
                 break;

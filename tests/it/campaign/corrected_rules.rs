@@ -236,9 +236,16 @@ async fn a_ledger_of_the_version_before_is_upgraded_and_its_parts_stay() {
 fn make_older(path: &Path) {
     let ledger = Connection::open(path).unwrap();
     let judged = ["compared", "part_rules", "current_rules", "rules", "unjudged", "unrecognised", "crossed"];
-    for table in
-        judged.iter().chain(&["attachment", "other_path", "upload", "job", "early_delivery", "inbox_read", "consent"])
-    {
+    for table in judged.iter().chain(&[
+        "attachment",
+        "other_path",
+        "upload",
+        "job",
+        "receiver",
+        "early_delivery",
+        "inbox_read",
+        "consent",
+    ]) {
         ledger.execute(&format!("DROP TABLE {table}"), []).unwrap();
     }
     let text: String = ledger.query_row("SELECT layout FROM check_use", [], |row| row.get(0)).unwrap();

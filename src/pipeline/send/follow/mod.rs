@@ -2,6 +2,7 @@
 //! requests wait to be sent, at most a quarter of the rate goes to jobs.
 
 pub mod ask;
+pub mod deliveries;
 pub mod ended;
 pub mod turns;
 
@@ -12,6 +13,7 @@ use crate::{
     model::{Permit, RequestId, state::State},
 };
 use ask::{AskEnd, ask};
+use deliveries::Deliveries;
 use std::{
     collections::{HashSet, VecDeque},
     sync::Arc,
@@ -55,6 +57,8 @@ pub struct Following {
     in_hand: HashSet<RequestId>,
     pub under_way: JoinSet<Result<(DueJob, AskEnd), Error>>,
     turns: Turns,
+    /// Word of the service that a job has ended, if there is an inbox.
+    deliveries: Option<Deliveries>,
     in_flight: usize,
     begun_us: i64,
     /// When nothing was left to send. Only jobs that were due then are still asked for by [`FollowUntil::Sent`].
@@ -67,9 +71,12 @@ pub struct Following {
 }
 
 impl Following {
-    pub fn new(until: FollowUntil, reading: Reading, context: &RunContext) -> Following {
-        Following {
+    /// # Errors
+    /// The ledger or the inbox cannot be read.
+    pub fn new(until: FollowUntil, reading: Reading, context: &RunContext) -> Result<Following, Error> {
+        Ok(Following {
             until,
+            deliveries: Deliveries::open(&context.campaign, &reading)?,
             reading,
             due: VecDeque::new(),
             in_hand: HashSet::new(),
@@ -81,11 +88,11 @@ impl Following {
             is_exhausted: false,
             look_at: Instant::now(),
             heard: ended::Heard::default(),
-        }
+        })
     }
 
     /// Reads the next due jobs from the ledger. `is_sent` if nothing is left to send.
-    pub fn fill(&mut self, context: &RunContext, is_sent: bool) -> Result<(), Error> {
+    pub async fn fill(&mut self, context: &RunContext, is_sent: bool) -> Result<(), Error> {
         if context.ledger.sums().in_state(State::Submitted) == 0 {
             self.is_exhausted = true;
             return Ok(());
@@ -96,6 +103,9 @@ impl Following {
         }
         if !self.due.is_empty() || Instant::now() < self.look_at {
             return Ok(());
+        }
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.read(context).await?;
         }
         let asked_before = Due::AskedBefore(self.begun_us.saturating_sub(LATELY_US));
         let mut page = match self.until {
@@ -129,7 +139,8 @@ impl Following {
     fn time_to_next(&self, context: &RunContext, now_us: i64) -> Result<Duration, Error> {
         let next_us = self.reading.open_jobs(Some(&context.scope))?.next_us.unwrap_or(i64::MAX);
         let left = Duration::from_micros(u64::try_from(next_us.saturating_sub(now_us)).unwrap_or_default());
-        Ok(left.clamp(LOOK_MIN, LOOK_MAX))
+        let most = if self.deliveries.is_some() { LOOK_MIN } else { LOOK_MAX };
+        Ok(left.clamp(LOOK_MIN, most))
     }
 
     /// Due jobs that are not in hand. Jobs of a check that is no longer in the campaign file wait.

@@ -1,0 +1,241 @@
+//! The receiver of deliveries: where the service sends word that a job has ended. A ledger has one address and one
+//! random secret, so that the body of a request never changes.
+
+use super::Campaign;
+use crate::{
+    catalogue::Declaration,
+    error::Error,
+    ledger::{Ledger, Reading, Receiver},
+    webhook::{Inbox, PATH, ReceiverId, WebhookSecret},
+};
+use serde::Deserialize;
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
+use url::{Host, Url};
+use uuid::Uuid;
+
+/// `[webhook]` of a campaign file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhookTable {
+    /// The public base URL of the receiver.
+    pub url: Option<String>,
+    /// The file in which the receiver stores deliveries.
+    pub inbox: Option<PathBuf>,
+}
+
+/// The receiver as a campaign names it.
+#[derive(Debug, Clone, Default)]
+pub struct Webhook {
+    /// The public base URL of the receiver; `None` if jobs are only asked for.
+    pub url: Option<String>,
+    pub inbox: Option<PathBuf>,
+}
+
+impl Webhook {
+    /// The receiver of a campaign file. The built-in simulator delivers nothing.
+    ///
+    /// # Errors
+    /// The URL is not one that the service can deliver to.
+    pub fn new(table: &WebhookTable, service: Option<&str>, simulate: bool, base: &Path) -> Result<Webhook, Error> {
+        if let Some(text) = &table.url {
+            check_url(text, service)
+                .map_err(|fault| Error::Config(format!("--webhook-url (or [webhook] url): {fault}")))?;
+        }
+        let url = table.url.as_ref().filter(|_| !simulate).map(|text| text.trim_end_matches('/').to_owned());
+        Ok(Webhook { url, inbox: table.inbox.as_ref().map(|path| base.join(path)) })
+    }
+}
+
+/// Checks that the service can deliver to a base URL: https and a public host. If the service itself is on this
+/// machine, the receiver may be, too.
+fn check_url(text: &str, service: Option<&str>) -> Result<(), String> {
+    let expected = "expected a public address such as https://hooks.example.co.za";
+    let url: Url = text.parse().map_err(|_| format!("{expected}, found something that is not a URL"))?;
+    if url.password().is_some() || !url.username().is_empty() || url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("{expected}, found user, password, `?` or `#` in it"));
+    }
+    let is_local = |url: &Url| url.host().is_some_and(|host| !is_public(&host));
+    let service_is_local = service.and_then(|text| text.parse().ok()).is_some_and(|url| is_local(&url));
+    match url.scheme() {
+        _ if is_local(&url) && !service_is_local => Err(format!(
+            "{expected}, found a host of a private network; put a reverse proxy with a public name in front of \
+             `rescreen listen`, or leave the webhook out: jobs are then only asked for"
+        )),
+        "https" => Ok(()),
+        "http" if is_local(&url) => Ok(()),
+        scheme => Err(format!("{expected}, found the scheme `{scheme}`")),
+    }
+}
+
+/// Whether a host can be reached from the internet, as far as its name or address says.
+fn is_public(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            let is_reserved = |end: &str| name.ends_with(end);
+            name.contains('.')
+                && ![".local", ".localhost", ".internal", ".lan", ".home.arpa"].into_iter().any(is_reserved)
+        }
+        Host::Ipv4(address) => is_public_address(IpAddr::V4(*address)),
+        Host::Ipv6(address) => is_public_address(address.to_ipv4_mapped().map_or(IpAddr::V6(*address), IpAddr::V4)),
+    }
+}
+
+fn is_public_address(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [first, second, ..] = v4.octets();
+            // 100.64.0.0/10 is shared by the customers of one provider.
+            let is_shared = first == 100 && (64..128).contains(&second);
+            let is_own = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified();
+            !(is_own || is_shared || v4.is_broadcast() || v4.is_multicast() || v4.is_documentation())
+        }
+        IpAddr::V6(v6) => {
+            let is_own = v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local();
+            !(is_own || v6.is_multicast())
+        }
+    }
+}
+
+impl Campaign {
+    /// The file of the inbox.
+    pub fn inbox(&self) -> Option<PathBuf> {
+        let folder = self.service.state_folder.as_ref().map(|folder| inbox_in(folder));
+        self.webhook.inbox.clone().or(folder)
+    }
+
+    /// Whether a check takes a receiver.
+    pub fn has_receiver(&self, check: &Declaration) -> bool {
+        self.webhook.url.is_some() && check.job.as_ref().is_some_and(|job| job.webhook)
+    }
+
+    /// The receiver of the ledger, which is made at its first use, and is known to the inbox afterwards. `None` if no
+    /// check of the campaign has one.
+    ///
+    /// # Errors
+    /// The ledger has another receiver, or the inbox cannot be used.
+    pub async fn receiver(&self, ledger: &Ledger) -> Result<Option<Receiver>, Error> {
+        let Some(url) = self.webhook.url.as_deref().filter(|_| self.checks().iter().any(|one| self.has_receiver(one)))
+        else {
+            return Ok(None);
+        };
+        let reading = Reading::open(ledger.path())?;
+        let now_us = self.clock.now_us();
+        let receiver = match reading.receivers()?.pop() {
+            None => ledger.add_receiver(url.to_owned(), random_secret(), now_us).await?,
+            Some(known) if known.base == url => known,
+            Some(known) => {
+                return Err(Error::Config(format!(
+                    "--webhook-url (or [webhook] url): expected {}, which the requests of this ledger name, found {url}; \
+                     keep that URL, or let the service deliver to another one with `rescreen retry-webhook {} \
+                     --webhook-url {url}`",
+                    known.base,
+                    self.out.display()
+                )));
+            }
+        };
+        self.register(&receiver, &reading.ledger_id()?)?;
+        Ok(Some(receiver))
+    }
+
+    /// Makes a receiver known to the inbox, so that its deliveries are accepted.
+    ///
+    /// # Errors
+    /// The inbox cannot be used, or knows another secret of this receiver.
+    pub fn register(&self, receiver: &Receiver, ledger_id: &str) -> Result<(), Error> {
+        let path = self.inbox().ok_or_else(|| {
+            Error::Config("the inbox of deliveries has no folder: set HOME, or [webhook] inbox = \"FILE\"".to_owned())
+        })?;
+        let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
+        let id = receiver_id(ledger_id, receiver.number).ok_or_else(damaged)?;
+        let secret = WebhookSecret::new(receiver.secret.clone().into()).ok_or_else(damaged)?;
+        let known = Inbox::open(&path)?.register(&id, &secret, self.clock.now_us())?;
+        if known.expose() != secret.expose() {
+            return Err(Error::Config(format!(
+                "{}: it has another secret for the receiver {id} than the ledger; name another file with [webhook] inbox",
+                path.display()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The default file of the inbox in the state folder.
+pub fn inbox_in(state_folder: &Path) -> PathBuf {
+    state_folder.join("webhooks").join("inbox.sqlite")
+}
+
+/// The id of a ledger's receiver: the id of the ledger, and the number of each later receiver.
+pub fn receiver_id(ledger_id: &str, number: u32) -> Option<ReceiverId> {
+    match number {
+        0 | 1 => ReceiverId::new(ledger_id),
+        number => ReceiverId::new(&format!("{ledger_id}-{number}")),
+    }
+}
+
+/// The URL that the service delivers to.
+pub fn delivery_url(base: &str, id: &ReceiverId) -> String {
+    format!("{base}{PATH}{id}")
+}
+
+/// 244 random bits as 64 hexadecimal digits.
+pub fn random_secret() -> String {
+    [Uuid::new_v4(), Uuid::new_v4()].map(|uuid| uuid.simple().to_string()).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_has_a_public_https_address() {
+        for text in ["https://hooks.example.co.za", "https://hooks.example.co.za:8443/rescreen/", "https://8.8.8.8"] {
+            assert_eq!(check_url(text, Some("https://api.example.co.za")), Ok(()), "{text}");
+        }
+        for text in [
+            "hooks.example.co.za",
+            "http://hooks.example.co.za",
+            "ftp://hooks.example.co.za",
+            "https://user:word@hooks.example.co.za",
+            "https://hooks.example.co.za/?x=1",
+            "https://hooks.example.co.za/#x",
+            "https://localhost",
+            "https://printer",
+            "https://nas.local",
+            "https://db.internal.",
+            "https://127.0.0.1",
+            "https://10.1.2.3",
+            "https://192.168.0.9",
+            "https://172.16.0.1",
+            "https://169.254.169.254",
+            "https://100.64.0.1",
+            "https://0.0.0.0",
+            "https://[::1]",
+            "https://[fd00::1]",
+            "https://[::ffff:10.0.0.1]",
+            "https://2130706433",
+        ] {
+            let fault = check_url(text, Some("https://api.example.co.za")).unwrap_err();
+            assert!(fault.contains("expected a public address") && !fault.contains("word"), "{text}: {fault}");
+        }
+    }
+
+    #[test]
+    fn a_service_on_this_machine_may_deliver_to_this_machine() {
+        for text in ["http://127.0.0.1:8787", "https://localhost:8787", "https://hooks.example.co.za"] {
+            assert_eq!(check_url(text, Some("http://127.0.0.1:9000")), Ok(()), "{text}");
+        }
+        assert!(check_url("http://hooks.example.co.za", Some("http://127.0.0.1:9000")).is_err());
+    }
+
+    #[test]
+    fn secrets_are_long_enough_and_differ() {
+        let (one, other) = (random_secret(), random_secret());
+        assert_eq!(one.len(), 64);
+        assert_ne!(one, other);
+        assert!(WebhookSecret::new(one.into()).is_some());
+    }
+}

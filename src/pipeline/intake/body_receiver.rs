@@ -1,0 +1,59 @@
+//! The receiver in the body of a request. It is added once, when the row is read, and is not part of the key: the same
+//! content is one request, wherever its result is delivered to.
+
+use crate::{
+    ledger::Receiver,
+    pipeline::campaign::webhook::{delivery_url, receiver_id},
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc};
+
+/// What is added to the bodies of some checks. The default adds nothing.
+#[derive(Clone, Default)]
+pub struct BodyReceiver {
+    /// The checks whose requests name a receiver.
+    checks: Arc<BTreeSet<String>>,
+    /// The members, in JSON, with a comma before each.
+    members: Arc<str>,
+}
+
+impl BodyReceiver {
+    /// The receiver in the bodies of these checks.
+    pub fn new(receiver: &Receiver, ledger_id: &str, checks: BTreeSet<String>) -> BodyReceiver {
+        let Some(id) = receiver_id(ledger_id, receiver.number) else { return BodyReceiver::default() };
+        let url = Value::from(delivery_url(&receiver.base, &id));
+        let secret = Value::from(receiver.secret.as_str());
+        let members = format!(r#","webhookUrl":{url},"webhookSecret":{secret}"#);
+        BodyReceiver { checks: Arc::new(checks), members: members.into() }
+    }
+
+    /// The body of a request of this check, which is a JSON object that is not empty.
+    pub fn named_in(&self, check: &str, mut body: Vec<u8>) -> Vec<u8> {
+        if self.checks.contains(check) && body.last() == Some(&b'}') {
+            body.pop();
+            body.extend_from_slice(self.members.as_bytes());
+            body.push(b'}');
+        }
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_receiver_is_the_last_member_of_the_bodies_of_its_checks() {
+        let secret = "0123456789abcdef0123456789abcdef".to_owned();
+        let receiver = Receiver { number: 1, base: "https://hooks.example.co.za".to_owned(), secret };
+        let added = BodyReceiver::new(&receiver, "0123456789abcdef", BTreeSet::from(["bank".to_owned()]));
+        let body = br#"{"mode":"sandbox"}"#.to_vec();
+        assert_eq!(
+            String::from_utf8(added.named_in("bank", body.clone())).unwrap(),
+            "{\"mode\":\"sandbox\",\"webhookUrl\":\"https://hooks.example.co.za/hooks/0123456789abcdef\",\
+             \"webhookSecret\":\"0123456789abcdef0123456789abcdef\"}"
+        );
+        assert_eq!(added.named_in("other", body.clone()), body);
+        assert_eq!(BodyReceiver::default().named_in("bank", body.clone()), body);
+    }
+}
