@@ -8,6 +8,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
     let job = JobSpec {
         id: vec!["/jobId".into(), "/data/jobId".into()],
         status: "/jobs/{jobId}".into(),
+        retry_webhook: None,
         hold: None,
         assumed: false,
     };
