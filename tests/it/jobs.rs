@@ -4,11 +4,17 @@
 mod accepted;
 mod at_once;
 mod consent;
+mod deliveries;
+mod delivery_faults;
+mod delivery_wire;
 mod golden;
 mod killed;
 mod limits;
+mod receivers;
+mod redelivery;
 mod service;
 mod settings;
+mod states;
 mod verdicts;
 
 use crate::support::world::World;
