@@ -57,3 +57,44 @@ async fn send(client: &Client, delivery: SignedDelivery, reply_time: Duration) -
     let reply = timeout(reply_time, request.body(delivery.body).send()).await.ok()?.ok()?;
     Some(reply.status().as_u16())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    fn delivery(port: u16) -> SignedDelivery {
+        let headers = ["x-service-event-id", "x-service-timestamp", "x-service-signature"];
+        let headers = headers.map(|name| (name, "1".to_owned()));
+        SignedDelivery { number: 1, url: format!("http://127.0.0.1:{port}/"), headers, body: b"{}".to_vec() }
+    }
+
+    #[tokio::test]
+    async fn a_reply_in_time_has_a_status_and_a_late_one_has_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let receiving = tokio::spawn(async move {
+            let (mut first, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1_000];
+            assert!(first.read(&mut request).await.unwrap() > 0);
+            first.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await.unwrap();
+            drop(first);
+            let (second, _) = listener.accept().await.unwrap();
+            std::future::pending::<()>().await;
+            drop(second);
+        });
+        let client = client().unwrap();
+        assert_eq!(send(&client, delivery(port), REPLY_TIME).await, Some(204));
+        let begun = Instant::now();
+        assert_eq!(send(&client, delivery(port), Duration::from_millis(100)).await, None);
+        assert!((Duration::from_millis(100)..REPLY_TIME).contains(&begun.elapsed()));
+        receiving.abort();
+        // Nobody listens any more.
+        drop(receiving.await);
+        assert_eq!(send(&client, delivery(port), REPLY_TIME).await, None);
+    }
+}
