@@ -14,6 +14,9 @@ pub struct JobSpec {
     pub id: Vec<String>,
     /// The path that shows the state of a job, with `{jobId}` in place of the id.
     pub status: String,
+    /// The path that makes the service deliver the result of a job again, with `{jobId}` in place of the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_webhook: Option<String>,
     /// The credits that must be available while a job is processed. At least this much is held for each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Credits>,
@@ -39,12 +42,25 @@ pub(super) fn check(job: Option<&JobSpec>, flow_is_job: bool) -> Result<(), Stri
     if job.id.is_empty() || job.id.iter().any(|pointer| !pointer.starts_with('/')) {
         return Err("job.id: expected JSON pointers, which begin with `/`".to_owned());
     }
-    let rest = job.status.replacen(JOB_ID, "", 1);
-    let is_path = rest.starts_with('/') && !rest.contains(['?', '#', ' ', '{', '}']) && !rest.contains("..");
-    if !job.status.contains(&format!("/{JOB_ID}")) || !is_path {
+    if !is_path(&job.status) {
         return Err(format!("job.status: expected a path such as `/checks/jobs/{JOB_ID}`, found `{}`", job.status));
     }
-    Ok(())
+    match &job.retry_webhook {
+        Some(path) if !is_path(path) => Err(format!(
+            "job.retry_webhook: expected a path such as `/checks/jobs/{JOB_ID}/retry-webhook`, found `{path}`"
+        )),
+        Some(path) if *path == job.status => {
+            Err("job.retry_webhook: expected another path than that of `status`, found the same".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a text is a path with one place for the id of a job.
+fn is_path(text: &str) -> bool {
+    let rest = text.replacen(JOB_ID, "", 1);
+    let is_plain = rest.starts_with('/') && !rest.contains(['?', '#', ' ', '{', '}']) && !rest.contains("..");
+    text.contains(&format!("/{JOB_ID}")) && is_plain
 }
 
 #[cfg(test)]
@@ -53,7 +69,7 @@ mod tests {
 
     fn job(status: &str, id: &[&str]) -> JobSpec {
         let id = id.iter().map(|pointer| (*pointer).to_owned()).collect();
-        JobSpec { id, status: status.to_owned(), hold: None, webhook: false, assumed: false }
+        JobSpec { id, status: status.to_owned(), retry_webhook: None, hold: None, webhook: false, assumed: false }
     }
 
     #[test]
@@ -73,5 +89,17 @@ mod tests {
         for id in [&[][..], &["jobId"], &[""]] {
             assert!(check(Some(&job("/a/{jobId}", id)), true).is_err(), "{id:?}");
         }
+    }
+
+    #[test]
+    fn the_path_that_delivers_again_is_checked_like_the_status_path_and_differs_from_it() {
+        let again = |path: &str| {
+            check(Some(&JobSpec { retry_webhook: Some(path.to_owned()), ..job("/a/{jobId}", &["/jobId"]) }), true)
+        };
+        assert_eq!(again("/a/{jobId}/retry-webhook"), Ok(()));
+        for path in ["", "/a", "a/{jobId}/x", "/a/{jobId}/{jobId}", "/a/{jobId}/x?y", "/../{jobId}/x", "/a/{id}/x"] {
+            assert!(again(path).unwrap_err().contains("job.retry_webhook: expected a path"), "{path}");
+        }
+        assert!(again("/a/{jobId}").unwrap_err().contains("expected another path"));
     }
 }

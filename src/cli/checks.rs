@@ -117,6 +117,7 @@ fn detail(declaration: &Declaration) -> String {
     head.push(format!("price       {price}"));
     if let Some(job) = &declaration.job {
         head.push(format!("job         {}{}", job.status, assumed(job.assumed)));
+        head.extend(job.retry_webhook.iter().map(|path| format!("redelivery  {path}")));
         head.extend(job.hold.map(|hold| format!("held        {hold} credits until the job has a result")));
     }
     if let Some(field) = &declaration.consent {

@@ -8,7 +8,8 @@ use rescreen::{
     model::{ExitCode, nearest::hint},
     pipeline::{Campaign, Service},
     simulator::{
-        AuthAccepted, ChargeStated, Dialect, Envelope, Faults, Quirks, ServedRoutes, Settings, Simulator, serve,
+        AuthAccepted, ChargeStated, Dialect, Envelope, Faults, JobFaults, Quirks, ServedRoutes, Settings, Simulator,
+        serve,
     },
 };
 use std::{net::SocketAddr, time::Duration};
@@ -43,6 +44,9 @@ pub struct SimulateArgs {
     /// Faults to inject, such as drop_after:0.01,error502:0.05
     #[arg(long, value_name = "SPEC", default_value = "")]
     faults: Faults,
+    /// Faults of jobs and their webhooks, such as lost:0.1,twice:0.05,late:0.05:30m,early:0.1 or state_404:0.1
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    job_faults: JobFaults,
     /// Price of a check in credits [default: 1]; repeatable
     #[arg(long = "price", value_name = "CHECK=N", value_parser = price)]
     prices: Vec<(String, u64)>,
@@ -60,9 +64,13 @@ pub struct SimulateArgs {
     /// documented for the envelope]
     #[arg(long, value_name = "HOW", value_parser = ["used", "remaining", "meta", "nothing"])]
     charge_stated: Option<String>,
-    /// Time until a job has a result, such as 20m; after 48 hours it fails
-    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = humantime::parse_duration)]
-    job_time: Duration,
+    /// Time until a job has a result, such as 20m; after 48 hours it fails [default: mostly minutes, sometimes hours,
+    /// drawn from the seed]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    job_time: Option<Duration>,
+    /// Divide the times of jobs and between deliveries by this: 2880 plays 48 hours in a minute
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    time_scale: u32,
     /// Share of real-time checks that cannot be answered at once, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=100))]
     fallback: u64,
@@ -91,6 +99,7 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         latency: args.latency,
         seed: args.seed,
         faults: args.faults,
+        job_faults: args.job_faults,
         prices: args.prices.into_iter().collect(),
         dialect: if args.dialect == "field" { Dialect::Field } else { Dialect::Described },
         envelope: if args.envelope == "data" { Envelope::DataMeta } else { Envelope::Results },
@@ -108,6 +117,7 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
             _ => ChargeStated::Nothing,
         }),
         job_time: args.job_time,
+        time_scale: args.time_scale,
         fallback_of_hundred: args.fallback,
         cooldown: args.cooldown,
         key_life: args.key_life,
@@ -207,6 +217,8 @@ fn of(service: &Service, catalogue: &Catalogue) -> Settings {
         per_minute: service.rate.per_minute,
         per_minute_max: service.rate.per_minute_max,
         catalogue: catalogue.clone(),
+        // It ends with this process, so its jobs end at once.
+        job_time: Some(Duration::ZERO),
         ..Settings::default()
     }
 }

@@ -62,6 +62,7 @@ mod tests {
         let job = JobSpec {
             id: vec!["/jobId".into(), "/data/jobId".into()],
             status: "/x/{jobId}".into(),
+            retry_webhook: None,
             hold: None,
             webhook: false,
             assumed: false,

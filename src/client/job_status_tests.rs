@@ -9,6 +9,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         id: vec!["/jobId".into(), "/data/jobId".into()],
         status: "/jobs/{jobId}".into(),
         webhook: false,
+        retry_webhook: None,
         hold: None,
         assumed: false,
     };

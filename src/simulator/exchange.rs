@@ -92,7 +92,7 @@ impl Simulator {
         let path = parts.uri.path();
         match self.job_at(path) {
             _ if path == BALANCE || self.checks_at(path).is_some() => format!("{} {path}", parts.method),
-            Some((template, _)) => format!("{} {template}", parts.method),
+            Some(job) => format!("{} {}", parts.method, job.template),
             None => "other".to_owned(),
         }
     }
@@ -158,9 +158,7 @@ impl Simulator {
         match (parts.uri.path(), self.checks_at(parts.uri.path())) {
             (BALANCE, _) if parts.method == Method::GET => Ok(self.balance()),
             (_, Some(_)) if parts.method == Method::POST => self.check(account, parts, body, admission).await,
-            (path, None) if parts.method == Method::GET && self.job_at(path).is_some() => {
-                self.job_status(account, path)
-            }
+            (path, None) if self.job_at(path).is_some() => self.about_job(account, &parts.method, path, body),
             (BALANCE, _) | (_, Some(_)) => {
                 Err(Refusal::new(405, "method_not_allowed", "this route does not accept this method"))
             }
@@ -230,7 +228,7 @@ impl Simulator {
             Accepted::Pending => return Ok(Reply::json(202, &pending(&order))),
             Accepted::Job(id) => return Ok(self.accepted(&order, &id)),
             Accepted::Work(ticket) if order.check.job.is_some() && self.is_later(&order) => {
-                return self.later(account, &order, ticket);
+                return self.later(account, &order, ticket).await;
             }
             Accepted::Work(ticket) => self.work(order.clone(), ticket, admission).await,
         };

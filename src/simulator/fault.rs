@@ -144,6 +144,8 @@ pub enum FaultsError {
     Unknown { name: String, hint: String },
     #[error("fault `{name}`: expected `{name}:PROBABILITY` (0 to 1) or `{name}@NTH` (from 1), found `{found}`")]
     Chance { name: String, found: String },
+    #[error("fault `{name}`: expected `{name}:PROBABILITY` (0 to 1), found `{found}`")]
+    Probability { name: String, found: String },
     #[error("fault `{name}`: expected {expected}, found `{found}`")]
     Parameter { name: String, expected: &'static str, found: String },
 }

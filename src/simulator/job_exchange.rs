@@ -1,36 +1,28 @@
-//! Exchanges about jobs: which requests are answered later, the reply that accepts one, and its state. What the
-//! description leaves open is assumed: the body of a job's state, and that a job of another account is not found.
+//! Requests that become jobs: which are answered later, the reply that accepts one, and what it costs.
 
 use super::{
     Simulator,
-    answer::{compose, result_of},
     answer_style::AnswerStyle,
     digest::Digest,
-    jobs::{JobState, report_type},
+    job_time::job_time,
+    jobs::{event_type, report_type},
     order::Order,
     reply::{Refusal, Reply},
+    settings::Settings,
     state::Ticket,
     statement::ChargeStated,
 };
 use crate::{
-    catalogue::{Flow, JOB_ID},
+    catalogue::Flow,
     model::{Mode, rng::Rng},
 };
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The check that may be answered at once.
 const REAL_TIME: &str = "foreign-bank-account";
 
 impl Simulator {
-    /// The template and the id of a job's path.
-    pub(super) fn job_at<'a>(&self, path: &'a str) -> Option<(&str, &'a str)> {
-        self.settings().catalogue.iter().filter_map(|check| check.job.as_ref()).find_map(|job| {
-            let (before, after) = job.status.split_once(JOB_ID)?;
-            let id = path.strip_prefix(before)?.strip_suffix(after)?;
-            (!id.is_empty() && !id.contains('/')).then_some((job.status.as_str(), id))
-        })
-    }
-
     /// Finishes the jobs that are due.
     pub(super) fn finish_jobs(&self) {
         let now_us = self.settings().clock.now_us();
@@ -46,15 +38,22 @@ impl Simulator {
     }
 
     /// Accepts an order as a job. A check that is usually answered at once needs a webhook for that.
-    pub(super) fn later(&self, account: Digest, order: &Order, ticket: Ticket) -> Result<Reply, Refusal> {
-        let has_webhook = order.fields.contains_key("webhookUrl") || self.settings().quirks.job_without_webhook;
+    pub(super) async fn later(&self, account: Digest, order: &Order, ticket: Ticket) -> Result<Reply, Refusal> {
+        let has_webhook = order.receiver.is_some() || self.settings().quirks.job_without_webhook;
         if order.check.name == REAL_TIME && !has_webhook {
             self.state().give_up(order, ticket);
             let message = "the real-time check cannot complete and no webhook was given";
             let refusal = Refusal::new(503, "ASYNC_FALLBACK_REQUIRES_WEBHOOK", message);
             return Err(Refusal { states_no_charge: true, ..refusal });
         }
-        let id = self.state().accept_job(order, account, ticket, self.settings().job_time);
+        let Settings { seed, job_time: set, .. } = *self.settings();
+        let is_early = order.receiver.is_some() && self.state().job_faults.of_event(seed, order.subject).early;
+        let takes = if is_early { Duration::ZERO } else { set.unwrap_or_else(|| job_time(seed, order.subject)) };
+        let id = self.state().accept_job(order, account, ticket, takes);
+        self.0.changed.notify_waiters();
+        if is_early {
+            self.first_delivery(&id).await;
+        }
         Ok(self.accepted(order, &id))
     }
 
@@ -62,37 +61,6 @@ impl Simulator {
     pub(super) fn accepted(&self, order: &Order, id: &str) -> Reply {
         let required = if order.mode == Mode::Production { self.price_of(order) } else { 0 };
         Reply::json(202, &accepted_body(order, id, required))
-    }
-
-    /// The state of a job, at no credits.
-    pub(super) fn job_status(&self, account: Digest, path: &str) -> Result<Reply, Refusal> {
-        let unknown = || Refusal::new(404, "job_not_found", "no such job of this account");
-        let (_, id) = self.job_at(path).ok_or_else(unknown)?;
-        let state = self.state();
-        let job = state.jobs.find(id, account).ok_or_else(unknown)?;
-        let (order, job_state) = (job.order.clone(), job.state);
-        drop(state);
-        let mut body = json!({
-            "success": true,
-            "jobId": id,
-            "mode": order.mode,
-            "reportType": report_type(&order.check),
-            "creditsUsed": 0,
-        });
-        match job_state {
-            JobState::Pending => body["status"] = "pending".into(),
-            JobState::Failed(code) => {
-                body["status"] = "failed".into();
-                body["error"] = json!({"code": code, "message": "the verification has no result"});
-            }
-            JobState::Completed(receipt) => {
-                body["status"] = "completed".into();
-                body["creditsUsed"] = receipt.credits.into();
-                let answer = compose(&order, &receipt, self.style_of(&order));
-                body["result"] = result_of(&order, &answer);
-            }
-        }
-        Ok(Reply::json(200, &body))
     }
 
     /// The format of an answer. The description shows `creditsUsed` in the answers of checks with jobs.
@@ -125,9 +93,8 @@ fn accepted_body(order: &Order, id: &str, required: u64) -> Value {
         "reportType": report_type(&order.check),
         "requiredCredits": required,
     });
-    if order.fields.contains_key("webhookUrl") {
-        let kind = report_type(&order.check).replace('-', "_");
-        let events = ["completed", "failed"].map(|end| format!("{kind}.verification.{end}"));
+    if order.receiver.is_some() {
+        let events = ["completed", "failed"].map(|end| event_type(&order.check, end));
         body["webhook"] = json!({"delivery": "signed", "eventTypes": events});
     }
     body

@@ -1,8 +1,10 @@
 //! The work on jobs: a job holds its price, and is charged once, when it has a usable result; a failed job costs nothing.
-//! Jobs that are due are finished before anything else is done, so their charge does not wait for a request.
+//! Jobs that are due are finished before anything else is done, so their charge does not wait for a request. The end of a
+//! job that has a receiver is an event, which is delivered.
 
 use super::{
     digest::Digest,
+    job_time::RESULT_WAIT,
     jobs::{Job, JobState},
     keys::Receipt,
     order::Order,
@@ -11,8 +13,6 @@ use super::{
 use crate::model::{Mode, key::hex, rng::Rng};
 use std::time::Duration;
 
-/// The service's description, Limits: the final result of a job is waited for up to 48 hours.
-const RESULT_WAIT: Duration = Duration::from_secs(48 * 3_600);
 /// How many jobs of a hundred fail. The description states no share.
 const FAILED_OF_HUNDRED: u64 = 5;
 
@@ -28,9 +28,17 @@ impl State {
             chance if chance < FAILED_OF_HUNDRED && order.mode == Mode::Production => Some("verification_failed"),
             _ => None,
         };
-        let takes_us = i64::try_from(takes.min(RESULT_WAIT).as_micros()).unwrap_or(i64::MAX);
+        let takes_us = i64::try_from((takes.min(RESULT_WAIT) / self.time_scale).as_micros()).unwrap_or(i64::MAX);
         let ready_at_us = at_us.saturating_add(takes_us);
-        let job = Job { order: order.clone(), state: JobState::Pending, account, ready_at_us, price, fails };
+        let job = Job {
+            order: order.clone(),
+            state: JobState::Pending,
+            account,
+            ready_at_us,
+            price,
+            fails,
+            was_shown: false,
+        };
         self.jobs.by_id.insert(id.clone(), job);
         self.jobs.waiting.insert((ready_at_us, id.clone()), ());
         id
@@ -40,6 +48,11 @@ impl State {
     pub(super) fn finish_jobs(&mut self, now_us: i64) {
         while let Some(id) = self.jobs.next_ready(now_us) {
             let Some(job) = self.jobs.by_id.get_mut(&id) else { continue };
+            let faults = self.job_faults.of_event(self.seed, job.order.subject);
+            if job.order.receiver.is_some() && !faults.lost {
+                let late_us = i64::try_from((faults.late / self.time_scale).as_micros()).unwrap_or(i64::MAX);
+                self.outbox.add(&id, job.ready_at_us.saturating_add(late_us), faults.twice);
+            }
             let price = job.price;
             if let Some(code) = job.fails {
                 job.state = JobState::Failed(code);

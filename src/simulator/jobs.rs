@@ -14,6 +14,8 @@ pub(super) struct Job {
     pub(super) price: u64,
     /// Why it will fail, if it will.
     pub(super) fails: Option<&'static str>,
+    /// A reply has shown it as completed.
+    pub(super) was_shown: bool,
 }
 
 /// The states of a job.
@@ -22,6 +24,15 @@ pub(super) enum JobState {
     Pending,
     Completed(Receipt),
     Failed(&'static str),
+}
+
+/// A path about a job.
+pub(super) struct JobPath<'a> {
+    /// The path with the place of the id.
+    pub(super) template: &'a str,
+    /// The status path of the same job, with the place of the id.
+    pub(super) status: &'a str,
+    pub(super) id: &'a str,
 }
 
 /// All jobs, by id.
@@ -44,9 +55,15 @@ impl Jobs {
         self.by_id.len() as u64
     }
 
-    /// A job of this account.
-    pub(super) fn find(&self, id: &str, account: Digest) -> Option<&Job> {
-        self.by_id.get(id).filter(|job| job.account == account)
+    /// A job of this account at this status path.
+    pub(super) fn find_at(&mut self, path: &JobPath<'_>, account: Digest) -> Option<&mut Job> {
+        let job = self.by_id.get_mut(path.id).filter(|job| job.account == account)?;
+        job.order.check.job.as_ref().is_some_and(|spec| spec.status == path.status).then_some(job)
+    }
+
+    /// When the next pending job is ready.
+    pub(super) fn next_ready_us(&self) -> Option<i64> {
+        self.waiting.first_key_value().map(|((ready_at_us, _), ())| *ready_at_us)
     }
 
     /// The id of the next pending job that is ready.
@@ -59,4 +76,9 @@ impl Jobs {
 /// The report type in the replies about a job. The description shows `foreign-bank`.
 pub(super) fn report_type(check: &Declaration) -> &str {
     check.name.strip_suffix("-account").unwrap_or(&check.name)
+}
+
+/// The type of the event of a job that ends like this. The description shows those of `foreign-bank`.
+pub(super) fn event_type(check: &Declaration, end: &str) -> String {
+    format!("{}.verification.{end}", report_type(check).replace('-', "_"))
 }

@@ -21,24 +21,31 @@ mod answer_style;
 mod book;
 mod cooldown;
 mod countries;
+mod deliveries;
 mod digest;
 mod exchange;
 mod fault;
 mod job_exchange;
+mod job_fault;
+mod job_state;
+mod job_time;
 mod job_work;
 mod jobs;
 mod keys;
 mod multipart;
 mod openapi;
 mod order;
+mod outbox;
 mod rate;
 mod received;
 mod received_file;
+mod receiver;
 mod reply;
 mod request_body;
 mod retry_after;
 mod row;
 mod seen_routes;
+mod sender;
 mod serve;
 mod settings;
 mod spoil;
@@ -50,8 +57,11 @@ mod uploads;
 mod visitor;
 
 pub use answer_style::{Dialect, Envelope};
+pub use deliveries::SignedDelivery;
 pub use fault::{Faults, FaultsError};
+pub use job_fault::JobFaults;
 pub use seen_routes::ServedRoutes;
+pub use sender::send_deliveries;
 pub use serve::serve;
 pub use settings::{AuthAccepted, Quirks, Settings};
 pub use statement::{ChargeStated, CreditsFormat, ELSEWHERE};
@@ -68,7 +78,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard},
 };
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 /// The simulated service. Clones share one state.
 #[derive(Clone)]
@@ -79,6 +89,8 @@ struct Shared {
     /// The checks at each path that is served.
     routes: HashMap<String, Vec<Arc<Declaration>>>,
     started: Instant,
+    /// Notified when there may be something to deliver, and when a delivery has ended.
+    changed: Notify,
     state: Mutex<State>,
 }
 
@@ -93,7 +105,7 @@ impl Simulator {
     pub fn new(settings: Settings) -> Simulator {
         let routes = routes(&settings.catalogue, settings.routes);
         let state = Mutex::new(State::open(&settings, 0));
-        Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), state }))
+        Simulator(Arc::new(Shared { settings, routes, started: Instant::now(), changed: Notify::new(), state }))
     }
 
     /// The service as a router.
@@ -114,11 +126,17 @@ impl Simulator {
     /// Resets everything: keys, charge book, balance, rates, faults and counters.
     pub fn reset(&self) {
         self.state().reset(&self.0.settings);
+        self.0.changed.notify_waiters();
     }
 
     /// Sets the faults from now on; `name@nth` counts from here. `Faults::none()` removes all faults.
     pub fn set_faults(&self, faults: Faults) {
         self.state().set_faults(faults);
+    }
+
+    /// Sets the faults of jobs and their deliveries from now on.
+    pub fn set_job_faults(&self, faults: JobFaults) {
+        self.state().job_faults = faults;
     }
 
     /// Sets the balance, as if another program had spent or bought credits.

@@ -22,7 +22,7 @@ const STATUSES: [(&str, &str); 15] = [
     ("403", "the host or the origin is not this machine"),
     ("405", "the route does not accept this method"),
     ("408", "the body took too long"),
-    ("409", "the key was used with another body"),
+    ("409", "the key was used with another body, or the job is not completed"),
     ("413", "the body is too large"),
     ("415", "the format of a file is not accepted"),
     ("429", "rate limited, or the cooldown of the sandbox"),
@@ -46,6 +46,9 @@ pub(super) fn document(routes: &HashMap<String, Vec<Arc<Declaration>>>, settings
     for check in routes.values().flatten() {
         if let Some(job) = &check.job {
             paths.insert(job.status.clone(), json!({ "get": job_state() }));
+            if let Some(path) = &job.retry_webhook {
+                paths.insert(path.clone(), json!({ "post": redelivery() }));
+            }
         }
     }
     let envelope = if settings.envelope == Envelope::Results { results() } else { data() };
@@ -99,10 +102,41 @@ fn operation(checks: &[Arc<Declaration>]) -> Value {
 fn job_state() -> Value {
     let schema = json!({"type": "object", "properties": {"status": {"enum": ["pending", "completed", "failed"]}}});
     let content = json!({"application/json": {"schema": schema}});
-    let mut responses = refusals(&["400", "401", "403", "404", "408", "413", "429", "500", "502", "503"]);
+    let mut responses = refusals(&["400", "401", "403", "404", "405", "408", "413", "429", "500", "502", "503"]);
     responses.insert("200".to_owned(), json!({"description": "the state of the job", "content": content}));
-    let id = json!({"name": "jobId", "in": "path", "required": true, "schema": {"type": "string"}});
-    json!({"summary": "state of a job", "parameters": [id], "responses": responses})
+    json!({"summary": "state of a job", "parameters": [job_id()], "responses": responses})
+}
+
+/// The repeated delivery of a job's result. It costs nothing.
+fn redelivery() -> Value {
+    let schema = json!({"type": "object", "properties": receiver(), "dependentRequired": both_of_receiver()});
+    let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
+    let statuses = ["400", "401", "403", "404", "405", "408", "409", "413", "429", "500", "502", "503"];
+    let mut responses = refusals(&statuses);
+    let content = json!({"application/json": {"schema": {"type": "object"}}});
+    responses.insert("200".to_owned(), json!({"description": "the result is delivered again", "content": content}));
+    json!({
+        "summary": "delivers a completed result again, to the same receiver or to another one",
+        "parameters": [job_id()],
+        "requestBody": body,
+        "responses": responses,
+    })
+}
+
+fn job_id() -> Value {
+    json!({"name": "jobId", "in": "path", "required": true, "schema": {"type": "string"}})
+}
+
+/// The fields that name the receiver of a job's webhooks.
+fn receiver() -> Value {
+    json!({
+        "webhookUrl": {"type": "string", "description": "an https URL, or an http URL of this machine"},
+        "webhookSecret": {"type": "string", "minLength": 32, "writeOnly": true},
+    })
+}
+
+fn both_of_receiver() -> Value {
+    json!({"webhookUrl": ["webhookSecret"], "webhookSecret": ["webhookUrl"]})
 }
 
 /// The body as JSON, or as a form if it has files in parts of their own.
@@ -137,11 +171,17 @@ fn body(check: &Declaration) -> Value {
     for field in &check.fields {
         properties.insert(field.name.clone(), property(field));
     }
+    if let (true, Value::Object(receiver)) = (check.job.is_some(), receiver()) {
+        properties.extend(receiver);
+    }
     let required = check.fields.iter().filter(|field| field.required).map(|field| field.name.clone());
     let required: Vec<String> =
         std::iter::once("mode".to_owned()).chain(check.fixed.keys().cloned()).chain(required).collect();
     let mut schema = json!({"title": check.name, "type": "object", "properties": properties, "required": required});
     let rules: Vec<Value> = check.rules.iter().map(rule).collect();
+    if check.job.is_some() {
+        schema["dependentRequired"] = both_of_receiver();
+    }
     if !rules.is_empty() {
         schema["allOf"] = rules.into();
     }

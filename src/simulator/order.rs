@@ -6,6 +6,7 @@ use super::{
     countries::is_code,
     digest::{Digest, digest, digest_of_fields},
     received::{Received, is_received},
+    receiver::Receiver,
     reply::Refusal,
 };
 use crate::{
@@ -30,8 +31,10 @@ const KEY_LENGTH: [&str; 2] = ["adverse-media", "foreign-bank-account"];
 pub(super) struct Order {
     pub(super) check: Arc<Declaration>,
     pub(super) mode: Mode,
-    /// The body's fields, as sent.
+    /// The body's fields, as sent, without the secret of the receiver.
     pub(super) fields: Map<String, Value>,
+    /// Where the deliveries of its job are sent.
+    pub(super) receiver: Option<Receiver>,
     pub(super) idempotency_key: Option<String>,
     /// The idempotency key within its account.
     pub(super) key: Option<Digest>,
@@ -52,7 +55,7 @@ impl Order {
         received: Received,
     ) -> Result<Order, Refusal> {
         let check = chosen(checks, &received.fields)?;
-        let fields = received.fields_of(&check)?;
+        let mut fields = received.fields_of(&check)?;
         let mode = mode(&fields)?;
         for field in &check.fields {
             validate(field, fields.get(&field.name))
@@ -75,7 +78,9 @@ impl Order {
         let key = idempotency_key.as_ref().map(|key| digest(&[&account, key.as_bytes()]));
         let content = digest(&[path.as_bytes(), body]);
         let subject = subject(&check, mode, &fields);
-        Ok(Order { check, mode, fields, idempotency_key, key, content, subject })
+        // Other checks ignore these fields, because the description names them for checks with jobs only.
+        let receiver = if check.job.is_some() { Receiver::take(&mut fields)? } else { None };
+        Ok(Order { check, mode, fields, receiver, idempotency_key, key, content, subject })
     }
 
     /// Whether a text field ends in these digits. The service's API description, Errors, 3: reserved inputs end in 90

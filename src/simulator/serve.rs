@@ -2,7 +2,7 @@
 //! lost reply behaves as in reality: no status, no header, and the connection ends. The number of connections and the
 //! time for a header are limited, because other programs may use the machine too.
 
-use super::{Simulator, reply::Reply, visitor::Visitors};
+use super::{Simulator, reply::Reply, sender::send_deliveries, visitor::Visitors};
 use axum::{
     body::Body,
     extract::ConnectInfo,
@@ -34,7 +34,8 @@ const CONNECTIONS_MAX: u32 = 512;
 /// How long the header of a request may take, from the end of the previous request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// Serves until `shutdown` completes. Exchanges that were started by then are finished.
+/// Serves, and delivers the events of jobs, until `shutdown` completes. Exchanges that were started by then are finished;
+/// deliveries are not.
 ///
 /// # Errors
 /// A socket error.
@@ -46,6 +47,7 @@ pub async fn serve(
     let visitors = Visitors::of(listener.local_addr()?.ip());
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let (end, ended) = watch::channel(());
+    let sending = simulator.clone();
     let accepting = async {
         loop {
             let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
@@ -61,6 +63,7 @@ pub async fn serve(
     };
     tokio::select! {
         () = accepting => {}
+        () = send_deliveries(&sending) => {}
         () = shutdown => {}
     }
     drop((listener, end));

@@ -3,6 +3,7 @@
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
     fault::Faults,
+    job_fault::JobFaults,
     seen_routes::ServedRoutes,
     statement::{ChargeStated, CreditsFormat, Statement},
 };
@@ -24,8 +25,11 @@ pub struct Settings {
     pub latency: Duration,
     /// Decides answers and faults: the same seed gives the same service.
     pub seed: u64,
-    /// How long a job takes. After 48 hours it fails.
-    pub job_time: Duration,
+    /// How long each job takes; after 48 hours it fails. `None` draws the times from the seed: most take minutes, some
+    /// hours, and a few never end.
+    pub job_time: Option<Duration>,
+    /// What the times of jobs and the times between deliveries are divided by. Everything else keeps real time.
+    pub time_scale: u32,
     /// How many of a hundred requests that may be answered at once are not.
     pub fallback_of_hundred: u64,
     /// How long a key is kept, instead of what the description says about its check.
@@ -35,6 +39,8 @@ pub struct Settings {
     /// The header forms of the API key that are accepted.
     pub auth: AuthAccepted,
     pub faults: Faults,
+    /// What goes wrong with jobs and their deliveries.
+    pub job_faults: JobFaults,
     pub clock: Clock,
     pub catalogue: Catalogue,
     /// Prices by check name. The default is the declaration's price, or 1.
@@ -60,12 +66,14 @@ impl Default for Settings {
             per_minute_max: 120,
             latency: Duration::ZERO,
             seed: 1,
-            job_time: Duration::from_secs(20 * 60),
+            job_time: None,
+            time_scale: 1,
             fallback_of_hundred: 10,
             key_life: None,
             cooldown: Duration::from_secs(2),
             auth: AuthAccepted::default(),
             faults: Faults::none(),
+            job_faults: JobFaults::none(),
             clock: Clock::System,
             catalogue: Catalogue::built_in(),
             prices: BTreeMap::new(),

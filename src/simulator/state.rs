@@ -7,9 +7,11 @@ use super::{
     cooldown::Cooldown,
     digest::Digest,
     fault::{FaultKind, Faults},
+    job_fault::JobFaults,
     jobs::Jobs,
     keys::{KeyStatus, Keys, Receipt},
     order::Order,
+    outbox::Outbox,
     rate::{Limits, Rate, Window},
     reply::Refusal,
     retry_after::RetryAfter,
@@ -76,9 +78,15 @@ pub(super) struct State {
     pub(super) book: ChargeBook,
     pub(super) jobs: Jobs,
     key_life: Option<Duration>,
+    /// The events of jobs that are to be delivered.
+    pub(super) outbox: Outbox,
+    pub(super) job_faults: JobFaults,
+    /// A separate generator, so that faults of jobs do not change what else the seed decides.
+    pub(super) job_state_rng: Rng,
     faults: Faults,
     fault_rng: Rng,
     pub(super) seed: u64,
+    pub(super) time_scale: u32,
     /// The last answer of each check, for the fault `crossed`.
     last_answers: HashMap<String, (Digest, Value)>,
     drawn: u64,
@@ -103,9 +111,13 @@ impl State {
             book: ChargeBook::default(),
             jobs: Jobs::default(),
             key_life: settings.key_life,
+            outbox: Outbox::new(settings.time_scale, 0),
+            job_faults: settings.job_faults.clone(),
+            job_state_rng: Rng::new(settings.seed.rotate_left(37)),
             faults: settings.faults.clone(),
             fault_rng: Rng::new(settings.seed),
             seed: settings.seed,
+            time_scale: settings.time_scale.max(1),
             last_answers: HashMap::new(),
             drawn: 0,
             counts: Stats::default(),
@@ -114,12 +126,26 @@ impl State {
     }
 
     pub(super) fn reset(&mut self, settings: &Settings) {
+        let next = self.outbox.next_number();
         *self = State::open(settings, self.epoch + 1);
+        self.outbox = Outbox::new(settings.time_scale, next);
     }
 
     pub(super) fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
         self.drawn = 0;
+    }
+
+    /// Counts an attempt to deliver an event.
+    pub(super) fn count_delivery(&mut self) {
+        self.counts.deliveries += 1;
+    }
+
+    /// Ends an attempt to deliver an event.
+    pub(super) fn end_delivery(&mut self, number: u64, accepted: bool, now_us: i64) {
+        if self.outbox.end(number, accepted, now_us) && accepted {
+            self.counts.delivered += 1;
+        }
     }
 
     pub(super) fn set_balance(&mut self, credits: u64) {

@@ -1,5 +1,6 @@
 //! Counters of the service's requests and charges.
 
+use crate::catalogue::JOB_ID;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,12 +29,19 @@ pub struct Stats {
     /// Requests that were accepted as jobs.
     #[serde(default)]
     pub jobs: u64,
+    /// Attempts to deliver the event of a job.
+    #[serde(default)]
+    pub deliveries: u64,
+    /// Those that the receiver accepted.
+    #[serde(default)]
+    pub delivered: u64,
     pub balance: u64,
 }
 
 impl Stats {
     /// Requests to checks, including refused ones and those in progress.
     pub fn checks(&self) -> u64 {
-        self.by_route.iter().filter(|(route, _)| route.starts_with("POST")).map(|(_, count)| count).sum()
+        let is_check = |route: &str| route.starts_with("POST") && !route.contains(JOB_ID);
+        self.by_route.iter().filter(|(route, _)| is_check(route)).map(|(_, count)| count).sum()
     }
 }

@@ -177,6 +177,9 @@ fn describe(page: &mut String, check: &Declaration) {
     if let Some(job) = &check.job {
         let hold = job.hold.map(|hold| format!("; {hold} credits stay reserved meanwhile")).unwrap_or_default();
         writeln!(page, "- State of a job: `{}`{hold}{}", job.status, assumed(job.assumed)).unwrap();
+        if let Some(path) = &job.retry_webhook {
+            writeln!(page, "- The service delivers a result again: `POST {path}`").unwrap();
+        }
     }
     if let Some(field) = &check.consent {
         writeln!(page, "- Consent: `{field}`. One value for all rows needs `--consent-evidence`.").unwrap();

@@ -5,12 +5,18 @@
 mod accepted;
 mod at_once;
 mod consent;
+mod deliveries;
+mod delivery_faults;
+mod delivery_wire;
 mod followed;
 mod golden;
 mod killed;
 mod limits;
+mod receivers;
+mod redelivery;
 mod service;
 mod settings;
+mod states;
 mod status_route;
 mod verdicts;
 

@@ -3,4 +3,5 @@
 mod forged;
 mod post;
 mod receiver;
+mod simulated;
 mod vectors;

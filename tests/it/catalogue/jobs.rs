@@ -32,6 +32,10 @@ fn allowed(declaration: &Declaration, name: &str) -> Vec<Value> {
     declaration.fields.iter().find(|field| field.name == name).unwrap().allowed.clone()
 }
 
+fn retry_webhook(declaration: &Declaration) -> Option<&str> {
+    declaration.job.as_ref().unwrap().retry_webhook.as_deref()
+}
+
 fn job(declaration: &Declaration) -> (Option<u64>, &str, &[String], bool) {
     let job = declaration.job.as_ref().unwrap();
     (job.hold.map(|hold| hold.0), &job.status, &job.id, !job.assumed)
@@ -65,6 +69,7 @@ fn foreign_bank_accounts_are_as_described() {
     assert_eq!(allowed(&check, "bankAccountType"), ACCOUNT_TYPES.map(Value::from));
     assert_eq!(allowed(&check, "consentConfirmed"), [json!(true)], "\"must be true\"");
     assert_eq!(check.consent.as_deref(), Some("consentConfirmed"));
+    assert_eq!(retry_webhook(&check), Some("/foreign-bank-account-verification/jobs/{jobId}/retry-webhook"));
     let status = "/foreign-bank-account-verification/jobs/{jobId}";
     assert_eq!(job(&check), (Some(7), status, &["/jobId".to_owned(), "/data/jobId".to_owned()][..], true));
     assert_eq!(check.answer.payload[0], "/result");
@@ -100,6 +105,7 @@ fn business_bank_accounts_are_as_described() {
     assert_eq!(Value::Object(check.fixed.clone()), json!({"bankBranchCode": "450105"}));
     assert!(check.fields.iter().all(|field| field.assumed && field.required));
     assert_eq!(allowed(&check, "bankAccountType"), ACCOUNT_TYPES.map(Value::from));
+    assert_eq!(retry_webhook(&check), Some("/business-bank-account-verification/jobs/{jobId}/retry-webhook"));
     let status = "/business-bank-account-verification/jobs/{jobId}";
     assert_eq!(job(&check), (Some(7), status, &["/jobId".to_owned(), "/data/jobId".to_owned()][..], true));
     assert!(check.verdict.assumed);
@@ -115,6 +121,7 @@ fn african_documents_are_as_described() {
     let names: Vec<&str> = check.fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(names, ["country", "id_type", "id_number", "first_name", "last_name", "dob"]);
     assert!(check.fields.iter().all(|field| field.assumed));
+    assert_eq!(retry_webhook(&check), None);
     let (hold, status, _, shown) = job(&check);
     assert_eq!((hold, status, shown), (None, "/africa-verification/jobs/{jobId}", false));
     assert!(columns(&check).iter().all(|(_, _, shown)| !shown) && check.verdict.assumed);

@@ -136,6 +136,9 @@ fn the_help_of_simulate() {
                                  0ms]
           --seed <N>             Seed for the answers and faults [default: 1]
           --faults <SPEC>        Faults to inject, such as drop_after:0.01,error502:0.05 [default: ""]
+          --job-faults <SPEC>    Faults of jobs and their webhooks, such as
+                                 lost:0.1,twice:0.05,late:0.05:30m,early:0.1 or state_404:0.1 [default:
+                                 ""]
           --price <CHECK=N>      Price of a check in credits [default: 1]; repeatable
           --dialect <DIALECT>    Response dialect: as documented, or as observed in the field [default:
                                  described] [possible values: described, field]
@@ -147,7 +150,9 @@ fn the_help_of_simulate() {
                                  meta.credits_spent, or not at all [default: as documented for the
                                  envelope] [possible values: used, remaining, meta, nothing]
           --job-time <DURATION>  Time until a job has a result, such as 20m; after 48 hours it fails
-                                 [default: 20m]
+                                 [default: mostly minutes, sometimes hours, drawn from the seed]
+          --time-scale <N>       Divide the times of jobs and between deliveries by this: 2880 plays 48
+                                 hours in a minute [default: 1]
           --fallback <PERCENT>   Share of real-time checks that cannot be answered at once, in percent
                                  [default: 10]
           --cooldown <DURATION>  How long the same sandbox payload is refused [default: 2s]

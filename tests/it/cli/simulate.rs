@@ -4,7 +4,7 @@ use crate::support::{
     program::{BINARY, Said, rescreen},
     world::book,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
@@ -52,6 +52,49 @@ async fn reqwest_get(url: &str) -> Value {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let body = reqwest::get(url).await.unwrap().bytes().await.unwrap();
     serde_json::from_slice(&body).unwrap()
+}
+
+#[tokio::test]
+async fn the_times_and_the_faults_of_jobs_can_be_set() {
+    let (mut simulator, line) =
+        started("simulate --listen 127.0.0.1:0 --job-time 20m --time-scale 1200 --job-faults row:1:state_404");
+    let url = line.split_whitespace().find_map(|word| word.strip_suffix(';')).unwrap().to_owned();
+    let body = json!({
+        "mode": "production", "businessName": "Vexford", "registrationNumber": "2019/000001/07",
+        "bankName": "Example Bank", "bankAccountNumber": "062000123", "bankAccountType": "current",
+        "bankBranchCode": "450105",
+    });
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::new();
+    let submission = client.post(format!("{url}/business-bank-account-verification")).body(body.to_string());
+    let submission = submission.header("x-api-key", "own").header("Idempotency-Key", "key-0001");
+    let accepted = submission.send().await.unwrap().bytes().await.unwrap();
+    let id = serde_json::from_slice::<Value>(&accepted).unwrap()["jobId"].as_str().unwrap().to_owned();
+    let begun = Instant::now();
+    while reqwest_get(&format!("{url}/_simulator/stats")).await["charges"] == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "20 minutes are played in a second");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let took = begun.elapsed();
+    let state = client.get(format!("{url}/business-bank-account-verification/jobs/{id}")).header("x-api-key", "own");
+    let state = state.send().await.unwrap().status();
+    simulator.kill().unwrap();
+    simulator.wait().unwrap();
+    assert!(took > Duration::from_millis(500), "{took:?}");
+    assert_eq!(state, 404);
+}
+
+#[test]
+fn a_wrong_setting_of_jobs_says_what_was_expected() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flag, value, says) in [
+        ("--time-scale", "0", "0 is not in"),
+        ("--job-time", "soon", "--job-time"),
+        ("--job-faults", "lots:1", "did you mean `lost`?"),
+        ("--job-faults", "late:1:soon", "expected a duration such as `30m`, found `soon`"),
+    ] {
+        Said::of(&mut rescreen(folder.path(), &["simulate", flag, value])).exits(2).says(says);
+    }
 }
 
 #[test]

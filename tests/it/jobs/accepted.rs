@@ -39,7 +39,7 @@ async fn jobs_are_pending_with_their_id_keep_their_hold_and_are_not_sent_again()
 
 #[tokio::test]
 async fn a_charge_that_comes_when_a_job_is_done_is_explained_by_its_hold() {
-    let mut world = world(BUSINESS, 130, 7).service(|settings| settings.job_time = Duration::ZERO);
+    let mut world = world(BUSINESS, 130, 7).service(|settings| settings.job_time = Some(Duration::ZERO));
     let ran = world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 130);
     assert!(ran.report().stops.is_empty(), "{:?}", ran.report().stops);
     assert_eq!((held(&ran), ran.report().unexplained.0), ((910, 0), 0));

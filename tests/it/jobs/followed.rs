@@ -17,7 +17,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A campaign whose jobs take this long.
 fn takes(rows: usize, job_time: Duration) -> World {
-    world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = job_time)
+    world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(job_time))
 }
 
 /// How often the service was asked for a job.

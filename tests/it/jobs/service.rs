@@ -13,32 +13,32 @@ use rescreen::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const ROUTE: &str = "/business-bank-account-verification";
-const FOREIGN: &str = "/foreign-bank-account-verification";
+pub const ROUTE: &str = "/business-bank-account-verification";
+pub const FOREIGN: &str = "/foreign-bank-account-verification";
 
-fn simulator(change: impl FnOnce(&mut Settings)) -> Simulator {
+pub fn simulator(change: impl FnOnce(&mut Settings)) -> Simulator {
     let mut settings = Settings { clock: Clock::driven("2026-11-03T08:00:00Z".parse().unwrap()), ..lifted() };
     settings.credits = 1_000;
     change(&mut settings);
     Simulator::new(settings)
 }
 
-async fn exchange(simulator: &Simulator, request: Request<Body>) -> (u16, Value) {
+pub async fn exchange(simulator: &Simulator, request: Request<Body>) -> (u16, Value) {
     let (parts, body) = simulator.exchange(request).await.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap();
     (parts.status.as_u16(), serde_json::from_slice(&bytes).unwrap())
 }
 
-async fn post(simulator: &Simulator, path: &str, key: &str, body: &Value) -> (u16, Value) {
+pub async fn post(simulator: &Simulator, path: &str, key: &str, body: &Value) -> (u16, Value) {
     let request = Request::post(path).header("x-api-key", "own").header("Idempotency-Key", key);
     exchange(simulator, request.body(Body::from(body.to_string())).unwrap()).await
 }
 
-async fn get(simulator: &Simulator, path: &str, api_key: &str) -> (u16, Value) {
+pub async fn get(simulator: &Simulator, path: &str, api_key: &str) -> (u16, Value) {
     exchange(simulator, Request::get(path).header("x-api-key", api_key).body(Body::empty()).unwrap()).await
 }
 
-fn business(mode: &str, number: u32) -> Value {
+pub fn business(mode: &str, number: u32) -> Value {
     json!({
         "mode": mode, "businessName": "Vexford", "registrationNumber": format!("2019/{number:06}/07"),
         "bankName": "Example Bank", "bankAccountNumber": "062000123", "bankAccountType": "current",
@@ -46,7 +46,7 @@ fn business(mode: &str, number: u32) -> Value {
     })
 }
 
-fn foreigner(number: u32) -> Value {
+pub fn foreigner(number: u32) -> Value {
     json!({
         "mode": "production", "firstName": "Jo", "surname": "Vexford", "passportNumber": format!("ZX{number:05}A"),
         "passportCountry": "NG", "bankName": "FNB", "bankAccountNumber": "0620001", "bankBranchCode": "051001",
@@ -77,7 +77,7 @@ async fn a_job_is_pending_then_completed_and_charged_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_is_charged_when_it_is_done_although_nobody_asks() {
-    let simulator = simulator(|settings| settings.job_time = Duration::from_secs(60));
+    let simulator = simulator(|settings| settings.job_time = Some(Duration::from_secs(60)));
     post(&simulator, ROUTE, "key-0001", &business("production", 1)).await;
     tokio::time::advance(Duration::from_secs(61)).await;
     assert_eq!(simulator.stats().credits_charged, 7);
@@ -96,7 +96,7 @@ async fn another_account_and_an_unknown_id_find_no_job() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_without_a_result_after_48_hours_fails_and_costs_nothing() {
-    let simulator = simulator(|settings| settings.job_time = Duration::from_secs(60 * 3_600));
+    let simulator = simulator(|settings| settings.job_time = Some(Duration::from_secs(60 * 3_600)));
     let id = post(&simulator, ROUTE, "key-0001", &business("production", 1)).await.1["jobId"].clone();
     let path = format!("{ROUTE}/jobs/{}", id.as_str().unwrap());
     tokio::time::advance(Duration::from_secs(47 * 3_600)).await;
@@ -117,7 +117,7 @@ async fn seven_credits_must_be_available_while_a_job_is_processed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_sandbox_job_costs_nothing_and_has_a_result() {
-    let simulator = simulator(|settings| settings.job_time = Duration::ZERO);
+    let simulator = simulator(|settings| settings.job_time = Some(Duration::ZERO));
     let (status, accepted) = post(&simulator, ROUTE, "key-0001", &business("sandbox", 1)).await;
     assert_eq!((status, &accepted["requiredCredits"]), (202, &json!(0)));
     let path = format!("{ROUTE}/jobs/{}", accepted["jobId"].as_str().unwrap());

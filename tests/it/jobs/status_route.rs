@@ -23,7 +23,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A campaign whose jobs are all accepted, and done by the time that is returned.
 async fn submitted(rows: usize) -> World {
-    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = MINUTE);
+    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(MINUTE));
     world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, rows as u64);
     world.paused().at_hours_minutes(0, 10).await;
     world
@@ -203,7 +203,7 @@ async fn a_failed_job_that_states_a_charge_is_booked_and_not_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_forward_by_days_ends_no_job() {
-    let mut world = world(BUSINESS, 2, 7).under_paused_time().service(|settings| settings.job_time = HOUR * 5);
+    let mut world = world(BUSINESS, 2, 7).under_paused_time().service(|settings| settings.job_time = Some(HOUR * 5));
     world.run().await.exits(ExitCode::Jobs);
     world.paused().our_clock_is_off(80 * 3_600);
     let ran = world.collect(None).await;

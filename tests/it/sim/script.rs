@@ -225,7 +225,7 @@ impl Script {
             per_minute_max: self.per_minute_max as u32,
             latency: self.latency,
             seed: self.seed,
-            job_time: self.jobs.time,
+            job_time: Some(self.jobs.time),
             fallback_of_hundred: self.jobs.fallback_of_hundred,
             clock,
             dialect: if self.field { Dialect::Field } else { Dialect::Described },

@@ -125,6 +125,20 @@ async fn the_openapi_document_has_every_route_with_the_requests_of_its_checks() 
                 }
             }
         }
+        for check in catalogue.iter().filter(|check| check.job.is_some()) {
+            let job = check.job.as_ref().unwrap();
+            let properties = |operation: &Value| {
+                let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+                ["webhookUrl", "webhookSecret"].map(|name| schema["properties"][name].is_object())
+            };
+            assert_eq!(properties(&document.body["paths"][&check.routes.guide]["post"]), [true; 2], "{}", check.name);
+            assert!(document.body["paths"][&job.status]["get"].is_object(), "{}", check.name);
+            if let Some(path) = &job.retry_webhook {
+                let operation = &document.body["paths"][path]["post"];
+                assert_eq!(properties(operation), [true; 2], "{}", check.name);
+                assert!(["200", "404", "409", "429"].iter().all(|status| operation["responses"][status].is_object()));
+            }
+        }
         let schema =
             |path: &str| &document.body["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"];
         assert!(fits(schema(AML), &aml("sandbox", "Jo")) && !fits(schema(AML), &json!({"mode": "sandbox"})));

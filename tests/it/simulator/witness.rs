@@ -55,6 +55,8 @@ async fn the_stats_page_needs_no_key_and_is_not_counted() {
             "conflicts": 0,
             "max_in_any_minute": 2,
             "jobs": 0,
+            "deliveries": 0,
+            "delivered": 0,
             "balance": 999_999,
         })
     );

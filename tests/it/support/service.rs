@@ -8,7 +8,7 @@ use axum::{
 };
 use rescreen::{
     model::SIMULATOR_MARKER,
-    simulator::{Settings, Simulator, serve},
+    simulator::{Settings, Simulator, send_deliveries, serve},
 };
 use std::{
     sync::{
@@ -34,9 +34,10 @@ pub struct Service {
     runtime: Option<Runtime>,
 }
 
-/// Limits that no test reaches by accident.
+/// Limits that no test reaches by accident, and jobs that all take the same time.
 pub fn lifted() -> Settings {
-    Settings { per_minute: 600_000, per_minute_max: 900_000, ..Settings::default() }
+    let job_time = Some(Duration::from_secs(20 * 60));
+    Settings { per_minute: 600_000, per_minute_max: 900_000, job_time, ..Settings::default() }
 }
 
 impl Service {
@@ -75,6 +76,8 @@ impl Service {
             }
         });
         service.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let simulator = service.simulator.clone();
+        service.spawn(async move { send_deliveries(&simulator).await });
         service
     }
 

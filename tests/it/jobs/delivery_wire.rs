@@ -1,0 +1,187 @@
+//! Deliveries over real connections, to a receiver that is made by hand.
+
+use super::{receivers::SECRET, service::business};
+use crate::support::service::{Service, lifted};
+use rescreen::simulator::Settings;
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// What a receiver got: the first line, the headers in lower case, and the body.
+#[derive(Debug, Clone)]
+struct Got {
+    line: String,
+    headers: Vec<String>,
+    body: Vec<u8>,
+    at: Instant,
+}
+
+impl Got {
+    fn header(&self, name: &str) -> &str {
+        let prefix = format!("{name}: ");
+        self.headers.iter().find_map(|header| header.strip_prefix(&prefix)).unwrap()
+    }
+
+    fn event(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// A receiver that gives the nth delivery its nth reply, and all further ones the last.
+struct Receiver {
+    address: SocketAddr,
+    got: Arc<Mutex<Vec<Got>>>,
+    /// The most connections at once.
+    most: Arc<AtomicUsize>,
+}
+
+impl Receiver {
+    fn open(replies: &'static [&'static str], pause: Duration) -> Receiver {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (got, most, open) = (Arc::<Mutex<Vec<Got>>>::default(), Arc::default(), Arc::<AtomicUsize>::default());
+        let receiver = Receiver { address, got: Arc::clone(&got), most: Arc::clone(&most) };
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (got, most, open) = (Arc::clone(&got), Arc::clone(&most), Arc::clone(&open));
+                std::thread::spawn(move || {
+                    let mut stream = stream.unwrap();
+                    most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    let one = read(&mut BufReader::new(&stream));
+                    let nth = {
+                        let mut got = got.lock().unwrap();
+                        got.push(one);
+                        got.len() - 1
+                    };
+                    std::thread::sleep(pause);
+                    open.fetch_sub(1, Ordering::SeqCst);
+                    let reply = replies[nth.min(replies.len() - 1)];
+                    let head = format!("HTTP/1.1 {reply}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                    stream.write_all(head.as_bytes()).unwrap();
+                });
+            }
+        });
+        receiver
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/hooks/1?a=b", self.address)
+    }
+
+    /// Waits for this many deliveries.
+    fn wait_for(&self, count: usize) -> Vec<Got> {
+        let begun = Instant::now();
+        while self.got.lock().unwrap().len() < count {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", self.got.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.got.lock().unwrap().clone()
+    }
+}
+
+fn read(stream: &mut impl BufRead) -> Got {
+    let at = Instant::now();
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).unwrap();
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let line = lines.remove(0);
+    let headers: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            line.split_once(": ").map(|(name, value)| format!("{}: {value}", name.to_ascii_lowercase())).unwrap()
+        })
+        .collect();
+    let mut got = Got { line, headers, body: Vec::new(), at };
+    got.body = vec![0; got.header("content-length").parse().unwrap()];
+    stream.read_exact(&mut got.body).unwrap();
+    got
+}
+
+/// Submits a job, and returns the reply with the time when it came.
+async fn submit(service: &Service, receiver: &Receiver, number: u32) -> (Value, Instant) {
+    let mut body = business("production", number);
+    (body["webhookUrl"], body["webhookSecret"]) = (receiver.url().into(), SECRET.into());
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let request = reqwest::Client::new().post(format!("{}/business-bank-account-verification", service.url));
+    let request = request.header("x-api-key", "own").header("Idempotency-Key", format!("key-{number:04}"));
+    let reply = request.body(body.to_string()).send().await.unwrap();
+    assert_eq!(reply.status(), 202);
+    let bytes = reply.bytes().await.unwrap();
+    (serde_json::from_slice(&bytes).unwrap(), Instant::now())
+}
+
+fn settings(job_time: Duration) -> Settings {
+    Settings { job_time: Some(job_time), ..lifted() }
+}
+
+#[tokio::test]
+async fn an_event_is_posted_without_any_further_request() {
+    let service = Service::start(settings(Duration::from_millis(200)));
+    let receiver = Receiver::open(&["204 No Content"], Duration::ZERO);
+    let (accepted, _) = submit(&service, &receiver, 1).await;
+    let got = receiver.wait_for(1).remove(0);
+    assert_eq!(got.line, "POST /hooks/1?a=b HTTP/1.1");
+    assert_eq!(
+        (got.header("content-type"), got.header("x-service-event-id")),
+        ("application/json", got.event()["id"].as_str().unwrap())
+    );
+    assert!(got.header("x-service-signature").starts_with("v1="));
+    assert_eq!(got.event()["data"]["jobId"], accepted["jobId"]);
+    let begun = Instant::now();
+    while service.simulator.stats().delivered == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!((service.simulator.stats().deliveries, service.simulator.stats().credits_charged), (1, 7));
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed_and_a_failure_is_repeated_after_its_time() {
+    let service = Service::start(Settings { time_scale: 60, ..settings(Duration::ZERO) });
+    let receiver = Receiver::open(&["307 Temporary Redirect\r\nlocation: /elsewhere", "200 OK"], Duration::ZERO);
+    submit(&service, &receiver, 1).await;
+    let got = receiver.wait_for(2);
+    assert!(got.iter().all(|one| one.line.starts_with("POST /hooks/1")), "{got:?}");
+    assert_eq!(
+        (&got[0].body, got[0].header("x-service-event-id")),
+        (&got[1].body, got[1].header("x-service-event-id"))
+    );
+    let apart = got[1].at - got[0].at;
+    assert!((Duration::from_millis(900)..Duration::from_secs(5)).contains(&apart), "{apart:?}");
+}
+
+#[tokio::test]
+async fn an_early_event_arrives_before_its_reply() {
+    let faults = "early:1".parse().unwrap();
+    let service = Service::start(Settings { job_faults: faults, ..settings(Duration::from_secs(3_600)) });
+    let receiver = Receiver::open(&["200 OK"], Duration::from_millis(50));
+    let (accepted, replied) = submit(&service, &receiver, 1).await;
+    let got = receiver.wait_for(1).remove(0);
+    assert!(got.at < replied, "the reply came first");
+    assert_eq!((&got.event()["data"]["jobId"], &accepted["status"]), (&accepted["jobId"], &json!("pending")));
+}
+
+#[tokio::test]
+async fn at_most_sixteen_deliveries_are_under_way() {
+    let service = Service::start(settings(Duration::from_secs(1)));
+    let receiver = Receiver::open(&["200 OK"], Duration::from_millis(300));
+    for number in 0..40 {
+        submit(&service, &receiver, number).await;
+    }
+    assert_eq!(receiver.wait_for(40).len(), 40);
+    let most = receiver.most.load(Ordering::SeqCst);
+    assert!((2..=16).contains(&most), "{most}");
+}
