@@ -113,6 +113,10 @@ pub struct CampaignArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL")]
     pub service: Option<String>,
+    /// Public https URL of `rescreen listen`, to which the service delivers word of jobs; without it, jobs are only asked
+    /// for
+    #[arg(long, value_name = "URL")]
+    pub webhook_url: Option<String>,
     /// Rehearse with the built-in simulator in place of the service
     #[arg(long)]
     pub simulate: bool,

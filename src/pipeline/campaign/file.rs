@@ -75,11 +75,9 @@ pub struct ServiceTable {
     pub ca_file: Option<PathBuf>,
     /// JSON pointer to the balance in the response of `GET /my_credits`.
     pub balance_pointer: Option<String>,
-    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, no charge is read from
-    /// replies, and only the balance proves prices.
+    /// JSON pointer to the charge that a reply states; replaces the known ones. If empty, only the balance proves prices.
     pub charge_pointer: Option<String>,
-    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, no balance is read from
-    /// replies.
+    /// JSON pointer to the balance that a reply states; replaces the known ones. If empty, replies state no balance.
     pub remaining_pointer: Option<String>,
     /// Header form and route spelling of single checks.
     pub checks: ByCheck,

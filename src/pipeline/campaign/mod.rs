@@ -7,6 +7,7 @@ mod declaration_line;
 pub mod file;
 pub mod input;
 pub mod out_folder;
+pub mod receiver;
 pub mod recorded;
 pub mod remains;
 pub mod result_layout;

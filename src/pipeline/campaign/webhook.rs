@@ -1,20 +1,12 @@
-//! The receiver of deliveries: where the service sends word that a job has ended. A ledger has one address and one
-//! random secret, so that the body of a request never changes.
+//! The address of the receiver of deliveries, as a campaign names it: where the service sends word that a job has ended.
 
-use super::Campaign;
-use crate::{
-    catalogue::Declaration,
-    error::Error,
-    ledger::{Ledger, Reading, Receiver},
-    webhook::{Inbox, PATH, ReceiverId, WebhookSecret},
-};
+use crate::error::Error;
 use serde::Deserialize;
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
 };
 use url::{Host, Url};
-use uuid::Uuid;
 
 /// `[webhook]` of a campaign file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -100,92 +92,6 @@ fn is_public_address(address: IpAddr) -> bool {
     }
 }
 
-impl Campaign {
-    /// The file of the inbox.
-    pub fn inbox(&self) -> Option<PathBuf> {
-        let folder = self.service.state_folder.as_ref().map(|folder| inbox_in(folder));
-        self.webhook.inbox.clone().or(folder)
-    }
-
-    /// Whether a check takes a receiver.
-    pub fn has_receiver(&self, check: &Declaration) -> bool {
-        self.webhook.url.is_some() && check.job.as_ref().is_some_and(|job| job.webhook)
-    }
-
-    /// The receiver of the ledger, which is made at its first use, and is known to the inbox afterwards. `None` if no
-    /// check of the campaign has one.
-    ///
-    /// # Errors
-    /// The ledger has another receiver, or the inbox cannot be used.
-    pub async fn receiver(&self, ledger: &Ledger) -> Result<Option<Receiver>, Error> {
-        let Some(url) = self.webhook.url.as_deref().filter(|_| self.checks().iter().any(|one| self.has_receiver(one)))
-        else {
-            return Ok(None);
-        };
-        let reading = Reading::open(ledger.path())?;
-        let now_us = self.clock.now_us();
-        let receiver = match reading.receivers()?.pop() {
-            None => ledger.add_receiver(url.to_owned(), random_secret(), now_us).await?,
-            Some(known) if known.base == url => known,
-            Some(known) => {
-                return Err(Error::Config(format!(
-                    "--webhook-url (or [webhook] url): expected {}, which the requests of this ledger name, found {url}; \
-                     keep that URL, or let the service deliver to another one with `rescreen retry-webhook {} \
-                     --webhook-url {url}`",
-                    known.base,
-                    self.out.display()
-                )));
-            }
-        };
-        self.register(&receiver, &reading.ledger_id()?)?;
-        Ok(Some(receiver))
-    }
-
-    /// Makes a receiver known to the inbox, so that its deliveries are accepted.
-    ///
-    /// # Errors
-    /// The inbox cannot be used, or knows another secret of this receiver.
-    pub fn register(&self, receiver: &Receiver, ledger_id: &str) -> Result<(), Error> {
-        let path = self.inbox().ok_or_else(|| {
-            Error::Config("the inbox of deliveries has no folder: set HOME, or [webhook] inbox = \"FILE\"".to_owned())
-        })?;
-        let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
-        let id = receiver_id(ledger_id, receiver.number).ok_or_else(damaged)?;
-        let secret = WebhookSecret::new(receiver.secret.clone().into()).ok_or_else(damaged)?;
-        let known = Inbox::open(&path)?.register(&id, &secret, self.clock.now_us())?;
-        if known.expose() != secret.expose() {
-            return Err(Error::Config(format!(
-                "{}: it has another secret for the receiver {id} than the ledger; name another file with [webhook] inbox",
-                path.display()
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// The default file of the inbox in the state folder.
-pub fn inbox_in(state_folder: &Path) -> PathBuf {
-    state_folder.join("webhooks").join("inbox.sqlite")
-}
-
-/// The id of a ledger's receiver: the id of the ledger, and the number of each later receiver.
-pub fn receiver_id(ledger_id: &str, number: u32) -> Option<ReceiverId> {
-    match number {
-        0 | 1 => ReceiverId::new(ledger_id),
-        number => ReceiverId::new(&format!("{ledger_id}-{number}")),
-    }
-}
-
-/// The URL that the service delivers to.
-pub fn delivery_url(base: &str, id: &ReceiverId) -> String {
-    format!("{base}{PATH}{id}")
-}
-
-/// 244 random bits as 64 hexadecimal digits.
-pub fn random_secret() -> String {
-    [Uuid::new_v4(), Uuid::new_v4()].map(|uuid| uuid.simple().to_string()).concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +105,7 @@ mod tests {
             "hooks.example.co.za",
             "http://hooks.example.co.za",
             "ftp://hooks.example.co.za",
-            "https://user:word@hooks.example.co.za",
+            "https://user:geheim@hooks.example.co.za",
             "https://hooks.example.co.za/?x=1",
             "https://hooks.example.co.za/#x",
             "https://localhost",
@@ -219,7 +125,7 @@ mod tests {
             "https://2130706433",
         ] {
             let fault = check_url(text, Some("https://api.example.co.za")).unwrap_err();
-            assert!(fault.contains("expected a public address") && !fault.contains("word"), "{text}: {fault}");
+            assert!(fault.contains("expected a public address") && !fault.contains("geheim"), "{text}: {fault}");
         }
     }
 
@@ -229,13 +135,5 @@ mod tests {
             assert_eq!(check_url(text, Some("http://127.0.0.1:9000")), Ok(()), "{text}");
         }
         assert!(check_url("http://hooks.example.co.za", Some("http://127.0.0.1:9000")).is_err());
-    }
-
-    #[test]
-    fn secrets_are_long_enough_and_differ() {
-        let (one, other) = (random_secret(), random_secret());
-        assert_eq!(one.len(), 64);
-        assert_ne!(one, other);
-        assert!(WebhookSecret::new(one.into()).is_some());
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     ledger::Receiver,
-    pipeline::campaign::webhook::{delivery_url, receiver_id},
+    pipeline::campaign::receiver::{delivery_url, receiver_id},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};

@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     ledger::Reading,
     model::JobId,
-    pipeline::campaign::{Campaign, webhook::receiver_id},
+    pipeline::campaign::{Campaign, receiver::receiver_id},
     webhook::{Inbox, ReceiverId},
 };
 
