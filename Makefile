@@ -1,6 +1,6 @@
 # The project's tasks. `make` without a target lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow bench schemathesis
+.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow webhook-load bench schemathesis
 
 CARGO ?= cargo
 
@@ -86,8 +86,11 @@ fuzz: export FUZZ_SECONDS ?= 600
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds, with cargo-fuzz and a nightly toolchain (make test replays the corpus)
 	@fuzz/run $(TARGET)
 
-slow: ## Run the other tests that take real time (under a minute)
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip hostile:: --skip properties:: --skip rate:: --skip sim::
+webhook-load: ## Send the receiver 200 deliveries a second for 30 seconds, and print how fast it answers
+	$(CARGO) test --test it webhook::load -- --ignored --nocapture
+
+slow: ## Run the other tests that take real time (a few minutes)
+	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip hostile:: --skip properties:: --skip rate:: --skip sim:: --skip webhook::load
 
 bench: ## Compare speed, memory and size with the goals and a bare client (minutes; BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE=1)
 	$(CARGO) bench --bench campaign

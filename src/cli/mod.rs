@@ -15,6 +15,7 @@ mod panic;
 mod plan;
 mod progress;
 mod resolve;
+mod retry_webhook;
 mod run;
 mod signals;
 mod simulate;
@@ -61,6 +62,8 @@ enum Command {
     Credits(credits::CreditsArgs),
     /// Receive the service's deliveries about jobs, so that their results are read sooner
     Listen(listen::ListenArgs),
+    /// Ask the service to deliver the results of jobs again, at no credit
+    RetryWebhook(retry_webhook::RetryWebhookArgs),
     /// Run a simulator of the service on this machine, for rehearsals
     Simulate(simulate::SimulateArgs),
 }
@@ -120,6 +123,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Doctor(args) => doctor::doctor(args, &cli.output).await,
         Command::Credits(args) => credits::credits(args).await,
         Command::Listen(args) => listen::listen(args, &cli.output).await,
+        Command::RetryWebhook(args) => retry_webhook::retry_webhook(args, &cli.output).await,
         Command::Simulate(args) => simulate::simulate(args).await,
     }
 }

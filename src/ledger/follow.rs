@@ -33,6 +33,16 @@ pub struct DueJob {
     pub body: Vec<u8>,
 }
 
+/// A job of the ledger, with or without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedJob {
+    /// The catalogue name of its check.
+    pub check: String,
+    pub id: JobId,
+    /// The fingerprint of the API key that it was sent under.
+    pub scope: Option<String>,
+}
+
 /// Which jobs are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
@@ -229,6 +239,33 @@ impl Reading {
             Ok(OpenJobs { count, oldest_us: row.get(1)?, next_us: row.get(2)? })
         })?;
         Ok(open)
+    }
+
+    /// Jobs of the ledger in the order in which they were accepted: those with these ids, or all without a result.
+    pub fn jobs_named(&self, ids: &[JobId]) -> Result<Vec<NamedJob>, LedgerError> {
+        let sql = |which: &str| {
+            format!(
+                "SELECT check_name, job_id, scope FROM job JOIN request ON request.id = job.request
+                 WHERE {which} ORDER BY accepted_at, job.request"
+            )
+        };
+        let job = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
+        };
+        let mut found = Vec::new();
+        if ids.is_empty() {
+            found =
+                self.conn.prepare_cached(&sql("ask_at IS NOT NULL"))?.query_map([], job)?.collect::<Result<_, _>>()?;
+        }
+        for id in ids {
+            let mut select = self.conn.prepare_cached(&sql("job_id = ?1"))?;
+            found.extend(select.query_map([id.as_str()], job)?.collect::<Result<Vec<_>, _>>()?);
+        }
+        let named = |(check, id, scope): (String, String, Option<String>)| {
+            let id = JobId::new(&id).ok_or_else(|| LedgerError::Damaged("a job id is not plain".to_owned()))?;
+            Ok(NamedJob { check, id, scope })
+        };
+        found.into_iter().map(named).collect()
     }
 
     /// The number of the last delivery that was read from the inbox.

@@ -48,7 +48,7 @@ pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use consent::Consent;
 pub use error::LedgerError;
-pub use follow::{Due, DueJob, Followed, JobReport, OpenJobs};
+pub use follow::{Due, DueJob, Followed, JobReport, NamedJob, OpenJobs};
 pub use identity::Identity;
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
 pub use lock::{commits_noted, log_is_alone};

@@ -60,11 +60,11 @@ pub struct CollectOptions {
 
 /// A ledger to settle and publish.
 pub struct Collection {
-    campaign: Arc<Campaign>,
-    identity: Identity,
+    pub(super) campaign: Arc<Campaign>,
+    pub(super) identity: Identity,
     consents: Vec<Consent>,
     /// The user named the service that the ledger records.
-    is_confirmed: bool,
+    pub(super) is_confirmed: bool,
     /// Why nothing may be sent: the routes of a check are not those that the user declares.
     routes_fault: Option<String>,
 }

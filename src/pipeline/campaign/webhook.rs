@@ -32,13 +32,18 @@ impl Webhook {
     /// # Errors
     /// The URL is not one that the service can deliver to.
     pub fn new(table: &WebhookTable, service: Option<&str>, simulate: bool, base: &Path) -> Result<Webhook, Error> {
-        if let Some(text) = &table.url {
-            check_url(text, service)
-                .map_err(|fault| Error::Config(format!("--webhook-url (or [webhook] url): {fault}")))?;
-        }
-        let url = table.url.as_ref().filter(|_| !simulate).map(|text| text.trim_end_matches('/').to_owned());
-        Ok(Webhook { url, inbox: table.inbox.as_ref().map(|path| base.join(path)) })
+        let url = table.url.as_ref().map(|text| checked(text, service)).transpose()?;
+        Ok(Webhook { url: url.filter(|_| !simulate), inbox: table.inbox.as_ref().map(|path| base.join(path)) })
     }
+}
+
+/// The base URL of a receiver, without a slash at its end.
+///
+/// # Errors
+/// It is not one that the service can deliver to.
+pub fn checked(text: &str, service: Option<&str>) -> Result<String, Error> {
+    check_url(text, service).map_err(|fault| Error::Config(format!("--webhook-url (or [webhook] url): {fault}")))?;
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 /// Checks that the service can deliver to a base URL: https and a public host. If the service itself is on this

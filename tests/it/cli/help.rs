@@ -18,18 +18,22 @@ fn the_help_of_the_program() {
     Usage: rescreen [OPTIONS] <COMMAND>
 
     Commands:
-      demo      Run a sample campaign against the built-in simulator, in less than a minute
-      plan      Show what a run would do and cost, without sending any checks
-      run       Run a campaign, or resume it
-      collect   Finish requests that were already sent and publish their results, using only the ledger
-      export    Publish all results of a campaign into a new folder, judged by the current declarations
-      status    Show the state of a campaign
-      resolve   Decide what to do with requests that may have been charged, or correct a charge
-      checks    List the available checks, or describe one
-      doctor    Examine the service and this machine before a campaign, in sandbox and at no credit
-      credits   Print the account's balance
-      simulate  Run a simulator of the service on this machine, for rehearsals
-      help      Print this message or the help of the given subcommand(s)
+      demo           Run a sample campaign against the built-in simulator, in less than a minute
+      plan           Show what a run would do and cost, without sending any checks
+      run            Run a campaign, or resume it
+      collect        Finish requests that were already sent and publish their results, using only the
+                     ledger
+      export         Publish all results of a campaign into a new folder, judged by the current
+                     declarations
+      status         Show the state of a campaign
+      resolve        Decide what to do with requests that may have been charged, or correct a charge
+      checks         List the available checks, or describe one
+      doctor         Examine the service and this machine before a campaign, in sandbox and at no credit
+      credits        Print the account's balance
+      listen         Receive the service's deliveries about jobs, so that their results are read sooner
+      retry-webhook  Ask the service to deliver the results of jobs again, at no credit
+      simulate       Run a simulator of the service on this machine, for rehearsals
+      help           Print this message or the help of the given subcommand(s)
 
     Options:
       -q, --quiet                Print only what went wrong and how to continue
@@ -92,6 +96,8 @@ fn the_help_of_run() {
           --files-root <DIR>             Folder that contains the files that rows name; nothing outside
                                          it is read
           --service <URL>                Base URL of the service
+          --webhook-url <URL>            Public https URL of `rescreen listen`, to which the service
+                                         delivers word of jobs; without it, jobs are only asked for
           --simulate                     Rehearse with the built-in simulator in place of the service
           --retry [<CODE>]               Retry failures that were provably not charged: all of them, or
                                          those with this failure code

@@ -2,13 +2,11 @@
 
 use super::{
     listening::{Listening, inbox_in, refused},
-    post::{SECRET, now, request, signature},
+    post::{SECRET, now, request, signature_with},
 };
 use crate::support::program::{Said, rescreen, wait_until};
-use hmac::{Hmac, KeyInit, Mac};
 use rescreen::webhook::{DATASET_UPDATES, Inbox, PATH};
 use serde_json::Value;
-use sha2::Sha256;
 use std::{fs, os::unix::fs::PermissionsExt};
 
 const OTHER: &str = "another_secret_of_more_than_thirty_two_characters";
@@ -16,13 +14,7 @@ const OTHER: &str = "another_secret_of_more_than_thirty_two_characters";
 /// An update, signed with the usual secret or with [`OTHER`].
 fn update(body: &str, secret: &str) -> Vec<u8> {
     let timestamp = now().to_string();
-    let signature = if secret == SECRET {
-        signature(&timestamp, body.as_bytes())
-    } else {
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
-        mac.update(format!("{timestamp}.{body}").as_bytes());
-        format!("v1={}", mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-    };
+    let signature = signature_with(secret, &timestamp, body.as_bytes());
     let headers = [("x-service-timestamp", &*timestamp), ("x-service-signature", &*signature)];
     request("POST", &format!("{PATH}{DATASET_UPDATES}"), &headers, body.as_bytes())
 }

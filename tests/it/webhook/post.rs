@@ -102,9 +102,14 @@ pub fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()
 }
 
-/// The signature of another program's making.
+/// The signature with the usual secret.
 pub fn signature(timestamp: &str, body: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    signature_with(SECRET, timestamp, body)
+}
+
+/// The signature of another program's making.
+pub fn signature_with(secret: &str, timestamp: &str, body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(format!("{timestamp}.").as_bytes());
     mac.update(body);
     let digest = mac.finalize().into_bytes();

@@ -1,0 +1,183 @@
+//! `rescreen retry-webhook`, the program: results are delivered again, nothing is charged, and each refusal is said.
+
+use super::{campaign::Office, listening::Listening};
+use crate::support::{
+    program::{Said, rescreen},
+    simulator_process::SimulatorProcess,
+};
+use rescreen::{ledger::Reading, model::SIMULATOR_MARKER, webhook::Inbox};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often the service was asked to deliver again.
+fn retried(office: &Office) -> u64 {
+    let by_route = office.stats().by_route;
+    by_route.iter().filter(|(route, _)| route.ends_with("/retry-webhook")).map(|(_, count)| count).sum()
+}
+
+#[test]
+fn lost_results_are_delivered_again_at_no_credit() {
+    let office = Office::new("--job-time 0s --job-faults lost:1");
+    let listening = Listening::start(office.folder.path(), &[]);
+    office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
+    let before = office.stats();
+    let said = office.say("retry-webhook out").exits(0).without_data();
+    assert!(said.stderr.contains("the service delivers 3 of 3 jobs again"), "{}", said.stderr);
+    assert_eq!(said.next_command(), "rescreen collect out");
+    assert_eq!((retried(&office), office.stats().checks()), (3, before.checks()));
+    assert_eq!(office.receivers().len(), 1, "the ledger is as it was");
+    office.is_woken();
+    let ended = office.say("retry-webhook out").exits(0);
+    assert!(ended.stderr.contains("no job without a result"), "{}", ended.stderr);
+    assert_eq!(retried(&office), 3);
+    let id = ended_job(&office);
+    office.say(&format!("retry-webhook out --job {id}")).exits(0).says("the service delivers 1 of 1 job again");
+    assert_eq!((retried(&office), office.stats().credits_charged), (4, 21));
+}
+
+/// The id of a job that has ended.
+fn ended_job(office: &Office) -> String {
+    let conn = rusqlite::Connection::open(office.ledger()).unwrap();
+    conn.query_row("SELECT job_id FROM job WHERE ask_at IS NULL LIMIT 1", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_new_receiver_gets_the_results_and_is_named_by_new_rows() {
+    let office = Office::new("--job-time 0s");
+    // Nobody listens there.
+    office.run("--webhook-url http://127.0.0.1:9").exits(5);
+    let listening = Listening::start(office.folder.path(), &[]);
+    let base = format!("http://{}", listening.address);
+    let book = fs::read_to_string(office.folder.path().join("three.csv")).unwrap();
+    let more = format!("{book}4,Vexford 4 Pty,2019/000004/07,Example Bank,0620000040,current\n");
+    fs::write(office.folder.path().join("three.csv"), more).unwrap();
+    let other = office.run(&format!("--webhook-url {base}")).exits(2);
+    assert!(other.stderr.contains("rescreen retry-webhook out --webhook-url"), "{}", other.stderr);
+    let said = office.say(&format!("retry-webhook out --webhook-url {base}")).exits(0);
+    let receivers = office.receivers();
+    assert_eq!((receivers.len(), &receivers[1].base), (2, &base));
+    assert_ne!(receivers[0].secret, receivers[1].secret);
+    let id = Reading::open(&office.ledger()).unwrap().ledger_id().unwrap();
+    assert!(said.stderr.contains(&format!("new receiver: {base}/hooks/{id}-2;")), "{}", said.stderr);
+    assert!(!said.stderr.contains(&receivers[1].secret), "{}", said.stderr);
+    office.is_woken();
+    let inbox = office.folder.path().join("state/rescreen/webhooks/inbox.sqlite");
+    assert_eq!(Inbox::open(&inbox).unwrap().receivers().unwrap(), 2);
+
+    office.run(&format!("--webhook-url {base}")).exits(5);
+    let begun = Instant::now();
+    let said = office.say("collect out --for 90s");
+    assert!(
+        said.stderr.contains("4 rows: ")
+            && said.stderr.contains(" 0 pending")
+            && begun.elapsed() < Duration::from_secs(60),
+        "{}",
+        said.stderr
+    );
+    assert_eq!((office.stats().jobs, office.stats().double_charges), (4, 0));
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_said_and_nothing_is_sent() {
+    let office = Office::new("--job-time 10h --key sk-planted-marker-4c1");
+    office.run("").exits(5);
+    let id = office.jobs()[0].id.clone();
+    for wrong in ["job_of_nobody", "../my_credits"] {
+        office.say(&format!("retry-webhook out --job {wrong}")).exits(2).says("of a job of this ledger, found none");
+    }
+    office.say("retry-webhook out --webhook-url http://hooks.example").exits(2).says("--webhook-url");
+    office.say("retry-webhook out --service http://127.0.0.1:9").exits(2).says("name that service");
+    let with_key =
+        |key: &str| Said::of(rescreen(office.folder.path(), &["retry-webhook", "out"]).env("RESCREEN_API_KEY", key));
+    // The same service, but this key was never sent there.
+    with_key("sk-another-key-123456").exits(8).says("nothing was sent");
+    let url = office.simulator.url();
+    let words = ["retry-webhook", "out", "--service", &url];
+    let other = Said::of(rescreen(office.folder.path(), &words).env("RESCREEN_API_KEY", "sk-another-key-123456"));
+    let other = other.exits(8).says("3 jobs were accepted under another API key and left alone");
+    assert!(other.stderr.contains(id.as_str()), "{}", other.stderr);
+    fs::rename(office.folder.path().join("state"), office.folder.path().join("moved")).unwrap();
+    office.say("retry-webhook out").exits(8).says("nothing was sent");
+    fs::rename(office.folder.path().join("moved"), office.folder.path().join("state")).unwrap();
+    assert_eq!(retried(&office), 0);
+
+    let said = office.say("retry-webhook out").exits(0).says("the service delivers 0 of 3 jobs again");
+    assert!(said.stderr.contains(&format!("job {id}: it has no result yet (HTTP 409)")), "{}", said.stderr);
+    assert_eq!((retried(&office), office.receivers().len()), (3, 0));
+    fs::write(office.folder.path().join("book.csv"), "no,name\n1,Thandi\n").unwrap();
+    office
+        .say("run book.csv --check aml-screening --set entity=0 --set country=za --simulate --out rehearsal")
+        .exits(0);
+    office.say("retry-webhook rehearsal").exits(2).says("built-in simulator");
+}
+
+#[test]
+fn a_new_receiver_needs_the_ledger_for_itself() {
+    let office = Office::new("--job-time 10h");
+    office.run("").exits(5);
+    let lock = fs::OpenOptions::new().write(true).open(office.ledger().with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    office.say("retry-webhook out --webhook-url http://127.0.0.1:9").exits(2).says("is in use by another process");
+    assert_eq!((retried(&office), office.receivers().len()), (0, 0));
+    office.say("retry-webhook out").exits(0).says("0 of 3");
+    assert_eq!(retried(&office), 3, "without a new receiver it only reads");
+}
+
+#[test]
+fn a_service_that_forgot_its_jobs_or_is_gone_is_said() {
+    let office = Office::new("--job-time 10h");
+    office.run("").exits(5);
+    let address = office.simulator.url().replace("http://", "");
+    let Office { folder, simulator } = office;
+    drop(simulator);
+    let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+    say().exits(10).says("the service does not answer");
+    let office = Office { simulator: SimulatorProcess::start_at(&address, &[]), folder };
+    office.say("retry-webhook out").exits(3).says("the service does not know it (HTTP 404)");
+}
+
+/// Serves one script of replies at an address: each is a status, and seconds to wait. Returns the times of the requests.
+fn scripted(address: &str, script: Vec<(u16, Option<u64>)>) -> thread::JoinHandle<Vec<Instant>> {
+    let listener = TcpListener::bind(address).unwrap();
+    thread::spawn(move || {
+        let mut times = Vec::new();
+        for (status, wait) in script {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            let (mut request, mut byte) = (Vec::new(), [0]);
+            while !request.ends_with(b"\r\n\r\n{}") && stream.read(&mut byte).unwrap() == 1 {
+                request.push(byte[0]);
+            }
+            let request = String::from_utf8(request).unwrap();
+            assert!(request.starts_with("POST /business-bank-account-verification/jobs/"), "{request}");
+            assert!(!request.to_lowercase().contains("idempotency-key"), "{request}");
+            times.push(Instant::now());
+            let wait = wait.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
+            let head = format!("HTTP/1.1 {status} X\r\n{SIMULATOR_MARKER}: 1\r\n{wait}connection: close\r\n");
+            write!(stream, "{head}content-length: 2\r\n\r\n{{}}").unwrap();
+        }
+        times
+    })
+}
+
+#[test]
+fn a_refused_key_ends_it_and_a_request_to_wait_is_obeyed() {
+    let office = Office::new("--job-time 10h");
+    office.run("").exits(5);
+    let address = office.simulator.url().replace("http://", "");
+    let Office { folder, simulator } = office;
+    drop(simulator);
+    let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+    let server = scripted(&address, vec![(429, Some(2)), (200, None), (401, None)]);
+    say().exits(7).says("the service delivers 1 of 3 jobs again").says("stopped: the service refuses the API key");
+    let times = server.join().unwrap();
+    assert!(times[1] - times[0] >= Duration::from_secs(2), "{times:?}");
+    let server = scripted(&address, vec![(429, Some(7_200))]);
+    say().exits(10).says("0 of 3").says("the service is rate-limiting us until");
+    server.join().unwrap();
+}
