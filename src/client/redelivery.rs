@@ -1,6 +1,5 @@
-//! Asks the service to deliver the result of a job again, and reads its reply. This is the only request besides
-//! [`Client::send`] that is a POST in production, so its path and its body are made here, from nothing but a declared
-//! route, a plain job id and a receiver.
+//! Asks the service to deliver the result of a job again, and reads its reply. Path and body are made here, from nothing
+//! but a declared route, a plain job id and a receiver, so that nothing that is charged can be sent this way.
 
 use super::{
     json_body::json_body,

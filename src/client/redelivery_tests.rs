@@ -1,7 +1,11 @@
 //! Replies to the request that a result be delivered again.
 
 use super::*;
-use crate::client::transport::Reply;
+use crate::{
+    catalogue::Catalogue,
+    client::{ApiKey, InProcess, InProcessRequest, Settings, transport::Reply},
+};
+use std::sync::{Arc, Mutex};
 
 fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
     let reply = Reply {
@@ -51,4 +55,56 @@ fn a_refusal_is_about_the_job_the_key_the_rate_or_the_service() {
 fn a_receiver_is_not_shown() {
     let receiver = NewReceiver { url: "https://hooks.example".to_owned(), secret: "hidden-words".to_owned().into() };
     assert!(!format!("{receiver:?}").contains("hidden-words"));
+}
+
+/// What is sent for a job of this declaration.
+async fn sent(job: &JobSpec, receiver: Option<&NewReceiver>) -> Option<InProcessRequest> {
+    let seen = Arc::new(Mutex::new(None));
+    let keep = Arc::clone(&seen);
+    let service = InProcess::new(move |request| {
+        *keep.lock().unwrap() = Some(request);
+        async { Ok(axum::http::Response::new(axum::body::Body::from("{}"))) }
+    });
+    let settings = Settings {
+        url: "https://service.example/base".to_owned(),
+        auth: Auth::XApiKey,
+        api_key: ApiKey::new("sk-planted".to_owned().into()),
+        in_flight: 1,
+        proxy: None,
+        proxy_auth: None,
+        ca_file: None,
+        in_process: Some(service),
+        upload_hosts: Vec::new(),
+        known_secrets: Vec::new(),
+    };
+    let client = Client::new(&settings).unwrap();
+    let id = JobId::new("job_1").unwrap();
+    client.deliver_again(Permit::issue(1), job, &id, Auth::XApiKey, receiver).await;
+    seen.lock().unwrap().take()
+}
+
+#[tokio::test]
+async fn only_the_declared_route_is_reached_and_nothing_identifies_a_check() {
+    let catalogue = Catalogue::built_in();
+    let mut count = 0;
+    for job in catalogue.iter().filter_map(|check| check.job.as_ref()) {
+        let request = sent(job, None).await;
+        let Some(path) = &job.retry_webhook else {
+            assert!(request.is_none(), "there is no route");
+            continue;
+        };
+        let request = request.unwrap();
+        assert_eq!(request.uri().to_string(), format!("https://service.example/base{}", path.replace(JOB_ID, "job_1")));
+        assert!(!catalogue.iter().any(|check| check.routes.all().any(|route| request.uri().path().ends_with(route))));
+        assert_eq!((request.method(), request.body().as_slice()), (&Method::POST, b"{}".as_slice()));
+        let names: Vec<&str> = request.headers().keys().map(|name| name.as_str()).collect();
+        assert_eq!(names, ["x-api-key", "content-type"], "no idempotency key");
+        let receiver = NewReceiver { url: "https://hooks.example/1".to_owned(), secret: "s".repeat(32).into() };
+        let body = sent(job, Some(&receiver)).await.unwrap().into_body();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let wanted = serde_json::json!({ "webhookUrl": receiver.url, "webhookSecret": "s".repeat(32) });
+        assert_eq!(body, wanted);
+        count += 1;
+    }
+    assert_eq!(count, 2);
 }

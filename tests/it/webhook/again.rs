@@ -1,11 +1,15 @@
 //! `rescreen retry-webhook`, the program: results are delivered again, nothing is charged, and each refusal is said.
 
-use super::{campaign::Office, listening::Listening};
+use super::{campaign::Office, listening::Listening, post::now};
 use crate::support::{
     program::{Said, rescreen},
     simulator_process::SimulatorProcess,
 };
-use rescreen::{ledger::Reading, model::SIMULATOR_MARKER, webhook::Inbox};
+use rescreen::{
+    ledger::{CommitMode, Ledger, Reading},
+    model::SIMULATOR_MARKER,
+    webhook::Inbox,
+};
 use std::{
     fs,
     io::{Read, Write},
@@ -126,6 +130,21 @@ fn a_new_receiver_needs_the_ledger_for_itself() {
     assert_eq!((retried(&office), office.receivers().len()), (0, 0));
     office.say("retry-webhook out").exits(0).says("0 of 3");
     assert_eq!(retried(&office), 3, "without a new receiver it only reads");
+}
+
+#[tokio::test]
+async fn the_pause_of_the_ledger_is_obeyed() {
+    let office = Office::new("--job-time 10h");
+    office.run("").exits(5);
+    let identity = Reading::open(&office.ledger()).unwrap().identity().unwrap();
+    let now_us = now() as i64 * 1_000_000;
+    let ledger = Ledger::open(&office.ledger(), &identity, CommitMode::Inline, now_us).unwrap();
+    ledger.pause_until(now_us + 3_600_000_000, now_us).await.unwrap();
+    drop(ledger);
+    office.say("retry-webhook out").exits(10).says("0 of 3").says("the service is rate-limiting us until");
+    assert_eq!(retried(&office), 0);
+    office.say("retry-webhook out --lift-pause").exits(0);
+    assert_eq!(retried(&office), 3);
 }
 
 #[test]
