@@ -18,6 +18,9 @@ use std::{
     time::Duration,
 };
 
+/// What the route replies for the state of a job.
+type Replies = fn(Value) -> (u16, String);
+
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -51,7 +54,7 @@ fn first_only(
 
 #[tokio::test(start_paused = true)]
 async fn replies_that_say_nothing_leave_the_job_open_and_the_others_end() {
-    let odd: [(&str, fn(Value) -> (u16, String)); 9] = [
+    let odd: [(&str, Replies); 9] = [
         ("html", |_| (200, "<html>please log in</html>".to_owned())),
         ("a list", |_| (200, "[]".to_owned())),
         ("nothing", |_| (200, "{}".to_owned())),
