@@ -85,6 +85,19 @@ async fn the_times_and_the_faults_of_jobs_can_be_set() {
 }
 
 #[test]
+fn a_rehearsal_of_jobs_takes_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = "1,Vexford Pty,2019/000001/07,Example Bank,062000010,current";
+    let header = "no,company_name,registration_number,bank,account_no,account_type";
+    std::fs::write(folder.path().join("one.csv"), format!("{header}\n{row}\n")).unwrap();
+    let begun = Instant::now();
+    let words = "run one.csv --check business-bank-account --simulate --out out";
+    let said = Said::of(&mut rescreen(folder.path(), &words.split_whitespace().collect::<Vec<_>>()));
+    assert!([0, 3].contains(&said.code) && said.stderr.contains(" 0 pending"), "{}", said.stderr);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_wrong_setting_of_jobs_says_what_was_expected() {
     let folder = tempfile::tempdir().unwrap();
     for (flag, value, says) in [

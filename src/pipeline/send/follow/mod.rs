@@ -139,7 +139,8 @@ impl Following {
     fn time_to_next(&self, context: &RunContext, now_us: i64) -> Result<Duration, Error> {
         let next_us = self.reading.open_jobs(Some(&context.scope))?.next_us.unwrap_or(i64::MAX);
         let left = Duration::from_micros(u64::try_from(next_us.saturating_sub(now_us)).unwrap_or_default());
-        let most = if self.deliveries.is_some() { LOOK_MIN } else { LOOK_MAX };
+        let is_soon = self.deliveries.is_some() || self.until == FollowUntil::SimulatorEnds;
+        let most = if is_soon { LOOK_MIN } else { LOOK_MAX };
         Ok(left.clamp(LOOK_MIN, most))
     }
 
