@@ -79,6 +79,8 @@ pub struct Inbox {
     conn: Connection,
     /// The database, and its write-ahead log once this process has written.
     files: Vec<(PathBuf, FileId)>,
+    /// Whether there is a write-ahead log. Some file systems allow none.
+    has_log: bool,
 }
 
 impl fmt::Debug for Inbox {
@@ -113,10 +115,10 @@ impl Inbox {
             }
             Examined::Sqlite(error) => error.into(),
         })?;
-        let _: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         let id = FileId::at(path).map_err(fault)?;
-        Ok(Inbox { conn, files: vec![(path.to_owned(), id)] })
+        Ok(Inbox { conn, files: vec![(path.to_owned(), id)], has_log: mode == "wal" })
     }
 
     /// Records a receiver with its secret, and returns the secret that applies: the first one that was recorded, because
@@ -188,15 +190,18 @@ impl Inbox {
         }
     }
 
-    /// Adds the write-ahead log to the files, after the first commit of this process.
-    fn note_log(&mut self) {
-        let [(database, _)] = self.files.as_slice() else { return };
-        let mut log = database.clone().into_os_string();
-        log.push("-wal");
-        let log = PathBuf::from(log);
-        if let Ok(id) = FileId::at(&log) {
+    /// Adds the write-ahead log to the files, after the first commit of this process. If it is not there, the commit went
+    /// to a removed file.
+    fn note_log(&mut self) -> Result<(), InboxError> {
+        let [(database, _)] = self.files.as_slice() else { return Ok(()) };
+        if self.has_log {
+            let mut log = database.clone().into_os_string();
+            log.push("-wal");
+            let log = PathBuf::from(log);
+            let id = FileId::at(&log).map_err(|_| InboxError::Gone { path: log.clone() })?;
             self.files.push((log, id));
         }
+        Ok(())
     }
 
     /// Keeps deliveries, in one commit. Returns for each whether its event is new.
@@ -218,7 +223,7 @@ impl Inbox {
         drop(insert);
         write.commit()?;
         self.check_files()?;
-        self.note_log();
+        self.note_log()?;
         Ok(new)
     }
 
