@@ -96,6 +96,14 @@ fn lines(status: &Status) -> Vec<String> {
     if let Some(reading) = sums.account.reading {
         lines.push(format!("balance         {:>12}   read {}", grouped(reading.balance.0), local_time(reading.at_us)));
     }
+    if let (Some(oldest), Some(next)) = (status.jobs.oldest_us, status.jobs.next_us) {
+        lines.push(format!(
+            "jobs            {:>12}   the oldest since {}, the next one is asked for at {} or later: `rescreen collect`",
+            grouped(status.jobs.count),
+            local_time(oldest),
+            local_time(next)
+        ));
+    }
     if let Some(at) = status.oldest_doubt_us {
         lines.push(format!("in doubt since  {}", local_time(at)));
     }

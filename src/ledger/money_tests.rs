@@ -1,6 +1,7 @@
 //! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for
 //! the next one.
 
+mod job_orders;
 mod jobs;
 
 use super::*;

@@ -12,6 +12,7 @@ mod followed;
 mod golden;
 mod killed;
 mod limits;
+mod orders;
 mod receivers;
 mod redelivery;
 mod service;
