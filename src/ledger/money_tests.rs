@@ -101,6 +101,7 @@ impl Book {
             requested_at_us: self.now_us,
             request_id: None,
             judgement: Judgement::unrecognised(),
+            dataset: None,
             body: b"{}".to_vec(),
         };
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() };

@@ -90,6 +90,7 @@ impl Status {
             "balance": self.sums.account.reading.map(|reading| reading.balance),
             "input_complete": self.input_complete,
             "consents": self.consents.iter().map(consent).collect::<Vec<_>>(),
+            "datasets": self.sums.datasets,
             "oldest_job_us": self.jobs.oldest_us,
             "next_question_us": self.jobs.next_us,
             "oldest_doubt_us": self.oldest_doubt_us,

@@ -121,6 +121,7 @@ impl Story {
                 requested_at_us: due[0].accepted_at_us,
                 request_id: None,
                 judgement: Judgement::unrecognised(),
+                dataset: None,
                 body: b"{}".to_vec(),
             };
             let report = JobReport {

@@ -92,6 +92,8 @@ fn the_help_of_run() {
           --files-root <DIR>             Folder that contains the files that rows name; nothing outside
                                          it is read
           --service <URL>                Base URL of the service
+          --webhook-url <URL>            Public https URL of `rescreen listen`, to which the service
+                                         delivers word of jobs; without it, jobs are only asked for
           --simulate                     Rehearse with the built-in simulator in place of the service
           --retry [<CODE>]               Retry failures that were provably not charged: all of them, or
                                          those with this failure code
