@@ -48,9 +48,9 @@ impl Stage {
             if let Some(documents) = self.script.documents() {
                 restore_for_doubts(self.folder.path(), documents, at);
             }
-            if self.one(&life).await {
-                // Another run must leave the jobs alone.
-                return !self.audit.has_jobs() || self.one(&life).await;
+            // Jobs end when the service says so, which takes up to 48 hours.
+            if self.one(&life).await && !self.audit.has_jobs() {
+                return true;
             }
             // A run that only waits for the end of a pause does not count as one of those that must send everything.
             runs += usize::from(self.wire.sent() > sent);
