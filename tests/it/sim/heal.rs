@@ -12,6 +12,7 @@ use super::{
 use rescreen::{
     ledger::{CommitMode, Decision},
     pipeline::{self, Resolution},
+    simulator::JobFaults,
 };
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ impl Stage {
     pub async fn heal(&mut self, lives: &[Life]) -> bool {
         let rows = self.script.oddities.rows.as_deref().unwrap_or("");
         self.simulator.set_faults(rows.parse().expect("the script names faults that are"));
+        self.simulator.set_job_faults(JobFaults::none());
         self.simulator.set_balance(2 * PLENTY);
         if is_played(Oddity::Progress) {
             // The longest pause that the service asks for has ended.
