@@ -8,6 +8,7 @@ mod credits;
 mod demo;
 mod doctor;
 mod export;
+mod listen;
 mod next_command;
 mod output;
 mod panic;
@@ -58,6 +59,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Print the account's balance
     Credits(credits::CreditsArgs),
+    /// Receive the service's deliveries about jobs, so that their results are read sooner
+    Listen(listen::ListenArgs),
     /// Run a simulator of the service on this machine, for rehearsals
     Simulate(simulate::SimulateArgs),
 }
@@ -116,6 +119,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Checks(args) => checks::checks(&args),
         Command::Doctor(args) => doctor::doctor(args, &cli.output).await,
         Command::Credits(args) => credits::credits(args).await,
+        Command::Listen(args) => listen::listen(args, &cli.output).await,
         Command::Simulate(args) => simulate::simulate(args).await,
     }
 }

@@ -11,12 +11,16 @@ use rescreen::{
         wording::{counted, grouped},
     },
 };
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct StatusArgs {
     /// Output folder [default: the only one in out/]
     dir: Option<PathBuf>,
+    /// File with the deliveries, if `rescreen listen` uses another than the one of this user
+    #[arg(long, value_name = "FILE")]
+    inbox: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,10 +28,18 @@ pub struct StatusArgs {
 
 pub fn status(args: &StatusArgs) -> Result<ExitCode, Error> {
     let status = pipeline::status(&folder(args.dir.as_deref())?)?;
+    let update = pipeline::dataset_update(args.inbox.as_deref());
     if args.json {
-        json_to_stdout(&status.to_json().to_string());
-    } else {
-        lines(&status).iter().for_each(|line| to_stdout(line));
+        let mut json = status.to_json();
+        json["dataset_update"] = update.map_or(Value::Null, |update| {
+            serde_json::json!({ "kind": update.kind, "received_at_us": update.received_at_us })
+        });
+        json_to_stdout(&json.to_string());
+        return Ok(ExitCode::Complete);
+    }
+    lines(&status).iter().for_each(|line| to_stdout(line));
+    if let Some(update) = update {
+        to_stdout(&format!("dataset updated {}   {}", local_time(update.received_at_us), update.kind));
     }
     Ok(ExitCode::Complete)
 }

@@ -8,13 +8,16 @@
 //! | `private` | a file or folder that only its owner can read |
 //! | `root` | a folder below which rows may name files |
 //! | `rename` | a rename that replaces nothing |
+//! | `identity` | the identity of a file, whatever its name |
 
+mod identity;
 mod owner;
 mod private;
 mod regular;
 mod rename;
 mod root;
 
+pub use identity::FileId;
 pub use owner::{Access, access, other_writers_in};
 pub use private::{open_private, private_folder};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};

@@ -6,9 +6,9 @@
 //! file records has lost its write-ahead log, and receipts with it.
 
 use super::LedgerError;
-use crate::files::{self, Links};
+use crate::files::{self, FileId, Links};
 use std::{
-    fs::{File, Metadata, TryLockError},
+    fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -164,28 +164,6 @@ fn beside(ledger: &Path, suffix: &str) -> PathBuf {
     let mut name = ledger.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-/// The identity of the file at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId(u64, u64);
-
-impl FileId {
-    fn at(path: &Path) -> io::Result<FileId> {
-        std::fs::metadata(path).map(|metadata| FileId::of(&metadata))
-    }
-
-    #[cfg(unix)]
-    fn of(metadata: &Metadata) -> FileId {
-        use std::os::unix::fs::MetadataExt;
-        FileId(metadata.dev(), metadata.ino())
-    }
-
-    /// On other systems, an open file cannot be removed or replaced.
-    #[cfg(not(unix))]
-    fn of(_metadata: &Metadata) -> FileId {
-        FileId(0, 0)
-    }
 }
 
 /// The files of an open ledger, by path and identity. A run whose files were removed, moved or replaced must not send,

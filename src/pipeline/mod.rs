@@ -4,6 +4,7 @@
 mod blocking;
 pub mod campaign;
 mod collect;
+mod dataset_update;
 pub mod doctor;
 mod export;
 mod intake;
@@ -21,11 +22,13 @@ pub mod wording;
 
 pub use campaign::consent::system_user;
 pub use campaign::input::Input;
+pub use campaign::receiver::default_inbox;
 pub use campaign::secret::read as read_secret;
 pub use campaign::service::Service;
 pub use campaign::tables::TableSource;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};
 pub use collect::{CollectOptions, Collection};
+pub use dataset_update::dataset_update;
 pub use export::{ExportOrder, export};
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};

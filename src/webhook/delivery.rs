@@ -2,6 +2,7 @@
 
 use crate::model::{JobId, printable::printable_cut};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// The header with the id of the event. It stays the same when a delivery is repeated.
 pub const EVENT_ID: &str = "x-service-event-id";
@@ -35,6 +36,17 @@ impl Delivery {
         let event_id = text("/id").or(header_id.filter(|id| !id.is_empty())).map(shown)?;
         let kind = text("/type").map_or_else(|| UNKNOWN.to_owned(), shown);
         Some(Delivery { event_id, kind, job, body })
+    }
+}
+
+impl Delivery {
+    /// Reads a body whose events may have no id, because the service does not describe them. Then equal bodies are one
+    /// event.
+    pub fn read_or_digest(body: Vec<u8>, header_id: Option<&str>) -> Delivery {
+        let digest = || Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let id = header_id.filter(|id| !id.is_empty()).map_or_else(|| format!("sha256:{}", digest()), str::to_owned);
+        let kind = UNKNOWN.to_owned();
+        Delivery::read(body.clone(), Some(&id)).unwrap_or(Delivery { event_id: id, kind, job: None, body })
     }
 }
 
@@ -73,6 +85,15 @@ mod tests {
             assert_eq!(read(body, Some("evt_2")), Some(("evt_2".to_owned(), "unknown".to_owned(), None)), "{body}");
             assert_eq!(read(body, None), None, "{body}");
         }
+    }
+
+    #[test]
+    fn an_event_without_any_id_gets_one_from_its_body() {
+        let id = |body: &str, header| Delivery::read_or_digest(body.as_bytes().to_vec(), header).event_id;
+        assert_eq!(id(r#"{"id": "evt_1"}"#, None), "evt_1");
+        assert_eq!(id("{}", Some("evt_2")), "evt_2");
+        assert_eq!(id("{}", None), "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+        assert_ne!(id("{}", None), id("[]", None));
     }
 
     #[test]

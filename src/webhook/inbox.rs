@@ -3,7 +3,7 @@
 
 use super::{delivery::Delivery, signature::WebhookSecret};
 use crate::{
-    files::{open_private, private_folder},
+    files::{FileId, open_private, private_folder},
     model::JobId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig};
@@ -20,6 +20,9 @@ const VERSION: i64 = 1;
 const APPLICATION: i64 = 0x7273_696e;
 /// A writer waits this long for another one. Writes take milliseconds.
 const BUSY_TIME: Duration = Duration::from_secs(10);
+
+/// The receiver of updates of the AML dataset. It belongs to the account and not to a ledger.
+pub const DATASET_UPDATES: &str = "aml-dataset-updates";
 
 /// Identifies a receiver: the id of a ledger, as part of the URL that the service delivers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,6 +49,8 @@ pub enum InboxError {
     File { path: PathBuf, fault: io::Error },
     #[error("{path}: expected an inbox of version {VERSION}, found {found}; use a release of rescreen that knows it, or another file", path = .path.display())]
     Other { path: PathBuf, found: String },
+    #[error("{path}: it was removed, moved or replaced while it was open; nothing more is accepted, because what is written to it would be lost. Start `rescreen listen` again", path = .path.display())]
+    Gone { path: PathBuf },
     #[error("the thread that writes the inbox cannot be started: {fault}")]
     Thread { fault: io::Error },
     #[error("the inbox failed: {0}")]
@@ -61,9 +66,19 @@ pub struct Unread {
     pub job: Option<JobId>,
 }
 
+/// The newest event of a receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    pub kind: String,
+    /// When it arrived, in microseconds since 1970.
+    pub received_at_us: i64,
+}
+
 /// An open inbox.
 pub struct Inbox {
     conn: Connection,
+    /// The database, and its write-ahead log once this process has written.
+    files: Vec<(PathBuf, FileId)>,
 }
 
 impl fmt::Debug for Inbox {
@@ -100,7 +115,8 @@ impl Inbox {
         })?;
         let _: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         conn.pragma_update(None, "synchronous", "FULL")?;
-        Ok(Inbox { conn })
+        let id = FileId::at(path).map_err(fault)?;
+        Ok(Inbox { conn, files: vec![(path.to_owned(), id)] })
     }
 
     /// Records a receiver with its secret, and returns the secret that applies: the first one that was recorded, because
@@ -124,18 +140,69 @@ impl Inbox {
         Ok(known.unwrap_or_else(|| secret.clone()))
     }
 
+    /// Records a receiver with its secret, which replaces the known one.
+    ///
+    /// # Errors
+    /// The inbox cannot be written.
+    pub fn replace(&self, receiver: &ReceiverId, secret: &WebhookSecret, now_us: i64) -> Result<(), InboxError> {
+        self.conn.execute(
+            "INSERT INTO receiver (id, secret, made_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT (id) DO UPDATE SET secret = excluded.secret WHERE secret <> excluded.secret",
+            (&receiver.0, secret.expose(), now_us),
+        )?;
+        Ok(())
+    }
+
     /// The secret of a receiver, if there is such a receiver.
     ///
     /// # Errors
-    /// The inbox cannot be read.
+    /// The inbox cannot be read, or its files are no longer in their place.
     pub fn secret(&self, receiver: &ReceiverId) -> Result<Option<WebhookSecret>, InboxError> {
+        self.check_files()?;
         Ok(secret_in(&self.conn, receiver)?)
+    }
+
+    /// How many receivers are known.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn receivers(&self) -> Result<u64, InboxError> {
+        Ok(self.conn.query_row("SELECT count(*) FROM receiver", [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// The newest event of a receiver.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn newest(&self, receiver: &str) -> Result<Option<Newest>, InboxError> {
+        let sql = "SELECT kind, received_at FROM event WHERE receiver = ?1 ORDER BY number DESC LIMIT 1";
+        let newest = |row: &rusqlite::Row<'_>| Ok(Newest { kind: row.get(0)?, received_at_us: row.get(1)? });
+        Ok(self.conn.query_row(sql, [receiver], newest).optional()?)
+    }
+
+    /// Checks that the files are still in their place. An event that is written to a removed file is lost.
+    fn check_files(&self) -> Result<(), InboxError> {
+        match self.files.iter().find(|(path, id)| FileId::at(path).ok() != Some(*id)) {
+            Some((path, _)) => Err(InboxError::Gone { path: path.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the write-ahead log to the files, after the first commit of this process.
+    fn note_log(&mut self) {
+        let [(database, _)] = self.files.as_slice() else { return };
+        let mut log = database.clone().into_os_string();
+        log.push("-wal");
+        let log = PathBuf::from(log);
+        if let Ok(id) = FileId::at(&log) {
+            self.files.push((log, id));
+        }
     }
 
     /// Keeps deliveries, in one commit. Returns for each whether its event is new.
     ///
     /// # Errors
-    /// The inbox cannot be written. Then no delivery is kept.
+    /// The inbox cannot be written, or its files are no longer in their place. Then no delivery counts as kept.
     pub fn put(&mut self, deliveries: &[(ReceiverId, Delivery)], now_us: i64) -> Result<Vec<bool>, InboxError> {
         let write = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut insert = write.prepare_cached(
@@ -150,6 +217,8 @@ impl Inbox {
         }
         drop(insert);
         write.commit()?;
+        self.check_files()?;
+        self.note_log();
         Ok(new)
     }
 
@@ -169,12 +238,14 @@ impl Inbox {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Removes the events that arrived before a time. Returns how many.
+    /// Removes the events that arrived before a time, except for the newest update of the dataset. Returns how many.
     ///
     /// # Errors
     /// The inbox cannot be written.
     pub fn forget_before(&self, time_us: i64) -> Result<usize, InboxError> {
-        Ok(self.conn.execute("DELETE FROM event WHERE received_at < ?1", [time_us])?)
+        let sql = "DELETE FROM event WHERE received_at < ?1
+                   AND number IS NOT (SELECT max(number) FROM event WHERE receiver = ?2)";
+        Ok(self.conn.execute(sql, (time_us, DATASET_UPDATES))?)
     }
 }
 

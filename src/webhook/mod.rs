@@ -17,6 +17,6 @@ mod signature;
 mod store;
 
 pub use delivery::{Delivery, EVENT_ID};
-pub use inbox::{Inbox, InboxError, ReceiverId, Unread};
+pub use inbox::{DATASET_UPDATES, Inbox, InboxError, Newest, ReceiverId, Unread};
 pub use receive::{PATH, Received, receive};
 pub use signature::{Forged, SIGNATURE, TIMESTAMP, TOLERANCE, WebhookSecret, is_hmac, verify};

@@ -4,7 +4,7 @@
 
 use super::{
     delivery::{Delivery, EVENT_ID},
-    inbox::{Inbox, InboxError, ReceiverId},
+    inbox::{DATASET_UPDATES, Inbox, InboxError, ReceiverId},
     signature::{SIGNATURE, TIMESTAMP, WebhookSecret, verify},
     store::{Kept, Store},
 };
@@ -23,7 +23,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -45,6 +45,8 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 const STORE_TIME: Duration = Duration::from_secs(8);
 /// The most secrets that are kept in memory.
 const SECRETS_MAX: usize = 10_000;
+/// How long a secret is kept in memory. A secret that was replaced in the inbox is not accepted for longer.
+const SECRET_LIFE: Duration = Duration::from_secs(10);
 
 /// How many deliveries a receiver got, by what became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,7 +127,7 @@ fn reply(status: StatusCode) -> Response<Body> {
 /// What the connections share.
 struct Desk {
     store: Store,
-    secrets: Mutex<HashMap<ReceiverId, WebhookSecret>>,
+    secrets: Mutex<HashMap<ReceiverId, (WebhookSecret, Instant)>>,
     counts: Counts,
 }
 
@@ -155,7 +157,11 @@ impl Desk {
             StatusCode::UNAUTHORIZED
         })?;
         let event_id = head.headers.get(EVENT_ID).and_then(|id| id.to_str().ok());
-        let delivery = Delivery::read(body.into(), event_id).ok_or(StatusCode::BAD_REQUEST)?;
+        let delivery = if receiver.to_string() == DATASET_UPDATES {
+            Delivery::read_or_digest(body.into(), event_id)
+        } else {
+            Delivery::read(body.into(), event_id).ok_or(StatusCode::BAD_REQUEST)?
+        };
         match timeout(STORE_TIME, self.store.put(receiver, delivery)).await {
             Ok(Some(kept)) => Ok(kept),
             // The service delivers it again.
@@ -163,17 +169,21 @@ impl Desk {
         }
     }
 
-    /// The secret of a receiver. Secrets are never changed, so a known one is not read again.
+    /// The secret of a receiver. A secret that is not known is always looked for in the inbox, because a campaign may
+    /// have just registered it.
     async fn secret(&self, receiver: &ReceiverId) -> Result<Option<WebhookSecret>, StatusCode> {
         let known = self.secrets.lock().unwrap_or_else(PoisonError::into_inner).get(receiver).cloned();
-        if known.is_some() {
-            return Ok(known);
+        if let Some((secret, _)) = known.filter(|(_, read_at)| read_at.elapsed() < SECRET_LIFE) {
+            return Ok(Some(secret));
         }
         let found = timeout(STORE_TIME, self.store.secret(receiver.clone())).await;
         let found = found.ok().flatten().ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(secret) = found.clone().filter(|_| secrets.len() < SECRETS_MAX) {
-            secrets.insert(receiver.clone(), secret);
+        if secrets.len() >= SECRETS_MAX {
+            secrets.clear();
+        }
+        if let Some(secret) = found.clone() {
+            secrets.insert(receiver.clone(), (secret, Instant::now()));
         }
         Ok(found)
     }

@@ -1,6 +1,9 @@
 //! Deliveries to the receiver, over real connections: genuine ones are kept once, and everything else changes nothing.
 
+mod dataset;
 mod forged;
+mod listen;
+mod listening;
 mod post;
 mod receiver;
 mod simulated;

@@ -5,6 +5,7 @@ use crate::{
     catalogue::Declaration,
     error::Error,
     ledger::{Ledger, Reading, Receiver},
+    pipeline::state_folder::state_folder,
     webhook::{Inbox, PATH, ReceiverId, WebhookSecret},
 };
 use std::path::{Path, PathBuf};
@@ -56,9 +57,7 @@ impl Campaign {
     /// # Errors
     /// The inbox cannot be used, or knows another secret of this receiver.
     pub fn register(&self, receiver: &Receiver, ledger_id: &str) -> Result<(), Error> {
-        let path = self.inbox().ok_or_else(|| {
-            Error::Config("the inbox of deliveries has no folder: set HOME, or [webhook] inbox = \"FILE\"".to_owned())
-        })?;
+        let path = self.inbox().ok_or_else(no_folder)?;
         let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
         let id = receiver_id(ledger_id, receiver.number).ok_or_else(damaged)?;
         let secret = WebhookSecret::new(receiver.secret.clone().into()).ok_or_else(damaged)?;
@@ -71,6 +70,18 @@ impl Campaign {
         }
         Ok(())
     }
+}
+
+/// The inbox of this user on this machine, if none is named.
+///
+/// # Errors
+/// The user has no state folder.
+pub fn default_inbox() -> Result<PathBuf, Error> {
+    state_folder(|name| std::env::var_os(name)).map(|folder| inbox_in(&folder)).ok_or_else(no_folder)
+}
+
+fn no_folder() -> Error {
+    Error::Config("the inbox of deliveries has no folder: set HOME, or [webhook] inbox = \"FILE\"".to_owned())
 }
 
 /// The default file of the inbox in the state folder.
