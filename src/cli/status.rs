@@ -31,9 +31,10 @@ pub fn status(args: &StatusArgs) -> Result<ExitCode, Error> {
     let update = pipeline::dataset_update(args.inbox.as_deref());
     if args.json {
         let mut json = status.to_json();
-        json["dataset_update"] = update.map_or(Value::Null, |update| {
-            serde_json::json!({ "kind": update.kind, "received_at_us": update.received_at_us })
-        });
+        json["dataset_update"] = update.map_or(
+            Value::Null,
+            |update| serde_json::json!({ "kind": update.kind, "received_at_us": update.received_at_us }),
+        );
         json_to_stdout(&json.to_string());
         return Ok(ExitCode::Complete);
     }

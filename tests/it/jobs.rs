@@ -19,6 +19,7 @@ mod service;
 mod settings;
 mod states;
 mod status_route;
+mod ten_thousand;
 mod verdicts;
 
 use crate::support::world::World;

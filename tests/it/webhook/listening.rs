@@ -50,9 +50,10 @@ impl Listening {
         while address.is_none() {
             assert!(stderr.read_line(&mut all).unwrap() > 0, "it did not listen:\n{all}");
             let line = all.lines().last().unwrap_or_default();
-            address = line.split("listening for deliveries on http://").nth(1).map(|rest| {
-                rest.split('/').next().unwrap().to_owned()
-            });
+            address = line
+                .split("listening for deliveries on http://")
+                .nth(1)
+                .map(|rest| rest.split('/').next().unwrap().to_owned());
         }
         let first = all.lines().last().unwrap().to_owned();
         let rest = std::thread::spawn(move || {
