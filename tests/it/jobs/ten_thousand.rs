@@ -28,7 +28,18 @@ const ROWS: usize = 10_000;
 fn begun(faults: &str) -> (TempDir, SimulatorProcess) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("book.csv"), businesses(ROWS)).unwrap();
-    let mut flags = vec!["--per-minute", "6000000", "--job-time", "2h", "--time-scale", "2880", "--job-fails", "0"];
+    let mut flags = vec![
+        "--per-minute",
+        "6000000",
+        "--per-minute-max",
+        "9000000",
+        "--job-time",
+        "2h",
+        "--time-scale",
+        "2880",
+        "--job-fails",
+        "0",
+    ];
     if !faults.is_empty() {
         flags.extend(["--job-faults", faults]);
     }
@@ -39,7 +50,7 @@ fn run(folder: &Path, service: &SimulatorProcess, receiver: &str) -> Command {
     let url = service.url();
     let flags: Vec<&str> =
         "run book.csv --mode production --campaign 2026-11 --id no --max-credits 100000 --yes --format jsonl \
-                            --per-minute 6000000 --check"
+                            --per-minute 6000000 --per-minute-max 9000000 --check"
             .split_whitespace()
             .chain([BUSINESS, "--service", &url, "--webhook-url", receiver])
             .collect();
