@@ -74,6 +74,9 @@ pub struct SimulateArgs {
     /// Share of real-time checks that cannot be answered at once, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=100))]
     fallback: u64,
+    /// Share of jobs that end without a result, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=100))]
+    job_fails: u64,
     /// How long the same sandbox payload is refused
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
     cooldown: Duration,
@@ -119,6 +122,7 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         job_time: args.job_time,
         time_scale: args.time_scale,
         fallback_of_hundred: args.fallback,
+        failed_jobs_of_hundred: args.job_fails,
         cooldown: args.cooldown,
         key_life: args.key_life,
         auth: match args.auth.as_str() {

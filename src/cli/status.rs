@@ -4,7 +4,8 @@ use super::output::{json_to_stdout, to_stdout};
 use clap::Args;
 use rescreen::{
     Error,
-    model::{ExitCode, clock::local_time, state::State},
+    ledger::DatasetSeen,
+    model::{ExitCode, clock::local_time, printable::printable, state::State},
     pipeline::{
         self, Status,
         wording::{counted, grouped},
@@ -66,6 +67,19 @@ pub fn folder(dir: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
+/// The versions of the service's list that a check was answered with, if there are several: their answers may not be
+/// alike.
+fn dataset_line(check: &str, seen: &[DatasetSeen]) -> Option<String> {
+    let shown = |one: &DatasetSeen| {
+        let count = counted(one.answers, "answer", "answers");
+        format!("{} ({count} from {})", printable(&one.version), local_time(one.first_us))
+    };
+    let all = || seen.iter().map(shown).collect::<Vec<_>>().join(", then ");
+    (seen.len() > 1).then(|| {
+        format!("the list of {check} changed during this campaign: {}; see the column `dataset_version`", all())
+    })
+}
+
 fn lines(status: &Status) -> Vec<String> {
     let (identity, sums) = (&status.identity, &status.sums);
     let simulated = if sums.simulated == Some(true) { " (simulated)" } else { "" };
@@ -108,6 +122,17 @@ fn lines(status: &Status) -> Vec<String> {
     lines.push(format!("credits held    {:>12}", grouped(sums.account.held.0)));
     if let Some(reading) = sums.account.reading {
         lines.push(format!("balance         {:>12}   read {}", grouped(reading.balance.0), local_time(reading.at_us)));
+    }
+    for (check, seen) in &sums.datasets {
+        lines.extend(dataset_line(check, seen));
+    }
+    if let (Some(oldest), Some(next)) = (status.jobs.oldest_us, status.jobs.next_us) {
+        lines.push(format!(
+            "jobs            {:>12}   the oldest since {}, the next one is asked for at {} or later: `rescreen collect`",
+            grouped(status.jobs.count),
+            local_time(oldest),
+            local_time(next)
+        ));
     }
     if let Some(at) = status.oldest_doubt_us {
         lines.push(format!("in doubt since  {}", local_time(at)));

@@ -9,7 +9,12 @@ use super::{
     reply_message::message,
     transport::Reply,
 };
-use crate::model::{Credits, JobId, credits::Amount, printable::printable_cut};
+use crate::model::{
+    Credits, JobId,
+    credits::Amount,
+    planted::{Bug, planted},
+    printable::printable_cut,
+};
 
 /// The words of `status` for a job with a result. The description shows `completed`; the others are assumed.
 const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];
@@ -50,7 +55,8 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
         return Some(JobNews::Unclear("it is not a JSON object"));
     };
     let body = &json.value;
-    if named_job(body, job).is_some_and(|named| named.as_ref() != Some(id)) {
+    let is_other = named_job(body, job).is_some_and(|named| named.as_ref() != Some(id));
+    if is_other && !planted(Bug::StateOfAnotherJob) {
         return Some(JobNews::Unclear("it is about another job"));
     }
     let stated = charge_in(Some(body), spec);

@@ -3,6 +3,7 @@
 use super::{
     LedgerError,
     compression::{Level, compress},
+    datasets,
     store::Store,
 };
 use crate::model::{Judgement, RequestId, Verdict};
@@ -16,6 +17,8 @@ pub struct AnswerRecord {
     /// The service's id of the exchange.
     pub request_id: Option<String>,
     pub judgement: Judgement,
+    /// The version of the service's list that it was made with, if it names one.
+    pub dataset: Option<String>,
     /// The raw answer.
     pub body: Vec<u8>,
 }
@@ -37,6 +40,10 @@ pub(super) fn keep(
 ) -> Result<(), LedgerError> {
     if answer.judgement.verdict == Verdict::Unrecognised {
         store.sums.answers_unrecognised += 1;
+    }
+    if let Some(version) = &answer.dataset {
+        let check = check_of(store, request)?;
+        datasets::note(store.sums.datasets.entry(check).or_default(), version, heard.now_us);
     }
     store
         .conn
@@ -66,6 +73,11 @@ pub(super) fn keep(
         store.conn.prepare_cached("INSERT INTO unrecognised VALUES (?1)")?.execute([request.0])?;
     }
     Ok(())
+}
+
+fn check_of(store: &Store, request: RequestId) -> Result<String, LedgerError> {
+    let sql = "SELECT check_name FROM request WHERE id = ?1";
+    Ok(store.conn.prepare_cached(sql)?.query_row([request.0], |row| row.get(0))?)
 }
 
 /// Whether an answer belongs to another request of this ledger. Services may echo the key as `requestId`.

@@ -12,6 +12,7 @@ use super::{
 use crate::model::{
     Credits, Failure, JobId, RequestId,
     job_life::{self, JobSign, JobStanding, JobStep},
+    planted::{Bug, planted},
     state::{Event, Hold, JobEnd, State},
     transitions::next,
 };
@@ -139,6 +140,7 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         store.sums.jobs_known.insert(report.check.clone());
     }
     let end = match job_life::next(&standing, report.sign) {
+        JobStep::Ask { is_miss: true, .. } if planted(Bug::JobLostAtOnce) => JobEnd::Lost,
         JobStep::End(end) => end,
         JobStep::Ask { after, misses, is_miss } => {
             ask_later(store, report, after, (misses, is_miss))?;
@@ -196,6 +198,7 @@ fn ask_later(
 ) -> Result<(), LedgerError> {
     let after = after.max(report.wait.unwrap_or_default());
     let ask_us = report.now_us.saturating_add(micros(after));
+    let ask_us = (!planted(Bug::JobAskedOnce)).then_some(ask_us);
     let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4,
                       missed_at = CASE WHEN ?5 THEN ?2 WHEN ?4 = 0 THEN NULL ELSE missed_at END
                WHERE request = ?1";

@@ -1,6 +1,7 @@
 //! Tests of attempts of two requests in a small ledger: what each attempt counts and charges, and what it leaves for
 //! the next one.
 
+mod job_orders;
 mod jobs;
 
 use super::*;
@@ -100,6 +101,7 @@ impl Book {
             requested_at_us: self.now_us,
             request_id: None,
             judgement: Judgement::unrecognised(),
+            dataset: None,
             body: b"{}".to_vec(),
         };
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() };

@@ -1,7 +1,7 @@
 //! The sums of a ledger: amounts and counts, updated in the same transactions as the rows they sum. Status, budget and
 //! progress therefore never count rows.
 
-use super::{LedgerError, SeenPrice};
+use super::{DatasetSeen, LedgerError, SeenPrice};
 use crate::model::{
     Credits,
     budget::Account,
@@ -41,6 +41,9 @@ pub struct Sums {
     /// The checks of which the service has told the state of a job, so that the route of their jobs is right.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub jobs_known: BTreeSet<String>,
+    /// The versions of the service's list that answers were made with, by check, in the order of their first answer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub datasets: BTreeMap<String, Vec<DatasetSeen>>,
     /// The highest price seen for each check, if it was above the price table.
     #[serde(default)]
     pub highest_prices: BTreeMap<String, SeenPrice>,

@@ -88,6 +88,18 @@ bugs! {
     JobIdLost,
     /// A refusal that needs a webhook counts as charged.
     WebhookNeedCharged,
+    /// A job that is lost is sent again under a new key.
+    LostJobSentAgain,
+    /// The result of a job is not charged.
+    JobResultFree,
+    /// A job that failed keeps its hold.
+    FailedJobKeepsHold,
+    /// The state of another job is believed.
+    StateOfAnotherJob,
+    /// A job is asked for once.
+    JobAskedOnce,
+    /// A job that the service does not know at once is lost.
+    JobLostAtOnce,
 
     // Files.
     /// A file is sent although it was replaced after its row was read.

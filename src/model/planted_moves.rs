@@ -2,7 +2,7 @@
 
 use super::{
     planted::{Bug, planted},
-    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
+    state::{Event, Hold, IllegalMove, JobEnd, KeyAge, Move, Outcome, Standing, State},
 };
 
 /// The move of the state machine with the planted bug; the correct move if none is planted.
@@ -53,6 +53,15 @@ pub(super) fn mistaken(
         }
         (Armed, Event::FoundArmed | Event::Attempted(_)) => {
             return correct.map(|correct| doubt_forgotten(correct, unproven));
+        }
+        (State::Submitted, Event::JobEnded(JobEnd::Lost)) if planted(Bug::LostJobSentAgain) => {
+            Move { hold: Hold::Release, ..new_key }
+        }
+        (State::Submitted, Event::JobEnded(JobEnd::Completed { .. })) if planted(Bug::JobResultFree) => {
+            Move { state: Answered, ..plain }
+        }
+        (State::Submitted, Event::JobEnded(JobEnd::Failed { .. })) if planted(Bug::FailedJobKeepsHold) => {
+            Move { hold: Hold::Keep, ..correct? }
         }
         (InDoubt | Repeating, Event::LifeOver) if planted(Bug::LifeOverPlanned) => Move { unproven: 0, ..plain },
         (InDoubt, Event::RefusalCached) if planted(Bug::NewKeyAfterTimeout) || planted(Bug::NewKeyInDoubt) => new_key,

@@ -90,7 +90,8 @@ impl Prepared {
 
         let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
         let queue = RequestQueue::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
-        let until = if campaign.service.simulate { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
+        let ends_with_us = campaign.service.simulate && campaign.service.in_process.is_none();
+        let until = if ends_with_us { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
         let following = Following::new(until, Reading::open(ledger.path())?, &context)?;
         let of_files = self.intake.is_of_files();
         let completed = self.fail_incomplete_lines().await?;

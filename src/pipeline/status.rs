@@ -4,7 +4,7 @@ use super::{campaign::recorded::declared_in, send::earlier_stop::paused_until};
 use crate::{
     catalogue::DeclaredCheck,
     error::Error,
-    ledger::{Consent, Identity, Reading, Sums},
+    ledger::{Consent, Identity, OpenJobs, Reading, Sums},
     model::{clock::local_time, printable::printable, state::State},
 };
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub struct Status {
     pub parts_to_compare: u64,
     /// The checks whose declaration is the user's.
     pub declared: Vec<DeclaredCheck>,
+    /// Jobs at the service without a result.
+    pub jobs: OpenJobs,
 }
 
 /// Reads the status of an output folder, or of a ledger file.
@@ -48,6 +50,7 @@ pub fn status(place: &Path) -> Result<Status, Error> {
         judged_differently: reading.judged_differently()?,
         parts_to_compare: reading.parts_to_compare()?.len() as u64,
         declared: declared_in(&reading)?,
+        jobs: reading.open_jobs(None)?,
         ledger,
     })
 }
@@ -87,6 +90,9 @@ impl Status {
             "balance": self.sums.account.reading.map(|reading| reading.balance),
             "input_complete": self.input_complete,
             "consents": self.consents.iter().map(consent).collect::<Vec<_>>(),
+            "datasets": self.sums.datasets,
+            "oldest_job_us": self.jobs.oldest_us,
+            "next_question_us": self.jobs.next_us,
             "oldest_doubt_us": self.oldest_doubt_us,
             "paused_until_us": self.sums.paused_until_us,
             "completed_at_us": self.sums.completed_at_us,

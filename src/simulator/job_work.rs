@@ -13,9 +13,6 @@ use super::{
 use crate::model::{Mode, key::hex, rng::Rng};
 use std::time::Duration;
 
-/// How many jobs of a hundred fail. The description states no share.
-const FAILED_OF_HUNDRED: u64 = 5;
-
 impl State {
     /// Creates the job of an order whose price is held, and returns its id.
     pub(super) fn submit(&mut self, order: &Order, account: Digest, at_us: i64, price: u64, takes: Duration) -> String {
@@ -25,7 +22,9 @@ impl State {
         let is_late = takes > RESULT_WAIT;
         let fails = match rng.below(100) {
             _ if is_late => Some("verification_timed_out"),
-            chance if chance < FAILED_OF_HUNDRED && order.mode == Mode::Production => Some("verification_failed"),
+            chance if chance < self.failed_jobs_of_hundred && order.mode == Mode::Production => {
+                Some("verification_failed")
+            }
             _ => None,
         };
         let takes_us = i64::try_from((takes.min(RESULT_WAIT) / self.time_scale).as_micros()).unwrap_or(i64::MAX);

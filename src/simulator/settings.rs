@@ -32,6 +32,8 @@ pub struct Settings {
     pub time_scale: u32,
     /// How many of a hundred requests that may be answered at once are not.
     pub fallback_of_hundred: u64,
+    /// How many of a hundred jobs fail. The description states no share.
+    pub failed_jobs_of_hundred: u64,
     /// How long a key is kept, instead of what the description says about its check.
     pub key_life: Option<Duration>,
     /// How long the same sandbox payload is refused.
@@ -69,6 +71,7 @@ impl Default for Settings {
             job_time: None,
             time_scale: 1,
             fallback_of_hundred: 10,
+            failed_jobs_of_hundred: 5,
             key_life: None,
             cooldown: Duration::from_secs(2),
             auth: AuthAccepted::default(),

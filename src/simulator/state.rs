@@ -86,6 +86,7 @@ pub(super) struct State {
     faults: Faults,
     fault_rng: Rng,
     pub(super) seed: u64,
+    pub(super) failed_jobs_of_hundred: u64,
     pub(super) time_scale: u32,
     /// The last answer of each check, for the fault `crossed`.
     last_answers: HashMap<String, (Digest, Value)>,
@@ -117,6 +118,7 @@ impl State {
             faults: settings.faults.clone(),
             fault_rng: Rng::new(settings.seed),
             seed: settings.seed,
+            failed_jobs_of_hundred: settings.failed_jobs_of_hundred,
             time_scale: settings.time_scale.max(1),
             last_answers: HashMap::new(),
             drawn: 0,

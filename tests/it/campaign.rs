@@ -6,6 +6,7 @@ mod bad_rows;
 mod book;
 mod checks;
 mod corrected_rules;
+mod datasets;
 mod dialects;
 mod expectations;
 mod identity;

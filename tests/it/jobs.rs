@@ -12,12 +12,14 @@ mod followed;
 mod golden;
 mod killed;
 mod limits;
+mod orders;
 mod receivers;
 mod redelivery;
 mod service;
 mod settings;
 mod states;
 mod status_route;
+mod ten_thousand;
 mod verdicts;
 
 use crate::support::world::World;

@@ -262,7 +262,8 @@ async fn settle(
         _ if classified.outcome == Outcome::Unreadable => (None, Some(body)),
         Some(judged) => {
             let (requested_at_us, request_id) = (sent.requested_at_us, classified.request_id.clone());
-            (Some(AnswerRecord { requested_at_us, request_id, judgement: judged.judgement.clone(), body }), None)
+            let (judgement, dataset) = (judged.judgement.clone(), judged.dataset.clone());
+            (Some(AnswerRecord { requested_at_us, request_id, judgement, dataset, body }), None)
         }
         None => (None, None),
     };
@@ -336,7 +337,7 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Opti
             }
             Some(judged)
         }
-        Outcome::Unconvincing => Some(Judged { judgement: Judgement::unrecognised(), other_mode: None }),
+        Outcome::Unconvincing => Some(Judged { judgement: Judgement::unrecognised(), other_mode: None, dataset: None }),
         _ => None,
     }
 }

@@ -6,12 +6,13 @@ use super::{
     other_bank::is_other_bank,
 };
 use crate::{
-    catalogue::{AnswerSpec, Declaration, VerdictSpec},
+    catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictSpec},
     client::{JsonBody, calls_itself_a_failure},
     error::Error,
     model::{
         Judgement,
         planted::{Bug, planted},
+        printable::printable_cut,
     },
     template::{AnswerRule, AnswerView, Templates},
 };
@@ -23,7 +24,14 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
+    /// The version of the list that the answer was made with, if it names one.
+    pub dataset: Option<String>,
 }
+
+/// The column that holds the version of the service's list.
+const DATASET_COLUMN: &str = "dataset_version";
+/// The longest version that is recorded, in characters.
+const DATASET_CHARACTERS_MAX: usize = 100;
 
 /// The compiled rules of one check.
 pub struct Judge {
@@ -80,7 +88,15 @@ impl Judge {
             None => judgement,
         };
         let other_mode = if let Echo::OtherMode(mode) = echo { Some(mode) } else { None };
-        Judged { judgement, other_mode }
+        Judged { judgement, other_mode, dataset: payload.and_then(|payload| self.dataset(payload)) }
+    }
+
+    fn dataset(&self, payload: &Value) -> Option<String> {
+        let column = self.answer.columns.iter().find(|column| column.name == DATASET_COLUMN)?;
+        match column.read(payload) {
+            ColumnValue::Text(version) if !version.is_empty() => Some(printable_cut(&version, DATASET_CHARACTERS_MAX)),
+            _ => None,
+        }
     }
 
     fn find(&self, payload: &Value, answer: &Value, sent: &Map<String, Value>) -> Option<Judgement> {

@@ -161,6 +161,7 @@ fn the_help_of_simulate() {
                                  hours in a minute [default: 1]
           --fallback <PERCENT>   Share of real-time checks that cannot be answered at once, in percent
                                  [default: 10]
+          --job-fails <PERCENT>  Share of jobs that end without a result, in percent [default: 5]
           --cooldown <DURATION>  How long the same sandbox payload is refused [default: 2s]
           --key-life <DURATION>  How long an idempotency key is kept [default: as documented for the
                                  check]

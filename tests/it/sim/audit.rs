@@ -2,7 +2,7 @@
 //! book are four witnesses and must agree.
 
 use super::{
-    jobs::{self, Job},
+    jobs::{self, Jobs, Lived},
     life::{Life, Step},
     money,
     progress::{Standing, standing},
@@ -54,7 +54,7 @@ pub struct Audit {
     /// A person has accepted answers that no rule recognises.
     accepted: bool,
     /// The jobs after the last life, and its messages.
-    jobs: BTreeMap<String, Job>,
+    jobs: Jobs,
     sent_before: usize,
     ledger: RefCell<Option<Rc<Connection>>>,
 }
@@ -71,7 +71,7 @@ impl Audit {
             set_aside: 0,
             tried: Vec::new(),
             accepted: false,
-            jobs: BTreeMap::new(),
+            jobs: Jobs::default(),
             sent_before: 0,
             ledger: RefCell::default(),
         }
@@ -106,7 +106,7 @@ impl Audit {
     pub fn after_life(&mut self, number: usize, life: &Life, wire: &[Message], died: &[bool], held_most: u64) {
         let before = self.faults.len();
         self.accepted |= life.guards_off;
-        self.jobs_after(wire, died);
+        self.jobs_after(life, wire, died);
         let (stats, books) = (self.simulator.stats(), self.books());
         let (double, decided) = (stats.double_charges, books.as_ref().map_or(0, |books| books.sent_again));
         self.expect("I1: nothing is charged twice but by decision", double <= decided, (double, decided));
@@ -147,15 +147,16 @@ impl Audit {
 
     /// Whether the last life left jobs.
     pub fn has_jobs(&self) -> bool {
-        !self.jobs.is_empty()
+        !self.jobs.open.is_empty()
     }
 
-    fn jobs_after(&mut self, wire: &[Message], died: &[bool]) {
-        let after = jobs::jobs(self.ledger().as_deref());
+    fn jobs_after(&mut self, life: &Life, wire: &[Message], died: &[bool]) {
+        let after = Jobs::of(self.ledger().as_deref());
         let died = died.last().is_some_and(|died| *died);
         let decided = self.books().is_some_and(|books| books.decided > 0);
+        let lived = Lived { died, decided, retried: life.retry };
         let messages = (wire, &wire[self.sent_before..]);
-        self.faults.extend(jobs::broken(&self.script, &self.jobs, &after, messages, (died, decided)));
+        self.faults.extend(jobs::broken(&self.script, (&self.jobs, &after), messages, lived));
         (self.jobs, self.sent_before) = (after, wire.len());
     }
 
@@ -184,7 +185,7 @@ impl Audit {
             let wrong = wrong.unwrap_or_default();
             self.expect("what a reply states is charged", wrong.is_empty(), (prices, wrong));
         }
-        let (jobs, held) = (self.jobs.len() as u64, self.jobs.values().map(|job| job.held).sum::<u64>());
+        let (jobs, held) = (self.jobs.open.len() as u64, self.jobs.open.values().map(|job| job.held).sum::<u64>());
         let charges = (stats.charges, answered + jobs + self.failed_with_a_charge(), decided);
         self.expect(
             "no charge is without an answer, a failure or a decision",
@@ -296,6 +297,7 @@ impl Audit {
 
     /// I3, I8, I17, I18.
     fn outputs(&mut self) {
+        let named = self.jobs.keys();
         let subjects = rows::subjects(self.out.parent().expect("it is in the campaign's folder"), &self.script);
         let mut ids = HashSet::new();
         let mut files = BTreeMap::new();
@@ -316,7 +318,7 @@ impl Audit {
                     let lines = tables::read(&self.out.join(&file));
                     for line in &lines {
                         self.line(line);
-                        for fault in rows::wrong(line, &self.script, &subjects) {
+                        for fault in rows::wrong(line, &self.script, &subjects, &named) {
                             self.expect(fault, false, line);
                         }
                     }

@@ -17,7 +17,19 @@ pub struct Jobs {
     pub time: Duration,
     /// How many of a hundred requests that may be answered at once are not.
     pub fallback_of_hundred: u64,
+    /// What goes wrong with replies about jobs, until the service works.
+    pub faults: &'static str,
 }
+
+/// Replies about jobs that say nothing, or something wrong.
+const JOB_FAULTS: [&str; 6] = [
+    "",
+    "",
+    "state_404:0.2,state_html:0.2,state_429:0.05",
+    "state_crossed:0.5,state_reverted:0.3,state_empty:0.2",
+    "row:0.2:state_404,row:0.1:state_empty",
+    "state_401:0.3,state_crossed:0.2",
+];
 
 /// Percentages of seeds: those with jobs, and those with jobs or files.
 const JOBS: usize = 7;
@@ -48,6 +60,8 @@ pub fn apply(script: &mut Script) {
     script.jobs.time = Duration::from_secs(rng.pick(&[20 * 60, 3 * 3_600, 50 * 3_600]));
     script.jobs.fallback_of_hundred = rng.pick(&[0, 30, 60]);
     script.quirks.job_without_webhook = rng.chance(60);
+    // Drawn apart, so that the other seeds with jobs stay the campaigns that they were.
+    script.jobs.faults = Rng::new(script.seed.rotate_left(43) ^ 0x57a7e).pick(&JOB_FAULTS);
     if [BUSINESS, FOREIGN].contains(&check.name) {
         // The price of a real-time answer is not known, and may be lower than what a job needs.
         let price = if check.name == FOREIGN { rng.pick(&[JOB_HOLD, JOB_HOLD, 6]) } else { JOB_HOLD };

@@ -12,6 +12,7 @@ use super::{
 use rescreen::{
     ledger::{CommitMode, Decision},
     pipeline::{self, Resolution},
+    simulator::JobFaults,
 };
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ impl Stage {
     pub async fn heal(&mut self, lives: &[Life]) -> bool {
         let rows = self.script.oddities.rows.as_deref().unwrap_or("");
         self.simulator.set_faults(rows.parse().expect("the script names faults that are"));
+        self.simulator.set_job_faults(JobFaults::none());
         self.simulator.set_balance(2 * PLENTY);
         if is_played(Oddity::Progress) {
             // The longest pause that the service asks for has ended.
@@ -48,9 +50,9 @@ impl Stage {
             if let Some(documents) = self.script.documents() {
                 restore_for_doubts(self.folder.path(), documents, at);
             }
-            if self.one(&life).await {
-                // Another run must leave the jobs alone.
-                return !self.audit.has_jobs() || self.one(&life).await;
+            // Jobs end when the service says so, which takes up to 48 hours.
+            if self.one(&life).await && !self.audit.has_jobs() {
+                return true;
             }
             // A run that only waits for the end of a pause does not count as one of those that must send everything.
             runs += usize::from(self.wire.sent() > sent);

@@ -1,10 +1,10 @@
 //! What must hold for jobs: a request that the service accepted as a job has its job id in the ledger, holds what the
-//! job needs, is never sent again and stays pending in all later lives.
+//! job needs, is never sent again, and ends when the service says so.
 
 use super::{flows::JOB_HOLD, script::Script, wire::Message};
 use rescreen::model::{IdempotencyKey, state::State};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A request that is a job at the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,19 +14,39 @@ pub struct Job {
     check: String,
 }
 
-/// The requests that are jobs, by their current key.
-pub fn jobs(ledger: Option<&Connection>) -> BTreeMap<String, Job> {
-    let sql = format!(
-        "SELECT coalesce(key, first_key), job_id, held, check_name FROM request LEFT JOIN job ON job.request = request.id
-         WHERE state = {}",
-        State::Submitted.code()
-    );
-    let Some(mut select) = ledger.and_then(|ledger| ledger.prepare(&sql).ok()) else { return BTreeMap::new() };
-    let rows = select.query_map([], |row| {
-        let key = IdempotencyKey::from_slice(&row.get::<_, [u8; 16]>(0)?).expect("16 bytes are a key").to_string();
-        Ok((key, Job { id: row.get(1)?, held: row.get::<_, i64>(2)?.unsigned_abs(), check: row.get(3)? }))
-    });
-    rows.and_then(Iterator::collect).expect("the ledger's jobs")
+/// The jobs of a ledger, by the current key of their request: those without a result, and those that have ended.
+#[derive(Debug, Clone, Default)]
+pub struct Jobs {
+    pub open: BTreeMap<String, Job>,
+    pub ended: BTreeMap<String, (Job, State)>,
+}
+
+impl Jobs {
+    pub fn of(ledger: Option<&Connection>) -> Jobs {
+        let sql = "SELECT coalesce(key, first_key), job_id, held, check_name, state FROM request
+                   LEFT JOIN job ON job.request = request.id WHERE state = 4 OR job_id IS NOT NULL AND state >= 10";
+        let Some(mut select) = ledger.and_then(|ledger| ledger.prepare(sql).ok()) else { return Jobs::default() };
+        let rows = select.query_map([], |row| {
+            let key = IdempotencyKey::from_slice(&row.get::<_, [u8; 16]>(0)?).expect("16 bytes are a key").to_string();
+            let job = Job { id: row.get(1)?, held: row.get::<_, i64>(2)?.unsigned_abs(), check: row.get(3)? };
+            Ok((key, job, State::from_code(row.get(4)?).expect("a state")))
+        });
+        let mut jobs = Jobs::default();
+        for (key, job, state) in rows.expect("the ledger's jobs").map(|row| row.expect("a job")) {
+            if state == State::Submitted {
+                jobs.open.insert(key, job);
+            } else {
+                jobs.ended.insert(key, (job, state));
+            }
+        }
+        jobs
+    }
+
+    /// The keys of the jobs that have ended, by job id.
+    pub fn keys(&self) -> HashMap<String, String> {
+        let ended = self.ended.iter();
+        ended.filter_map(|(key, (job, _))| Some((job.id.clone()?, key.clone()))).collect()
+    }
 }
 
 /// The asks that wait for a job.
@@ -35,18 +55,27 @@ pub fn asks(ledger: &Connection) -> u64 {
     ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count").unsigned_abs()
 }
 
-/// What is wrong with the jobs after a life. `before` are those at its start, `lately` its messages, and `died` says
-/// whether it could not record its last replies.
+/// How a life went, as far as its jobs are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct Lived {
+    /// It could not record its last replies.
+    pub died: bool,
+    /// A person decided about requests.
+    pub decided: bool,
+    /// Failures that are proven uncharged got a new key.
+    pub retried: bool,
+}
+
+/// What is wrong with the jobs after a life. `before` are those at its start, and `lately` its messages.
 pub fn broken(
     script: &Script,
-    before: &BTreeMap<String, Job>,
-    after: &BTreeMap<String, Job>,
+    (before, after): (&Jobs, &Jobs),
     (wire, lately): (&[Message], &[Message]),
-    (died, decided): (bool, bool),
+    lived: Lived,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let named = |key: &str, id: &str| wire.iter().any(|one| one.key == key && one.said.job.as_deref() == Some(id));
-    for (key, job) in after {
+    for (key, job) in &after.open {
         match &job.id {
             None => faults.push(format!("J1: {key} is a job and its id is not recorded")),
             Some(id) if !named(key, id) => faults.push(format!("J1: no reply to {key} names its job {id}")),
@@ -64,20 +93,39 @@ pub fn broken(
             faults.push(format!("J2: {key} is a job and holds {} credits, not {least}", job.held));
         }
     }
-    for (key, job) in before.iter().filter(|_| !decided) {
-        if after.get(key) != Some(job) {
-            faults.push(format!("J3: {key} was {job:?} and is {:?}", after.get(key)));
+    for (key, job) in before.open.iter().filter(|_| !lived.decided) {
+        match (after.open.get(key), after.ended.get(key)) {
+            (Some(open), _) if open == job => {}
+            (None, Some((ended, state))) if ended.id == job.id => faults.extend(ended_wrongly(key, job, *state, wire)),
+            // It failed uncharged, and has a new key.
+            (None, None) if lived.retried => {}
+            (open, ended) => faults.push(format!("J3: {key} was {job:?} and is {open:?} or {ended:?}")),
         }
     }
-    for one in lately.iter().filter(|one| one.submit && before.contains_key(&one.key)) {
+    for one in lately.iter().filter(|one| one.submit && before.open.contains_key(&one.key)) {
         faults.push(format!("J4: a job is sent again: {one}"));
     }
     // A job that a complete reply names is recorded, unless the life ended before.
     let check = script.pair[0];
     let of_check = |one: &&Message| one.submit && check.is_job() && one.path.starts_with(&format!("/{}", check.name));
-    let lost = lately.iter().filter(of_check).filter(|one| one.said.job.is_some() && !after.contains_key(&one.key));
-    if !died && !decided {
+    let known = |key: &str| after.open.contains_key(key) || after.ended.contains_key(key);
+    let lost = lately.iter().filter(of_check).filter(|one| one.said.job.is_some() && !known(&one.key));
+    if !lived.died && !lived.decided && !lived.retried {
         faults.extend(lost.map(|one| format!("J1: a reply names a job, and the ledger has none: {one}")));
     }
     faults
+}
+
+/// Why a job may not have ended so: no reply about it said it.
+fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option<String> {
+    let id = job.id.as_deref()?;
+    let about = wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
+    let states: Vec<&str> = about.filter_map(|one| one.said.state.as_deref()).collect();
+    let is_said = match state {
+        State::Answered => states.contains(&"completed"),
+        State::Failed => states.contains(&"failed"),
+        // It was unknown several times, or too old.
+        _ => true,
+    };
+    (!is_said).then(|| format!("J5: {key} was a job and is {state:?}, and the service said {states:?} of {id}"))
 }

@@ -38,7 +38,13 @@ fn of_json(line: &str) -> Cells {
 }
 
 /// What is wrong with a result.
-pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -> Vec<&'static str> {
+/// `jobs` are the keys of the requests that became jobs, by job id.
+pub fn wrong(
+    line: &Line,
+    script: &Script,
+    subjects: &HashMap<String, String>,
+    jobs: &HashMap<String, String>,
+) -> Vec<&'static str> {
     let json = |column| serde_json::from_str::<Value>(text(line, column)).expect("a column of JSON");
     let (sent, answer) = (json("sent"), json("answer"));
     let Some(check) = script.pair.into_iter().find(|check| check.name == text(line, "check_name")) else {
@@ -50,6 +56,8 @@ pub fn wrong(line: &Line, script: &Script, subjects: &HashMap<String, String>) -
         return if clear { vec!["I18: an answer that contradicts itself or its request is clear"] } else { Vec::new() };
     }
     let of = ["/requestId", "/meta/requestId"].iter().find_map(|at| answer.pointer(at)?.as_str());
+    // The state of a job does not repeat the key.
+    let of = of.or_else(|| jobs.get(answer["jobId"].as_str()?).map(String::as_str));
     let mut wrong = Vec::new();
     let subject = subjects.get(text(line, "result_id"));
     let is_sent = match check.file {

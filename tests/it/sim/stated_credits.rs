@@ -25,8 +25,9 @@ pub struct Said {
     pub request_id: Option<String>,
     /// Whether it says that it failed.
     pub failed: bool,
-    /// The job that it names.
+    /// The job that it names, and the state that it states.
     pub job: Option<String>,
+    pub state: Option<String>,
 }
 
 /// Reads a complete body.
@@ -43,6 +44,7 @@ pub fn said(body: &[u8]) -> Said {
         odd: charge.is_some() && read.is_none(),
         balance: first(&balances).and_then(amount).map(|balance| balance.max(0.0).floor() as u64),
         job: json.get("jobId").and_then(Value::as_str).map(str::to_owned),
+        state: json.get("status").and_then(Value::as_str).map(str::to_owned),
         failed: json.get("success") == Some(&Value::Bool(false)),
         request_id: first(&["/requestId", "/meta/requestId"]).and_then(Value::as_str).map(str::to_owned),
     }

@@ -90,10 +90,11 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
     let judgement = heard.judged.as_ref().map(|judged| judged.judgement.clone());
-    let answer = judgement.clone().map(|judgement| AnswerRecord {
+    let answer = heard.judged.as_ref().map(|judged| AnswerRecord {
         requested_at_us: job.accepted_at_us,
         request_id: classified.request_id.clone(),
-        judgement,
+        judgement: judged.judgement.clone(),
+        dataset: judged.dataset.clone(),
         body,
     });
     let server_offset_us = classified.server_now_us.map(|server| server - now_us);

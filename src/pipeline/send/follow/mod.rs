@@ -101,6 +101,12 @@ impl Following {
         if is_sent && self.sent_us.is_none() {
             (self.sent_us, self.look_at) = (Some(now_us), Instant::now());
         }
+        // A job that the simulator has lost never ends.
+        if self.until == FollowUntil::SimulatorEnds && self.sent_us.is_some_and(|at_us| now_us - at_us > LATELY_US) {
+            self.due.clear();
+            self.is_exhausted = true;
+            return Ok(());
+        }
         if !self.due.is_empty() || Instant::now() < self.look_at {
             return Ok(());
         }
@@ -119,13 +125,11 @@ impl Following {
         if page.is_empty() {
             self.look_at = Instant::now() + self.time_to_next(context, now_us)?;
         }
-        let since_sent_us = self.sent_us.map_or(0, |sent_us| now_us.saturating_sub(sent_us));
         let nothing_more = page.is_empty() && self.under_way.is_empty();
         self.is_exhausted = nothing_more
             && match self.until {
                 FollowUntil::Sent => self.sent_us.is_some(),
                 FollowUntil::AllAsked => true,
-                FollowUntil::SimulatorEnds if since_sent_us > LATELY_US => true,
                 FollowUntil::AllEnded | FollowUntil::SimulatorEnds => {
                     self.reading.open_jobs(Some(&context.scope))?.count == 0
                 }

@@ -1,0 +1,49 @@
+//! The versions of the service's list that answers name. A campaign that takes days may be answered with several.
+
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of versions of one check that are kept apart. Later answers count with the last one.
+const VERSIONS_MAX: usize = 32;
+
+/// A version of the service's list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetSeen {
+    pub version: String,
+    /// The number of answers that were made with it.
+    pub answers: u64,
+    /// When the first and the last of them came, in microseconds since 1970.
+    pub first_us: i64,
+    pub last_us: i64,
+}
+
+/// Notes an answer that was made with this version.
+pub(super) fn note(seen: &mut Vec<DatasetSeen>, version: &str, now_us: i64) {
+    let at = match seen.iter().position(|one| one.version == version) {
+        Some(at) => at,
+        None if seen.len() >= VERSIONS_MAX => seen.len() - 1,
+        None => {
+            seen.push(DatasetSeen { version: version.to_owned(), answers: 0, first_us: now_us, last_us: now_us });
+            seen.len() - 1
+        }
+    };
+    seen[at].answers += 1;
+    seen[at].last_us = seen[at].last_us.max(now_us);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_counted_in_the_order_of_their_first_answer_and_limited() {
+        let mut seen = Vec::new();
+        for (version, now_us) in [("a", 1), ("b", 2), ("a", 3)] {
+            note(&mut seen, version, now_us);
+        }
+        let counts: Vec<_> =
+            seen.iter().map(|one| (one.version.as_str(), one.answers, one.first_us, one.last_us)).collect();
+        assert_eq!(counts, [("a", 2, 1, 3), ("b", 1, 2, 2)]);
+        (0..100).for_each(|number| note(&mut seen, &number.to_string(), 9));
+        assert_eq!((seen.len(), seen.iter().map(|one| one.answers).sum::<u64>()), (VERSIONS_MAX, 103));
+    }
+}
