@@ -195,7 +195,6 @@ impl CampaignArgs {
         over_option(&mut file.service.url, &self.service);
         over_option(&mut file.webhook.url, &self.webhook_url);
         over_option(&mut file.consent.evidence, &self.consent_evidence);
-        over_option(&mut file.webhook.url, &self.webhook_url);
         over_option(&mut file.input.id, &self.id);
         over_option(&mut file.input.delimiter, &self.delimiter);
         over_option(&mut file.input.encoding, &self.encoding);
