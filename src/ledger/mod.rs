@@ -34,6 +34,7 @@ mod settings;
 mod settle;
 mod store;
 mod sums;
+mod unsent;
 mod writer;
 
 pub use arm::{ArmOrder, Armed};
