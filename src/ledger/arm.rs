@@ -123,7 +123,7 @@ impl Ledger {
     }
 }
 
-fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
+pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
     let mut row = request_row(store, order.request)?;
     // In sandbox nothing is charged, and the service's clock is not checked before a repeat.
     let offset_us = store.sums.server_offset_us.filter(|_| order.mode == Mode::Production);

@@ -38,6 +38,7 @@ mod settings;
 mod settle;
 mod store;
 mod sums;
+mod unsent;
 mod writer;
 
 pub use answers::AnswerRecord;

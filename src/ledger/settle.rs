@@ -167,7 +167,7 @@ impl Ledger {
     }
 }
 
-fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
+pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settled, LedgerError> {
     let mut row = request_row(store, settlement.request)?;
     // The held price may be too high by mistake. It is not charged if the reply states the table price.
     let of_check = store.sums.price_to_hold(&settlement.check, settlement.table);

@@ -272,11 +272,9 @@ pub async fn publish_and_report(
     ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
-        // Everything was sent, so stops that only prevent sending no longer apply.
+        // Everything was sent, so stops that only prevent sending no longer apply. They are still kept for rows that may
+        // be added to the input.
         sent.stops.retain(|stop| !stop.keeps_from_sending());
-        if ledger.sums().stop.is_some() {
-            ledger.keep_stop(None).await?;
-        }
     }
     let (oldest_doubt_us, unrecognised, judged_differently, open_jobs) = {
         let reading = publisher.reading();

@@ -93,9 +93,22 @@ const FIXED: [u64; 15] = [
 
 /// With a service that misbehaves: a refusal of one request ended each run before the others were tried; repeats took
 /// the turns of new requests at a closed gate (two seeds); the 429 of a sandbox request in doubt was repeated
-/// endlessly; the pause that a refused upload asked for was lost where the budget refused its request.
-const FIXED_WITH_ODDITIES: [u64; 8] =
-    [850, 2_806, 5_986, 9_079, 19_125, 1_795_426_140_327_003_655, 1_795_427_486_279_001_378, 1_795_427_486_279_003_977];
+/// endlessly; the pause that a refused upload asked for was lost where the budget refused its request; a crash while a
+/// failed upload was recorded left its request in doubt, although it was not sent (two seeds); a complete campaign forgot
+/// why an earlier run had stopped.
+const FIXED_WITH_ODDITIES: [u64; 11] = [
+    850,
+    2_806,
+    5_986,
+    9_079,
+    19_125,
+    1_795_426_140_327_003_655,
+    1_795_427_486_279_001_378,
+    1_795_427_486_279_003_977,
+    1_795_432_551_077_041_282,
+    1_795_432_551_077_044_453,
+    1_795_432_551_077_045_489,
+];
 
 #[test]
 fn seeds_that_once_broke_something_hold() {

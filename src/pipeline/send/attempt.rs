@@ -95,7 +95,7 @@ pub async fn attempt(
         return Ok(AttemptEnd::ClockMoved);
     }
     let price = context.ledger.sums().price_to_hold(&name, check.price).max(check.job_hold);
-    let mut ready = match make_ready(&context, permit, request, (&check.path, check.auth), price).await? {
+    let ready = match make_ready(&context, permit, request, (&check.path, check.auth), price).await? {
         Made::Plain(permit) => Ok((permit, None)),
         Made::Ready(permit, file_body) => Ok((permit, Some(file_body))),
         Made::NotUploaded(exchange) => Err(exchange),
@@ -119,43 +119,34 @@ pub async fn attempt(
         key_life_hours: check.declaration.key_life_hours,
         now_us: context.clock.now_us(),
     };
-    let requested_at_us = order.now_us;
-    let armed = context.ledger.arm(order).await?;
-    if let (Err(exchange), false) = (&ready, matches!(armed, Armed::Ready(_))) {
-        keep_pause(&context, check, exchange).await?;
-    }
-    let receipt = match armed {
-        Armed::Ready(receipt) => receipt,
-        Armed::Refused(refusal) => return Ok(AttemptEnd::Refused(refusal)),
-        Armed::Quarantined => return Ok(AttemptEnd::Quarantined),
-        Armed::NotBefore(until_us) => return Ok(AttemptEnd::NotBefore(until_us)),
-        Armed::Withheld(reason) => return Ok(AttemptEnd::Withheld(reason)),
-    };
-    // The hold takes the place of the room that the upload needed.
-    let uploaded = ready.as_mut().ok().and_then(|(_, body)| body.as_mut()?.uploaded.take()).is_some();
-    let attempt = receipt.attempt();
-    let (sums, table) = (context.ledger.sums(), check.price);
-    let job_hold = check.job_hold;
-    let (before, price) = (sums.account, sums.price_to_hold(&name, table).max(job_hold));
     let mut sent = Sent {
         request,
         check: name,
-        attempt,
-        requested_at_us,
-        before,
-        table,
-        job_hold,
+        attempt: 0,
+        requested_at_us: order.now_us,
+        before: context.ledger.sums().account,
+        table: check.price,
+        job_hold: check.job_hold,
         price,
         shown,
-        uploaded,
+        uploaded: false,
         body: Map::new(),
     };
-    let (permit, file_body) = match ready {
+    let (permit, mut file_body) = match ready {
         Ok(ready) => ready,
-        // The request itself was not sent. Its failed upload is recorded as an attempt, so that it is counted, paced and
+        // The request itself is not sent. Its failed upload is recorded as an attempt, so that it is counted, paced and
         // judged like any other.
-        Err(exchange) => return settle(&context, check, sent, *exchange).await,
+        Err(exchange) => return settle(&context, check, sent, *exchange, Some(order)).await,
     };
+    let receipt = match context.ledger.arm(order).await? {
+        Armed::Ready(receipt) => receipt,
+        not_armed => return Ok(AttemptEnd::of(not_armed)),
+    };
+    let sums = context.ledger.sums();
+    (sent.attempt, sent.before) = (receipt.attempt(), sums.account);
+    sent.price = sums.price_to_hold(&sent.check, check.price).max(check.job_hold);
+    // The hold takes the place of the room that the upload needed.
+    sent.uploaded = file_body.as_mut().and_then(|body| body.uploaded.take()).is_some();
     // Permits age during a slow commit. Without renewal, requests that waited together would be sent together.
     let permit = context.throttle.renew(permit).await;
     // Checked after the commit, which may have taken long: the machine may have slept, or another reply may have closed
@@ -184,7 +175,20 @@ pub async fn attempt(
     };
     let exchange = context.client.send(permit, receipt, check.auth).await;
     drop(room);
-    settle(&context, check, sent, exchange).await
+    settle(&context, check, sent, exchange, None).await
+}
+
+impl AttemptEnd {
+    /// The end of an attempt that was not armed.
+    fn of(not_armed: Armed) -> AttemptEnd {
+        match not_armed {
+            Armed::Refused(refusal) => AttemptEnd::Refused(refusal),
+            Armed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),
+            Armed::Withheld(reason) => AttemptEnd::Withheld(reason),
+            // Nothing is sent for a receipt that nobody uses.
+            Armed::Quarantined | Armed::Ready(_) => AttemptEnd::Quarantined,
+        }
+    }
 }
 
 /// The data of a sent request that settling needs.
@@ -236,11 +240,14 @@ impl Sent {
     }
 }
 
+/// Settles an attempt by its exchange. With an `order`, the exchange is that of a failed upload: the request was neither
+/// armed nor sent.
 async fn settle(
     context: &RunContext,
     check: &CheckContext,
     sent: Sent,
     exchange: Exchange,
+    order: Option<ArmOrder>,
 ) -> Result<AttemptEnd, Error> {
     let other_side = match exchange.reply.as_ref().map(|reply| reply.simulated) {
         Ok(simulated) if !note_peer(context, simulated).await? => Some(simulated),
@@ -288,7 +295,16 @@ async fn settle(
         context.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
     }
     let has_server_time = settlement.server_offset_us.is_some();
-    let settled = context.ledger.settle(settlement).await?;
+    let settled = match order {
+        None => context.ledger.settle(settlement).await?,
+        Some(order) => match context.ledger.settle_unsent(order, settlement).await? {
+            Ok(settled) => settled,
+            Err(not_armed) => {
+                keep_pause(context, pause).await?;
+                return Ok(AttemptEnd::of(not_armed));
+            }
+        },
+    };
     if has_server_time {
         context.clock_watch.compared(compared);
     }
@@ -355,15 +371,10 @@ pub fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> Reply
 }
 
 /// Keeps the pause that the reply to an upload asks for, where its request cannot be armed, so that nothing settles it.
-async fn keep_pause(context: &RunContext, check: &CheckContext, exchange: &Exchange) -> Result<(), Error> {
-    let classified = classify(exchange, &reply_spec(context, check), context.clock.now().into());
-    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
-    if let Some(pause) = pause {
-        let now_us = context.clock.now_us();
-        context.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
-        context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
-    }
-    Ok(())
+async fn keep_pause(context: &RunContext, pause: Option<Duration>) -> Result<(), Error> {
+    let Some(pause) = pause else { return Ok(()) };
+    let now_us = context.clock.now_us();
+    Ok(context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?)
 }
 
 /// The mode that an accepted job names, if it is not the mode that was sent.

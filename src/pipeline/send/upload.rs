@@ -35,7 +35,7 @@ pub enum Due {
     Yes,
     /// The recorded one has expired, and the key was already used with it.
     Expired,
-    /// A request in doubt has none, which cannot be: it is recorded before the request is armed.
+    /// A request in doubt has none that was sent, which cannot be: it is recorded before the request is armed.
     Missing,
 }
 
@@ -90,8 +90,8 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
         }
         // An upload is recorded before its request is sent, so nothing was sent that names one.
         (State::Planned, None) => Due::Yes,
-        (_, Some(_)) => Due::No,
-        (_, None) => Due::Missing,
+        (_, Some(upload)) if upload.made_at_us != ANNOUNCED => Due::No,
+        (_, _) => Due::Missing,
     }
 }
 

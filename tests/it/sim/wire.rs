@@ -92,7 +92,8 @@ struct State {
     of_step: [u64; 4],
     upload_trouble: u64,
     upload_rng: Rng,
-    /// The last reply that announced a place, for one that repeats it.
+    /// The last reply of this life that announced a place and arrived, for one that repeats it. The program cannot tell
+    /// one that repeats a reply that was lost.
     last_place: Option<Bytes>,
     api_key: &'static str,
     log: Vec<Message>,
@@ -140,6 +141,7 @@ impl Wire {
         state.strike = Arc::clone(strike);
         (state.submits, state.moves) = (0, life.moves.clone());
         (state.of_step, state.upload_trouble, state.api_key) = ([0; 4], life.upload_trouble, life.api_key);
+        state.last_place = None;
     }
 
     /// What must happen before the next request reaches the service.
@@ -245,11 +247,12 @@ impl Wire {
             self.onlooker.placed(&path, &document);
         }
         let last_place = self.state().last_place.clone();
+        let mut place = None;
         if step == Step::Announce {
-            response = self.announced(response).await;
+            (response, place) = self.announced(response).await;
         }
         if let Some(trouble) = trouble {
-            response = spoilt(trouble, response, last_place).await;
+            (response, place) = (spoilt(trouble, response, last_place).await, None);
         }
         if matches!(crash, Crash::BeforeReply(wanted) if wanted == nth) {
             strike.notify_one();
@@ -257,6 +260,9 @@ impl Wire {
         }
         if matches!(crash, Crash::AfterReply(wanted) if wanted == nth) {
             strike.notify_one();
+        }
+        if let Some(place) = place {
+            self.state().last_place = Some(place);
         }
         let (said, response) = heard(response).await;
         let now_us = self.now_us();
@@ -268,16 +274,16 @@ impl Wire {
         Ok(response)
     }
 
-    /// Notes the place that a reply announces.
-    async fn announced(&self, response: Response<Body>) -> Response<Body> {
+    /// Notes the place that a reply announces. Returns the reply, and its body if it announces one.
+    async fn announced(&self, response: Response<Body>) -> (Response<Body>, Option<Bytes>) {
         let (parts, body) = response.into_parts();
-        let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else { return Trouble::lost() };
+        let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else { return (Trouble::lost(), None) };
         let reply: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        if let Some(reference) = reply["reference"].as_str() {
+        let place = reply["reference"].as_str().map(|reference| {
             self.onlooker.announced(reference);
-            self.state().last_place = Some(bytes.clone());
-        }
-        Response::from_parts(parts, Body::from(bytes))
+            bytes.clone()
+        });
+        (Response::from_parts(parts, Body::from(bytes)), place)
     }
 
     fn message(&self, request: &InProcessRequest) -> Message {
