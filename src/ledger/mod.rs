@@ -37,7 +37,7 @@ mod sums;
 mod unsent;
 mod writer;
 
-pub use arm::{ArmOrder, Armed};
+pub use arm::{ArmOrder, NotArmed};
 pub use aside::set_aside;
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
 pub use attachments::{RequestFiles, UploadRow};
