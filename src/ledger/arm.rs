@@ -43,11 +43,9 @@ pub struct ArmOrder {
     pub now_us: i64,
 }
 
-/// The result of arming.
+/// Why a request is not armed.
 #[derive(Debug)]
-pub enum Armed {
-    /// Durably armed: send it.
-    Ready(Receipt),
+pub enum NotArmed {
     /// The budget refuses it; nothing was changed.
     Refused(BudgetRefusal),
     /// Its key has expired, and a person must decide.
@@ -117,13 +115,13 @@ impl RequestRow {
 }
 
 impl Ledger {
-    /// Arms a request: after this returns `Ready`, the hold and the attempt are durable.
-    pub async fn arm(&self, order: ArmOrder) -> Result<Armed, LedgerError> {
+    /// Arms a request: after this returns a receipt, the hold and the attempt are durable.
+    pub async fn arm(&self, order: ArmOrder) -> Result<Result<Receipt, NotArmed>, LedgerError> {
         self.write(move |store| arm(store, &order)).await
     }
 }
 
-pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerError> {
+pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt, NotArmed>, LedgerError> {
     let mut row = request_row(store, order.request)?;
     // In sandbox nothing is charged, and the service's clock is not checked before a repeat.
     let offset_us = store.sums.server_offset_us.filter(|_| order.mode == Mode::Production);
@@ -134,7 +132,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerEr
         Err(IllegalMove::KeyLifeOver) => {
             let over = next(&row.standing, Event::LifeOver)?;
             moved(store, &row, &over, None)?;
-            return Ok(Armed::Quarantined);
+            return Ok(Err(NotArmed::Quarantined));
         }
         // An index listed the request as waiting to be sent.
         Err(IllegalMove::NoSuchMove { state, .. }) => {
@@ -142,13 +140,13 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerEr
             let fault = format!("request {id} is {} by its row, but waits to be sent by an index", state.as_str());
             return Err(LedgerError::Damaged(fault));
         }
-        Err(withheld) => return Ok(Armed::Withheld(withheld)),
+        Err(withheld) => return Ok(Err(NotArmed::Withheld(withheld))),
     };
     // A time too far in the future comes from a wrong clock and is ignored.
     let not_before =
         row.not_before.filter(|until| (0..NOT_BEFORE_MAX_US).contains(&until.saturating_sub(order.now_us)));
     if let Some(until_us) = not_before {
-        return Ok(Armed::NotBefore(until_us));
+        return Ok(Err(NotArmed::NotBefore(until_us)));
     }
     let first = row.standing.state == State::Planned;
     let price = store.sums.price_to_hold(&order.check, order.price).max(order.job_hold);
@@ -160,12 +158,12 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerEr
     };
     // A route from the ledger is untrusted data. Only the declaration decides where requests are sent.
     if *path != order.path && !order.routes.contains(path) {
-        return Ok(Armed::Withheld(IllegalMove::OtherRoute));
+        return Ok(Err(NotArmed::Withheld(IllegalMove::OtherRoute)));
     }
     let path = path.clone();
     let more = Hold::Take.apply(row.standing.held, price).added;
     if let Err(refusal) = store.sums.account.admit(more, &order.allowance) {
-        return Ok(Armed::Refused(refusal));
+        return Ok(Err(NotArmed::Refused(refusal)));
     }
     row.standing.price = price;
     moved(store, &row, &step, None)?;
@@ -177,7 +175,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Armed, LedgerEr
     if planted(Bug::BodyOfRepeat) && !first {
         body.splice(1..1, *br#""repeat":true,"#);
     }
-    Ok(Armed::Ready(Receipt::issue(order.request, row.attempts.saturating_add(1), row.key(), path, body)))
+    Ok(Ok(Receipt::issue(order.request, row.attempts.saturating_add(1), row.key(), path, body)))
 }
 
 fn note_attempt(

@@ -42,7 +42,7 @@ mod unsent;
 mod writer;
 
 pub use answers::AnswerRecord;
-pub use arm::{ArmOrder, Armed};
+pub use arm::{ArmOrder, NotArmed};
 pub use aside::set_aside;
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
 pub use attachments::{RequestFiles, UploadRow};

@@ -6,7 +6,7 @@ mod jobs;
 
 use super::*;
 use crate::model::{
-    Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, RequestId, Stage,
+    Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, Receipt, RequestId, Stage,
     budget::{Account, Allowance},
     state::{IllegalMove, Outcome, State},
 };
@@ -71,7 +71,7 @@ impl Book {
         Book { folder, ledger, now_us: HOUR_US, path: "/new", job_hold: Credits::ZERO }
     }
 
-    async fn arm(&self, request: RequestId) -> Armed {
+    async fn arm(&self, request: RequestId) -> Result<Receipt, NotArmed> {
         let order = ArmOrder {
             mode: Mode::Production,
             request,
@@ -90,7 +90,7 @@ impl Book {
 
     async fn sent(&self, request: RequestId) -> Sent {
         match self.arm(request).await {
-            Armed::Ready(receipt) => Sent { request, attempt: receipt.attempt(), path: receipt.path().to_owned() },
+            Ok(receipt) => Sent { request, attempt: receipt.attempt(), path: receipt.path().to_owned() },
             other => panic!("{other:?}"),
         }
     }
@@ -219,7 +219,7 @@ async fn a_request_in_doubt_on_a_route_that_its_check_lacks_is_withheld_and_hold
     book.path = "/another";
     book.comes_to(FIRST, Outcome::Unknown).await;
     book.path = "/new";
-    assert!(matches!(book.arm(FIRST).await, Armed::Withheld(IllegalMove::OtherRoute)));
+    assert!(matches!(book.arm(FIRST).await, Err(NotArmed::Withheld(IllegalMove::OtherRoute))));
     assert_eq!(book.account().held, PRICE);
 }
 
@@ -230,8 +230,8 @@ async fn in_the_last_two_hours_of_its_life_a_key_in_doubt_is_not_sent_again_and_
         book.comes_to(FIRST, Outcome::Unknown).await;
         book.now_us += hours * HOUR_US;
         let armed = book.arm(FIRST).await;
-        assert!(matches!(armed, Armed::Ready(_)) == is_sent, "{hours}: {armed:?}");
-        assert!(is_sent || matches!(armed, Armed::Quarantined), "{hours}: {armed:?}");
+        assert!(armed.is_ok() == is_sent, "{hours}: {armed:?}");
+        assert!(is_sent || matches!(armed, Err(NotArmed::Quarantined)), "{hours}: {armed:?}");
         assert_eq!(book.account().held, PRICE);
     }
 }

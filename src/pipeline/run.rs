@@ -272,8 +272,8 @@ pub async fn publish_and_report(
     ingested?;
     if manifest.complete {
         ledger.complete(campaign.clock.now_us()).await?;
-        // Everything was sent, so stops that only prevent sending no longer apply. They are still kept for rows that may
-        // be added to the input.
+        // Everything was sent, so stops that only prevent sending no longer apply to this run. The ledger keeps them: they
+        // apply again if rows are added to the input.
         sent.stops.retain(|stop| !stop.keeps_from_sending());
     }
     let (oldest_doubt_us, unrecognised, judged_differently, open_jobs) = {

@@ -93,9 +93,11 @@ const FIXED: [u64; 15] = [
 
 /// With a service that misbehaves: a refusal of one request ended each run before the others were tried; repeats took
 /// the turns of new requests at a closed gate (two seeds); the 429 of a sandbox request in doubt was repeated
-/// endlessly; the pause that a refused upload asked for was lost where the budget refused its request; a crash while a
-/// failed upload was recorded left its request in doubt, although it was not sent (two seeds); a complete campaign forgot
-/// why an earlier run had stopped.
+/// endlessly; the pause that a refused upload asked for was lost where the budget refused its request; two documents shared
+/// a place; a 503 did not state at the configured place that nothing was charged; what another client spent was hidden
+/// where more was booked than was charged; a crash while a failed upload was recorded left its request in doubt, although
+/// it was not sent; a reply repeated a place whose first announcement was lost; a complete campaign forgot why an earlier
+/// run had stopped.
 const FIXED_WITH_ODDITIES: [u64; 11] = [
     850,
     2_806,

@@ -12,7 +12,7 @@ use super::upload::UploadFault;
 use crate::{
     client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
-    ledger::{AnswerRecord, ArmOrder, Armed, Settled, Settlement},
+    ledger::{AnswerRecord, ArmOrder, NotArmed, Settled, Settlement},
     model::{
         Clock, Credits, Judgement, Mode, Permit, RequestId, Verdict,
         budget::{Account, BudgetRefusal},
@@ -139,8 +139,8 @@ pub async fn attempt(
         Err(exchange) => return settle(&context, check, sent, *exchange, Some(order)).await,
     };
     let receipt = match context.ledger.arm(order).await? {
-        Armed::Ready(receipt) => receipt,
-        not_armed => return Ok(AttemptEnd::of(not_armed)),
+        Ok(receipt) => receipt,
+        Err(not_armed) => return Ok(not_armed.into()),
     };
     let sums = context.ledger.sums();
     (sent.attempt, sent.before) = (receipt.attempt(), sums.account);
@@ -178,15 +178,13 @@ pub async fn attempt(
     settle(&context, check, sent, exchange, None).await
 }
 
-impl AttemptEnd {
-    /// The end of an attempt that was not armed.
-    fn of(not_armed: Armed) -> AttemptEnd {
+impl From<NotArmed> for AttemptEnd {
+    fn from(not_armed: NotArmed) -> AttemptEnd {
         match not_armed {
-            Armed::Refused(refusal) => AttemptEnd::Refused(refusal),
-            Armed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),
-            Armed::Withheld(reason) => AttemptEnd::Withheld(reason),
-            // Nothing is sent for a receipt that nobody uses.
-            Armed::Quarantined | Armed::Ready(_) => AttemptEnd::Quarantined,
+            NotArmed::Refused(refusal) => AttemptEnd::Refused(refusal),
+            NotArmed::Quarantined => AttemptEnd::Quarantined,
+            NotArmed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),
+            NotArmed::Withheld(reason) => AttemptEnd::Withheld(reason),
         }
     }
 }
@@ -299,10 +297,7 @@ async fn settle(
         None => context.ledger.settle(settlement).await?,
         Some(order) => match context.ledger.settle_unsent(order, settlement).await? {
             Ok(settled) => settled,
-            Err(not_armed) => {
-                keep_pause(context, pause).await?;
-                return Ok(AttemptEnd::of(not_armed));
-            }
+            Err(not_armed) => return Ok(not_armed.into()),
         },
     };
     if has_server_time {
@@ -368,13 +363,6 @@ pub fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> Reply
         remaining_pointer: service.remaining_pointer.as_deref(),
         price: check.price.max(check.job_hold),
     }
-}
-
-/// Keeps the pause that the reply to an upload asks for, where its request cannot be armed, so that nothing settles it.
-async fn keep_pause(context: &RunContext, pause: Option<Duration>) -> Result<(), Error> {
-    let Some(pause) = pause else { return Ok(()) };
-    let now_us = context.clock.now_us();
-    Ok(context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?)
 }
 
 /// The mode that an accepted job names, if it is not the mode that was sent.

@@ -91,7 +91,7 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
         // An upload is recorded before its request is sent, so nothing was sent that names one.
         (State::Planned, None) => Due::Yes,
         (_, Some(upload)) if upload.made_at_us != ANNOUNCED => Due::No,
-        (_, _) => Due::Missing,
+        _ => Due::Missing,
     }
 }
 

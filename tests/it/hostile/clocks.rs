@@ -6,7 +6,10 @@ use super::{
     clock::{ahead, asleep, library},
 };
 use crate::support::program::Said;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    ops::RangeInclusive,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 const HOUR: i64 = 3600;
 
@@ -133,10 +136,10 @@ fn a_pause_is_obeyed_by_the_next_run_at_once_after_a_kill() {
 /// is, the service, which has forgotten the key by then, does not receive it again. Returns how many attempts were
 /// armed and not written.
 #[track_caller]
-fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -> usize {
+fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: RangeInclusive<u32>, slept_min: usize) -> usize {
     let Some(library) = library() else { return usize::MAX };
     let (slept, withheld) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    at_once(1..=calls, |number| {
+    at_once(calls.clone(), |number| {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("slept");
         let service = one_in_doubt(Hostile::new().sleeps_when(mark.clone(), 75 * HOUR).closes_after_balance());
@@ -164,20 +167,27 @@ fn sends_no_old_key_after_a_sleep_in(kind: &str, calls: u32, slept_min: usize) -
         }
     });
     let slept = slept.into_inner();
-    assert!(slept >= slept_min, "the machine slept in {slept} of {calls} runs");
+    assert!(slept >= slept_min, "the machine slept in {slept} of the runs {calls:?}");
     withheld.into_inner()
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn a_machine_that_sleeps_inside_a_commit_sends_no_old_key() {
-    // The balance is read after call 15, the arm commit is call 17, and the message is sent after that.
-    let withheld = sends_no_old_key_after_a_sleep_in("commit", 20, 12);
-    assert!(withheld > 0, "no run slept between the arm commit and the write");
+    let mut withheld = sends_no_old_key_after_a_sleep_in("commit", 1..=20, 12);
+    // The message is sent after the arm commit, which is call 17 or 18: the replies decide which other commits come
+    // before it. On a busy machine the sleep may miss it.
+    for _ in 0..20 {
+        if withheld > 0 {
+            return;
+        }
+        withheld = sends_no_old_key_after_a_sleep_in("commit", 16..=19, 0);
+    }
+    panic!("no run slept between the arm commit and the write");
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn a_machine_that_sleeps_while_it_connects_sends_no_old_key() {
-    sends_no_old_key_after_a_sleep_in("connect", 3, 2);
+    sends_no_old_key_after_a_sleep_in("connect", 1..=3, 2);
 }

@@ -252,7 +252,9 @@ impl Wire {
             (response, place) = self.announced(response).await;
         }
         if let Some(trouble) = trouble {
-            (response, place) = (spoilt(trouble, response, last_place).await, None);
+            response = spoilt(trouble, response, last_place).await;
+        } else if place.is_some() {
+            self.state().last_place = place;
         }
         if matches!(crash, Crash::BeforeReply(wanted) if wanted == nth) {
             strike.notify_one();
@@ -260,9 +262,6 @@ impl Wire {
         }
         if matches!(crash, Crash::AfterReply(wanted) if wanted == nth) {
             strike.notify_one();
-        }
-        if let Some(place) = place {
-            self.state().last_place = Some(place);
         }
         let (said, response) = heard(response).await;
         let now_us = self.now_us();
