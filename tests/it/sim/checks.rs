@@ -204,6 +204,11 @@ impl Check {
                 let verified = find(answer, "identity_and_account_verified");
                 verified.or_else(|| find(answer, "outcome")).is_some_and(|word| word == true || word == "verified")
             }
+            BUSINESS => {
+                let checks = find(answer, "checks").and_then(Value::as_object);
+                find(answer, "outcome").is_some_and(|word| word == "verified")
+                    && checks.is_some_and(|checks| checks.values().all(|check| *check == true))
+            }
             "adverse-media" => empty("articles") && (find(answer, "screening").is_none() || empty("screening")),
             "said-verification" => {
                 find(answer, "realTimeResults").is_some_and(|found| found["Status"] == "ID Number Valid")
