@@ -6,13 +6,16 @@ pub mod campaign_file;
 mod charges;
 pub mod compressed;
 pub mod csv;
+pub mod delivery;
 pub mod encoded;
 pub mod file;
 pub mod folder;
 pub mod form;
+pub mod job;
 pub mod jsonl;
 pub mod ledger_open;
 pub mod manifest;
+pub mod receiver;
 mod records;
 pub mod reply;
 pub mod retry_after;
@@ -27,7 +30,7 @@ pub mod xlsx;
 pub type Check = (&'static str, fn(&[u8]));
 
 /// All checks.
-pub const CHECKS: [Check; 15] = [
+pub const CHECKS: [Check; 18] = [
     ("csv", csv::check),
     ("jsonl", jsonl::check),
     ("campaign_file", campaign_file::check),
@@ -43,4 +46,7 @@ pub const CHECKS: [Check; 15] = [
     ("upload_reply", upload_reply::check),
     ("file", file::check),
     ("form", form::check),
+    ("job", job::check),
+    ("delivery", delivery::check),
+    ("receiver", receiver::check),
 ];

@@ -181,3 +181,18 @@ fn files() {
 fn forms() {
     hold("form", 500);
 }
+
+#[test]
+fn states_of_jobs() {
+    hold("job", 500);
+}
+
+#[test]
+fn deliveries() {
+    hold("delivery", 1_000);
+}
+
+#[test]
+fn requests_to_the_receiver() {
+    hold("receiver", 300);
+}
