@@ -1,11 +1,12 @@
 //! The simulated service of the examples, on loopback. With a real service this file is not needed: `[service] url`
-//! names it. To be quick, it allows 6,000 requests per minute, a hundred times the real service's 60.
+//! names it. To be quick, it allows 6,000 requests per minute, a hundred times the real
+//! service's 60, and its jobs take two seconds, not up to 48 hours.
 
 use rescreen::{
     pipeline::{Campaign, campaign::file::ServiceTable, read_file},
     simulator::{Settings, Simulator, serve},
 };
-use std::{error::Error, path::Path};
+use std::{error::Error, path::Path, time::Duration};
 use tokio::net::TcpListener;
 
 const PER_MINUTE: u32 = 6_000;
@@ -23,7 +24,8 @@ pub async fn rehearse(campaign_file: &str, out: &Path) -> Result<(Simulator, Cam
     // The service offers the campaign's checks, including custom ones, at the prices of the campaign's table.
     let prices = campaign.prices.iter().map(|(check, credits)| (check.clone(), credits.0)).collect();
     let catalogue = campaign.catalogue.clone();
-    let settings = Settings { per_minute, per_minute_max, prices, catalogue, ..Settings::default() };
+    let job_time = Some(Duration::from_secs(2));
+    let settings = Settings { per_minute, per_minute_max, prices, catalogue, job_time, ..Settings::default() };
     let service = Simulator::new(settings);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     campaign.service.url = Some(format!("http://{}", listener.local_addr()?));

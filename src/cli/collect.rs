@@ -1,4 +1,4 @@
-//! `rescreen collect`: settles requests that were sent and publishes the answers, using only the ledger.
+//! `rescreen collect`: settles requests that were sent, reads the results of jobs and publishes, using only the ledger.
 
 use super::{
     next_command::typed,
@@ -32,7 +32,7 @@ pub struct CollectArgs {
     /// Folder of the results, if the ledger is in another folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
+    /// Ask for jobs again until all have ended, for at most this time (such as 2h) [default: ask for each job once]
     #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
     at_most: Option<Duration>,
     /// Send even if the service asked an earlier run to wait

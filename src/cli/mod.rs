@@ -46,7 +46,7 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Run a campaign, or resume it
     Run(run::RunArgs),
-    /// Finish requests that were already sent and publish their results, using only the ledger
+    /// Finish requests that were already sent, get the results of jobs, and publish, using only the ledger
     Collect(collect::CollectArgs),
     /// Publish all results of a campaign into a new folder, judged by the current declarations
     Export(export::ExportArgs),
