@@ -21,8 +21,8 @@ fn the_help_of_the_program() {
       demo           Run a sample campaign against the built-in simulator, in less than a minute
       plan           Show what a run would do and cost, without sending any checks
       run            Run a campaign, or resume it
-      collect        Finish requests that were already sent and publish their results, using only the
-                     ledger
+      collect        Finish requests that were already sent, get the results of jobs, and publish, using
+                     only the ledger
       export         Publish all results of a campaign into a new folder, judged by the current
                      declarations
       status         Show the state of a campaign
