@@ -178,12 +178,12 @@ fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, Le
     let since = |now_us: i64, at_us: i64| {
         Duration::from_micros(u64::try_from(now_us.saturating_sub(at_us)).unwrap_or_default())
     };
-    let here = since(report.now_us, accepted_us);
-    // A clock that was set must not end a job before its time.
+    // A clock that was set must not end a job before its time. A job that was accepted in the future says nothing.
+    let here = (accepted_us <= report.now_us).then(|| since(report.now_us, accepted_us));
     let there = accepted_server_us.zip(store.sums.server_offset_us);
     let there = there.map(|(at_us, offset)| since(report.now_us.saturating_add(offset), at_us));
     Ok(Some(JobStanding {
-        age: there.map_or(here, |there| there.min(here)),
+        age: here.into_iter().chain(there).min().unwrap_or_default(),
         misses,
         since_miss: missed_us.map(|at_us| since(report.now_us, at_us)),
         is_route_known: store.sums.jobs_known.contains(&report.check),

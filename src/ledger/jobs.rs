@@ -72,6 +72,14 @@ pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerErro
     Ok(())
 }
 
+/// Makes jobs due that were asked for in the future: the clock was ahead then, and is not any more.
+pub(super) fn correct_times(store: &Store, now_us: i64) -> Result<(), LedgerError> {
+    let sql = "UPDATE job SET asked_at = 0, ask_at = min(ask_at, ?1), missed_at = min(missed_at, ?1)
+               WHERE ask_at IS NOT NULL AND asked_at > ?1";
+    store.conn.prepare_cached(sql)?.execute([now_us])?;
+    Ok(())
+}
+
 /// Records that the job of a request has ended, so that nobody asks for it again.
 pub(super) fn ended(store: &Store, request: i64) -> Result<(), LedgerError> {
     store.conn.prepare_cached("UPDATE job SET ask_at = NULL WHERE request = ?1")?.execute([request])?;

@@ -100,9 +100,14 @@ impl Ledger {
         self.write(move |store| settle(store, &settlement)).await
     }
 
-    /// Marks requests that were in flight when a process died as in doubt. Call it once, before anything is sent.
-    pub async fn recover(&self) -> Result<u64, LedgerError> {
-        self.write(recover).await
+    /// Marks requests that were in flight when a process died as in doubt, and corrects the times of jobs that are in the
+    /// future. Call it once, before anything is sent.
+    pub async fn recover(&self, now_us: i64) -> Result<u64, LedgerError> {
+        self.write(move |store| {
+            jobs::correct_times(store, now_us)?;
+            recover(store)
+        })
+        .await
     }
 
     /// Records that nothing may be sent before this time, in this run or a later one.

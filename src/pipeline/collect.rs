@@ -142,7 +142,7 @@ impl Collection {
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.commit_mode, now_us)?);
-        ledger.recover().await?;
+        ledger.recover(now_us).await?;
         set_aside_unknown(&campaign, &ledger)?;
         claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();

@@ -68,8 +68,9 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
         Decision::WriteOff => recorded.key_secret.clone(),
     };
     let identity = Identity { key_secret, ..recorded.clone() };
-    let ledger = Ledger::open(&path, &identity, resolution.commit_mode, resolution.clock.now_us())?;
-    ledger.recover().await?;
+    let now_us = resolution.clock.now_us();
+    let ledger = Ledger::open(&path, &identity, resolution.commit_mode, now_us)?;
+    ledger.recover(now_us).await?;
     let open = reading.quarantined_or_in_doubt()?;
     drop(reading);
     // A job may still get a result, so each one must be named.

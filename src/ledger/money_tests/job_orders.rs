@@ -90,7 +90,7 @@ impl Story {
         let other = Ledger::open(&closed.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 1).unwrap();
         drop(std::mem::replace(&mut self.book.ledger, other));
         self.book.ledger = Ledger::open(&path, &identity, CommitMode::Inline, self.book.now_us).unwrap();
-        self.book.ledger.recover().await.unwrap();
+        self.book.ledger.recover(self.book.now_us).await.unwrap();
     }
 
     /// The key is the same each time, so the service has one job.

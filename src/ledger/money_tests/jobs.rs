@@ -1,7 +1,7 @@
 //! What the ledger keeps of a request that the service accepted as a job.
 
 use super::*;
-use crate::model::JobId;
+use crate::model::{JobId, job_life::JobSign};
 
 const SEVEN: Credits = Credits(7);
 
@@ -57,7 +57,7 @@ async fn a_job_survives_a_restart_with_its_hold_in_the_sums() {
     assert!(sums.was_answered(CHECK));
     assert!(super::super::recount::matches(conn, &book.ledger.sums(), true).unwrap());
     assert!(super::super::recount::matches(conn, &book.ledger.sums(), false).unwrap());
-    assert_eq!(book.ledger.recover().await.unwrap(), 0, "it is not in flight");
+    assert_eq!(book.ledger.recover(book.now_us).await.unwrap(), 0, "it is not in flight");
 }
 
 #[tokio::test]
@@ -106,4 +106,37 @@ async fn an_answer_after_a_doubt_is_booked_as_what_a_job_holds() {
     assert_eq!(book.comes_to(FIRST, Outcome::Unknown).await.state, State::InDoubt);
     let answered = book.comes_to(FIRST, Outcome::Answered { stated: Some(PRICE) }).await;
     assert_eq!(answered.charged, SEVEN, "the first attempt may have become a job");
+}
+
+#[tokio::test]
+async fn a_job_that_was_asked_for_by_a_clock_that_was_ahead_is_asked_for_by_the_next_run() {
+    let mut book = Book { job_hold: SEVEN, ..Book::new().await };
+    let begun_us = book.now_us;
+    submitted(&book, FIRST, "job_1", None).await;
+    let due = |book: &Book, due| book.reading().due_jobs("scope", due, 9).unwrap().len();
+    book.now_us += 71 * HOUR_US;
+    let job = book.reading().due_jobs("scope", Due::At(book.now_us), 9).unwrap().remove(0);
+    assert_eq!(book.ledger.follow(report(&book, &job)).await.unwrap().state, State::Submitted);
+    book.now_us = begun_us + HOUR_US;
+    assert_eq!((due(&book, Due::At(book.now_us)), due(&book, Due::AskedBefore(book.now_us))), (0, 0));
+    book.ledger.recover(book.now_us).await.unwrap();
+    assert_eq!((due(&book, Due::At(book.now_us)), due(&book, Due::AskedBefore(book.now_us))), (1, 1));
+}
+
+/// The service says that the job has no result yet.
+fn report(book: &Book, job: &DueJob) -> JobReport {
+    JobReport {
+        request: job.request,
+        check: job.check.clone(),
+        id: job.id.clone(),
+        sign: JobSign::Open,
+        wait: None,
+        table: PRICE,
+        http_status: Some(200),
+        latency_ms: 1,
+        now_us: book.now_us,
+        answer: None,
+        failure: None,
+        server_offset_us: None,
+    }
 }

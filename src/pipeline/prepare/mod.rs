@@ -114,7 +114,7 @@ impl Prepared {
             }
         };
         let ledger = Arc::new(ledger);
-        ledger.recover().await?;
+        ledger.recover(campaign.clock.now_us()).await?;
         let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
         // Checked again: the path of an input may only resolve now that the output folder exists.
         crate::sink::create_folder(&campaign.out)?;

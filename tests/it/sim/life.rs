@@ -34,6 +34,8 @@ pub enum Crash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Balance,
+    /// A question about a job.
+    Question,
     /// The announcement of a document.
     Announce,
     /// The document.

@@ -56,7 +56,7 @@ impl Trouble {
         let list: &[Trouble] = match step {
             Step::Announce => &OF_ANNOUNCEMENT,
             Step::Put => &OF_DOCUMENT,
-            Step::Balance | Step::Check => return None,
+            Step::Balance | Step::Question | Step::Check => return None,
         };
         (percent > 0 && rng.chance(percent)).then(|| rng.pick(list))
     }
@@ -76,6 +76,7 @@ pub fn step_of(request: &InProcessRequest) -> Step {
         "PUT" => Step::Put,
         "POST" if request.body().starts_with(br#"{"action":"upload""#) => Step::Announce,
         "POST" => Step::Check,
+        _ if request.uri().path().contains("/jobs/") => Step::Question,
         _ => Step::Balance,
     }
 }
