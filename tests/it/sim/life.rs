@@ -44,6 +44,9 @@ pub enum Step {
     Check,
 }
 
+/// How many steps there are.
+pub const STEPS: usize = 5;
+
 /// When a life ends at a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {

@@ -3,7 +3,7 @@
 
 use super::{
     clocks::Clocks,
-    life::{Crash, Life, Move, Step, When},
+    life::{Crash, Life, Move, STEPS, Step, When},
     onlooker::Onlooker,
     rng::Rng,
     stated_credits::{Said, said},
@@ -89,7 +89,7 @@ struct State {
     moves: Vec<(u64, Move)>,
     rng: Rng,
     /// The messages of this life so far, by step.
-    of_step: [u64; 4],
+    of_step: [u64; STEPS],
     upload_trouble: u64,
     upload_rng: Rng,
     /// The last reply of this life that announced a place and arrived, for one that repeats it. The program cannot tell
@@ -123,7 +123,7 @@ impl Wire {
             submits: 0,
             moves: Vec::new(),
             rng: Rng::new(!seed),
-            of_step: [0; 4],
+            of_step: [0; STEPS],
             upload_trouble: 0,
             upload_rng: Rng::new(seed.rotate_left(5) ^ 0x0710ad),
             last_place: None,
@@ -140,7 +140,7 @@ impl Wire {
         (state.life, state.crash, state.unreachable, state.since) = (number, life.crash, life.unreachable, 0);
         state.strike = Arc::clone(strike);
         (state.submits, state.moves) = (0, life.moves.clone());
-        (state.of_step, state.upload_trouble, state.api_key) = ([0; 4], life.upload_trouble, life.api_key);
+        (state.of_step, state.upload_trouble, state.api_key) = ([0; STEPS], life.upload_trouble, life.api_key);
         state.last_place = None;
     }
 
