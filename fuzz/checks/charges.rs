@@ -12,6 +12,10 @@ use serde_json::Value;
 const PLACES: [&str; 5] =
     ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
 
+/// Further ones in replies of checks whose requests may become jobs.
+const PLACES_OF_JOBS: [&str; 4] =
+    ["/data/creditsUsed", "/data/credits_used", "/results/creditsUsed", "/data/job/creditsUsed"];
+
 /// A charge up to this is believed, whatever the price.
 const PLAUSIBLE: u64 = 100;
 
@@ -25,12 +29,12 @@ enum Stated {
 }
 
 /// Checks that a reply and its classification agree about the charge.
-pub fn agree(reply: &Reply, classified: &Classified) {
+pub fn agree(reply: &Reply, classified: &Classified, is_of_job: bool) {
     let outcome = classified.outcome;
     let Some(json) = reply.body.as_deref().and_then(object) else { return };
     let free = ["refused", "no_credits", "rate_limited", "unauthorised", "misrouted", "uncharged"];
     let free = free.contains(&outcome.as_str());
-    match (stated(&json), outcome) {
+    match (stated(&json, is_of_job), outcome) {
         (Stated::Credits(0), _) => {}
         (Stated::Nothing, Outcome::Answered { stated } | Outcome::Pending { stated }) => {
             assert!(
@@ -56,8 +60,9 @@ pub fn agree(reply: &Reply, classified: &Classified) {
 }
 
 /// The largest charge of all places, unless one of them is odd.
-fn stated(json: &Value) -> Stated {
-    let found = PLACES.iter().filter_map(|place| json.pointer(place)).filter(|value| !value.is_null());
+fn stated(json: &Value, is_of_job: bool) -> Stated {
+    let of_job = PLACES_OF_JOBS.iter().filter(|_| is_of_job);
+    let found = PLACES.iter().chain(of_job).filter_map(|place| json.pointer(place)).filter(|value| !value.is_null());
     let amounts: Vec<Option<u64>> = found.map(amount).collect();
     match amounts.iter().flatten().max() {
         _ if amounts.contains(&None) => Stated::Odd,
@@ -77,12 +82,21 @@ fn object(body: &[u8]) -> Option<Value> {
     let json: Value = serde_json::from_slice(body).ok().filter(Value::is_object)?;
     let text = String::from_utf8_lossy(body);
     let once = |name: &str| text.matches(name).count() <= 1;
-    let names = ["\"meta\"", "\"creditsUsed\"", "\"credits_spent\"", "\"creditsSpent\"", "\"credits_used\""];
+    let names = [
+        "\"meta\"",
+        "\"data\"",
+        "\"results\"",
+        "\"job\"",
+        "\"creditsUsed\"",
+        "\"credits_spent\"",
+        "\"creditsSpent\"",
+        "\"credits_used\"",
+    ];
     // An escaped name, such as "\u006deta", may be a duplicate too.
     (names.into_iter().all(once) && !text.contains("\\u")).then_some(json)
 }
 
 /// Whether a charge above zero is stated.
 pub fn is_stated(json: &Value) -> bool {
-    matches!(stated(json), Stated::Credits(1..))
+    matches!(stated(json, false), Stated::Credits(1..))
 }

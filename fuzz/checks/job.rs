@@ -18,7 +18,9 @@ pub fn check(data: &[u8]) {
     let body = reply.body.as_deref().map(String::from_utf8_lossy);
     let object = body.and_then(|body| serde_json::from_str::<Value>(&body).ok());
     let object = object.filter(Value::is_object);
-    let named = object.iter().flat_map(|object| ["/jobId", "/data/jobId"].map(|at| object.pointer(at)));
+    let named = object.iter().flat_map(|object| {
+        ["/jobId", "/data/jobId", "/results/jobId", "/job_id", "/data/job/id"].map(|at| object.pointer(at))
+    });
     let is_of_another =
         named.flatten().any(|named| named.as_str().is_some_and(|named| named != ID && !named.is_empty()));
     let mut with_job = 0;

@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
         let classified = classified(&reply, declaration);
         agrees_with_the_status(&reply, &classified);
         is_harmless(&classified);
-        charges::agree(&reply, &classified);
+        charges::agree(&reply, &classified, declaration.job.is_some());
         if let Outcome::Answered { .. } = classified.outcome {
             is_an_answer(&reply, declaration);
             let answer = classified.answer.as_ref().expect("an answered request has its answer");

@@ -23,6 +23,9 @@ pub struct JobSpec {
     /// The request may name a webhook for the delivery of the result, as `webhookUrl` with `webhookSecret`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub webhook: bool,
+    /// Further words for the state of a job that has a result, besides `completed` and the like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<String>,
     /// The service's description does not show the reply that accepts the request.
     #[serde(default)]
     pub assumed: bool,
@@ -69,7 +72,15 @@ mod tests {
 
     fn job(status: &str, id: &[&str]) -> JobSpec {
         let id = id.iter().map(|pointer| (*pointer).to_owned()).collect();
-        JobSpec { id, status: status.to_owned(), retry_webhook: None, hold: None, webhook: false, assumed: false }
+        JobSpec {
+            id,
+            status: status.to_owned(),
+            retry_webhook: None,
+            hold: None,
+            webhook: false,
+            completed: vec![],
+            assumed: false,
+        }
     }
 
     #[test]

@@ -24,6 +24,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// `meta`, whose spelling is not shown.
 const CHARGE_POINTERS: [&str; 5] =
     ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
+/// The same for a check with the flow `job`, whose replies may be in the envelope `data`, as the documented event is.
+const CHARGE_POINTERS_OF_JOBS: [&str; 9] = [
+    "/creditsUsed",
+    "/meta/credits_spent",
+    "/meta/creditsSpent",
+    "/meta/creditsUsed",
+    "/meta/credits_used",
+    "/data/creditsUsed",
+    "/data/credits_used",
+    "/results/creditsUsed",
+    "/data/job/creditsUsed",
+];
 /// JSON pointers to a balance in a reply. The service's API description: `remainingCredits` in the verification
 /// envelope.
 const REMAINING_POINTERS: [&str; 3] = ["/remainingCredits", "/meta/remainingCredits", "/meta/remaining_credits"];
@@ -70,6 +82,10 @@ pub struct Classified {
     pub server_now_us: Option<i64>,
     /// The job that the reply names, if the outcome is [`Outcome::Accepted`].
     pub job: Option<JobId>,
+    /// The charge that the reply states that names it.
+    pub job_charged: Credits,
+    /// Why a reply of a check with the flow `job` that has no answer yet names no job that can be followed.
+    pub job_fault: Option<String>,
     /// The parsed body of a 2xx.
     pub answer: Option<JsonBody>,
     /// The service's code and message, or the fault in the transport.
@@ -103,6 +119,8 @@ fn no_reply(fault: &TransportFault) -> Classified {
         repeat_after: None,
         server_now_us: None,
         job: None,
+        job_charged: Credits::ZERO,
+        job_fault: None,
         answer: None,
         code: None,
         // The fault may contain a certificate's name, or an invalid header.
@@ -131,6 +149,8 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let code = text(&["/error/code", "/code"]);
     let outcome = outcome(reply, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
+    let fault = body.zip(spec.job).filter(|_| matches!(outcome, Outcome::Pending { .. }));
+    let job_charged = if let Amount::Credits(credits) = charge { credits } else { Credits::ZERO };
     Classified {
         outcome,
         http_status: Some(reply.status),
@@ -145,6 +165,8 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         server_now_us: reply.date.as_deref().and_then(server_clock),
         code: code.map(shown),
         job,
+        job_charged,
+        job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
         message: told(reply, message),
         answer: json.filter(|_| (200..300).contains(&reply.status)),
     }
@@ -181,7 +203,8 @@ fn of_job(
 /// believed.
 pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     let most = most_believed(spec);
-    let amounts = amounts(body, spec.charge_pointer, &CHARGE_POINTERS, Rounding::Up);
+    let known = if spec.job.is_some() { &CHARGE_POINTERS_OF_JOBS[..] } else { &CHARGE_POINTERS };
+    let amounts = amounts(body, spec.charge_pointer, known, Rounding::Up);
     amounts.fold(Amount::Absent, |found, amount| match (found, amount) {
         (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
         (_, Amount::Credits(absurd)) if absurd > most => Amount::Unreadable(absurd.to_string()),
@@ -194,7 +217,7 @@ pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
 /// one. For replies to requests that should be free.
 pub fn states_a_charge(body: &[u8], configured: Option<&str>) -> bool {
     let json = json_body(body);
-    let mut found = amounts(json.as_ref().map(|json| &json.value), configured, &CHARGE_POINTERS, Rounding::Up);
+    let mut found = amounts(json.as_ref().map(|json| &json.value), configured, &CHARGE_POINTERS_OF_JOBS, Rounding::Up);
     found.any(|amount| !matches!(amount, Amount::Absent | Amount::Credits(Credits::ZERO)))
 }
 

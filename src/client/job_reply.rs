@@ -1,6 +1,7 @@
 //! Replies of a check with the flow `job`: which one accepts the request as a job, and which one says that the answer
 //! needs a webhook. Pure functions of the status and the body.
 
+use super::job_words::{JobWord, has_content, job_word};
 use crate::{
     catalogue::{AnswerSpec, JobSpec},
     model::{
@@ -17,26 +18,37 @@ const NEEDS_WEBHOOK: &str = "ASYNC_FALLBACK_REQUIRES_WEBHOOK";
 /// Where a reply states what a job will cost. The service's API description, "Accepted asynchronous response".
 const REQUIRED: &str = "/requiredCredits";
 
-/// The words of `status` for a job that has no result yet. The description shows `pending`; the others are assumed.
-pub(super) const OPEN: [&str; 6] = ["pending", "queued", "processing", "accepted", "submitted", "in_progress"];
-
-/// The job that a 2xx names, if it accepts the request as a job: it has no result, and its `status`, if it has one, says
-/// that the job is open. A reply with any other status is an answer, even if no rule knows its content. A reply whose job
-/// id is not plain accepts nothing.
+/// The job that a 2xx names, if it accepts the request as a job: it says that the job is open, or it has no result. A 202
+/// has no result yet, unless it says so. A reply whose job id is not plain accepts nothing.
 pub(super) fn accepted(status: u16, body: &Value, job: &JobSpec, answer: &AnswerSpec) -> Option<JobId> {
     let id = named_job(body, job)??;
-    let says = body.get("status").filter(|status| !status.is_null());
-    let is_open = says.and_then(Value::as_str).is_some_and(|word| OPEN.contains(&word.to_ascii_lowercase().as_str()));
-    // A 202 means that there is no result yet.
-    let has_result = status != 202 && answer.payload(body).is_some();
-    (is_open || says.is_none() && !has_result).then_some(id)
+    let has_result = || answer.payload(body).is_some() || has_content(body);
+    let is_open = match job_word(body, &job.completed) {
+        JobWord::Open => true,
+        JobWord::Other(_) => status == 202,
+        JobWord::Nothing => status == 202 || !has_result(),
+        JobWord::Completed | JobWord::Failed => false,
+    };
+    is_open.then_some(id)
 }
 
-/// The job that a body names: `None` if it names none, and `Some(None)` if its id is not plain.
+/// Why a reply that says that the answer is pending names no job that can be followed.
+pub(super) fn unusable(body: &Value, job: &JobSpec) -> String {
+    let places = job.id.join(" or ");
+    match job.id.iter().find_map(|at| body.pointer(at).filter(|id| !id.is_null())) {
+        None => format!("expected the id of a job at {places}, found none"),
+        Some(id) => format!("expected the id of a job at {places}, of letters, digits and `-_.:~=+`, found {id}"),
+    }
+}
+
+/// The job that a body names: `None` if it names none, and `Some(None)` if its id is not plain or the body names several.
 pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
-    let id = job.id.iter().find_map(|at| body.pointer(at).filter(|id| !id.is_null()))?;
-    let text = id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()));
-    Some(text.and_then(|text| JobId::new(&text)))
+    let mut ids = job.id.iter().filter_map(|at| body.pointer(at).filter(|id| !id.is_null())).map(|id| {
+        let text = id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()));
+        text.and_then(|text| JobId::new(&text))
+    });
+    let first = ids.next()?;
+    Some(first.filter(|first| ids.all(|other| other.as_ref() == Some(first))))
 }
 
 /// What a job will cost, if the reply says so. As a charge, an amount above `most` is not believed: it is an unreadable
@@ -65,6 +77,7 @@ mod tests {
             retry_webhook: None,
             hold: None,
             webhook: false,
+            completed: vec![],
             assumed: false,
         };
         let answer =
@@ -87,12 +100,26 @@ mod tests {
     fn a_result_is_not_a_job() {
         assert_eq!(id(200, json!({"jobId": "job_1", "status": "completed", "result": {"outcome": "verified"}})), None);
         assert_eq!(id(200, json!({"jobId": "job_1", "result": {"outcome": "verified"}})), None);
-        for status in [200, 202] {
-            for word in ["completed", "failed", "Verified", ""] {
-                let elsewhere = json!({"jobId": "job_1", "status": word, "verification": {"outcome": "verified"}});
-                assert_eq!(id(status, elsewhere), None, "{status} {word}: its answer must not be thrown away");
-            }
+        for (status, word) in [(200, "Verified"), (200, ""), (200, "completed"), (202, "completed"), (202, "failed")] {
+            let elsewhere = json!({"jobId": "job_1", "status": word, "verification": {"outcome": "verified"}});
+            assert_eq!(id(status, elsewhere), None, "{status} {word}: its answer must not be thrown away");
         }
+    }
+
+    #[test]
+    fn a_job_is_named_in_other_envelopes_and_with_other_words() {
+        for body in [
+            json!({"jobId": "job_1", "status": "running"}),
+            json!({"jobId": "job_1", "status": "Awaiting Bank"}),
+            json!({"status": "success", "data": {"jobId": "job_1", "status": "pending"}}),
+            json!({"success": true, "data": {"jobId": "job_1", "state": "created"}, "mode": "production"}),
+        ] {
+            assert_eq!(id(202, body.clone()).as_deref(), Some("job_1"), "{body}");
+        }
+        let in_data = json!({"data": {"jobId": "job_1", "status": "pending"}});
+        assert_eq!(id(200, in_data).as_deref(), Some("job_1"));
+        assert_eq!(id(202, json!({"jobId": "Sm9iMQ=="})).as_deref(), Some("Sm9iMQ=="));
+        assert_eq!(id(202, json!({"jobId": "job_1", "data": {"jobId": "job_2"}})), None, "it names two");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Replies about a job: what the service says has become of it. A pure function of a reply. The description shows the
 //! states `pending`, `completed` and `failed`, and not the body of a status reply. A reply that does not clearly end the
-//! job leaves it open, because asking again costs nothing.
+//! job leaves it open, because asking again costs nothing. [`job_words`](super::job_words) has the words.
 
 use super::{
     classify::{ReplySpec, charge_in},
-    job_reply::{OPEN, named_job},
+    job_reply::named_job,
+    job_words::{JobWord, has_content, job_word},
     json_body::{JsonBody, json_body},
     reply_message::message,
     transport::Reply,
@@ -16,29 +17,26 @@ use crate::model::{
     printable::printable_cut,
 };
 
-/// The words of `status` for a job with a result. The description shows `completed`; the others are assumed.
-const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];
-/// The words of `status` for a job without a result. The description shows `failed`; the others are assumed.
-const FAILED: [&str; 7] = ["failed", "failure", "error", "expired", "timed_out", "cancelled", "rejected"];
-/// Where a reply states the status, its error, and the mode.
-const STATUS: [&str; 2] = ["/status", "/data/status"];
+/// Where a reply states why the job failed.
 const ERROR_CODES: [&str; 4] = ["/error/code", "/data/error/code", "/result/error/code", "/code"];
 
 const TEXT_CHARACTERS_MAX: usize = 300;
+const WORD_CHARACTERS_MAX: usize = 40;
 
 /// What a reply says about a job.
 #[derive(Clone)]
 pub enum JobNews {
     /// It has no result yet.
     Open,
-    /// It has a result, and the credits that the reply states were charged for it.
-    Completed { stated: Amount, answer: Box<JsonBody> },
+    /// It has a result, and the credits that the reply states were charged for it. If no word of the reply says that the
+    /// job is completed (`is_said`), it is one only if the rules of the check recognise it.
+    Completed { stated: Amount, answer: Box<JsonBody>, is_said: bool },
     /// It ended without a result. A charge is possible only if the reply states one.
     Failed { stated: Amount, code: Option<String>, message: String },
     /// The service does not know the job.
     NotFound,
     /// A complete 2xx that says nothing reliable about this job, and why.
-    Unclear(&'static str),
+    Unclear(String),
 }
 
 /// Reads a complete reply about the job `id`. `None` if the reply is about the service and not about the job: the
@@ -52,33 +50,36 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
     }
     let bytes = reply.body.as_deref()?;
     let Some(json) = json_body(bytes).filter(|json| json.value.is_object()) else {
-        return Some(JobNews::Unclear("it is not a JSON object"));
+        return Some(JobNews::Unclear("it is not a JSON object".to_owned()));
     };
     let body = &json.value;
     let is_other = named_job(body, job).is_some_and(|named| named.as_ref() != Some(id));
     if is_other && !planted(Bug::StateOfAnotherJob) {
-        return Some(JobNews::Unclear("it is about another job"));
+        return Some(JobNews::Unclear("it is about another job".to_owned()));
     }
     let stated = charge_in(Some(body), spec);
-    let status = STATUS.iter().find_map(|at| body.pointer(at)).filter(|status| !status.is_null());
-    let word = status.map(|status| status.as_str().unwrap_or_default().trim().to_ascii_lowercase());
-    let is = |words: &[&str]| word.as_deref().is_some_and(|word| words.contains(&word));
-    let has_result = spec.answer.payload(body).is_some();
-    Some(match () {
-        () if is(&OPEN) || reply.status == 202 => JobNews::Open,
-        () if is(&FAILED) => {
+    let has_result = spec.answer.payload(body).is_some_and(has_content);
+    let unclear = |why: &str| JobNews::Unclear(why.to_owned());
+    Some(match job_word(body, &job.completed) {
+        JobWord::Open => JobNews::Open,
+        JobWord::Failed => {
             let code = ERROR_CODES.iter().find_map(|at| body.pointer(at)?.as_str());
             let told = message(Some(body), None).unwrap_or_default();
             let shown = |text: &str| printable_cut(text, TEXT_CHARACTERS_MAX);
             JobNews::Failed { stated, code: code.map(shown), message: shown(&told) }
         }
-        () if !has_result && is(&COMPLETED) => JobNews::Unclear("it says that the job is complete, and has no result"),
-        () if !has_result => JobNews::Unclear("it has neither a known status nor a result"),
-        () if word.is_none() && super::calls_itself_a_failure(body) => {
-            JobNews::Unclear("it says that it failed, and does not say that the job did")
+        JobWord::Completed if has_result => JobNews::Completed { stated, answer: Box::new(json), is_said: true },
+        JobWord::Completed => unclear("it says that the job is complete, and has no result"),
+        _ if reply.status == 202 => JobNews::Open,
+        JobWord::Other(word) => {
+            let word = printable_cut(&word, WORD_CHARACTERS_MAX);
+            JobNews::Unclear(format!("its state is `{word}`, which is not known"))
         }
-        // An unknown status with a result is an answer: its rules judge it.
-        () => JobNews::Completed { stated, answer: Box::new(json) },
+        JobWord::Nothing if !has_result => unclear("it has neither a known state nor a result"),
+        JobWord::Nothing if super::calls_itself_a_failure(body) => {
+            unclear("it says that it failed, and does not say that the job did")
+        }
+        JobWord::Nothing => JobNews::Completed { stated, answer: Box::new(json), is_said: false },
     })
 }
 

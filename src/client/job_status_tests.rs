@@ -11,6 +11,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         webhook: false,
         retry_webhook: None,
         hold: None,
+        completed: vec!["settled".to_owned()],
         assumed: false,
     };
     let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], columns: vec![], images: vec![] };
@@ -74,10 +75,22 @@ fn a_job_ends_only_where_the_reply_is_clear() {
     for (body, wanted) in [
         (json!({"status": "completed"}), "it says that the job is complete, and has no result"),
         (json!({"status": "completed", "result": null}), "it says that the job is complete, and has no result"),
-        (json!({}), "it has neither a known status nor a result"),
-        (json!({"status": "sleeping"}), "it has neither a known status nor a result"),
-        (json!({"status": 7}), "it has neither a known status nor a result"),
-        (json!({"success": false, "error": {"code": "x"}}), "it has neither a known status nor a result"),
+        (json!({}), "it has neither a known state nor a result"),
+        (json!({"status": "sleeping"}), "its state is `sleeping`, which is not known"),
+        (
+            json!({"status": "awaiting_bank", "result": {"outcome": "x", "checks": {"accountFound": false}}}),
+            "its state is `awaiting_bank`, which is not known",
+        ),
+        (
+            json!({"status": "completed", "data": {"jobId": "job_1", "result": {}}}),
+            "it says that the job is complete, and has no result",
+        ),
+        (
+            json!({"jobId": "job_1", "data": {"jobId": "job_77", "status": "completed", "result": {"outcome": "x"}}}),
+            "it is about another job",
+        ),
+        (json!({"status": 7}), "it has neither a known state nor a result"),
+        (json!({"success": false, "error": {"code": "x"}}), "it has neither a known state nor a result"),
         (
             json!({"success": false, "result": {"outcome": "verified"}}),
             "it says that it failed, and does not say that the job did",
@@ -90,7 +103,18 @@ fn a_job_ends_only_where_the_reply_is_clear() {
     }
     let running_again = json!({"status": "processing", "result": {"outcome": "verified"}});
     assert_eq!(said(200, running_again), "Some(open)");
-    assert_eq!(said(202, json!({"status": "completed", "result": {}})), "Some(open)", "a 202 has no result yet");
+    for body in [json!({}), json!({"status": "on_its_way", "result": {"outcome": "x"}}), json!({"result": {}})] {
+        assert_eq!(said(202, body.clone()), "Some(open)", "a 202 has no result yet, unless it says so: {body}");
+    }
+    assert_eq!(said(202, json!({"status": "completed", "result": {"outcome": "x"}})), "Some(completed)");
+    for envelope in [
+        json!({"status": "success", "data": {"jobId": "job_1", "status": "pending"}}),
+        json!({"success": true, "data": {"jobId": "job_1", "state": "pending"}}),
+        json!({"data": {"job": {"id": "job_1", "status": "pending"}}}),
+        json!({"jobId": "job_1", "state": "processing", "result": {"outcome": "pending", "checks": {"accountFound": false}}}),
+    ] {
+        assert_eq!(said(200, envelope.clone()), "Some(open)", "{envelope}");
+    }
     assert_eq!(said(200, json!({"status": "settled", "result": {"outcome": "x"}})), "Some(completed)");
 }
 

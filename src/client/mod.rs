@@ -9,6 +9,7 @@ mod delays;
 mod form;
 mod job_reply;
 mod job_status;
+mod job_words;
 mod json_body;
 mod key_mask;
 mod planted_readings;
@@ -25,6 +26,7 @@ pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, stat
 pub use delays::Delays;
 pub use form::{Form, FormFault, Template};
 pub use job_status::{JobNews, job_news};
+pub use job_words::is_good_word;
 pub use json_body::{JsonBody, json_body};
 pub use planted_readings::classify;
 pub use redelivery::{NewReceiver, Redelivered, redelivered};

@@ -76,7 +76,7 @@ impl Client {
         receiver: Option<&NewReceiver>,
     ) -> Exchange {
         let no_route = || TransportFault::NotWritten("its check has no route that delivers a result again".to_owned());
-        let path = job.retry_webhook.as_ref().map(|path| path.replacen(JOB_ID, id.as_str(), 1));
+        let path = job.retry_webhook.as_ref().map(|path| path.replacen(JOB_ID, &id.in_path(), 1));
         let url = match path.ok_or_else(no_route).and_then(|path| self.url(&path)) {
             Ok(url) => url,
             Err(fault) => return Exchange::not_sent(fault),

@@ -54,12 +54,24 @@ pub enum Due {
 }
 
 /// The jobs without a result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenJobs {
     pub count: u64,
     /// When the oldest was accepted, and when the first of them is to be asked for, in microseconds since 1970.
     pub oldest_us: Option<i64>,
     pub next_us: Option<i64>,
+    /// The commonest replies in place of the state of a job; only of the jobs of all requests.
+    pub odd: Vec<OddJobs>,
+}
+
+/// Jobs whose state the service does not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OddJobs {
+    /// What it said instead.
+    pub heard: String,
+    pub count: u64,
+    /// The id of one of them.
+    pub job: String,
 }
 
 /// What a reply said about a job.
@@ -76,6 +88,8 @@ pub struct JobReport {
     /// The price in the price table.
     pub table: Credits,
     pub http_status: Option<u16>,
+    /// What the service said in place of the state of the job, safe to print.
+    pub heard: Option<String>,
     pub latency_ms: u64,
     pub now_us: i64,
     /// The answer, if the job is completed.
@@ -139,7 +153,14 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
     if matches!(report.sign, JobSign::Open | JobSign::Ended(_)) {
         store.sums.jobs_known.insert(report.check.clone());
     }
-    let end = match job_life::next(&standing, report.sign) {
+    let sign = match report.sign {
+        // The reply that accepted the job stated a charge, and this one does not say that there is none.
+        JobSign::Ended(JobEnd::Failed { charged: None }) if charged_before(store, report)? > Credits::ZERO => {
+            JobSign::Ended(JobEnd::Failed { charged: Some(charged_before(store, report)?) })
+        }
+        sign => sign,
+    };
+    let end = match job_life::next(&standing, sign) {
         JobStep::Ask { is_miss: true, .. } if planted(Bug::JobLostAtOnce) => JobEnd::Lost,
         JobStep::End(end) => end,
         JobStep::Ask { after, misses, is_miss } => {
@@ -190,6 +211,13 @@ fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, Le
     }))
 }
 
+/// The charge that the reply stated that accepted the job.
+fn charged_before(store: &Store, report: &JobReport) -> Result<Credits, LedgerError> {
+    let sql = "SELECT charged FROM job WHERE request = ?1";
+    let charged: i64 = store.conn.prepare_cached(sql)?.query_row([report.request.0], |row| row.get(0))?;
+    Ok(Credits(charged.unsigned_abs()))
+}
+
 fn ask_later(
     store: &Store,
     report: &JobReport,
@@ -199,10 +227,10 @@ fn ask_later(
     let after = after.max(report.wait.unwrap_or_default());
     let ask_us = report.now_us.saturating_add(micros(after));
     let ask_us = (!planted(Bug::JobAskedOnce)).then_some(ask_us);
-    let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4,
+    let sql = "UPDATE job SET asked_at = ?2, ask_at = ?3, asks = asks + 1, misses = ?4, heard = ?6,
                       missed_at = CASE WHEN ?5 THEN ?2 WHEN ?4 = 0 THEN NULL ELSE missed_at END
                WHERE request = ?1";
-    let values = params![report.request.0, report.now_us, ask_us, misses, is_miss];
+    let values = params![report.request.0, report.now_us, ask_us, misses, is_miss, report.heard];
     store.conn.prepare_cached(sql)?.execute(values)?;
     Ok(())
 }
@@ -239,9 +267,21 @@ impl Reading {
         )?;
         let open = select.query_row([scope], |row| {
             let count = row.get::<_, i64>(0)?.unsigned_abs();
-            Ok(OpenJobs { count, oldest_us: row.get(1)?, next_us: row.get(2)? })
+            Ok(OpenJobs { count, oldest_us: row.get(1)?, next_us: row.get(2)?, odd: Vec::new() })
         })?;
         Ok(open)
+    }
+
+    /// The commonest replies in place of the state of a job, each with the number of jobs and one of them.
+    pub fn odd_jobs(&self, most: usize) -> Result<Vec<OddJobs>, LedgerError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT heard, count(*), min(job_id) FROM job WHERE ask_at IS NOT NULL AND heard IS NOT NULL
+             GROUP BY heard ORDER BY count(*) DESC, heard LIMIT ?1",
+        )?;
+        let found = select.query_map([most as i64], |row| {
+            Ok(OddJobs { heard: row.get(0)?, count: row.get::<_, i64>(1)?.unsigned_abs(), job: row.get(2)? })
+        })?;
+        Ok(found.collect::<Result<_, _>>()?)
     }
 
     /// Jobs of the ledger in the order in which they were accepted: those with these ids, or all without a result.

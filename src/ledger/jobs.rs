@@ -52,6 +52,8 @@ pub(super) struct NewJob<'a> {
     pub(super) now_us: i64,
     /// The service's clock minus ours, if it is known.
     pub(super) server_offset_us: Option<i64>,
+    /// The charge that the reply states.
+    pub(super) charged: Credits,
 }
 
 /// Records the job of a request that is now [`State::Submitted`]. It also shows that the route of its check is right.
@@ -65,9 +67,10 @@ pub(super) fn keep(store: &mut Store, new: &NewJob<'_>) -> Result<(), LedgerErro
     let ask_us = if is_early { new.now_us } else { new.now_us.saturating_add(micros(ASK_MIN)) };
     let server_us = new.server_offset_us.map(|offset| new.now_us.saturating_add(offset));
     // A request that a person let go again may become another job.
-    let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, asked_at, ask_at)
-               VALUES (?1, ?2, ?3, ?4, ?3, ?5)";
-    store.conn.prepare_cached(sql)?.execute(params![new.request.0, id, new.now_us, server_us, ask_us])?;
+    let sql = "INSERT OR REPLACE INTO job (request, job_id, accepted_at, accepted_at_server, asked_at, ask_at, charged)
+               VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6)";
+    let charged = new.charged.0 as i64;
+    store.conn.prepare_cached(sql)?.execute(params![new.request.0, id, new.now_us, server_us, ask_us, charged])?;
     *store.sums.answers.entry(new.check.to_owned()).or_default() += 1;
     Ok(())
 }

@@ -117,6 +117,7 @@ impl Book {
             now_us: self.now_us,
             answer: Some(answer),
             job: None,
+            job_charged: Credits::ZERO,
             job_hold: self.job_hold,
             unreadable: None,
             failure: Some(failure),

@@ -76,7 +76,9 @@ CREATE TABLE job (
     ask_at      INTEGER,                   -- when to ask for its state again; NULL once it has ended
     asks        INTEGER NOT NULL DEFAULT 0,
     misses      INTEGER NOT NULL DEFAULT 0, -- how often in a row the service did not know it
-    missed_at   INTEGER                    -- when that was last counted
+    missed_at   INTEGER,                   -- when that was last counted
+    charged     INTEGER NOT NULL DEFAULT 0, -- the charge that the reply stated that accepted it
+    heard       TEXT                       -- what the service last said in place of its state
 ) STRICT;
 CREATE INDEX job_of_id ON job (job_id);
 CREATE INDEX job_to_ask ON job (ask_at) WHERE ask_at IS NOT NULL;

@@ -38,6 +38,8 @@ pub struct Settlement {
     pub answer: Option<AnswerRecord>,
     /// The job that the reply names, if the outcome is [`Outcome::Accepted`].
     pub job: Option<JobId>,
+    /// The charge that a reply states that accepts the request as a job.
+    pub job_charged: Credits,
     /// The credits that a job of this check holds; zero if it is never answered by a job.
     pub job_hold: Credits,
     /// The raw body of a complete reply that could not be read.
@@ -208,9 +210,9 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
         answers::keep(store, settlement.request, answer, Heard::of(settlement))?;
     }
     if let (State::Submitted, Some(id)) = (step.state, &settlement.job) {
-        let Settlement { request, now_us, server_offset_us, .. } = *settlement;
+        let Settlement { request, now_us, server_offset_us, job_charged: charged, .. } = *settlement;
         let server_offset_us = server_offset_us.or(store.sums.server_offset_us);
-        jobs::keep(store, &NewJob { request, check: &settlement.check, id, now_us, server_offset_us })?;
+        jobs::keep(store, &NewJob { request, check: &settlement.check, id, now_us, server_offset_us, charged })?;
     }
     if step.state == State::Failed || step.state == State::Quarantined {
         let mut failure = settlement.failure.clone();

@@ -5,21 +5,26 @@ use std::fmt;
 /// Maximum length of a job id in bytes.
 const LENGTH_MAX: usize = 128;
 
-/// A job id of at most 128 ASCII letters, digits, `-`, `_`, `.`, `:` and `~`, which begins with a letter or a digit. It
-/// is one segment of a path as it is, and cannot lead to another route.
+/// A job id of at most 128 ASCII letters, digits, `-`, `_`, `.`, `:`, `~`, `=` and `+`, which begins with a letter or a
+/// digit. It is one segment of a path, and cannot lead to another route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobId(String);
 
 impl JobId {
     /// The id, if it is plain.
     pub fn new(text: &str) -> Option<JobId> {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:~".contains(&byte);
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:~=+".contains(&byte);
         let is_plain = text.len() <= LENGTH_MAX && text.bytes().all(fits) && !text.contains("..");
         (is_plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())).then(|| JobId(text.to_owned()))
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The id as a segment of a path: some servers read a `+` as a space.
+    pub fn in_path(&self) -> String {
+        self.0.replace('+', "%2B").replace('=', "%3D")
     }
 }
 
@@ -35,9 +40,16 @@ mod tests {
 
     #[test]
     fn a_plain_id_is_kept_as_it_is() {
-        for text in ["job_01J8", "7", "3f2c0d1e-9f0a-4b5c-8d7e-000000000000", "a:b~c.d", &"x".repeat(128)] {
+        for text in ["job_01J8", "7", "3f2c0d1e-9f0a-4b5c-8d7e-000000000000", "a:b~c.d", "Sm9i+MQ==", &"x".repeat(128)]
+        {
             assert_eq!(JobId::new(text).map(|id| id.to_string()).as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn an_id_is_encoded_in_a_path() {
+        let in_path = |text| JobId::new(text).unwrap().in_path();
+        assert_eq!((in_path("job_1"), in_path("a+b==")), ("job_1".to_owned(), "a%2Bb%3D%3D".to_owned()));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum JobSign {
     NotFound,
     /// A complete reply that says nothing reliable about the job.
     Unclear,
+    /// The service refused the question.
+    Refused,
     /// There was no reply, or it is about the service and not about the job.
     Unheard,
 }
@@ -65,7 +67,8 @@ pub fn next(standing: &JobStanding, sign: JobSign) -> JobStep {
     let is_old = standing.age >= LOST_AFTER;
     match sign {
         JobSign::Ended(end) => JobStep::End(end),
-        // The service was not heard, so nothing is known about the job.
+        // Nothing was said about the job. Where only one job is refused, the others come first.
+        JobSign::Refused => JobStep::Ask { after, misses, is_miss: false },
         JobSign::Unheard => JobStep::Ask { after: ASK_MIN, misses, is_miss: false },
         JobSign::Open | JobSign::Unclear | JobSign::NotFound if is_old => JobStep::End(JobEnd::Lost),
         JobSign::Open => JobStep::Ask { after, misses: 0, is_miss: false },
@@ -110,6 +113,7 @@ mod tests {
         {
             assert_eq!(asks_after(next(&young(age), JobSign::Open)), after, "{age:?}");
             assert_eq!(asks_after(next(&young(age), JobSign::Unclear)), after, "{age:?}");
+            assert_eq!(asks_after(next(&young(age), JobSign::Refused)), after, "{age:?}");
             assert_eq!(asks_after(next(&young(age), JobSign::Unheard)), ASK_MIN, "{age:?}");
         }
     }
@@ -122,6 +126,7 @@ mod tests {
             assert_ne!(next(&young(LOST_AFTER - MINUTE), sign), JobStep::End(JobEnd::Lost), "{sign:?}");
         }
         assert_eq!(asks_after(next(&old, JobSign::Unheard)), ASK_MIN);
+        assert_eq!(asks_after(next(&old, JobSign::Refused)), ASK_MAX);
         let late = JobEnd::Completed { stated: Some(Credits(7)) };
         assert_eq!(next(&old, JobSign::Ended(late)), JobStep::End(late), "a late result is a result");
     }

@@ -30,6 +30,7 @@ pub mod rng;
 pub mod row;
 pub mod state;
 pub mod stop;
+mod stop_message;
 mod tiff;
 pub mod transitions;
 pub mod verdict;

@@ -1,7 +1,6 @@
 //! Why a run stopped, with the exit code and the message of each reason.
 
-use super::{budget::BudgetRefusal, clock::local_time, credits::Credits, exit_code::ExitCode, witness::RequestId};
-use std::fmt;
+use super::{budget::BudgetRefusal, credits::Credits, exit_code::ExitCode, witness::RequestId};
 
 /// The stage of [`Stop::TooManyErrors`] for requests that the service refuses.
 pub const STAGE_SEND: &str = "be accepted by the service";
@@ -49,6 +48,11 @@ pub enum Stop {
         status: u16,
         /// The number of different jobs in a row.
         count: usize,
+    },
+    /// The service accepts requests of a check as jobs, and its replies name no job that can be followed.
+    JobUnusable {
+        check: String,
+        fault: String,
     },
     Unavailable {
         message: String,
@@ -144,6 +148,7 @@ impl Stop {
             Stop::Price { .. }
             | Stop::AmountUnreadable { .. }
             | Stop::OtherMode { .. }
+            | Stop::JobUnusable { .. }
             | Stop::SameRefusals { .. }
             | Stop::Unrecognised { .. } => true,
             // For rows that cannot be mapped nothing was sent, and each run counts them again.
@@ -169,6 +174,7 @@ impl Stop {
             Stop::Unauthorised { .. } | Stop::CheckRefused { .. } => ExitCode::Refused,
             Stop::Misrouted { .. }
             | Stop::JobRoute { .. }
+            | Stop::JobUnusable { .. }
             | Stop::Unavailable { .. }
             | Stop::Untrusted { .. }
             | Stop::NotTheService
@@ -189,189 +195,6 @@ impl Stop {
             Stop::TimeIsUp => ExitCode::TimeIsUp,
             Stop::Interrupted => ExitCode::Interrupted,
             Stop::Terminated => ExitCode::Terminated,
-        }
-    }
-}
-
-impl fmt::Display for Stop {
-    /// What happened, and what to do about it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => write!(
-                f,
-                "the next request ({price} credits) would exceed the limit of {limit}: {charged} are charged and \
-                 {held} are held; run again with a higher --max-credits"
-            ),
-            Stop::Budget(BudgetRefusal::Balance { spendable, price, keep }) => write!(
-                f,
-                "the next request costs {price} credits, and only {spendable} may be spent if a balance of {keep} is \
-                 to be kept; top up the account or lower --keep-balance, and run again"
-            ),
-            Stop::Budget(BudgetRefusal::Unread) => f.write_str("the account's balance was never read; run again"),
-            Stop::Price { check, stated, table, request: Some(RequestId(request)) } => write!(
-                f,
-                "the service states {stated} credits for `{check}`, but the price table says {table}. If the amount \
-                 is right, run again with --price {check}={stated}. If it is not, book the right amount with `rescreen \
-                 resolve --charge N --request {request}` once the request has an answer, and run again with \
-                 --continue-anyway"
-            ),
-            Stop::Price { check, stated, table, request: None } => write!(
-                f,
-                "the service charged {stated} credits for `{check}`, but the price table says {table}: no reply stated \
-                 the charge, but the balance fell by it while only this request was in flight. If the charge is right, \
-                 run again with --price {check}={stated}. If another program spent the difference, run again with \
-                 --continue-anyway"
-            ),
-            Stop::AmountUnreadable { check, found } => write!(
-                f,
-                "a reply for `{check}` states the credits as `{found}`; expected a number of credits, at most {} times \
-                 the price. Only the price was booked for it. Check the charge with the service, and set the field \
-                 that states the amount with [service] charge_pointer or remaining_pointer: then only that field is \
-                 read, and \"\" reads no field and relies on the account's balance alone. Run again with \
-                 --continue-anyway; `rescreen resolve --charge` corrects what was booked",
-                Credits::ABSURD_TIMES
-            ),
-            Stop::NoCredits { balance, price } => write!(
-                f,
-                "the service says there are not enough credits (balance {balance}, table price {price}); top up the \
-                 account or correct the price, and run again"
-            ),
-            Stop::Unauthorised { status: 401 } => f.write_str(
-                "the service refuses the API key (HTTP 401); check it, or send it in the other header with [service] \
-                 auth = \"bearer\" (or \"x-api-key\"), and run again",
-            ),
-            Stop::Unauthorised { status } => write!(
-                f,
-                "the service refuses the API key (HTTP {status}); check it and the header that carries it ([service] \
-                 auth = \"x-api-key\" or \"bearer\"), and run again"
-            ),
-            Stop::CheckRefused { check, status } => write!(
-                f,
-                "the service refuses every request for `{check}` (HTTP {status}), but accepts the same API key for \
-                 reading the balance; try the other header with [service.checks.{check}] auth, or ask the service whether \
-                 this account may use `{check}`, and run again"
-            ),
-            Stop::Misrouted { status, path, check: Some(check) } => write!(
-                f,
-                "the service does not know the route {path} (HTTP {status}); check [service] url, or try the other \
-                 spelling of the route with [service.checks.{check}] routes = \"alternate\" (or \"guide\"), if `rescreen \
-                 checks {check}` lists one"
-            ),
-            Stop::Misrouted { status, path, check: None } => {
-                write!(f, "the service does not know the route {path} (HTTP {status}); check [service] url")
-            }
-            Stop::JobRoute { check, status, count } => write!(
-                f,
-                "the service answers HTTP {status} to the last {count} jobs of `{check}` that were asked for; nothing \
-                 was lost, and nothing is sent again. Compare `status` under [job] in `rescreen checks {check} --toml` \
-                 with the service's documentation, correct it in the campaign file, and run again"
-            ),
-            Stop::Unavailable { message } => {
-                write!(f, "the service does not answer ({message}); everything paid for is safe, run again later")
-            }
-            Stop::Untrusted { host, fault } => write!(
-                f,
-                "the certificate of {host} is not trusted: {fault}; nothing was sent to it. Check [service] url and \
-                 this machine's clock, or name the PEM file of your own certificate authority with [service] ca_file, \
-                 and run again"
-            ),
-            Stop::NotTheService => f.write_str(
-                "expected an answer from the service, found something else in several replies in a row, such as a \
-                 captive portal, a proxy page or another service; check [service] url and the network, then run again",
-            ),
-            Stop::Conflict { count } => write!(
-                f,
-                "{count} different requests in a row were answered with HTTP 409: the service knows their idempotency \
-                 keys with another body, or is still working on them. If the ledger of this campaign was lost, or a \
-                 default or a declaration changed, restore it, or start a new campaign with --campaign NAME; otherwise \
-                 run again in a few minutes"
-            ),
-            Stop::OtherMode { sent, echoed } => write!(
-                f,
-                "an answer states the mode {echoed}, but {sent} was sent: its content is not trusted (verdict \
-                 `review`). Check that the API key and [service] url are those for {sent}, then run again"
-            ),
-            Stop::Kept { message, at_us, .. } => write!(
-                f,
-                "nothing was sent: the run of {} stopped, and its cause has not changed since. It said: {message}. To \
-                 run anyway, add --continue-anyway",
-                local_time(*at_us)
-            ),
-            Stop::BalanceUnreadable => f.write_str(
-                "expected a balance in the answer of GET /my_credits, found none; say where it is with [service] \
-                 balance_pointer = \"/path/to/number\" and run again; an account without a balance in credits is not \
-                 supported in production",
-            ),
-            Stop::PushedBack { until_us } => {
-                write!(
-                    f,
-                    "the service is rate-limiting us until {}; run again after that, or with --lift-pause to send now",
-                    local_time(*until_us)
-                )
-            }
-            Stop::ClockApart { seconds } => write!(
-                f,
-                "this machine's clock and the service's clock are {seconds} seconds apart, and what happens to \
-                 requests in doubt depends on their age; set the clock and run again"
-            ),
-            Stop::UnknownService { url } => write!(
-                f,
-                "nothing was sent: only the ledger says that its requests belong to {url}, and none of your runs on \
-                 this machine has sent this API key there with the same settings. If that is the right service, run \
-                 again with --service {url}; a proxy, a CA file and declarations are read only from the campaign file, \
-                 with -c FILE"
-            ),
-            Stop::OtherRoute { check } => write!(
-                f,
-                "requests in doubt of `{check}` were sent to a route that `{check}` no longer has, and a key is sent \
-                 again only to its own route; restore the route in the declaration and run again, or decide with \
-                 `rescreen resolve --list --include-in-doubt`"
-            ),
-            Stop::FilesChanged { check, first } => write!(
-                f,
-                "requests in doubt of `{check}` cannot be repeated, because their files changed: {first}. A key is \
-                 repeated only with the same bytes; restore the files and run again, or decide with `rescreen resolve \
-                 --list --include-in-doubt`"
-            ),
-            Stop::UploadUnusable { check, fault } => write!(
-                f,
-                "no document of `{check}` is uploaded, because the service's reply to an upload cannot be followed: \
-                 {fault}. Nothing was charged for it"
-            ),
-            Stop::OtherSide { simulated: true } => {
-                f.write_str("the simulator answered a campaign of the real service; check [service] url")
-            }
-            Stop::OtherSide { simulated: false } => f.write_str(
-                "the real service answered a campaign that was started with the simulator; start a new campaign for it",
-            ),
-            Stop::TooManyErrors { failed, of, stage } => write!(
-                f,
-                "{failed} of {of} failed to {stage}, more than --max-errors allows; check failures/, fix the mapping \
-                 or the input, and run again"
-            ),
-            Stop::SameRefusals { count, message } => write!(
-                f,
-                "{count} requests in a row were refused with the same message ({message}); check failures/ and fix \
-                 what they have in common; run --retry refused sends them again (an explicit --max-errors disables \
-                 this guard)"
-            ),
-            Stop::Unrecognised { check, unrecognised, of } => write!(
-                f,
-                "{unrecognised} of {of} answers of `{check}` have none of the fields that its rules read; check the \
-                 column `answer` in pending/ and correct the declaration (`rescreen checks {check} --toml`); answers \
-                 that are already paid for are judged again by it, and are not paid for again"
-            ),
-            Stop::ExpectedRows { found, least, most } => {
-                write!(
-                    f,
-                    "expected {least} to {most} rows (--expect-rows), found {found} in the input; check the input, or \
-                     correct --expect-rows"
-                )
-            }
-            Stop::InputFailed => f.write_str("the rest of the input cannot be read"),
-            Stop::TimeIsUp => f.write_str("the time given with --for is up; run again to continue"),
-            Stop::Interrupted => f.write_str("interrupted; run again to continue"),
-            Stop::Terminated => f.write_str("terminated; run again to continue"),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What the report of a run says about jobs at the service.
 
-use super::{report::RunReport, wording::counted};
+use super::{
+    report::RunReport,
+    wording::{counted, grouped},
+};
 use crate::model::{clock::local_time, state::State};
 
 impl RunReport {
@@ -33,6 +36,13 @@ impl RunReport {
                  results at no cost, and nothing is sent again",
                 counted(self.jobs(), "request is", "requests are"),
                 since.unwrap_or_default(),
+            ));
+        }
+        for odd in &self.open_jobs.odd {
+            let count = grouped(odd.count);
+            lines.push(format!(
+                "the service does not tell the state of {count} of them, such as {}: {}",
+                odd.job, odd.heard
             ));
         }
         if self.withheld_jobs > 0 {

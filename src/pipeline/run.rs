@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    ledger::{CommitMode, Ledger, Reading},
+    ledger::{CommitMode, Ledger, OpenJobs, Reading},
     model::Stop,
 };
 use std::{
@@ -278,7 +278,8 @@ pub async fn publish_and_report(
     }
     let (oldest_doubt_us, unrecognised, judged_differently, open_jobs) = {
         let reading = publisher.reading();
-        let open_jobs = reading.open_jobs(None)?;
+        let odd = reading.odd_jobs(ODD_JOBS_SHOWN)?;
+        let open_jobs = OpenJobs { odd, ..reading.open_jobs(None)? };
         (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?, open_jobs)
     };
     let SendEnd { stops, answered, withheld, withheld_jobs, unexplained, .. } = sent;
@@ -300,6 +301,9 @@ pub async fn publish_and_report(
     };
     Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
 }
+
+/// How many kinds of jobs whose state is not told are listed.
+const ODD_JOBS_SHOWN: usize = 3;
 
 /// How often a run checks that its ledger files are still in place.
 const PLACE_EVERY: Duration = Duration::from_millis(500);

@@ -132,6 +132,7 @@ impl Story {
                 wait: None,
                 table: PRICE,
                 http_status: Some(200),
+                heard: None,
                 latency_ms: 1,
                 now_us: self.book.now_us,
                 answer: Some(answer),

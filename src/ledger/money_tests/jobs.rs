@@ -133,6 +133,7 @@ fn report(book: &Book, job: &DueJob) -> JobReport {
         wait: None,
         table: PRICE,
         http_status: Some(200),
+        heard: None,
         latency_ms: 1,
         now_us: book.now_us,
         answer: None,

@@ -83,6 +83,10 @@ impl SendLoop {
         if attempted.is_outage() {
             self.stops.extend(self.watch.unanswered(request, self.context.campaign.service.in_flight));
         }
+        let is_first_job = !self.context.ledger.sums().jobs_known.contains(&one.check);
+        if let Some(fault) = attempted.job_fault.as_ref().filter(|_| is_first_job) {
+            self.stops.extend(self.watch.unusable_job(&one.check, request, fault));
+        }
         // A conflict of a request that was sent before is expected.
         if attempted.is_conflict() && !one.is_repeat {
             self.stops.extend(self.watch.conflict(request));

@@ -70,6 +70,8 @@ pub struct Attempted {
     pub push_back: Option<PushBack>,
     /// How long to wait before repeating this request, if the reply says so.
     pub repeat_after: Option<Duration>,
+    /// Why no job can be followed, although the reply says that the answer comes later.
+    pub job_fault: Option<String>,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
     /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
@@ -226,6 +228,7 @@ impl Sent {
             now_us: clock.now_us(),
             answer: None,
             job: None,
+            job_charged: Credits::ZERO,
             job_hold: self.job_hold,
             unreadable: None,
             failure: None,
@@ -280,6 +283,7 @@ async fn settle(
         now_us,
         answer,
         job: classified.job.take(),
+        job_charged: classified.job_charged,
         unreadable,
         failure: refused.then(|| refusal(&classified)),
         remaining: classified.remaining,
@@ -328,6 +332,7 @@ async fn settle(
         unreadable_amount: classified.unreadable_amount,
         push_back: classified.push_back,
         repeat_after: classified.repeat_after,
+        job_fault: classified.job_fault,
         same_refusals: format!("HTTP {} {code}", classified.http_status.unwrap_or_default()),
         message: classified.message,
         uploaded: sent.uploaded,

@@ -28,6 +28,9 @@ const NOT_JSON_ASK: usize = 3;
 /// After this many, the run stops regardless of the account.
 const NOT_JSON_MAX: usize = 6;
 
+/// The run stops after this many different requests of a check whose reply says that the answer comes later, and names no
+/// job that can be followed, if no job of the check was ever followed.
+const UNUSABLE_JOBS_MAX: usize = 3;
 /// No more documents of a check are uploaded after this many different consecutive requests with a reply to the upload
 /// that cannot be followed.
 const ODD_UPLOADS_MAX: usize = 3;
@@ -45,6 +48,8 @@ pub struct GuardState {
     conflicts: BTreeSet<RequestId>,
     /// Refused requests of checks that were never answered, while the account is in order.
     suspects: BTreeMap<String, BTreeSet<RequestId>>,
+    /// By check, the requests whose reply names no job that can be followed.
+    unusable_jobs: BTreeMap<String, BTreeSet<RequestId>>,
     /// By check, the requests since the last upload that succeeded whose upload could not be followed.
     odd_uploads: BTreeMap<String, BTreeSet<RequestId>>,
     /// Checks with an upload that succeeded in this run.
@@ -74,7 +79,16 @@ impl GuardState {
     pub fn accepted(&mut self, check: &str) {
         self.same_refusals = (String::new(), 0);
         self.suspects.remove(check);
+        self.unusable_jobs.remove(check);
         self.forget();
+    }
+
+    /// Counts a request whose reply says that the answer comes later, and names no job that can be followed.
+    pub fn unusable_job(&mut self, check: &str, request: RequestId, fault: &str) -> Option<Stop> {
+        let unusable = self.unusable_jobs.entry(check.to_owned()).or_default();
+        unusable.insert(request);
+        (unusable.len() >= UNUSABLE_JOBS_MAX)
+            .then(|| Stop::JobUnusable { check: check.to_owned(), fault: fault.to_owned() })
     }
 
     /// Counts a refused request; identical refusals have the same `message`.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictSpec},
-    client::{JsonBody, calls_itself_a_failure},
+    client::{JsonBody, calls_itself_a_failure, is_good_word},
     error::Error,
     model::{
         Judgement,
@@ -118,8 +118,7 @@ impl Judge {
 fn contradicts(answer: &Value, payload: Option<&Value>) -> bool {
     let word =
         |value: &Value, name| value.get(name).and_then(Value::as_str).map(|word| word.trim().to_ascii_lowercase());
-    let unsuccessful =
-        word(answer, "status").is_some_and(|word| !["success", "completed", "complete", "ok"].contains(&word.as_str()));
+    let unsuccessful = word(answer, "status").is_some_and(|word| !is_good_word(&word));
     let failed = |payload: &Value| {
         let status = word(payload, "status").or_else(|| word(payload, "Status"));
         has_error(payload) || status.is_some_and(|word| ["error", "failed", "failure"].contains(&word.as_str()))

@@ -181,7 +181,7 @@ impl SendLoop {
                     self.apply(one, ended).await?;
                     self.keep_stop().await?;
                 }
-                Some(signal) = self.channels.signals.recv() => self.signalled(signal),
+                Some(signal) = self.channels.signals.recv() => self.signalled(signal).await,
                 Some(ended) = self.following.under_way.join_next(), if !self.following.under_way.is_empty() => {
                     let (job, ended) = ended.map_err(Error::from)??;
                     self.heard(job, ended).await?;
@@ -190,7 +190,7 @@ impl SendLoop {
                 permit = self.context.throttle.admit(), if unpublished.is_none() && self.has_work() => self.start(permit),
                 () = until(self.schedule.next_due()) => {}
                 () = until(next_look) => {}
-                () = until(self.channels.deadline), if self.stops.is_empty() && !self.time_is_over => self.time_is_up(),
+                () = until(self.channels.deadline), if self.stops.is_empty() && !self.time_is_over => self.time_is_up().await,
                 Ok(()) = self.channels.intake.changed() => {}
                 () = beat(&mut self.tick, quiet_until) => {
                     self.report();
@@ -259,7 +259,8 @@ impl SendLoop {
     }
 
     /// The time of the run is up. If nothing but jobs is left, it ends without a reason to stop.
-    fn time_is_up(&mut self) {
+    async fn time_is_up(&mut self) {
+        self.following.abort().await;
         self.time_is_over = self.is_sent();
         if !self.time_is_over {
             self.stops.push(Stop::TimeIsUp);
@@ -334,9 +335,10 @@ impl SendLoop {
         }
     }
 
-    fn signalled(&mut self, signal: Signal) {
+    async fn signalled(&mut self, signal: Signal) {
+        // A question about a job is free, so nothing is lost if its reply is not waited for.
+        self.following.abort().await;
         if record_signal(&mut self.stops, signal) {
-            self.following.abort();
             self.attempts_under_way.abort_all();
             self.attempts_under_way = JoinSet::new();
             self.limits.all_ended();

@@ -30,6 +30,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         unreadable_amount: None,
         push_back: None,
         repeat_after: None,
+        job_fault: None,
         other_mode: None,
         same_refusals: String::new(),
         message: String::new(),

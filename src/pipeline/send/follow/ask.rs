@@ -3,14 +3,15 @@
 
 use crate::{
     catalogue::JOB_ID,
-    client::{Exchange, JobNews, PushBack, classify, job_news},
+    client::{Classified, Exchange, JobNews, PushBack, classify, job_news},
     error::Error,
     ledger::{AnswerRecord, DueJob, Followed, JobReport},
     model::{
-        Credits, Failure, FailureCode, JobId, Judgement, Permit, Stage,
+        Credits, Failure, FailureCode, JobId, Judgement, Permit, Stage, Verdict,
         clock::ClockSample,
         credits::Amount,
         job_life::JobSign,
+        printable::printable_cut,
         state::{JobEnd, Outcome},
     },
     pipeline::send::{
@@ -22,6 +23,9 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
+
+/// The longest text of the service that is kept of a reply about a job.
+const HEARD_CHARACTERS_MAX: usize = 120;
 
 /// How asking for a job ended.
 pub enum AskEnd {
@@ -65,7 +69,7 @@ async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<Ask
     if context.throttle.paused_until().is_some() {
         return Ok(AskEnd::GateClosed);
     }
-    let path = spec.status.replacen(JOB_ID, job.id.as_str(), 1);
+    let path = spec.status.replacen(JOB_ID, &job.id.in_path(), 1);
     let exchange = context.client.get_with(permit, &path, check.auth).await;
     if let Ok(reply) = &exchange.reply
         && !note_peer(context, reply.simulated).await?
@@ -80,10 +84,12 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     let spec = reply_spec(context, check);
     let classified = classify(&exchange, &spec, context.clock.now().into());
     let news = exchange.reply.as_ref().ok().and_then(|reply| job_news(reply, &job.id, &spec));
-    let heard = hear(check, job, news);
+    let heard = hear(check, job, news, classified.http_status);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
-    if let Some(pause) = pause {
+    // A 503 may be about this job alone. It is asked for again when the reply says.
+    let is_of_all = classified.http_status == Some(429);
+    if let Some(pause) = pause.filter(|_| is_of_all) {
         context.throttle.pause_until(Instant::now() + pause.min(PUSH_BACK_MAX));
         context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
     }
@@ -106,6 +112,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         wait: pause.map(|pause| pause.min(PAUSE_KEPT_MAX)),
         table: check.price,
         http_status: classified.http_status,
+        heard: odd(&heard, &classified),
         latency_ms,
         now_us,
         answer,
@@ -134,7 +141,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         stated: heard.stated,
         unreadable_amount: heard.unreadable_amount,
         pushed_back: match classified.push_back {
-            Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX => Some(wait.min(PAUSE_KEPT_MAX)),
+            Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX && is_of_all => Some(wait.min(PAUSE_KEPT_MAX)),
             _ => None,
         },
         message: classified.message,
@@ -148,22 +155,36 @@ struct Heard {
     stated: Option<Credits>,
     unreadable_amount: Option<String>,
     failure: Option<Failure>,
+    /// Why the reply says nothing reliable about the job.
+    unclear: Option<String>,
 }
 
-/// Reads what a reply says about a job, and judges its result.
-fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>) -> Heard {
-    let nothing = |sign| Heard { sign, judged: None, stated: None, unreadable_amount: None, failure: None };
+impl Heard {
+    fn nothing(sign: JobSign) -> Heard {
+        Heard { sign, judged: None, stated: None, unreadable_amount: None, failure: None, unclear: None }
+    }
+}
+
+/// Reads what a reply with this status says about a job, and judges its result.
+fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>, http_status: Option<u16>) -> Heard {
+    let unclear = |why: String| Heard { unclear: Some(why), ..Heard::nothing(JobSign::Unclear) };
     match news {
-        None => nothing(JobSign::Unheard),
-        Some(JobNews::Open) => nothing(JobSign::Open),
-        Some(JobNews::NotFound) => nothing(JobSign::NotFound),
-        Some(JobNews::Unclear(_)) => nothing(JobSign::Unclear),
-        Some(JobNews::Completed { stated, answer }) => {
+        None if http_status.is_some_and(|status| (300..500).contains(&status) && status != 429) => {
+            Heard::nothing(JobSign::Refused)
+        }
+        None => Heard::nothing(JobSign::Unheard),
+        Some(JobNews::Open) => Heard::nothing(JobSign::Open),
+        Some(JobNews::NotFound) => Heard::nothing(JobSign::NotFound),
+        Some(JobNews::Unclear(why)) => unclear(why),
+        Some(JobNews::Completed { stated, answer, is_said }) => {
             let sent = serde_json::from_slice(&job.body).unwrap_or_default();
             let judged = check.judge.judge(&answer, &sent);
+            if !is_said && judged.judgement.verdict == Verdict::Unrecognised {
+                return unclear("it has no known state, and no rule recognises its content".to_owned());
+            }
             let (stated, unreadable_amount) = amount(stated);
             let sign = JobSign::Ended(JobEnd::Completed { stated });
-            Heard { sign, judged: Some(judged), stated, unreadable_amount, failure: None }
+            Heard { judged: Some(judged), stated, unreadable_amount, ..Heard::nothing(sign) }
         }
         Some(JobNews::Failed { stated, code, message }) => {
             let (stated, unreadable_amount) = amount(stated);
@@ -175,7 +196,20 @@ fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>) -> Heard {
             let message = format!("the service ended the job without a result: {reason}");
             let failure = Failure { stage: Stage::Send, code: FailureCode::JobFailed, message };
             let sign = JobSign::Ended(JobEnd::Failed { charged });
-            Heard { sign, judged: None, stated, unreadable_amount, failure: Some(failure) }
+            Heard { stated, unreadable_amount, failure: Some(failure), ..Heard::nothing(sign) }
+        }
+    }
+}
+
+/// What the service says in place of the state of a job, for the person who waits for it.
+fn odd(heard: &Heard, classified: &Classified) -> Option<String> {
+    let status = classified.http_status.map(|status| format!("HTTP {status}: "));
+    match heard.sign {
+        JobSign::Open | JobSign::Ended(_) => None,
+        JobSign::Unclear => heard.unclear.clone(),
+        JobSign::NotFound => Some("the service does not know it".to_owned()),
+        JobSign::Refused | JobSign::Unheard => {
+            Some(format!("{}{}", status.unwrap_or_default(), printable_cut(&classified.message, HEARD_CHARACTERS_MAX)))
         }
     }
 }

@@ -59,6 +59,7 @@ impl SendLoop {
             AskEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AskEnd::Asked(asked) => match asked.sign {
                 JobSign::Unheard => self.not_told(&job, &asked).await?,
+                JobSign::Refused => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
                 // The route is right, so the job itself is gone, which is counted in the ledger.
                 JobSign::NotFound if self.context.ledger.sums().jobs_known.contains(&job.check) => {
                     self.following.heard.anything = true;
@@ -113,7 +114,6 @@ impl SendLoop {
         match asked.http_status {
             // The gate is closed, and the job is asked for again.
             Some(429) => self.following.heard.anything = true,
-            Some(status) if status < 500 => self.route_refused(job, status).await?,
             _ => {
                 self.following.heard.fault = Some(asked.message.clone());
                 self.stops.extend(self.watch.unanswered(job.request, self.context.campaign.service.in_flight));
@@ -133,7 +133,10 @@ impl SendLoop {
                 self.read_account().await?;
             }
         }
-        if self.following.heard.refused(job.request, status) && self.stops.is_empty() {
+        // Where the state of a job of the check was told, its route is right, and these jobs are the cause.
+        let is_known = self.context.ledger.sums().jobs_known.contains(&job.check);
+        let is_refused = self.following.heard.refused(job.request, status) && !is_known;
+        if is_refused && self.stops.is_empty() {
             let check = job.check.clone();
             self.stops.push(match status {
                 401 | 403 => Stop::CheckRefused { check, status },

@@ -205,9 +205,8 @@ impl Following {
     }
 
     /// No job is asked for any more.
-    pub fn abort(&mut self) {
-        self.under_way.abort_all();
-        self.under_way = JoinSet::new();
+    pub async fn abort(&mut self) {
+        self.under_way.shutdown().await;
         self.due.clear();
     }
 }
