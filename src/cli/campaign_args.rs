@@ -18,7 +18,7 @@ use rescreen::{
 use std::path::{Path, PathBuf};
 
 /// The campaign file that is read by default.
-const CAMPAIGN_FILE: &str = "rescreen.toml";
+pub const CAMPAIGN_FILE: &str = "rescreen.toml";
 
 #[derive(Args, Debug, Clone, Default)]
 pub struct CampaignArgs {

@@ -1,9 +1,11 @@
 //! The command that continues a stopped run. Every stop prints it, ready to be copied.
 
+use super::campaign_args::CAMPAIGN_FILE;
 use rescreen::{
     model::{ExitCode, Stop, budget::BudgetRefusal, printable::is_printable, state::State},
     pipeline::RunReport,
 };
+use std::path::Path;
 
 /// The command line as it was typed, with the flags this stop requires. If only a person's decision helps, it is the
 /// command that lists the requests to decide on.
@@ -11,11 +13,16 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(decision) = report.decision_command() {
         return quoted(&decision);
     }
-    if let Some(collect) = report.collect_command() {
+    if let Some(mut collect) = report.collect_command() {
+        collect.extend(config_of(words).map(|file| ["-c".to_owned(), file]).into_iter().flatten());
         return quoted(&collect);
     }
-    let mut words =
-        if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
+    // `collect` has none of the flags that lift a stop.
+    let needs_run = report.leaves_rows() || report.collected && !report.stops.is_empty();
+    let mut words = if needs_run && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
+    if report.collected && words.get(1).is_some_and(|word| word == "collect") {
+        return quoted(&words);
+    }
     // These flags apply once: from now on there is a known ledger.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
@@ -41,6 +48,14 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
         }
     }
     quoted(&words)
+}
+
+/// The campaign file of a command line: it says where the API key, the inbox and the declarations are.
+fn config_of(words: &[String]) -> Option<String> {
+    let named = words.iter().find_map(|word| word.strip_prefix("--config=").map(str::to_owned));
+    let after = words.windows(2).find(|pair| ["-c", "--config"].contains(&pair[0].as_str()));
+    let is_here = words.get(1).is_some_and(|word| word == "run") && Path::new(CAMPAIGN_FILE).is_file();
+    named.or_else(|| after.map(|pair| pair[1].clone())).or_else(|| is_here.then(|| CAMPAIGN_FILE.to_owned()))
 }
 
 /// Removes the `--price` of a check, in either spelling.
@@ -110,6 +125,15 @@ pub fn typed() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_campaign_file_of_a_command_is_found_in_every_spelling() {
+        let of = |line: &str| config_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for line in ["rescreen run -c a.toml --yes", "rescreen run --config a.toml", "rescreen run --config=a.toml"] {
+            assert_eq!(of(line).as_deref(), Some("a.toml"), "{line}");
+        }
+        assert_eq!(of("rescreen run book.csv"), None);
+    }
 
     #[test]
     fn arguments_are_quoted_for_the_shell() {

@@ -39,7 +39,8 @@ pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Resul
         if code == ExitCode::Complete { output.say(&line) } else { super::output::to_stderr(&line) }
     }
     if done.of > 0 {
-        let words = ["rescreen", "collect", &place.display().to_string()].map(str::to_owned);
+        let mut words = ["rescreen", "collect", &place.display().to_string()].map(str::to_owned).to_vec();
+        words.extend(args.config.iter().flat_map(|file| ["-c".to_owned(), file.display().to_string()]));
         output.say(&format!("continue with: {}", quoted(&words)));
     }
     Ok(code)

@@ -203,7 +203,8 @@ fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>, http_status: 
 
 /// What the service says in place of the state of a job, for the person who waits for it.
 fn odd(heard: &Heard, classified: &Classified) -> Option<String> {
-    let status = classified.http_status.map(|status| format!("HTTP {status}: "));
+    let is_named = classified.message.starts_with("HTTP ");
+    let status = classified.http_status.filter(|_| !is_named).map(|status| format!("HTTP {status}: "));
     match heard.sign {
         JobSign::Open | JobSign::Ended(_) => None,
         JobSign::Unclear => heard.unclear.clone(),
