@@ -14,15 +14,17 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     if let Some(collect) = report.collect_command() {
         return quoted(&collect);
     }
-    let mut words =
-        if report.leaves_rows() && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
+    let runs_again = report.leaves_rows() && !report.command.is_empty();
+    let mut words = if runs_again { report.command.clone() } else { words.to_vec() };
     // These flags apply once: from now on there is a known ledger.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
     if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
         forget(&mut words, "--limit");
     }
-    for stop in &report.stops {
+    // `collect` sends no new request, and has none of these flags.
+    let stops = if report.collected && !runs_again { &[][..] } else { &report.stops };
+    for stop in stops {
         match stop {
             Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => {
                 let open = report.sums.in_state(State::Planned);
