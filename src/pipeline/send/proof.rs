@@ -6,11 +6,10 @@
 mod jobs;
 mod shows;
 
-use jobs::JobsBeside;
-
 use super::{
     attempt::Attempted,
     context::Candidate,
+    jobs_beside::JobsBeside,
     weigh::{Around, Weighed},
 };
 use crate::model::{

@@ -26,7 +26,8 @@ impl Proofs {
                 return ShownPrice::Unclear;
             }
             Weighed::Unclear(_) if self.jobs.explain() => {
-                if self.jobs.are_unclear_again(&check) {
+                // What the balance falls by beyond all jobs is still noticed.
+                if self.jobs.unclear_again(&check) >= UNCLEAR_MAX {
                     self.proves(&check);
                 }
                 return ShownPrice::Unclear;
