@@ -54,11 +54,11 @@ sim: ## Run campaigns in simulated time, each from a seed (SEEDS=N: how many; SE
 planted: ## Plant one bug after another, which the simulation must find, and print a table (RESCREEN_PLANTED=name: only one)
 	$(CARGO) test --profile $(PROFILE) --features planted-bugs --test it planted:: -- --ignored --nocapture
 
-kill-short: ## Kill a run 20 times, resume it, and count the charges (about 30 seconds)
+kill-short: ## Kill runs 20 times in each of two campaigns, resume them, and count the charges (about two minutes)
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
 kill: export RESCREEN_KILLS ?= 500
-kill: ## The same with 500 kills (RESCREEN_KILLS=N; several minutes)
+kill: ## The same with 500 kills (RESCREEN_KILLS=N; half an hour)
 	$(CARGO) test --test it kill:: -- --ignored --nocapture
 
 faults: ## Make each write, fsync, rename and commit of a small campaign fail once, and each storage call, including SQLite's; the next run must complete it

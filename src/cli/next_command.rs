@@ -17,19 +17,17 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
         collect.extend(config_of(words).map(|file| ["-c".to_owned(), file]).into_iter().flatten());
         return quoted(&collect);
     }
-    // `collect` has none of the flags that lift a stop.
-    let needs_run = report.leaves_rows() || report.collected && !report.stops.is_empty();
-    let mut words = if needs_run && !report.command.is_empty() { report.command.clone() } else { words.to_vec() };
-    if report.collected && words.get(1).is_some_and(|word| word == "collect") {
-        return quoted(&words);
-    }
+    let runs_again = report.leaves_rows() && !report.command.is_empty();
+    let mut words = if runs_again { report.command.clone() } else { words.to_vec() };
     // These flags apply once: from now on there is a known ledger.
     words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
     if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
         forget(&mut words, "--limit");
     }
-    for stop in &report.stops {
+    // `collect` sends no new request, and has none of these flags.
+    let stops = if report.collected && !runs_again { &[][..] } else { &report.stops };
+    for stop in stops {
         match stop {
             Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => {
                 let open = report.sums.in_state(State::Planned);

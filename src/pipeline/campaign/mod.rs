@@ -220,7 +220,8 @@ impl Campaign {
     }
 
     /// Digest of all settings that a user may change to resolve a stop: prices, limits, guards, pointers, mapping,
-    /// declarations and the API key. `api_key` is the fingerprint of the key.
+    /// declarations and the API key. `api_key` is the fingerprint of the key. The first half is of the settings that the
+    /// ledger records. A campaign that is rebuilt from its ledger has only that half.
     ///
     /// # Errors
     /// A declaration cannot be serialized.
@@ -229,11 +230,12 @@ impl Campaign {
         let Service { charge_pointer, remaining_pointer, balance_pointer, routes, checks, .. } = &self.service;
         let pointers = (charge_pointer, remaining_pointer, balance_pointer, routes, checks);
         let mapping = (&self.uses, &self.null, &self.null_in, &self.tables, &self.id);
-        let text = format!(
-            "{api_key}\n{:?}\n{:?}\n{:?}\n{pointers:?}\n{mapping:?}\n{declarations}",
-            self.prices, self.allowance, self.guards
-        );
-        Ok(digest_of(&text))
+        let recorded = format!("{api_key}\n{:?}\n{:?}\n{pointers:?}\n{declarations}", self.prices, self.allowance);
+        let recorded = digest_of(&recorded);
+        if self.inputs.is_empty() {
+            return Ok(recorded);
+        }
+        Ok(recorded + &digest_of(&format!("{:?}\n{mapping:?}", self.guards)))
     }
 
     /// The service as the ledger records it.

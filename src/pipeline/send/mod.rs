@@ -16,6 +16,7 @@ pub mod file_changes;
 pub mod follow;
 pub mod guards;
 pub mod health;
+pub mod jobs_beside;
 pub mod judge;
 pub mod limit;
 pub mod limits;

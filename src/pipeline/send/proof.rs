@@ -4,10 +4,12 @@
 //! balance, and this is repeated after each unexplained fall.
 
 mod jobs;
+mod shows;
 
 use super::{
     attempt::Attempted,
     context::Candidate,
+    jobs_beside::JobsBeside,
     weigh::{Around, Weighed},
 };
 use crate::model::{
@@ -116,6 +118,8 @@ pub struct Proofs {
     hidden: BTreeSet<String>,
     /// The amounts of consecutive unclear proofs, by check.
     unclear: BTreeMap<String, Vec<Credits>>,
+    /// The jobs that the service may charge during a proof.
+    jobs: JobsBeside,
     /// Since when and how often proofs were discarded. `answers` counts the answers since then.
     forgotten: Option<(Instant, u32)>,
     answers: u64,
@@ -140,6 +144,7 @@ impl Proofs {
             unstated: 0,
             hidden: BTreeSet::new(),
             unclear: BTreeMap::new(),
+            jobs: JobsBeside::default(),
             forgotten: doubted.then(|| (Instant::now(), 0)),
             answers: 0,
             unexplained: Credits::ZERO,
@@ -197,6 +202,7 @@ impl Proofs {
         match balance {
             Some(before) if self.is_unproven(one) && self.reading_is_fresh => {
                 self.proof = Proof::UnderWay { since: Instant::now(), before };
+                self.jobs.proof_begins();
             }
             _ => self.lone_balance = None,
         }
@@ -230,6 +236,7 @@ impl Proofs {
             reply_before: self.lone_balance,
             reply: attempted.remaining,
             in_doubt: Credits::ZERO,
+            booked: Credits::ZERO,
         };
         let is_own_proof = around.is_stated_in_full() && self.forgotten.is_none();
         if is_own_proof {
@@ -287,6 +294,7 @@ impl Proofs {
         self.reading_is_fresh = alone;
         self.balance_is_doubtful = false;
         self.read_at = Some(Instant::now());
+        self.jobs.balance_is_read();
         (self.answers_since_reading, self.unstated) = (0, 0);
     }
 
@@ -306,10 +314,11 @@ impl Proofs {
     }
 
     /// The next step of the proof; `None` if no request has ended. `in_doubt` is the amount held for other requests,
-    /// because the service may charge one of them only now.
-    pub fn step(&mut self, in_doubt: Credits) -> Option<ProofStep> {
+    /// because the service may charge one of them only now; `open_jobs` is how many of them are jobs.
+    pub fn step(&mut self, in_doubt: Credits, open_jobs: u64) -> Option<ProofStep> {
         let Proof::Answered(reply) = &mut self.proof else { return None };
-        reply.around.in_doubt = in_doubt;
+        self.jobs.open = open_jobs.saturating_sub(u64::from(reply.is_job));
+        (reply.around.in_doubt, reply.around.booked) = (in_doubt, self.jobs.booked());
         let LoneReply { check, around, took, refused, is_job, waits } = reply.clone();
         let weighed = if refused.is_some() { around.weigh_refusal() } else { around.weigh() };
         let waits_on = weighed == Weighed::NoFall && refused.is_none() && !is_job && !around.is_stated_in_full();
@@ -335,62 +344,9 @@ impl Proofs {
         }))
     }
 
-    fn shows(&mut self, check: String, around: &Around, weighed: Weighed) -> ShownPrice {
-        let price = around.price;
-        let own = match weighed {
-            Weighed::Within(fell) => {
-                let cheaper = around.stated.filter(|stated| *stated < price && *stated >= fell);
-                if let Some(stated) = cheaper.filter(|_| fell > Credits::ZERO) {
-                    self.shown.insert(check.clone(), stated);
-                }
-                self.proves(&check);
-                return ShownPrice::Proven { check };
-            }
-            Weighed::Above(fell) if !around.is_stated_in_full() => return ShownPrice::Costs { check, fell, price },
-            Weighed::Above(fell) => return self.denied(check, fell, price),
-            // Other clients spend too, but the reply states its cost.
-            Weighed::Unclear(_) if around.is_stated_in_full() => {
-                self.proves(&check);
-                return ShownPrice::Unclear;
-            }
-            Weighed::Unclear(fell) => fell,
-            _ => {
-                self.proves(&check);
-                if around.is_stated_in_full() {
-                    return ShownPrice::Unclear;
-                }
-                self.hidden.insert(check.clone());
-                return ShownPrice::Free { check };
-            }
-        };
-        // Other clients spend too. If the balance falls by the same amount again, that amount is the price.
-        let before = self.unclear.entry(check.clone()).or_default();
-        let same = before.last() == Some(&own) && own > price;
-        before.push(own);
-        if before.len() < UNCLEAR_MAX && !same {
-            return ShownPrice::Unclear;
-        }
-        if same || before.iter().all(|own| *own > price) {
-            return ShownPrice::Costs { check, fell: own, price };
-        }
-        // The balance falls because of others, and nothing shows a higher price. The balance is read again soon.
-        self.proves(&check);
-        ShownPrice::Unclear
-    }
-
-    /// The balance fell by more than the reply states. It may be another client's spending, unless the same fall
-    /// repeats.
-    fn denied(&mut self, check: String, fell: Credits, price: Credits) -> ShownPrice {
-        let before = self.unclear.entry(check.clone()).or_default();
-        if before.last().is_some_and(|last| *last != fell) {
-            before.clear();
-        }
-        before.push(fell);
-        if before.len() >= DENIED_MAX { ShownPrice::Costs { check, fell, price } } else { ShownPrice::Unclear }
-    }
-
     fn proves(&mut self, check: &str) {
         self.unclear.remove(check);
+        self.jobs.unclear.remove(check);
         self.proven.insert(check.to_owned());
     }
 }

@@ -54,7 +54,7 @@ fn after_first(attempted: &Attempted) -> Proofs {
 fn shown(proofs: &mut Proofs, balances: &[u64]) -> ShownPrice {
     let mut balances = balances.iter();
     loop {
-        match proofs.step(Credits::ZERO).expect("a request has ended") {
+        match proofs.step(Credits::ZERO, 0).expect("a request has ended") {
             ProofStep::ShownPrice(shown) => {
                 assert_eq!(balances.next(), None, "it is shown with fewer balances");
                 return shown;
@@ -83,7 +83,7 @@ fn doubted_after_first() -> Proofs {
 fn a_charge_that_is_stated_in_full_is_its_own_proof_until_the_balance_falls_unexplained() {
     let mut proofs = after_first(&answered(Some(5), None));
     assert!(!proofs.is_answered() && !proofs.wants_alone(&one()));
-    assert_eq!(proofs.step(Credits::ZERO), None);
+    assert_eq!(proofs.step(Credits::ZERO, 0), None);
     for (balances, seen) in
         [(&[995][..], proven()), (&[1_000], ShownPrice::Unclear), (&[980, 970], ShownPrice::Unclear)]
     {
@@ -158,7 +158,7 @@ fn a_balance_that_does_not_fall_is_read_again_after_growing_waits_and_proves_not
     for attempted in [answered(None, None), answered(Some(0), None), answered(None, Some(1_000))] {
         let mut proofs = after_first(&attempted);
         let mut waits = Vec::new();
-        while let Some(ProofStep::Read(wait)) = proofs.step(Credits::ZERO) {
+        while let Some(ProofStep::Read(wait)) = proofs.step(Credits::ZERO, 0) {
             waits.push(wait.as_secs());
             proofs.record_reading(Credits(1_000));
         }
@@ -207,10 +207,10 @@ fn a_request_in_doubt_that_may_have_been_charged_meanwhile_is_not_a_higher_price
     let mut proofs = after_first(&answered(None, None));
     let in_doubt = Credits(5);
     for _ in 0..2 {
-        assert!(matches!(proofs.step(in_doubt), Some(ProofStep::Read(_))));
+        assert!(matches!(proofs.step(in_doubt, 0), Some(ProofStep::Read(_))));
         proofs.record_reading(Credits(990));
     }
-    assert_eq!(proofs.step(in_doubt), Some(ProofStep::ShownPrice(ShownPrice::Unclear)));
+    assert_eq!(proofs.step(in_doubt, 0), Some(ProofStep::ShownPrice(ShownPrice::Unclear)));
     assert!(proofs.wants_alone(&one()), "the next request is tried");
 }
 
@@ -317,4 +317,59 @@ fn a_repeated_answer_with_a_balance_that_is_too_low_asks_for_a_reading_before_an
     assert!(proofs.needs_reading());
     proofs.read(true);
     assert!(!proofs.needs_reading());
+}
+
+fn job() -> Attempted {
+    let mut job = attempted(State::Submitted, Outcome::Accepted { stated: None }, Some(202));
+    job.settled.price = PRICE;
+    job
+}
+
+/// The result of a proof beside this many other jobs, for which as much is held, after these balances were read.
+fn shown_beside(proofs: &mut Proofs, open: u64, balances: &[u64]) -> ShownPrice {
+    let held = Credits(PRICE.0 * open);
+    for balance in balances {
+        assert!(matches!(proofs.step(held, open), Some(ProofStep::Read(_))));
+        proofs.record_reading(Credits(*balance));
+    }
+    match proofs.step(held, open) {
+        Some(ProofStep::ShownPrice(shown)) => shown,
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn charges_of_jobs_that_ended_during_a_proof_are_not_its_price() {
+    for (attempted, fell) in [(answered(None, None), 25), (job(), 20), (answered(None, Some(975)), 25)] {
+        let mut proofs = after_first(&attempted);
+        for _ in 0..4 {
+            proofs.job_charged(PRICE);
+        }
+        let after = 1_000 - fell;
+        assert_eq!(shown_beside(&mut proofs, 0, &[after, after]), ShownPrice::Unclear, "four jobs cost 20");
+        assert!(proofs.wants_alone(&one()), "the next request is tried");
+        goes_alone(&mut proofs, 900, &attempted);
+        assert_eq!(shown_beside(&mut proofs, 0, &[890, 890]), costs(10), "they explain no later fall");
+    }
+    let mut proofs = after_first(&answered(None, None));
+    proofs.job_charged(PRICE);
+    assert_eq!(shown_beside(&mut proofs, 0, &[950, 950]), costs(45), "one job explains 5 of the 50");
+}
+
+#[test]
+fn jobs_that_end_at_the_service_during_every_proof_are_not_a_higher_price() {
+    for attempted in [answered(None, None), job()] {
+        let mut proofs = after_first(&attempted);
+        for nth in 1..=UNCLEAR_MAX {
+            assert!(proofs.wants_alone(&one()), "{nth}");
+            if nth > 1 {
+                goes_alone(&mut proofs, 1_000, &attempted);
+            }
+            assert_eq!(shown_beside(&mut proofs, 10, &[980, 980]), ShownPrice::Unclear, "{nth}");
+        }
+        assert!(!proofs.wants_alone(&one()), "jobs do not hold up the run");
+        proofs.fell(Credits(1));
+        goes_alone(&mut proofs, 1_000, &attempted);
+        assert_eq!(shown_beside(&mut proofs, 10, &[900, 900]), costs(100), "ten jobs cost no more than 50");
+    }
 }

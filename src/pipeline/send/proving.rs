@@ -9,7 +9,10 @@ use super::{
 use crate::{
     error::Error,
     ledger::SeenBy,
-    model::{Credits, Failure, FailureCode, RequestId, Stage, Stop, state::Event},
+    model::{
+        Credits, Failure, FailureCode, RequestId, Stage, Stop,
+        state::{Event, State},
+    },
 };
 use std::time::Duration;
 use tokio::time::Instant;
@@ -17,8 +20,8 @@ use tokio::time::Instant;
 impl SendLoop {
     /// Does the next step of the proof, while no request is in flight. Returns whether there was a step.
     pub async fn prove(&mut self) -> Result<bool, Error> {
-        let in_doubt = self.context.ledger.sums().account.held;
-        match self.proofs.step(in_doubt) {
+        let sums = self.context.ledger.sums();
+        match self.proofs.step(sums.account.held, sums.in_state(State::Submitted)) {
             None => return Ok(false),
             Some(ProofStep::Read(wait)) => {
                 if wait >= Duration::from_secs(1) {

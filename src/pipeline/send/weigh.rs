@@ -23,6 +23,8 @@ pub struct Around {
     pub reply: Option<Credits>,
     /// The credits held for other requests, which may be charged meanwhile.
     pub in_doubt: Credits,
+    /// The credits booked for jobs that have ended meanwhile.
+    pub booked: Credits,
 }
 
 /// What the amounts show.
@@ -67,10 +69,10 @@ impl Around {
         }
         let Some(later) = self.later else { return Weighed::WantsLater };
         let by_itself = after.saturating_sub(later);
-        let own = fell.saturating_sub(by_itself);
+        let own = fell.saturating_sub(by_itself).saturating_sub(self.booked);
         let is_explained = own.saturating_sub(self.in_doubt) <= self.price;
         // A request in doubt is charged only once, so it cannot explain the same fall every time.
-        if by_itself > Credits::ZERO || is_explained { Weighed::Unclear(own) } else { Weighed::Above(fell) }
+        if by_itself > Credits::ZERO || is_explained { Weighed::Unclear(own) } else { Weighed::Above(own) }
     }
 
     /// The amount that a refusal, which should cost nothing, was certainly charged.
@@ -81,7 +83,8 @@ impl Around {
             return Weighed::NoFall;
         }
         let Some(later) = self.later else { return Weighed::WantsLater };
-        let own = fell.saturating_sub(after.saturating_sub(later)).saturating_sub(self.in_doubt);
+        let others = self.in_doubt + self.booked;
+        let own = fell.saturating_sub(after.saturating_sub(later)).saturating_sub(others);
         match own {
             Credits::ZERO => Weighed::Unclear(own),
             own if own > self.price => Weighed::Above(own),
@@ -110,6 +113,7 @@ mod tests {
             reply_before: None,
             reply: None,
             in_doubt: Credits::ZERO,
+            booked: Credits::ZERO,
         }
     }
 

@@ -19,6 +19,10 @@ pub struct Entry {
 pub struct Book {
     pub balance: f64,
     pub entries: Vec<Entry>,
+    /// The jobs that were charged, by row, with the charge of each.
+    pub job_charges: Vec<(u32, f64)>,
+    /// How often the job of each row was asked for.
+    pub job_asked: BTreeMap<u32, u32>,
     /// Keys that the service remembers, with the charge of each.
     pub by_key: BTreeMap<String, f64>,
     /// How often each key was sent.
@@ -31,7 +35,9 @@ pub struct Book {
 impl Book {
     pub fn new(balance: f64) -> Book {
         let (by_key, asked) = (BTreeMap::new(), BTreeMap::new());
-        Book { balance, entries: Vec::new(), by_key, asked, balance_readings: 0, lost: 0 }
+        let (job_charges, job_asked) = (Vec::new(), BTreeMap::new());
+        let entries = Vec::new();
+        Book { balance, entries, job_charges, job_asked, by_key, asked, balance_readings: 0, lost: 0 }
     }
 
     /// The number of charges.
@@ -40,7 +46,8 @@ impl Book {
     }
 
     pub fn credits(&self) -> f64 {
-        self.entries.iter().map(|entry| entry.credits).sum()
+        let of_jobs = self.job_charges.iter().map(|(_, credits)| credits);
+        self.entries.iter().map(|entry| &entry.credits).chain(of_jobs).sum()
     }
 
     pub fn messages_of(&self, row: u32) -> Vec<&Entry> {
@@ -54,8 +61,10 @@ impl Book {
     /// Rows that were charged more than once.
     pub fn charged_twice(&self) -> Vec<u32> {
         let mut charges: BTreeMap<u32, usize> = BTreeMap::new();
-        for entry in self.entries.iter().filter(|entry| entry.credits > 0.0) {
-            *charges.entry(entry.row).or_default() += 1;
+        let of_jobs = self.job_charges.iter().map(|(row, _)| *row);
+        let entries = self.entries.iter().filter(|entry| entry.credits > 0.0);
+        for row in entries.map(|entry| entry.row).chain(of_jobs) {
+            *charges.entry(row).or_default() += 1;
         }
         charges.into_iter().filter(|(_, count)| *count > 1).map(|(row, _)| row).collect()
     }

@@ -21,6 +21,8 @@ pub struct Campaign<'a> {
     service: &'a Service,
     check: &'static str,
     fields: &'static str,
+    /// What follows the name in each row.
+    more_cells: fn(u32) -> String,
     limit: u64,
     price: u64,
     more: Vec<String>,
@@ -30,13 +32,32 @@ pub struct Campaign<'a> {
 impl<'a> Campaign<'a> {
     /// Rows 1 to `rows`, a price of 1 in the table, and no limit that matters.
     pub fn of(service: &'a Service, rows: u32) -> Campaign<'a> {
+        let fields = "--set entity=0 --set country=za";
+        Campaign::of_check(service, rows, "aml-screening", fields, ("no,name\n", |_| String::new()))
+    }
+
+    /// The same of companies with a bank account each, whose requests are answered later as jobs.
+    pub fn of_jobs(service: &'a Service, rows: u32) -> Campaign<'a> {
+        let fields = "--set bankName=FNB --set bankAccountType=current --set registrationNumber=2015/000001/07";
+        let columns: (_, fn(u32) -> String) = ("no,company_name,account_no\n", |row| format!(",{}", account_of(row)));
+        Campaign::of_check(service, rows, "business-bank-account", fields, columns).price(7)
+    }
+
+    fn of_check(
+        service: &'a Service,
+        rows: u32,
+        check: &'static str,
+        fields: &'static str,
+        (head, more_cells): (&str, fn(u32) -> String),
+    ) -> Campaign<'a> {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("book.csv"), "no,name\n").unwrap();
+        fs::write(folder.path().join("book.csv"), head).unwrap();
         let campaign = Campaign {
             folder,
             service,
-            check: "aml-screening",
-            fields: "--set entity=0 --set country=za",
+            check,
+            fields,
+            more_cells,
             limit: 100_000,
             price: 1,
             more: Vec::new(),
@@ -83,7 +104,7 @@ impl<'a> Campaign<'a> {
     pub fn append(&self, rows: RangeInclusive<u32>) {
         let mut file = fs::OpenOptions::new().append(true).open(self.path().join("book.csv")).unwrap();
         for row in rows {
-            writeln!(file, "{row},R{row:05} Quist").unwrap();
+            writeln!(file, "{row},R{row:05} Quist{}", (self.more_cells)(row)).unwrap();
         }
     }
 
@@ -222,4 +243,9 @@ impl<'a> Campaign<'a> {
         let found = rows.iter().find(|one| one["subject"].as_str() == Some(&subject));
         found.unwrap_or_else(|| panic!("row {row} is not among the {} {kind}", rows.len())).clone()
     }
+}
+
+/// The bank account of a row.
+pub fn account_of(row: u32) -> u64 {
+    6_200_000_000 + u64::from(row)
 }

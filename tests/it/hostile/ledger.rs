@@ -109,6 +109,7 @@ fn state(code: i64) -> &'static str {
         1 => "armed",
         2 => "in_doubt",
         3 => "repeating",
+        4 => "submitted",
         10 => "answered",
         11 => "failed",
         12 => "quarantined",

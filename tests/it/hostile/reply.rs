@@ -22,6 +22,8 @@ pub enum Travel {
     CutAfter(usize),
     /// The whole reply, then the connection ends without notice.
     ThenClosed,
+    /// The headers announce the whole body, and no byte of it comes for this long.
+    Stalls(Duration),
     /// This many interim `100 Continue` replies come first.
     AfterContinues(usize),
 }

@@ -20,6 +20,16 @@ pub struct Asked {
     pub is_healed: bool,
 }
 
+/// A question about the state of a job, as a script sees it.
+pub struct AskedJob {
+    /// The row whose request became the job.
+    pub row: u32,
+    /// How often this job was asked for, including this time.
+    pub nth: u32,
+    /// [`Service::heal`] was called.
+    pub is_healed: bool,
+}
+
 /// What an answer states about credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stated {
@@ -33,11 +43,13 @@ pub enum Stated {
 }
 
 pub(super) type Script = Box<dyn Fn(&Asked) -> Option<Reply> + Send + Sync>;
+pub(super) type JobScript = Box<dyn Fn(&AskedJob) -> Reply + Send + Sync>;
 pub(super) type Statement = Box<dyn Fn(&mut Map<String, Value>, f64, f64) + Send + Sync>;
 
 /// A service before it starts.
 pub struct Hostile {
     pub(super) scripts: Vec<Script>,
+    pub(super) job_script: Option<JobScript>,
     pub(super) price: Box<dyn Fn(usize) -> f64 + Send + Sync>,
     pub(super) statement: Statement,
     pub(super) balance: f64,
@@ -54,6 +66,7 @@ impl Hostile {
     pub fn new() -> Hostile {
         Hostile {
             scripts: Vec::new(),
+            job_script: None,
             price: Box::new(|_| 1.0),
             statement: Box::new(|body, used, left| state(Stated::Both, body, used, left)),
             balance: 1_000_000.0,
@@ -72,6 +85,17 @@ impl Hostile {
     pub fn script(mut self, script: impl Fn(&Asked) -> Option<Reply> + Send + Sync + 'static) -> Hostile {
         self.scripts.push(Box::new(script));
         self
+    }
+
+    /// Adds a script that is asked before the others.
+    pub fn script_first(mut self, script: impl Fn(&Asked) -> Option<Reply> + Send + Sync + 'static) -> Hostile {
+        self.scripts.insert(0, Box::new(script));
+        self
+    }
+
+    /// The replies to questions about jobs. A reply that costs something charges the job at the first time.
+    pub fn job_script(self, script: impl Fn(&AskedJob) -> Reply + Send + Sync + 'static) -> Hostile {
+        Hostile { job_script: Some(Box::new(script)), ..self }
     }
 
     /// Always sends this reply to one row.

@@ -4,7 +4,7 @@
 use super::{
     book::{Book, Entry},
     reply::{Body, Cost, Reply},
-    script::{Asked, Hostile, number},
+    script::{Asked, AskedJob, Hostile, JobScript, number},
     wire,
 };
 use crate::support::{API_KEY, program::wait_until};
@@ -95,9 +95,10 @@ impl Running {
         if key != Some(API_KEY) {
             return bare(Reply::status(401));
         }
-        match (message.method.as_str(), message.path.as_str()) {
-            ("GET", "/my_credits") => self.credits_left(),
-            ("POST", _) => self.check(message),
+        match (message.method.as_str(), message.path.as_str(), &self.hostile.job_script) {
+            ("GET", "/my_credits", _) => self.credits_left(),
+            ("GET", path, Some(script)) if path.contains("/jobs/") => self.job(path, script),
+            ("POST", ..) => self.check(message),
             _ => bare(Reply::status(404)),
         }
     }
@@ -124,6 +125,27 @@ impl Running {
             Some(script) => bare(script(book.balance_readings - 1, book.balance)),
             None => bare(Reply::error(200, json!({ "available_credits": number(book.balance) }))),
         }
+    }
+
+    /// Answers for a job, and charges it at the first reply that costs something.
+    fn job(&self, path: &str, script: &JobScript) -> (Reply, Vec<u8>) {
+        let row = row_of(path);
+        let mut book = self.book.lock().unwrap();
+        let asked = book.job_asked.entry(row).or_default();
+        *asked += 1;
+        let nth = *asked;
+        let reply = script(&AskedJob { row, nth, is_healed: self.healed.load(Ordering::SeqCst) });
+        let credits = match reply.cost {
+            Cost::Nothing => 0.0,
+            Cost::Price => (self.hostile.price)(book.charges()),
+            Cost::Credits(credits) => credits,
+        };
+        if credits > 0.0 && !book.job_charges.iter().any(|(charged, _)| *charged == row) {
+            book.job_charges.push((row, credits));
+            book.balance -= credits;
+        }
+        drop(book);
+        bare(reply)
     }
 
     /// Charges and logs under one lock, as a service does that never charges twice on its own.

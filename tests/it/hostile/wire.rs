@@ -56,13 +56,16 @@ pub fn write(
     }
     head.push_str("\r\n");
     let sent = match travel {
-        Travel::Lost => &[],
+        Travel::Lost | Travel::Stalls(_) => &[],
         Travel::CutAfter(bytes) => &body[..bytes.min(body.len())],
         _ => body,
     };
     if travel != Travel::Lost {
         stream.write_all(&[head.as_bytes(), sent].concat())?;
         stream.flush()?;
+    }
+    if let Travel::Stalls(time) = travel {
+        std::thread::sleep(time);
     }
     let stays = matches!(travel, Travel::Whole | Travel::AfterContinues(_));
     if !stays {

@@ -166,6 +166,23 @@ async fn a_charge_above_the_hold_is_booked_and_stops_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_after_a_charge_above_the_hold_stops_until_a_setting_is_changed() {
+    let mut world = submitted(3).await;
+    let first = first_only(|mut said| {
+        said["creditsUsed"] = 11.into();
+        (200, said.to_string())
+    });
+    world.paused().says_about_jobs(move |path, mut said| {
+        first(path, said.clone()).or_else(|| {
+            (said["status"], said["result"]) = ("pending".into(), Value::Null);
+            Some((200, said.to_string()))
+        })
+    });
+    world.collect(None).await.exits(ExitCode::Budget);
+    world.run().await.exits(ExitCode::Budget).stops_with(|stop| matches!(stop, Stop::Kept { .. }));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_charge_that_cannot_be_read_stops_the_run_and_the_held_price_is_booked() {
     for odd in [json!("many"), json!(-7), json!(70_000)] {
         let mut world = submitted(1).await;

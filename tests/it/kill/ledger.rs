@@ -8,6 +8,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 /// The state of one request in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
+    /// The catalogue name of its check.
+    pub check: String,
     pub state: i64,
     pub charged: u64,
     pub held: u64,
@@ -18,6 +20,7 @@ pub struct Request {
 pub const ARMED: i64 = 1;
 pub const SUBMITTED: i64 = 4;
 pub const ANSWERED: i64 = 10;
+pub const FAILED: i64 = 11;
 
 /// The contents of the copy.
 #[derive(Debug, Default)]
@@ -30,6 +33,9 @@ pub struct Ledger {
     pub rows: u64,
     /// Different ids of jobs.
     pub jobs: usize,
+    /// How often a reply about a job left it open, and how many jobs have ended.
+    pub asked: u64,
+    pub jobs_ended: u64,
     pub splits: u64,
 }
 
@@ -52,6 +58,8 @@ impl Ledger {
             sums: serde_json::from_str(&sums).expect("the sums are JSON"),
             attempts: number("SELECT count(*) FROM attempt"),
             jobs: usize::try_from(number("SELECT count(DISTINCT job_id) FROM job")).expect("a count"),
+            asked: number("SELECT coalesce(sum(asks), 0) FROM job"),
+            jobs_ended: number("SELECT count(*) FROM job WHERE ask_at IS NULL"),
             rows: number("SELECT coalesce(sum(rows), 0) FROM split"),
             splits: number("SELECT count(*) FROM split"),
         })
@@ -76,11 +84,12 @@ impl Ledger {
 }
 
 fn requests(conn: &Connection) -> BTreeMap<String, Request> {
-    let sql = "SELECT lower(hex(coalesce(key, first_key))), state, charged, held, attempts FROM request";
+    let sql = "SELECT lower(hex(coalesce(key, first_key))), state, charged, held, attempts, check_name FROM request";
     let mut select = conn.prepare(sql).expect("the ledger has requests");
     let rows = select.query_map([], |row| {
         let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-        let request = Request { state: row.get(1)?, charged: number(2)?, held: number(3)?, attempts: number(4)? };
+        let (check, state) = (row.get(5)?, row.get(1)?);
+        let request = Request { check, state, charged: number(2)?, held: number(3)?, attempts: number(4)? };
         Ok((row.get(0)?, request))
     });
     rows.and_then(Iterator::collect).expect("the ledger's requests can be read")

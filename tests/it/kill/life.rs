@@ -13,6 +13,8 @@ pub struct Life {
     pub from_first_message: bool,
     /// Told to drain and publish after this (`--for`), which is the only way to be killed while publishing.
     pub drains_after: Option<Duration>,
+    /// It is `collect`, which asks for jobs and sends no request for the first time.
+    pub collects: bool,
 }
 
 /// How a life ended.
@@ -32,6 +34,8 @@ pub enum Phase {
     Intake,
     /// Requests were being sent.
     Sending,
+    /// Jobs were being asked for, and nothing was sent.
+    Jobs,
     /// Files were being written.
     Publishing,
 }
@@ -42,17 +46,26 @@ impl Life {
     /// at about the time when it publishes, and the rest send. The mean duration of a life is at most `mean`.
     pub fn before(number: u32, kills: u32, mean: Duration, rng: &mut Rng) -> Life {
         let ms = Duration::from_millis;
+        let life = |lasts| Life { lasts, from_first_message: false, drains_after: None, collects: false };
         if number < kills / 4 {
-            return Life { lasts: between(ms(0), ms(250), rng), from_first_message: false, drains_after: None };
+            return life(between(ms(0), ms(250), rng));
         }
         match rng.roll() % 3 {
             0 => {
                 let drains_after = between(ms(100), mean, rng);
                 let lasts = drains_after + between(ms(20), ms(220), rng);
-                Life { lasts, from_first_message: false, drains_after: Some(drains_after) }
+                Life { drains_after: Some(drains_after), ..life(lasts) }
             }
-            _ => Life { lasts: between(ms(20), mean * 2, rng), from_first_message: true, drains_after: None },
+            _ => Life { from_first_message: true, ..life(between(ms(20), mean * 2, rng)) },
         }
+    }
+
+    /// The life of a `collect`. About one in three drains and is killed at about the time when it publishes.
+    pub fn of_collect(rng: &mut Rng) -> Life {
+        let ms = Duration::from_millis;
+        let drains_after = rng.roll().is_multiple_of(3).then(|| between(ms(100), ms(600), rng));
+        let lasts = drains_after.unwrap_or_default() + between(ms(0), ms(250), rng);
+        Life { lasts, from_first_message: drains_after.is_none(), drains_after, collects: true }
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Shape {
     /// Three files of people, in which every tenth is a person of another row. Both checks answer at once.
     People,
     /// Documents, sent as a part of the request or uploaded in two steps before it, and bank accounts, which the service
-    /// accepts as jobs.
+    /// accepts as jobs. Most jobs end within a second, and some after many seconds, with or without a result.
     Documents,
 }
 
@@ -30,14 +30,28 @@ impl Shape {
         }
     }
 
-    /// How many of the requests the service accepts as jobs. They keep their hold, and their rows stay pending.
-    pub fn jobs(self, rows: u64) -> u64 {
-        if self == Shape::Documents { rows } else { 0 }
+    pub fn has_jobs(self) -> bool {
+        self == Shape::Documents
     }
 
-    /// The credits that are held for a job.
-    pub fn job_price(self) -> u64 {
-        self.prices()[1].1
+    /// How many of the requests the service accepts as jobs.
+    pub fn jobs(self, rows: u64) -> u64 {
+        if self.has_jobs() { rows } else { 0 }
+    }
+
+    /// The check whose requests become jobs.
+    pub fn job_check(self) -> &'static str {
+        if self.has_jobs() { self.prices()[1].0 } else { "" }
+    }
+
+    /// The rows of a campaign. Each company is two requests, and every tenth has a document of four mebibytes.
+    pub fn rows(self) -> u64 {
+        if self == Shape::People { 1_000 } else { 400 }
+    }
+
+    /// The most kills of one campaign. With more, lives get too short to send anything.
+    pub fn kills_max(self) -> u32 {
+        if self == Shape::People { 50 } else { 100 }
     }
 
     /// Faults of the service that this shape survives without a failure. A 503 that states no charge ends a request for a
@@ -46,13 +60,11 @@ impl Shape {
         if self == Shape::People { ",error503_uncharged:0.01" } else { "" }
     }
 
-    /// Exit codes of a run that has nothing left to send.
-    pub fn last_codes(self) -> &'static [i32] {
-        match self {
-            Shape::People => &[0, 3],
-            // Jobs are open.
-            Shape::Documents => &[8],
-        }
+    /// The duration of all lives together, as a share of the time that sending takes without kills. Below 1, something is
+    /// left to kill at the end. With jobs it is higher: each life begins with lone requests that prove two prices, and at
+    /// the end jobs are left to collect.
+    pub fn killed_share(self) -> f64 {
+        if self == Shape::People { 0.75 } else { 3.0 }
     }
 
     /// How many documents are uploaded before their request.

@@ -5,6 +5,7 @@ pub mod book;
 pub mod compiled;
 pub mod data;
 pub mod dialects;
+pub mod listener_process;
 pub mod onlooker;
 pub mod paused;
 pub mod program;

@@ -76,6 +76,7 @@ impl SendLoop {
     fn told(&mut self, job: &DueJob, asked: &Asked) {
         self.following.heard.told();
         self.watch.accepted(&job.check);
+        self.proofs.job_charged(asked.followed.charged);
         if let Some(stated) = asked.followed.above_price() {
             let (table, request) = (asked.followed.price, Some(job.request));
             self.stops.push(Stop::Price { check: job.check.clone(), stated, table, request });

@@ -1,5 +1,6 @@
 //! The proof of a check whose requests are accepted as jobs. A job is charged when it has a result, so the balance must
-//! not fall by more than the price when it is accepted, and usually does not fall at all.
+//! not fall by more than the price when it is accepted, and usually does not fall at all. The service may charge other
+//! jobs during any proof. Their charges are not its price.
 
 use super::{Attempted, Candidate, LoneReply, Proof, Proofs, ShownPrice};
 use crate::model::{Credits, state::Outcome};
@@ -27,6 +28,7 @@ impl Proofs {
                 reply_before: None,
                 reply: None,
                 in_doubt: Credits::ZERO,
+                booked: Credits::ZERO,
             };
             let (check, took) = (one.check.clone(), since.elapsed());
             self.proof = Proof::Answered(LoneReply { check, around, took, refused: None, is_job: true, waits: 0 });
@@ -38,6 +40,11 @@ impl Proofs {
     pub(super) fn shows_job(&mut self, check: String) -> ShownPrice {
         self.proves(&check);
         ShownPrice::Proven { check }
+    }
+
+    /// Records the credits booked for a job that has ended.
+    pub fn job_charged(&mut self, credits: Credits) {
+        self.jobs.charged = self.jobs.charged + credits;
     }
 
     /// Records the answer of a job, and whether the reply states its charge.
