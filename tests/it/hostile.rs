@@ -14,6 +14,7 @@ mod echoed_key;
 mod files;
 mod folders;
 mod inputs;
+mod job_ids;
 mod job_money;
 mod job_route;
 mod jobs;

@@ -28,10 +28,30 @@ fn odd_replies() -> Vec<(&'static str, Reply)> {
         ("the result of another job", body(json!({ "data": state(ODD + 1, ODD + 1), "jobId": job_of(ODD + 1) }))),
         ("completed without a result", body(json!({ "jobId": job_of(ODD), "status": "completed", "creditsUsed": 7 }))),
         ("an empty result", body(json!({ "jobId": job_of(ODD), "status": "completed", "result": null }))),
+        ("400", Reply::status(400)),
+        ("503 until tomorrow", Reply::status(503).header("retry-after", "86400")),
+        (
+            "pending in data",
+            body(json!({ "status": "success", "data": { "jobId": job_of(ODD), "status": "pending" } })),
+        ),
+        ("pending as state", body(json!({ "success": true, "data": { "jobId": job_of(ODD), "state": "pending" } }))),
+        ("pending in job", body(json!({ "data": { "job": { "id": job_of(ODD), "status": "running" } } }))),
+        ("a result to be filled", body(json!({ "jobId": job_of(ODD), "state": "processing", "result": unfilled() }))),
+        ("an unknown state", body(json!({ "jobId": job_of(ODD), "status": "awaiting_bank", "result": unfilled() }))),
+        (
+            "an empty result of a job",
+            body(json!({ "data": { "jobId": job_of(ODD), "status": "completed", "result": {} } })),
+        ),
+        ("two jobs", body(json!({ "jobId": job_of(ODD), "data": state(ODD + 1, ODD + 1) }))),
         ("no reply", free(Reply::lost())),
         ("half a reply", completed(ODD).travels(Travel::CutAfter(60))),
         ("a reply that never comes", free(completed(ODD).travels(Travel::Stalls(Duration::from_secs(150))))),
     ]
+}
+
+/// A result whose fields have their first values.
+fn unfilled() -> serde_json::Value {
+    json!({ "outcome": "unverified", "checks": { "accountFound": false, "accountOpen": false } })
 }
 
 #[test]
