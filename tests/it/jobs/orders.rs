@@ -73,10 +73,14 @@ impl Story {
         if dies {
             self.world.paused().loses_answers();
         }
-        // A request in doubt is sent several times in one run.
-        let ran = self.world.run_for(Duration::from_secs(if dies { 0 } else { 60 })).await;
+        // A request in doubt is sent several times in one run. A run without time may end before it sends anything.
+        let mut seconds = if dies { 0 } else { 60 };
+        self.last = Some(self.world.run_for(Duration::from_secs(seconds)).await);
+        while self.last.as_ref().is_some_and(|ran| ran.stats.jobs == 0) {
+            seconds += 1;
+            self.last = Some(self.world.run_for(Duration::from_secs(seconds)).await);
+        }
         self.world.paused().works_again();
-        self.last = Some(ran);
     }
 
     async fn ask(&mut self) {
