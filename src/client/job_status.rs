@@ -5,7 +5,7 @@
 use super::{
     classify::{ReplySpec, charge_in},
     job_reply::named_job,
-    job_words::{JobWord, has_content, job_word},
+    job_words::{JobWord, has_content, is_result, job_word},
     json_body::{JsonBody, json_body},
     reply_message::message,
     transport::Reply,
@@ -58,7 +58,8 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
         return Some(JobNews::Unclear("it is about another job".to_owned()));
     }
     let stated = charge_in(Some(body), spec);
-    let has_result = spec.answer.payload(body).is_some_and(has_content);
+    let has_result =
+        spec.answer.payload(body).is_some_and(|found| has_content(found) || is_result(found, &job.completed));
     let unclear = |why: &str| JobNews::Unclear(why.to_owned());
     Some(match job_word(body, &job.completed) {
         JobWord::Open => JobNews::Open,

@@ -116,6 +116,8 @@ fn a_job_ends_only_where_the_reply_is_clear() {
         assert_eq!(said(200, envelope.clone()), "Some(open)", "{envelope}");
     }
     assert_eq!(said(200, json!({"status": "settled", "result": {"outcome": "x"}})), "Some(completed)");
+    let word = json!({"status": "completed", "result": {"status": "settled", "name": null}});
+    assert_eq!(said(200, word), "Some(completed)", "the declared word is the result");
 }
 
 #[test]

@@ -133,6 +133,12 @@ pub(super) fn has_content(value: &Value) -> bool {
     }
 }
 
+/// Whether the state in a result is one of the words that a check declares for it: then the word itself is the result.
+pub(super) fn is_result(result: &Value, words: &[String]) -> bool {
+    let state = result.get("status").or_else(|| result.get("state")).and_then(word);
+    state.is_some_and(|state| words.iter().any(|word| word.eq_ignore_ascii_case(&state)))
+}
+
 /// A word in lower case, with `_` for what separates its parts. Numbers and other values say nothing.
 fn word(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim().to_ascii_lowercase();
