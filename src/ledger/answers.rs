@@ -48,8 +48,8 @@ pub(super) fn keep(
     store
         .conn
         .prepare_cached(
-            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body, dataset)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             request.0,
@@ -58,7 +58,8 @@ pub(super) fn keep(
             answer.requested_at_us,
             heard.now_us,
             answer.request_id,
-            compress(&answer.body, Level::Answer)
+            compress(&answer.body, Level::Answer),
+            answer.dataset
         ])?;
     let judgement = if is_of_another(store, request, answer)? {
         store.conn.prepare_cached("INSERT INTO crossed VALUES (?1)")?.execute([request.0])?;

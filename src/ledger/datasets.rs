@@ -1,6 +1,9 @@
 //! The versions of the service's list that answers name. A campaign that takes days may be answered with several.
 
+use super::LedgerError;
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The maximum number of versions of one check that are kept apart. Later answers count with the last one.
 const VERSIONS_MAX: usize = 32;
@@ -14,6 +17,21 @@ pub struct DatasetSeen {
     /// When the first and the last of them came, in microseconds since 1970.
     pub first_us: i64,
     pub last_us: i64,
+}
+
+/// Counts the versions of each check from the answers.
+pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<String, Vec<DatasetSeen>>, LedgerError> {
+    let mut select = conn.prepare(
+        "SELECT check_name, dataset, completed_at FROM answer JOIN request ON request.id = answer.request
+         WHERE dataset IS NOT NULL ORDER BY completed_at, answer.request",
+    )?;
+    let mut rows = select.query([])?;
+    let mut found: BTreeMap<String, Vec<DatasetSeen>> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let (check, version): (String, String) = (row.get(0)?, row.get(1)?);
+        note(found.entry(check).or_default(), &version, row.get(2)?);
+    }
+    Ok(found)
 }
 
 /// Notes an answer that was made with this version.

@@ -1,10 +1,10 @@
 //! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
 //! counted. If they do not match, the rows are right, and the ledger is not refused.
 
-use super::{LedgerError, SeenBy, SeenPrice, Sums, sums::COUNT_MAX};
+use super::{LedgerError, SeenBy, SeenPrice, Sums, datasets, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The states covered by an index: all except `Answered`.
 const UNANSWERED: [State; 7] = [
@@ -37,6 +37,8 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
     sums.answers_unrecognised = conn
         .query_row("SELECT count(*) FROM request WHERE verdict = ?1", [unrecognised], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
+    sums.datasets = datasets::recounted(conn)?;
+    sums.jobs_known = jobs_known(conn)?;
     let (answers, charges) = by_check(conn)?;
     sums.answers = answers;
     // Stored prices are kept, because a price that only the balance showed is not in the rows.
@@ -52,6 +54,16 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
     sums.account.armed = sums.account.armed.max(sums.account.held + sums.account.charged);
     sums.account.reading = None;
     Ok(sums)
+}
+
+/// The checks of whose jobs the service told the state.
+fn jobs_known(conn: &Connection) -> Result<BTreeSet<String>, LedgerError> {
+    let mut select = conn.prepare(
+        "SELECT DISTINCT check_name FROM job JOIN request ON request.id = job.request
+         WHERE state = ?1 OR asks > 0 AND misses = 0 AND heard IS NULL",
+    )?;
+    let found = select.query_map([State::Answered.code()], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 type ByCheck = (BTreeMap<String, u64>, BTreeMap<String, SeenPrice>);

@@ -111,3 +111,6 @@ CREATE TABLE consent (
     recorded_at INTEGER NOT NULL,
     PRIMARY KEY (check_name, evidence)
 ) STRICT;
+
+-- The version of the service's list that an answer was made with, if it names one.
+ALTER TABLE answer ADD COLUMN dataset TEXT;
