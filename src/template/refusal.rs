@@ -4,10 +4,22 @@ use minijinja::{Error, ErrorKind};
 
 /// The reason why a filter refused a value. It never repeats the value.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct FilterRefusal(String);
+#[error("{message}")]
+pub(super) struct FilterRefusal {
+    pub message: String,
+    /// It is a limit of the whole template, so no single filter is to blame.
+    pub of_limit: bool,
+}
 
 pub(super) fn refuse(message: impl Into<String>) -> Error {
-    let message = message.into();
-    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(FilterRefusal(message))
+    refused(message.into(), false)
+}
+
+/// The error of a template that reached a limit.
+pub(super) fn refuse_limit(message: impl Into<String>) -> Error {
+    refused(message.into(), true)
+}
+
+fn refused(message: String, of_limit: bool) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(FilterRefusal { message, of_limit })
 }
