@@ -2,7 +2,7 @@
 //! it makes and reads before it does so, like the filters.
 
 use super::{
-    filters::{join, made, parts, replace},
+    made::{capitalized, join, made, parts, replace},
     missing::{is_missing, missing, used},
     refusal::refuse,
     spent,
@@ -36,7 +36,7 @@ fn of_text(value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Erro
         Ok(Value::from(whole.chars().any(char::is_alphabetic) && is(whole)))
     };
     match name {
-        "capitalize" => made(value, super::filters::capitalized).map(Value::from),
+        "capitalize" => made(value, capitalized).map(Value::from),
         "lower" => made(value, str::to_lowercase).map(Value::from),
         "upper" => made(value, str::to_uppercase).map(Value::from),
         "title" => made(value, |text| filters::title(Cow::Borrowed(text))).map(Value::from),

@@ -23,6 +23,7 @@ mod calls;
 mod error;
 mod filters;
 mod lists;
+mod made;
 mod methods;
 mod missing;
 mod mistakes;
