@@ -4,8 +4,7 @@
 use super::{
     methods,
     missing::is_missing,
-    refusal::{FilterRefusal, refuse},
-    view::UnknownColumn,
+    refusal::{FilterRefusal, UnknownColumn, refuse},
 };
 use minijinja::{
     Environment, Error, ErrorKind, State, Value,

@@ -209,7 +209,7 @@ impl Compiled {
 fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(link) = cause {
-        if let Some(unknown) = link.downcast_ref::<view::UnknownColumn>() {
+        if let Some(unknown) = link.downcast_ref::<refusal::UnknownColumn>() {
             return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
         }
         if let Some(refusal) = link.downcast_ref::<refusal::FilterRefusal>() {

@@ -1,4 +1,4 @@
-//! The error with which a filter or an operator refuses a value.
+//! The errors with which a filter, an operator or a look-up refuses a value.
 
 use minijinja::{Error, ErrorKind};
 
@@ -9,6 +9,14 @@ pub(super) struct FilterRefusal {
     pub message: String,
     /// It is a limit of the whole template, so no single filter is to blame.
     pub of_limit: bool,
+}
+
+/// A column that a flat source does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no column `{name}`{hint}")]
+pub(super) struct UnknownColumn {
+    pub name: String,
+    pub hint: String,
 }
 
 pub(super) fn refuse(message: impl Into<String>) -> Error {

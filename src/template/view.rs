@@ -4,6 +4,7 @@
 use super::{
     GLOBALS,
     missing::{missing, null},
+    refusal::UnknownColumn,
 };
 use crate::model::{
     Row,
@@ -156,14 +157,6 @@ impl Object for Root {
 
 /// The variable `row`, which gives access to columns with any name.
 struct RowColumns(Arc<RowData>);
-
-/// A column that a flat source does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no column `{name}`{hint}")]
-pub(super) struct UnknownColumn {
-    pub name: String,
-    pub hint: String,
-}
 
 impl Object for RowColumns {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
