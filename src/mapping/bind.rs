@@ -270,7 +270,7 @@ impl Binder<'_> {
         let names = || self.columns.iter().map(String::as_str);
         let (check, place) = (check.to_owned(), place.to_owned());
         for column in named {
-            if let Some((first, second)) = find_two_columns(names(), column) {
+            if let Some([first, second]) = find_two_columns(names(), column) {
                 let columns = both(first, second);
                 return Err(MappingError::TwoColumns { check, place, column: column.clone(), columns });
             }

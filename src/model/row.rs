@@ -104,13 +104,13 @@ pub fn find_column<'a>(names: impl Iterator<Item = &'a str> + Clone, column: &st
 pub fn find_two_columns<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     column: &str,
-) -> Option<((usize, &'a str), (usize, &'a str))> {
+) -> Option<[(usize, &'a str); 2]> {
     if names.clone().any(|name| name == column) {
         return None;
     }
     let wanted = folded(column);
     let mut found = names.enumerate().filter(|(_, name)| folded(name) == wanted);
-    Some((found.next()?, found.next()?))
+    Some([found.next()?, found.next()?])
 }
 
 /// A column name as it is compared.
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn friction_12_a_column_is_found_by_the_name_that_messages_show() {
+    fn a_column_is_found_by_the_name_that_messages_show() {
         let names = ["no", "Company\n Registration\tNumbers ", "Name", "NAME"];
         let found = |column: &str| find_column(names.into_iter(), column);
         assert_eq!(found("Company Registration Numbers"), Some(1));
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(found("CompanyRegistrationNumbers"), None);
         assert_eq!((found("NAME"), found("name")), (Some(3), Some(2)));
         let two = |column: &str| find_two_columns(names.into_iter(), column);
-        assert_eq!(two("name"), Some(((2, "Name"), (3, "NAME"))));
+        assert_eq!(two("name"), Some([(2, "Name"), (3, "NAME")]));
         assert_eq!((two("NAME"), two("company registration numbers"), two("x")), (None, None, None));
     }
 }

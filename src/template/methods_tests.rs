@@ -28,7 +28,7 @@ fn failure(source: &str) -> String {
 }
 
 #[test]
-fn friction_8_the_methods_that_people_know_from_python_work() {
+fn the_methods_that_people_know_from_python_work() {
     for (source, text) in [
         ("{{ full.split(', ')[-1] }}", "MD"),
         ("{{ full.split()[0] ~ full.split() | length }}", "Dr5"),

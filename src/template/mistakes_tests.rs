@@ -17,7 +17,7 @@ fn refused_condition(source: &str) -> String {
 }
 
 #[test]
-fn friction_8_an_unknown_filter_or_method_is_named_with_the_nearest_one_and_the_list() {
+fn an_unknown_filter_or_method_is_named_with_the_nearest_one_and_the_list() {
     let listed = "`rescreen help templates` lists them";
     for (source, message) in [
         ("{{ a | foo }}", "there is no filter `foo`"),
@@ -54,7 +54,7 @@ fn a_wrong_number_of_arguments_is_found_before_the_first_row() {
 }
 
 #[test]
-fn friction_9_a_column_with_spaces_that_is_written_bare_is_shown_as_it_must_be_written() {
+fn a_column_with_spaces_that_is_written_bare_is_shown_as_it_must_be_written() {
     for (source, message) in [
         (
             "{{ Full Name }}",
@@ -76,7 +76,7 @@ fn friction_9_a_column_with_spaces_that_is_written_bare_is_shown_as_it_must_be_w
 }
 
 #[test]
-fn friction_45_a_single_equals_sign_is_answered_with_two() {
+fn a_single_equals_sign_is_answered_with_two() {
     let message = "found `=`, which compares nothing; did you mean `==`?";
     assert_eq!(refused_condition("status = 'a'"), message);
     assert_eq!(refused_condition("(status = 'a') and b"), message);

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn friction_43_a_wrong_type_is_named_in_plain_words() {
+    fn a_wrong_type_is_named_in_plain_words() {
         let of = |text: &str| parse(text).unwrap_err();
         assert!(of("[service]\nper_minute = \"x\"\n").contains("expected a whole number"));
         assert!(of("[service]\nin_flight = 1.5\n").contains("expected a whole number"));

@@ -47,9 +47,8 @@ impl SourceLayout {
     /// The error for an input whose first or last lines are skipped in another way than before.
     pub fn skips_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
         let (was, is) = ((self.skip_lines, self.skip_footer), (now.skip_lines, now.skip_footer));
-        let what =
-            |(lines, footer): (u32, usize)| format!("{lines} lines before the table and {footer} rows at the end");
-        let text = || format!("without {}, but without {} now", what(was), what(is));
+        let what = |(lines, footer): (u32, usize)| format!("skip_rows = {lines} and skip_footer = {footer}");
+        let text = || format!("with {}, but {} are given now (header_row = 1 is skip_rows = 0)", what(was), what(is));
         (was != is).then(|| begun_differently(name, &text()))
     }
 }

@@ -160,7 +160,7 @@ impl Intake {
         for (flag, column) in
             self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", &one.column)))
         {
-            if let Some((first, second)) = find_two_columns(names(), column) {
+            if let Some([first, second]) = find_two_columns(names(), column) {
                 let columns = both(first, second);
                 return Err(Error::Config(format!(
                     "{flag}: expected one column called `{column}`, found {columns}; rename one of them, or write one exactly"

@@ -47,7 +47,7 @@ fn the_help_of_the_program() {
 }
 
 #[test]
-fn friction_8_the_help_on_templates_has_every_filter_and_method_on_a_page_of_80_columns() {
+fn the_help_on_templates_has_every_filter_and_method_on_a_page_of_80_columns() {
     let page = help(&["help", "templates"]);
     assert_eq!(page, help(&["templates"]));
     assert_eq!(page, help(&["templates", "--help"]));

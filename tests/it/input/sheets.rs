@@ -193,7 +193,7 @@ fn merged_cells_in_the_data_are_refused_with_their_range() {
 }
 
 #[test]
-fn friction_11_a_merged_title_suggests_the_row_of_the_header_and_the_table_below_it_is_read() {
+fn a_merged_title_suggests_the_row_of_the_header_and_the_table_below_it_is_read() {
     let data = rows(&[
         &[&text("Customers of 2026")],
         &[],

@@ -14,7 +14,7 @@ fn footer(rows: usize) -> impl Fn(&mut SourceOptions) {
 }
 
 #[test]
-fn friction_11_a_table_below_a_title_is_read_and_rows_keep_their_lines() {
+fn a_table_below_a_title_is_read_and_rows_keep_their_lines() {
     for (text, before) in [
         ("Customers \"2026\n\nid,name\n1,a\n\n2,b\n", 2),
         ("Customers \"2026\r\n\r\nid,name\r\n1,a\r\n\r\n2,b\r\n", 2),
