@@ -126,6 +126,12 @@ enum NamedBy {
     Template,
 }
 
+/// The first name of a path such as `names[0].full`; `None` for a single name.
+fn root_of(column: &str) -> Option<&str> {
+    let end = column.find(['.', '['])?;
+    (end > 0).then(|| &column[..end])
+}
+
 /// Two columns with nearly the same name, by place and name.
 pub fn both((first, one): (usize, &str), (second, other): (usize, &str)) -> String {
     format!("columns {} (`{}`) and {} (`{}`)", first + 1, tidy(one), second + 1, tidy(other))
@@ -274,7 +280,20 @@ impl Binder<'_> {
                 let columns = both(first, second);
                 return Err(MappingError::TwoColumns { check, place, column: column.clone(), columns });
             }
-            if self.shape == RowShape::Flat && find_column(names(), column).is_none() {
+            if find_column(names(), column).is_some() {
+                continue;
+            }
+            if let (RowShape::Nested, NamedBy::Setting, Some(root)) = (self.shape, by, root_of(column))
+                && find_column(names(), root).is_some()
+            {
+                let known = format!(
+                    "; to read a part of `{root}`, write `{{{{ {column} }}}}`; if a column has this name, write \
+                     `{{{{ row[{}] }}}}`",
+                    Value::from(column.as_str())
+                );
+                return Err(MappingError::UnknownColumn { check, place, column: column.clone(), known });
+            }
+            if self.shape == RowShape::Flat {
                 let hint = match by {
                     NamedBy::Setting => self.shown.hint(column),
                     NamedBy::Template => self.shown.hint_in_template(column),

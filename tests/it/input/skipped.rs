@@ -114,6 +114,15 @@ fn a_footer_takes_no_memory_for_the_rows_before_it() {
 }
 
 #[test]
+fn a_footer_of_more_than_64_mebibytes_is_refused() {
+    let row = "x".repeat(13 << 20) + "\n";
+    let text = |rows: usize| format!("id\n{}", row.repeat(rows));
+    assert_eq!(csv(&text(5)).said(footer(4)).records().len(), 1);
+    let message = csv(&text(7)).said(footer(7)).refused(None);
+    assert!(message.contains("expected the last 7 rows, which are not read, to have at most 64 MiB"), "{message}");
+}
+
+#[test]
 fn a_footer_of_a_stream_is_held_back_until_the_stream_ends() {
     let origin = Origin::Reader(Box::new(Cursor::new(b"id\n1\n2\nTotal".to_vec())));
     let options = SourceOptions { skip_footer: 1, ..SourceOptions::default() };
