@@ -68,8 +68,8 @@ pub struct CampaignArgs {
     /// Column that identifies a row; copied to `subject` in the outputs
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
-    /// Input columns to copy into the results, comma-separated
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name
+    #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',')]
     pub carry: Vec<String>,
     /// Read only the first ROWS rows of each input
     #[arg(long, value_name = "ROWS")]
@@ -104,6 +104,15 @@ pub struct CampaignArgs {
     /// Column names for an input without a header, comma-separated
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
+    /// Line (or row of the sheet) that has the column names; the lines above it are not read [default: 1]
+    #[arg(long, value_name = "N")]
+    pub header_row: Option<u32>,
+    /// Do not read the first N lines (or rows of the sheet)
+    #[arg(long, value_name = "N")]
+    pub skip_rows: Option<u32>,
+    /// Do not read the last N rows
+    #[arg(long, value_name = "N")]
+    pub skip_footer: Option<u32>,
     /// Sheet of the workbook to read [default: the only one with data]
     #[arg(long, value_name = "NAME")]
     pub sheet: Option<String>,
@@ -200,6 +209,11 @@ impl CampaignArgs {
         over_option(&mut file.input.encoding, &self.encoding);
         over_option(&mut file.input.header, &self.no_header.then_some(false));
         over_option(&mut file.input.sheet, &self.sheet);
+        if self.header_row.is_some() || self.skip_rows.is_some() {
+            // Each says where the table begins, so one on the command line replaces both of the file.
+            (file.input.header_row, file.input.skip_rows) = (self.header_row, self.skip_rows);
+        }
+        over_option(&mut file.input.skip_footer, &self.skip_footer);
         if !self.columns.is_empty() {
             file.input.columns = Some(self.columns.clone());
         }
@@ -210,7 +224,7 @@ impl CampaignArgs {
         over_option(&mut file.limit_rows, &self.limit);
         over_option(&mut file.expect_rows, &self.expect_rows);
         if !self.carry.is_empty() {
-            file.output.carry.clone_from(&self.carry);
+            file.output.carry = self.carry.iter().map(|one| one.as_str().into()).collect();
         }
         (file.simulate, file.starts_nothing) = (self.simulate, self.simulate);
     }

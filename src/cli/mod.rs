@@ -20,6 +20,7 @@ mod run;
 mod signals;
 mod simulate;
 mod status;
+mod templates;
 
 use clap::{Parser, Subcommand};
 use rescreen::{
@@ -56,6 +57,9 @@ enum Command {
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
     Checks(checks::ChecksArgs),
+    /// Explain the language of templates, with every filter and method
+    #[command(override_help = templates::page())]
+    Templates,
     /// Examine the service and this machine before a campaign, in sandbox and at no credit
     Doctor(doctor::DoctorArgs),
     /// Print the account's balance
@@ -120,6 +124,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Status(args) => status::status(&args),
         Command::Resolve(args) => resolve::resolve(&args).await,
         Command::Checks(args) => checks::checks(&args),
+        Command::Templates => Ok(templates::templates()),
         Command::Doctor(args) => doctor::doctor(args, &cli.output).await,
         Command::Credits(args) => credits::credits(args).await,
         Command::Listen(args) => listen::listen(args, &cli.output).await,

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     catalogue::{Declaration, FieldRule, FieldSpec},
-    model::{field::tidy, row::find_column},
+    model::{
+        field::tidy,
+        row::{find_column, find_two_columns},
+    },
     template::{Condition, Template},
 };
 use serde_json::Value;
@@ -116,6 +119,24 @@ pub(super) fn bind(mapping: &Mapping, columns: &[String], shape: RowShape) -> Re
     Ok(Bound { frame: mapping.frame.clone(), checks })
 }
 
+/// How the user named a column.
+#[derive(Debug, Clone, Copy)]
+enum NamedBy {
+    Setting,
+    Template,
+}
+
+/// The first name of a path such as `names[0].full`; `None` for a single name.
+fn root_of(column: &str) -> Option<&str> {
+    let end = column.find(['.', '['])?;
+    (end > 0).then(|| &column[..end])
+}
+
+/// Two columns with nearly the same name, by place and name.
+pub fn both((first, one): (usize, &str), (second, other): (usize, &str)) -> String {
+    format!("columns {} (`{}`) and {} (`{}`)", first + 1, tidy(one), second + 1, tidy(other))
+}
+
 struct Binder<'a> {
     frame: &'a Frame,
     columns: &'a [String],
@@ -129,7 +150,7 @@ struct Binder<'a> {
 impl Binder<'_> {
     fn check(&self, planned: &PlannedCheck) -> Result<BoundCheck, MappingError> {
         if let Some((condition, _)) = &planned.when {
-            self.know_all(condition.columns().iter(), &planned.name, "when")?;
+            self.know_all(condition.columns().iter(), &planned.name, "when", NamedBy::Template)?;
         }
         let mut fields = Vec::with_capacity(planned.sources.len());
         for (spec, source) in planned.declaration.fields.iter().zip(&planned.sources) {
@@ -196,11 +217,11 @@ impl Binder<'_> {
         let feed = match source {
             Some(Source::Constant(value)) => BoundFeed::Constant(value.clone()),
             Some(Source::Template(template)) => {
-                self.know_all(template.columns().iter(), check, &place)?;
+                self.know_all(template.columns().iter(), check, &place, NamedBy::Template)?;
                 BoundFeed::Template(template.clone())
             }
             Some(Source::Column(column)) => {
-                self.know_all([column], check, &place)?;
+                self.know_all([column], check, &place, NamedBy::Setting)?;
                 self.column(column)
             }
             None => {
@@ -243,24 +264,45 @@ impl Binder<'_> {
         BoundFeed::Column { name, place: place.filter(|_| self.shape == RowShape::Flat), nulls }
     }
 
-    /// Refuses unknown columns. A header has all columns; the first JSON row may lack some.
+    /// Refuses unknown columns, and names that several columns have. A header has all columns; the first JSON row may
+    /// lack some.
     fn know_all<'b>(
         &self,
         named: impl IntoIterator<Item = &'b String>,
         check: &str,
         place: &str,
+        by: NamedBy,
     ) -> Result<(), MappingError> {
         let names = || self.columns.iter().map(String::as_str);
-        let unknown = named.into_iter().find(|column| find_column(names(), column).is_none());
-        match unknown {
-            Some(column) if self.shape == RowShape::Flat => Err(MappingError::UnknownColumn {
-                check: check.to_owned(),
-                place: place.to_owned(),
-                column: column.clone(),
-                known: self.shown.known(&self.shown.hint(column)),
-            }),
-            _ => Ok(()),
+        let (check, place) = (check.to_owned(), place.to_owned());
+        for column in named {
+            if let Some([first, second]) = find_two_columns(names(), column) {
+                let columns = both(first, second);
+                return Err(MappingError::TwoColumns { check, place, column: column.clone(), columns });
+            }
+            if find_column(names(), column).is_some() {
+                continue;
+            }
+            if let (RowShape::Nested, NamedBy::Setting, Some(root)) = (self.shape, by, root_of(column))
+                && find_column(names(), root).is_some()
+            {
+                let known = format!(
+                    "; to read a part of `{root}`, write `{{{{ {column} }}}}`; if a column has this name, write \
+                     `{{{{ row[{}] }}}}`",
+                    Value::from(column.as_str())
+                );
+                return Err(MappingError::UnknownColumn { check, place, column: column.clone(), known });
+            }
+            if self.shape == RowShape::Flat {
+                let hint = match by {
+                    NamedBy::Setting => self.shown.hint(column),
+                    NamedBy::Template => self.shown.hint_in_template(column),
+                };
+                let known = self.shown.known(&hint);
+                return Err(MappingError::UnknownColumn { check, place, column: column.clone(), known });
+            }
         }
+        Ok(())
     }
 
     fn flag(&self, check: &str, field: &str, column: &str) -> String {

@@ -26,6 +26,11 @@ pub enum MappingError {
     /// `known` ends the message: the nearest column, and the list of columns.
     #[error("check `{check}`, {place}: there is no column `{column}`{known}")]
     UnknownColumn { check: String, place: String, column: String, known: String },
+    /// `columns` names both.
+    #[error(
+        "check `{check}`, {place}: expected one column called `{column}`, found {columns}; rename one of them, or write one exactly"
+    )]
+    TwoColumns { check: String, place: String, column: String, columns: String },
     #[error(
         "check `{check}`, field `{field}`: expected the folder that contains the files of the rows, found none; name it \
          with --files-root DIR (or [input] files_root)"

@@ -11,7 +11,7 @@ use std::fmt;
 /// Where a field's value comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldSource {
-    /// A column by name, case-insensitive and ignoring spaces around it.
+    /// A column by name, case-insensitive, with every run of whitespace as one space.
     Column(String),
     /// A MiniJinja template over the row.
     Template(String),

@@ -23,7 +23,7 @@ mod shown_columns;
 mod tests;
 
 pub use ask::{AskRequest, Mapped};
-pub use bind::{Bound, FieldFeed, UnmappedColumns};
+pub use bind::{Bound, FieldFeed, UnmappedColumns, both};
 pub use error::MappingError;
 pub use feed::FieldSource;
 pub use planned::Mapping;

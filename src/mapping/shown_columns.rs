@@ -9,7 +9,7 @@ use super::{
 use crate::model::{
     column_name::{looks_like_a_name, looks_like_data},
     field::tidy,
-    nearest::hint,
+    nearest::nearest,
     row::find_column,
 };
 use std::collections::BTreeSet;
@@ -43,7 +43,16 @@ impl<'a> ShownColumns<'a> {
 
     /// `; did you mean …?`, or nothing.
     pub fn hint(&self, wrong: &str) -> String {
-        hint(wrong, self.names.iter().copied())
+        let name = nearest(wrong, self.names.iter().copied()).map(tidy);
+        name.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+    }
+
+    /// The same for a name in a template, where a name with spaces or signs is written in another way.
+    pub fn hint_in_template(&self, wrong: &str) -> String {
+        let Some(name) = nearest(wrong, self.names.iter().copied()).map(tidy) else { return String::new() };
+        let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let name = if is_word(&name) { name } else { format!("row[{}]", serde_json::Value::from(name)) };
+        format!("; did you mean `{name}`?")
     }
 
     /// The end of a message about an unknown column: the nearest name, and the list of columns.

@@ -1,7 +1,7 @@
 //! A row: one record of the input with its position. Values are unchanged: `0012` stays `0012`, and a JSON number whose
 //! text would change if it were parsed is kept as text.
 
-use super::failure::Failure;
+use super::{failure::Failure, field::tidy};
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
 
@@ -67,7 +67,7 @@ impl Cell<'_> {
 }
 
 impl Row {
-    /// The value of a column: by exact name first, then trimmed and case-insensitive.
+    /// The value of a column, found by [`find_column`].
     pub fn get(&self, column: &str) -> Option<Cell<'_>> {
         match &self.values {
             Values::Flat { header, cells } => {
@@ -91,12 +91,31 @@ impl Row {
     }
 }
 
-/// The index of `column` in `names`: exact match, else trimmed and case-insensitive.
+/// The index of `column` in `names`: exact match, else case-insensitive with every run of whitespace as one space. A
+/// header cell may hold line breaks, and messages show it on one line.
 pub fn find_column<'a>(names: impl Iterator<Item = &'a str> + Clone, column: &str) -> Option<usize> {
     names.clone().position(|name| name == column).or_else(|| {
-        let wanted = column.trim().to_lowercase();
-        names.clone().position(|name| name.trim().to_lowercase() == wanted)
+        let wanted = folded(column);
+        names.clone().position(|name| folded(name) == wanted)
     })
+}
+
+/// The indexes of the first two columns that `column` may mean, if it is the exact name of none.
+pub fn find_two_columns<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    column: &str,
+) -> Option<[(usize, &'a str); 2]> {
+    if names.clone().any(|name| name == column) {
+        return None;
+    }
+    let wanted = folded(column);
+    let mut found = names.enumerate().filter(|(_, name)| folded(name) == wanted);
+    Some([found.next()?, found.next()?])
+}
+
+/// A column name as it is compared.
+pub fn folded(name: &str) -> String {
+    tidy(name).to_lowercase()
 }
 
 /// The result of reading a record: a row, or a damaged record with the part that could be read.
@@ -128,5 +147,23 @@ impl Record {
             Record::Row(row) => &row.position,
             Record::Damaged { position, .. } => position,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_found_by_the_name_that_messages_show() {
+        let names = ["no", "Company\n Registration\tNumbers ", "Name", "NAME"];
+        let found = |column: &str| find_column(names.into_iter(), column);
+        assert_eq!(found("Company Registration Numbers"), Some(1));
+        assert_eq!(found(" company registration  numbers"), Some(1));
+        assert_eq!(found("CompanyRegistrationNumbers"), None);
+        assert_eq!((found("NAME"), found("name")), (Some(3), Some(2)));
+        let two = |column: &str| find_two_columns(names.into_iter(), column);
+        assert_eq!(two("name"), Some([(2, "Name"), (3, "NAME")]));
+        assert_eq!((two("NAME"), two("company registration numbers"), two("x")), (None, None, None));
     }
 }

@@ -89,7 +89,11 @@ pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String
     for (second, column) in &all {
         if let Some(first) = known.insert(&column.name, second) {
             let (first, second, name) = (first.clone(), second.clone(), column.name.clone());
-            return Err(SinkError::ColumnClash { first, second, name });
+            let advice = match carry.iter().find(|one| **one == second || **one == first) {
+                Some(one) => format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)"),
+                None => "rename or drop one of them".to_owned(),
+            };
+            return Err(SinkError::ColumnClash { first, second, name, advice });
         }
     }
     Ok(Schema { columns: all.into_iter().map(|(_, column)| column).collect() })
@@ -179,13 +183,18 @@ mod tests {
             let answer: Vec<ColumnSpec> = answer.iter().map(|name| spec(name)).collect();
             results_schema(&carry, &answer, &[]).unwrap_err().to_string()
         };
-        let expected = |first, second, name| {
-            format!("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")
+        let expected = |first, second, name: &str, carried: &str| {
+            let advice = match carried {
+                "" => "rename or drop one of them".to_owned(),
+                one => format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)"),
+            };
+            format!("output columns `{first}` and `{second}` would both be named `{name}`; {advice}")
         };
-        assert_eq!(message(&["Source"], &[]), expected("Source", "source", "source"));
-        assert_eq!(message(&["Branch No", "branch-no"], &[]), expected("Branch No", "branch-no", "branch_no"));
-        assert_eq!(message(&["Matches"], &["matches"]), expected("Matches", "matches", "matches"));
-        assert_eq!(message(&[], &["answer"]), expected("answer", "answer", "answer"));
+        assert_eq!(message(&["Source"], &[]), expected("Source", "source", "source", "Source"));
+        let both = expected("Branch No", "branch-no", "branch_no", "Branch No");
+        assert_eq!(message(&["Branch No", "branch-no"], &[]), both);
+        assert_eq!(message(&["Matches"], &["matches"]), expected("Matches", "matches", "matches", "Matches"));
+        assert_eq!(message(&[], &["answer"]), expected("answer", "answer", "answer", ""));
     }
 
     #[test]

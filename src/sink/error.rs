@@ -21,8 +21,8 @@ pub enum SinkError {
     },
     #[error("{}: a row does not match the columns of its table: {fault}", .path.display())]
     Row { path: PathBuf, fault: String },
-    #[error("output columns `{first}` and `{second}` would both be named `{name}`; rename or drop one of them")]
-    ColumnClash { first: String, second: String, name: String },
+    #[error("output columns `{first}` and `{second}` would both be named `{name}`; {advice}")]
+    ColumnClash { first: String, second: String, name: String, advice: String },
     #[error(
         "{}: expected a manifest, found another file or a damaged one: {fault}; restore it, or move it away and run again",
         .path.display()
@@ -59,9 +59,15 @@ pub enum SinkError {
 }
 
 impl SinkError {
-    /// Whether the user chose a wrong folder (exit code 2), rather than a storage error (exit code 11).
+    /// Whether the user chose a wrong folder or wrong names (exit code 2), rather than a storage error (exit code 11).
     pub fn is_usage(&self) -> bool {
-        matches!(self, SinkError::OtherLedger { .. } | SinkError::NotOurs { .. } | SinkError::Link { .. })
+        matches!(
+            self,
+            SinkError::OtherLedger { .. }
+                | SinkError::NotOurs { .. }
+                | SinkError::Link { .. }
+                | SinkError::ColumnClash { .. }
+        )
     }
 }
 

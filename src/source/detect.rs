@@ -2,7 +2,7 @@
 //! bytes.
 
 use super::{
-    SourceError,
+    SourceError, UNENDED_BYTES_MAX,
     bytes::cursor::{ByteCursor, Filled},
 };
 use serde::{Deserialize, Serialize};
@@ -82,12 +82,15 @@ fn first_byte(input: &mut ByteCursor) -> Result<Option<u8>, SourceError> {
 }
 
 /// The delimiter: the one in the options, that of a `sep=` line written by a spreadsheet, tab for `.tsv`, else the one
-/// detected from the first line. A `sep=` line is skipped. `columns` is the number of columns, if the user named them.
+/// detected from the first line. A `sep=` line is skipped, and then the lines before the line `first_line`. `columns` is
+/// the number of columns, if the user named them.
 pub(super) fn delimiter(
     input: &mut ByteCursor,
+    source_name: &Arc<str>,
     path: Option<&Path>,
     wanted: Option<u8>,
     columns: Option<usize>,
+    first_line: u64,
 ) -> Result<u8, SourceError> {
     let by_line = loop {
         let (read, whole) = separator_line(input.available());
@@ -98,6 +101,9 @@ pub(super) fn delimiter(
     if let Some((_, bytes)) = by_line {
         input.consume(bytes);
         input.line += 1;
+    }
+    if input.line < first_line {
+        skip_to(input, source_name, first_line)?;
     }
     if let Some(delimiter) = wanted.or(by_line.map(|(delimiter, _)| delimiter)) {
         return Ok(delimiter);
@@ -111,6 +117,29 @@ pub(super) fn delimiter(
             return Ok(delimiter);
         }
     }
+}
+
+/// Consumes the lines before a line, or all of the input.
+fn skip_to(input: &mut ByteCursor, source_name: &Arc<str>, line: u64) -> Result<(), SourceError> {
+    let mut after_cr = input.last() == Some(b'\r');
+    let mut begin = input.offset();
+    while (input.line < line || after_cr) && input.fill(None)? == Filled::Bytes {
+        let text = input.available();
+        if std::mem::take(&mut after_cr) {
+            input.consume(usize::from(text[0] == b'\n'));
+            continue;
+        }
+        let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        after_cr = end.is_some_and(|end| text[end] == b'\r');
+        input.consume(end.map_or(text.len(), |end| end + 1));
+        if end.is_some() {
+            (input.line, begin) = (input.line + 1, input.offset());
+        } else if input.offset() - begin > UNENDED_BYTES_MAX {
+            return Err(SourceError::RowUnended { source_name: source_name.clone(), line: input.line });
+        }
+    }
+    input.set_boundary();
+    Ok(())
 }
 
 /// The delimiter in a first line `sep=;` or `"sep=;"`, and the length of that line with a line end of one character.

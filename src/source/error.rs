@@ -36,7 +36,7 @@ pub enum SourceError {
     NoSheets { source_name: Arc<str>, wanted: String },
     #[error(
         "{source_name}: expected CSV or a spreadsheet, found JSON Lines, which has the column names on each line; \
-         remove `header` and `columns`"
+         remove `header` and `columns`, `header_row`, `skip_rows` and `skip_footer`"
     )]
     HeaderOfJson { source_name: Arc<str> },
     /// The names are not repeated, because the first line of a file without a header is a row.
@@ -51,6 +51,16 @@ pub enum SourceError {
     JsonList { source_name: Arc<str> },
     #[error("{source_name}: expected a header line with the names of the columns, found an empty input")]
     NoHeader { source_name: Arc<str> },
+    #[error(
+        "{source_name}: expected the table to begin in line {line}, found the end of the input before it; correct \
+         --header-row or --skip-rows (or [input] header_row, skip_rows)"
+    )]
+    NothingBelow { source_name: Arc<str>, line: u64 },
+    #[error(
+        "{source_name}: expected the last {rows} rows, which are not read, to have at most 64 MiB, found more; remove \
+         them from the input, and --skip-footer (or [input] skip_footer)"
+    )]
+    FooterTooLarge { source_name: Arc<str>, rows: usize },
     #[error("{source_name}: the header: expected {expected}, found {found} in column {column}{advice}")]
     HeaderNotText {
         source_name: Arc<str>,

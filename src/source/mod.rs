@@ -12,6 +12,7 @@
 //! | `reader` | the source being read, split by split |
 //! | `open` | how a file or a stream is opened, and what is refused |
 //! | `detect` | detection of format and delimiter |
+//! | `footer` | the last rows, which are not read |
 //! | `resume` | comparison of the input with what was read before |
 //! | `completed_line` | the rest of a line that was completed after it was read |
 //! | `options`, `limits` | the options of a source, and its limits |
@@ -29,6 +30,7 @@ mod bytes;
 mod completed_line;
 mod detect;
 mod error;
+mod footer;
 mod limits;
 mod open;
 mod options;

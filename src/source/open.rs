@@ -32,6 +32,7 @@ const START_BYTES: usize = 4;
 const CHUNK_BYTES: usize = 64 << 10;
 
 const CONVERT: &str = "convert it to CSV or JSON Lines first";
+const NAME_ROWS: &str = "name a file of rows, such as CSV, JSON Lines or .xlsx";
 const SAVE_AS: &str = "save it as .xlsx or as CSV";
 
 /// What is refused by its file extension: the extension, what it is, and what to do.
@@ -50,7 +51,7 @@ const REFUSED_EXTENSIONS: [(&str, &str, &str); 11] = [
 ];
 
 /// What is refused by its first bytes.
-const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
+const REFUSED_STARTS: [(&[u8], &str, &str); 11] = [
     (b"\x1f\x8b", "a gzip file inside another compressed file", CONVERT),
     (b"\x28\xb5\x2f\xfd", "a zstd file inside another compressed file", CONVERT),
     (
@@ -66,6 +67,10 @@ const REFUSED_STARTS: [(&[u8], &str, &str); 7] = [
         "save it as .xlsx or as CSV, without a password",
     ),
     (b"PAR1", "a Parquet file", CONVERT),
+    (b"\x89PNG", "an image", NAME_ROWS),
+    (b"\xff\xd8\xff", "an image", NAME_ROWS),
+    (b"GIF8", "an image", NAME_ROWS),
+    (b"%PDF", "a PDF document", NAME_ROWS),
 ];
 
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -139,7 +144,8 @@ fn sheet(
     options: &SourceOptions,
 ) -> Result<Opened, SourceError> {
     file.rewind().map_err(|fault| SourceError::Open { source_name: source_name.clone(), fault })?;
-    let text = workbook::open(file, options.sheet.clone(), options.header.columns().map(<[String]>::len))
+    let columns = options.header.columns().map(<[String]>::len);
+    let text = workbook::open(file, options.sheet.clone(), columns, options.skip_lines)
         .map_err(|fault| SourceError::Sheet { source_name: source_name.clone(), fault })?;
     let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
     Ok(Opened { input, path, content: Content::Cells, is_stream: false })

@@ -24,6 +24,11 @@ pub struct SourceOptions {
     pub encoding: Option<Encoding>,
     /// Where the column names come from. JSON Lines has its own.
     pub header: HeaderLine,
+    /// CSV and spreadsheets only: the number of lines, or of rows of the sheet, before the header, or before the first
+    /// row if there is no header. They are not read.
+    pub skip_lines: u32,
+    /// CSV and spreadsheets only: the number of records at the end that are not read.
+    pub skip_footer: usize,
     /// Spreadsheets only. `None`: the one sheet with data.
     pub sheet: Option<String>,
     /// Maximum rows of this source, over all runs.

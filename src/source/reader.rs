@@ -3,8 +3,9 @@
 
 use super::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, SourceError,
-    bytes::cursor::ByteCursor,
+    bytes::cursor::{ByteCursor, Filled},
     detect::{self, Format},
+    footer::Footer,
     open::{self, Opened},
     options::{Origin, SourceOptions},
     records::{RecordStep, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines},
@@ -47,6 +48,7 @@ pub struct SourceReader {
     delimiter: Option<u8>,
     records: Records,
     next_row_number: u64,
+    footer: Footer,
     completed_row: Option<u64>,
     row_number_max: u64,
     split_rows: usize,
@@ -72,7 +74,8 @@ impl SourceReader {
             None => detect::enter(&mut input, &name, path.as_deref(), options.format)?,
         };
         let columns = options.header.columns();
-        if format == Format::Jsonl && options.header != HeaderLine::First {
+        let is_of_lines = options.header != HeaderLine::First || options.skip_lines > 0 || options.skip_footer > 0;
+        if format == Format::Jsonl && is_of_lines {
             return Err(SourceError::HeaderOfJson { source_name: name });
         }
         let mut completed_row = None;
@@ -109,7 +112,13 @@ impl SourceReader {
                     b','
                 } else {
                     let columns = columns.map(<[String]>::len);
-                    detect::delimiter(&mut input, path.as_deref(), options.delimiter, columns)?
+                    let first_line = u64::from(options.skip_lines) + 1;
+                    let (path, wanted) = (path.as_deref(), options.delimiter);
+                    let found = detect::delimiter(&mut input, &name, path, wanted, columns, first_line)?;
+                    if first_line > 1 && input.fill(None)? == Filled::Ended {
+                        return Err(SourceError::NothingBelow { source_name: name, line: first_line });
+                    }
+                    found
                 };
                 let delimited = CsvRecords::open(name.clone(), content, delimiter, &options.header, &mut input)?;
                 (Some(delimiter), Records::CsvRecords(Box::new(delimited)), 1)
@@ -124,6 +133,7 @@ impl SourceReader {
             delimiter,
             records,
             next_row_number,
+            footer: Footer::new(options.skip_footer),
             completed_row,
             row_number_max,
             split_rows,
@@ -147,6 +157,25 @@ impl SourceReader {
         self.completed_row
     }
 
+    /// The next record that is not held back.
+    fn step(&mut self, deadline: Option<Instant>) -> Result<RecordStep, SourceError> {
+        loop {
+            let row_number = self.next_row_number + self.footer.held();
+            let step = match &mut self.records {
+                Records::CsvRecords(delimited) => delimited.next(&mut self.input, row_number, deadline)?,
+                Records::JsonLines(lines) => lines.next(&mut self.input, row_number, deadline)?,
+            };
+            let record = match step {
+                RecordStep::Record(record) if !self.footer.is_off() => record,
+                step => return Ok(step),
+            };
+            let end = self.input.checkpoint(row_number + 1);
+            if let Some(record) = self.footer.pass(&self.name, record, end)? {
+                return Ok(RecordStep::Record(record));
+            }
+        }
+    }
+
     /// The next split; `None` at the end of the input or of the requested rows. The rows before an error are returned
     /// before it.
     pub fn next_split(&mut self) -> Result<Option<Split>, SourceError> {
@@ -166,11 +195,7 @@ impl SourceReader {
                 self.ended = true;
                 break;
             }
-            let step = match &mut self.records {
-                Records::CsvRecords(delimited) => delimited.next(&mut self.input, self.next_row_number, deadline),
-                Records::JsonLines(lines) => lines.next(&mut self.input, self.next_row_number, deadline),
-            };
-            let step = match step {
+            let step = match self.step(deadline) {
                 Err(fault) if !records.is_empty() => {
                     self.fault = Some(fault);
                     break;
@@ -191,7 +216,8 @@ impl SourceReader {
         if records.is_empty() {
             return Ok(None);
         }
-        let checkpoint = self.input.checkpoint(self.next_row_number);
+        let of_footer = self.footer.take_end();
+        let checkpoint = of_footer.unwrap_or_else(|| self.input.checkpoint(self.next_row_number));
         Ok(Some(Split { source: self.name.clone(), records, checkpoint }))
     }
 }

@@ -1,46 +1,48 @@
-//! The examples in `docs/templates.md`: every filter has one, with the result the page states.
+//! Every example of the reference gives what the reference says. `docs/templates.md` and `rescreen help templates` show
+//! them.
 
-use super::{filters::FILTERS, *};
-use crate::model::{Position, Row, row::Values};
-use serde_json::json;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+use super::{
+    reference::{FILTERS, FUNCTIONS, OBJECT_METHODS, RECIPES, SAMPLE_ROW, TEXT_METHODS},
+    *,
 };
+use crate::model::{Position, Row, row::Values};
+use std::{collections::BTreeMap, sync::Arc};
 
-const PAGE: &str = include_str!("../../docs/templates.md");
-
-/// The row described on the page.
 fn row() -> RowView {
-    let value = json!({
-        "name": "  Thandi van der Merwe ", "code": "ab-12", "amount": "1250", "born": "31/12/1980",
-        "country": "South Africa", "branch": "Ndola", "tags": ["b", "a", "b"], "empty": null,
-        "people": [{"name": "Anele", "role": "director"}, {"name": "Ravi", "role": "clerk"}],
-    });
-    let serde_json::Value::Object(map) = value else { unreachable!("it is an object") };
     let position = Position { source: "page".into(), row_number: 1, line: 2, byte_offset: 0 };
     let nulls = Nulls::new(vec![String::new()], BTreeMap::new());
-    RowView::new(&Row { position, values: Values::Nested(map) }, &Arc::new(nulls))
-}
-
-/// Filter, example and result in a line of the table on the page.
-fn example(line: &str) -> Option<[String; 3]> {
-    let cells: Vec<String> =
-        line.replace("\\|", "\u{0}").split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect();
-    let code = |at: usize| Some(cells.get(at)?.strip_prefix('`')?.strip_suffix('`')?.to_owned());
-    Some([code(1)?, code(2)?, code(3)?])
+    let values = Values::Nested(serde_json::from_str(SAMPLE_ROW).unwrap());
+    RowView::new(&Row { position, values }, &Arc::new(nulls))
 }
 
 #[test]
-fn every_filter_has_an_example_that_gives_what_the_page_says() {
+fn every_example_gives_the_result_that_is_shown() {
     let branch = BTreeMap::from([("Ndola".to_owned(), "zm".to_owned())]);
     let templates = Templates::new(Tables(BTreeMap::from([("branch".to_owned(), branch)])));
     let row = row();
-    let mut shown = BTreeSet::new();
-    for [filter, example, result] in PAGE.lines().filter_map(example) {
-        let template = templates.compile(&example).unwrap_or_else(|error| panic!("{example}: {error}"));
-        assert_eq!(template.render(&row).as_deref(), Ok(result.as_str()), "{example}");
-        shown.insert(filter);
+    let entries = [FILTERS, TEXT_METHODS, OBJECT_METHODS, FUNCTIONS].concat();
+    let examples = entries.iter().map(|entry| (entry.example, entry.result));
+    for (example, result) in examples.chain(RECIPES.iter().map(|recipe| (recipe.template, recipe.result))) {
+        let template = templates.compile(example).unwrap_or_else(|error| panic!("{example}: {error}"));
+        assert_eq!(template.render(&row).as_deref(), Ok(result), "{example}");
     }
-    assert_eq!(shown, FILTERS.iter().map(|name| (*name).to_owned()).collect());
+    for entry in entries {
+        assert!(entry.example.contains(entry.name), "{}: {}", entry.name, entry.example);
+    }
+}
+
+#[test]
+fn every_filter_and_method_of_the_program_is_in_the_reference() {
+    let state = Templates::default().environment;
+    for name in ["sort", "min", "groupby", "tojson", "safe", "escape", "pprint"] {
+        assert!(reference::filter(name).is_none(), "{name}");
+        let source = format!("{{{{ 'x' | {name} }}}}");
+        let fault = state.render_str(&source, ()).expect_err(&source);
+        assert_eq!(fault.kind(), ErrorKind::UnknownFilter, "{name}");
+    }
+    for filter in FILTERS {
+        let source = format!("{{{{ 'x' | {} }}}}", filter.name);
+        let fault = state.render_str(&source, ()).err();
+        assert!(fault.is_none_or(|fault| fault.kind() != ErrorKind::UnknownFilter), "{}", filter.name);
+    }
 }

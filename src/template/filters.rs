@@ -2,7 +2,9 @@
 //! numbers and booleans become text; a list, an object or a missing value is refused.
 
 use super::{
+    calls::{add_filter, add_methods},
     lists,
+    made::{capitalized, join, made, parts, replace},
     missing::{is_defined, is_missing, missing, used},
     operators,
     refusal::refuse,
@@ -21,42 +23,6 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Tables(pub BTreeMap<String, BTreeMap<String, String>>);
-
-pub(super) const FILTERS: [&str; 33] = [
-    "abs",
-    "capitalize",
-    "count",
-    "country",
-    "d",
-    "date",
-    "default",
-    "digits",
-    "first",
-    "float",
-    "format",
-    "int",
-    "join",
-    "last",
-    "length",
-    "lines",
-    "list",
-    "lower",
-    "map",
-    "reject",
-    "rejectattr",
-    "replace",
-    "round",
-    "select",
-    "selectattr",
-    "split",
-    "string",
-    "table",
-    "title",
-    "trim",
-    "unique",
-    "upper",
-    "reverse",
-];
 
 pub(super) const TESTS: [&str; 25] = [
     "boolean",
@@ -97,37 +63,38 @@ pub(super) fn install(environment: &mut Environment<'static>, tables: Tables) {
         spent::nested().and_then(|()| functions::namespace(defaults))
     });
 
-    env.add_filter("lower", |value: &Value| made(value, |text| text.to_lowercase()));
-    env.add_filter("upper", |value: &Value| made(value, |text| text.to_uppercase()));
-    env.add_filter("title", |value: &Value| made(value, |text| filters::title(Cow::Borrowed(text))));
-    env.add_filter("capitalize", |value: &Value| made(value, capitalized));
-    env.add_filter("trim", |value: &Value| made(value, |text| text.trim().to_owned()));
-    env.add_filter("digits", |value: &Value| made(value, |text| text.replace(|c: char| !c.is_ascii_digit(), "")));
-    env.add_filter("string", |value: &Value| made(value, str::to_owned));
-    env.add_filter("reverse", |value: &Value| made(value, |text| text.chars().rev().collect()));
-    env.add_filter("replace", replace);
-    env.add_filter("split", split);
-    env.add_filter("lines", |value: &Value| parts(text(value)?.lines()));
-    env.add_filter("format", format);
-    env.add_filter("date", date);
-    env.add_filter("country", country_code);
+    add_filter(env, "lower", |value: &Value| made(value, |text| text.to_lowercase()));
+    add_filter(env, "upper", |value: &Value| made(value, |text| text.to_uppercase()));
+    add_filter(env, "title", |value: &Value| made(value, |text| filters::title(Cow::Borrowed(text))));
+    add_filter(env, "capitalize", |value: &Value| made(value, capitalized));
+    add_filter(env, "trim", |value: &Value| made(value, |text| text.trim().to_owned()));
+    add_filter(env, "digits", |value: &Value| made(value, |text| text.replace(|c: char| !c.is_ascii_digit(), "")));
+    add_filter(env, "string", |value: &Value| made(value, str::to_owned));
+    add_filter(env, "reverse", |value: &Value| made(value, |text| text.chars().rev().collect()));
+    add_filter(env, "replace", replace);
+    add_filter(env, "split", split);
+    add_filter(env, "lines", |value: &Value| parts(text(value)?.lines()));
+    add_filter(env, "format", format);
+    add_filter(env, "date", date);
+    add_filter(env, "country", country_code);
     let tables = Arc::new(tables);
-    env.add_filter("table", move |value: &Value, name: &str| table(&tables, value, name));
+    add_filter(env, "table", move |value: &Value, name: &str| table(&tables, value, name));
 
     for name in ["default", "d"] {
-        env.add_filter(name, default);
+        add_filter(env, name, default);
     }
     for name in ["length", "count"] {
-        env.add_filter(name, length);
+        add_filter(env, name, length);
     }
-    env.add_filter("first", |value: &Value| end_of(value, "first", |mut items| items.next()));
-    env.add_filter("last", |value: &Value| end_of(value, "last", |items| items.last()));
-    env.add_filter("join", join);
-    env.add_filter("int", filters::int);
-    env.add_filter("float", filters::float);
-    env.add_filter("round", filters::round);
-    env.add_filter("abs", filters::abs);
+    add_filter(env, "first", |value: &Value| end_of(value, "first", |mut items| items.next()));
+    add_filter(env, "last", |value: &Value| end_of(value, "last", |items| items.last()));
+    add_filter(env, "join", join);
+    add_filter(env, "int", filters::int);
+    add_filter(env, "float", filters::float);
+    add_filter(env, "round", filters::round);
+    add_filter(env, "abs", filters::abs);
     lists::install(env);
+    add_methods(env);
 
     env.add_test("defined", is_defined);
     env.add_test("undefined", |value: &Value| !is_defined(value));
@@ -172,12 +139,6 @@ fn ordered(a: &Value, b: &Value) -> Result<(), Error> {
     [a, b].into_iter().find(|value| is_missing(value)).map_or(Ok(()), |value| Err(used(value)))
 }
 
-fn capitalized(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + &rest.as_str().to_lowercase())
-}
-
 fn default(value: &Value, other: Value, lax: Option<bool>) -> Value {
     if is_missing(value) || (lax == Some(true) && !value.is_true()) { other } else { value.clone() }
 }
@@ -207,57 +168,6 @@ fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>)
         _ => return Err(refuse(format!("`{which}` takes a text or a list"))),
     };
     Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
-}
-
-/// Makes a text from a text. The result may be three times as long: some characters have three in upper case.
-fn made(value: &Value, make: impl Fn(&str) -> String) -> Result<String, Error> {
-    let text = text(value)?;
-    if text.len() > spent::TEXT_BYTES_MAX {
-        return Err(refuse(spent::TOO_LONG));
-    }
-    spent::read(text.len())?;
-    let made = make(&text);
-    spent::text(made.len())?;
-    Ok(made)
-}
-
-fn replace(value: &Value, from: &Value, to: &Value) -> Result<String, Error> {
-    let (value, from, to) = (text(value)?, text(from)?, text(to)?);
-    spent::read(value.len())?;
-    let found = value.matches(from.as_ref()).count();
-    let added = found.saturating_mul(to.len());
-    spent::text((value.len() - found * from.len()).saturating_add(added))?;
-    Ok(value.replace(from.as_ref(), &to))
-}
-
-/// A list of texts.
-fn parts<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Value, Error> {
-    let mut list = Vec::new();
-    for part in parts {
-        spent::items(1)?;
-        spent::text(part.len())?;
-        list.push(Value::from(part));
-    }
-    Ok(Value::from(list))
-}
-
-fn join(value: &Value, joint: Option<&str>) -> Result<String, Error> {
-    if is_missing(value) {
-        return Err(used(value));
-    }
-    let mut joined = String::new();
-    for (at, item) in value.try_iter()?.enumerate() {
-        let joint = if at > 0 { joint.unwrap_or_default() } else { "" };
-        let item = text(&item)?;
-        let length = joint.len() + item.len();
-        if joined.len() + length > spent::TEXT_BYTES_MAX {
-            return Err(refuse(spent::TOO_LONG));
-        }
-        spent::text(length)?;
-        joined.push_str(joint);
-        joined.push_str(&item);
-    }
-    Ok(joined)
 }
 
 fn split(value: &Value, by: Option<&str>) -> Result<Value, Error> {
@@ -316,13 +226,7 @@ fn format_length(pattern: &str) -> Result<usize, Error> {
 }
 
 /// A date in the given format. The format is never guessed: 03/04/2026 may be in April or in March.
-fn date(value: &Value, format: Option<&str>) -> Result<String, Error> {
-    let Some(format) = format else {
-        return Err(refuse(
-            "`date` needs the format of the dates: `| date(\"%d/%m/%Y\")` if the day is first, `| date(\"%m/%d/%Y\")` \
-             if the month is first",
-        ));
-    };
+fn date(value: &Value, format: &str) -> Result<String, Error> {
     let date = jiff::civil::Date::strptime(format, text(value)?.trim());
     date.map(|date| date.to_string()).map_err(|_| {
         refuse(format!("expected a date in the format `{format}`; set another format as in `| date(\"%d/%m/%Y\")`"))

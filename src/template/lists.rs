@@ -1,7 +1,7 @@
 //! The filters over lists. They are MiniJinja's own, but their use is counted, and they accept only arguments from
 //! which MiniJinja makes no long texts.
 
-use super::{missing::is_missing, refusal::refuse, spent};
+use super::{calls::add_filter, missing::is_missing, refusal::refuse, spent};
 use minijinja::{
     Environment, Error, State, Value, filters,
     value::{Kwargs, Rest},
@@ -11,31 +11,33 @@ use std::borrow::Cow;
 type Filtered = Result<Vec<Value>, Error>;
 
 pub(super) fn install(env: &mut Environment<'static>) {
-    env.add_filter("list", |state: &State, value: Value| counted(&value).and_then(|()| filters::list(state, value)));
-    env.add_filter("map", map);
-    env.add_filter("select", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+    add_filter(env, "list", |state: &State, value: Value| counted(&value).and_then(|()| filters::list(state, value)));
+    add_filter(env, "map", map);
+    add_filter(env, "select", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
         counted(&list)?;
         filters::select(state, list, test.map(Cow::Borrowed), rest)
     });
-    env.add_filter("reject", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
+    add_filter(env, "reject", |state: &State, list: Value, test: Option<&str>, rest: Rest<Value>| -> Filtered {
         counted(&list)?;
         filters::reject(state, list, test.map(Cow::Borrowed), rest)
     });
-    env.add_filter(
+    add_filter(
+        env,
         "selectattr",
         |state: &State, list: Value, name: &str, test: Option<&str>, rest: Rest<Value>| -> Filtered {
             counted(&list)?;
             filters::selectattr(state, list, Cow::Borrowed(name), test.map(Cow::Borrowed), rest)
         },
     );
-    env.add_filter(
+    add_filter(
+        env,
         "rejectattr",
         |state: &State, list: Value, name: &str, test: Option<&str>, rest: Rest<Value>| -> Filtered {
             counted(&list)?;
             filters::rejectattr(state, list, Cow::Borrowed(name), test.map(Cow::Borrowed), rest)
         },
     );
-    env.add_filter("unique", unique);
+    add_filter(env, "unique", unique);
 }
 
 /// Counts a list with the same number of items as this one.

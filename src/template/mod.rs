@@ -19,12 +19,17 @@
 //! | `x ~ 'a'`, any filter but `default` | fault | fault |
 
 mod bounded;
+mod calls;
 mod error;
 mod filters;
 mod lists;
+mod made;
+mod methods;
 mod missing;
+mod mistakes;
 mod nesting;
 mod operators;
+pub mod reference;
 mod refusal;
 mod source;
 mod spent;
@@ -112,8 +117,9 @@ impl Templates {
     }
 
     fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
-        let alone = bounded::expression(&source::inspect_expression(source)?)?;
-        self.environment.compile_expression_owned(alone).map_err(refusal)?;
+        let code = source::inspect_expression(source)?;
+        let compiled = self.environment.compile_expression_owned(bounded::expression(&code)?);
+        compiled.map_err(|error| mistakes::explained_expression(&error, &code))?;
         self.compiled(&format!("{{% if ({source}) %}}true{{% endif %}}"), SourceKind::Expression)
     }
 
@@ -121,9 +127,10 @@ impl Templates {
         let bounded = bounded::bounded(source)?;
         let inspected = source::inspect(source, kind, &self.tables)?;
         let mut environment = self.environment.clone();
-        environment.add_template_owned(NAME, bounded).map_err(refusal)?;
+        let added = environment.add_template_owned(NAME, bounded);
+        added.map_err(|error| mistakes::explained(&error, source))?;
         let mut columns: BTreeSet<String> = {
-            let template = environment.get_template(NAME).map_err(refusal)?;
+            let template = environment.get_template(NAME).map_err(|error| mistakes::as_said(&error))?;
             template.undeclared_variables(false).into_iter().collect()
         };
         columns.retain(|name| !GLOBALS.contains(&name.as_str()));
@@ -198,15 +205,11 @@ impl Compiled {
     }
 }
 
-fn refusal(error: minijinja::Error) -> TemplateError {
-    TemplateError(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned))
-}
-
 /// The meaning of a MiniJinja error.
 fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(link) = cause {
-        if let Some(unknown) = link.downcast_ref::<view::UnknownColumn>() {
+        if let Some(unknown) = link.downcast_ref::<refusal::UnknownColumn>() {
             return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
         }
         if let Some(refusal) = link.downcast_ref::<refusal::FilterRefusal>() {
@@ -248,3 +251,11 @@ mod bounds_tests;
 #[cfg(test)]
 #[path = "doc_tests.rs"]
 mod doc_tests;
+
+#[cfg(test)]
+#[path = "methods_tests.rs"]
+mod methods_tests;
+
+#[cfg(test)]
+#[path = "mistakes_tests.rs"]
+mod mistakes_tests;

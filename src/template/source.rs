@@ -5,7 +5,8 @@
 
 use super::{
     error::TemplateError,
-    filters::{FILTERS, TESTS, Tables},
+    filters::{TESTS, Tables},
+    reference::{self, Entry, LISTED},
 };
 use crate::model::nearest::hint;
 
@@ -173,31 +174,108 @@ fn inspect_code(
             Word("none" | "None") if before(1) != Some(Symbol(".")) && !is_test_name(before(1), before(2)) => {
                 return refuse("`none` would be printed as text; use `is none` or `| default(…)`");
             }
-            Word("row") if before(1) != Some(Symbol(".")) => match (after(1), after(2), after(3)) {
-                (Some(Symbol("[")), Some(Text(name)), Some(Symbol("]"))) => inspected.subscripts.push(name.to_owned()),
-                (Some(Symbol(".")), Some(Word(name)), _) => inspected.subscripts.push(name.to_owned()),
-                _ => {}
-            },
-            Word("table") if before(1) == Some(Symbol("|")) => {
-                if let (Some(Symbol("(")), Some(Text(name))) = (after(1), after(2))
-                    && !tables.0.contains_key(name)
-                {
-                    return refuse(format!(
-                        "there is no table `{name}`{}",
-                        hint(name, tables.0.keys().map(|t| t.as_str()))
-                    ));
-                }
+            Word("row") if before(1) != Some(Symbol(".")) => {
+                inspected.subscripts.extend(column_of_row(&tokens[at + 1..]));
             }
-            Word(name) if before(1) == Some(Symbol("|")) && !FILTERS.contains(&name) => {
-                return refuse(format!("there is no filter `{name}`{}", hint(name, FILTERS)));
+            Word(name) if before(1) == Some(Symbol(".")) && after(1) == Some(Symbol("(")) => {
+                let Some(method) = reference::method(name) else { return refuse(unknown_method(name)) };
+                check_count(method, &tokens[at + 1..])?;
             }
-            Word(name) if is_test_name(before(1), before(2)) && name != "not" && !TESTS.contains(&name) => {
-                return refuse(format!("there is no test `{name}`{}", hint(name, TESTS)));
+            Word(name) if before(1) == Some(Symbol("|")) || first == "filter" && at == 0 => {
+                let filter = known_filter(name)?;
+                check_count(filter, &tokens[at + 1..])?;
+                check_name_argument(name, &tokens[at + 1..], tables)?;
             }
+            Word(name) if is_test_name(before(1), before(2)) && name != "not" => check_test(name)?,
             _ => {}
         }
     }
     Ok(())
+}
+
+/// The column in `row["…"]`, `row.get("…")` or `row.…`, from the tokens after `row`.
+fn column_of_row(after: &[Token<'_>]) -> Option<String> {
+    match after {
+        [Symbol("["), Text(name), Symbol("]"), ..] | [Symbol("."), Word("get"), Symbol("("), Text(name), ..] => {
+            Some((*name).to_owned())
+        }
+        [Symbol("."), Word(_), Symbol("("), ..] => None,
+        [Symbol("."), Word(name), ..] => Some((*name).to_owned()),
+        _ => None,
+    }
+}
+
+fn known_filter(name: &str) -> Result<&'static Entry, TemplateError> {
+    let unknown = || format!("there is no filter `{name}`{}; {LISTED}", hint(name, reference::filters()));
+    reference::filter(name).ok_or_else(|| TemplateError(unknown()))
+}
+
+fn unknown_method(name: &str) -> String {
+    let advice = match reference::filter(name) {
+        Some(_) => format!("; there is a filter of this name: write `| {name}`"),
+        None => hint(name, reference::methods()),
+    };
+    format!("there is no method `{name}`{advice}; {LISTED}")
+}
+
+fn check_test(name: &str) -> Result<(), TemplateError> {
+    if TESTS.contains(&name) {
+        return Ok(());
+    }
+    refuse(format!("there is no test `{name}`{}; the tests are {}", hint(name, TESTS), TESTS.join(", ")))
+}
+
+/// Checks the number of arguments of a call, from the tokens after its name.
+fn check_count(entry: &Entry, after: &[Token<'_>]) -> Result<(), TemplateError> {
+    let (least, most) = entry.arguments;
+    let found = argument_count(after);
+    if (least..=most).contains(&found) {
+        return Ok(());
+    }
+    let expected = match (least, most) {
+        (least, most) if found < least && most > least => format!("at least {least}"),
+        (_, most) if found > most => format!("at most {most}"),
+        (least, _) => least.to_string(),
+    };
+    refuse(format!(
+        "`{}`: expected {expected} {} in its brackets, found {found}; write it as in `{}`",
+        entry.name,
+        if expected.ends_with(" 1") || expected == "1" { "argument" } else { "arguments" },
+        entry.example
+    ))
+}
+
+/// The number of arguments in the brackets with which the tokens begin.
+fn argument_count(after: &[Token<'_>]) -> usize {
+    let [Symbol("("), inside @ ..] = after else { return 0 };
+    let (mut depth, mut count, mut is_empty) = (0_usize, 0, true);
+    for token in inside {
+        match token {
+            Symbol(")" | "]" | "}") if depth == 0 => break,
+            Symbol(",") if depth == 0 => {
+                (count, is_empty) = (count + 1, true);
+                continue;
+            }
+            Symbol("(" | "[" | "{") => depth += 1,
+            Symbol(")" | "]" | "}") => depth -= 1,
+            _ => {}
+        }
+        is_empty = false;
+    }
+    count + usize::from(!is_empty)
+}
+
+/// Checks an argument that is the name of a filter, a test or a table, from the tokens after the filter that has it.
+fn check_name_argument(filter: &str, after: &[Token<'_>], tables: &Tables) -> Result<(), TemplateError> {
+    let [Symbol("("), Text(name), Symbol(")" | ","), ..] = after else { return Ok(()) };
+    match filter {
+        "map" => known_filter(name).map(|_| ()),
+        "select" | "reject" => check_test(name),
+        "table" if !tables.0.contains_key(*name) => {
+            refuse(format!("there is no table `{name}`{}", hint(name, tables.0.keys().map(|t| t.as_str()))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a word follows `is` or `is not`.

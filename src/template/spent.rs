@@ -3,7 +3,7 @@
 //!
 //! The counts are kept per thread, like the tracking of missing values: an evaluation never leaves its thread.
 
-use super::refusal::refuse;
+use super::refusal::refuse_limit;
 use minijinja::Error;
 use std::{cell::Cell, io, thread::LocalKey};
 
@@ -40,7 +40,7 @@ pub(super) fn reset() {
 /// Counts a text of this many bytes that is about to be made.
 pub(super) fn text(bytes: usize) -> Result<(), Error> {
     if bytes > TEXT_BYTES_MAX {
-        return Err(refuse(TOO_LONG));
+        return Err(refuse_limit(TOO_LONG));
     }
     all(bytes)
 }
@@ -76,7 +76,7 @@ fn count(
 ) -> Result<(), Error> {
     let so_far = used.get().saturating_add(more);
     used.set(so_far);
-    if so_far > max { Err(refuse(said())) } else { Ok(()) }
+    if so_far > max { Err(refuse_limit(said())) } else { Ok(()) }
 }
 
 /// The text that a template prints, up to the limit.

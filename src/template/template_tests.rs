@@ -272,13 +272,12 @@ fn an_invalid_template_is_refused_before_any_row() {
 }
 
 #[test]
-fn every_listed_filter_and_test_is_there() {
+fn every_listed_test_is_there() {
     let probe = |source: String| {
         let compiled = templates().compile(&source).unwrap_or_else(|error| panic!("{source}: {error}"));
         let message = format!("{:?}", compiled.render(&sparse()));
         assert!(!message.contains("unknown"), "{source}: {message}");
     };
-    filters::FILTERS.iter().for_each(|filter| probe(format!("{{{{ 'x' | {filter} }}}}")));
     filters::TESTS.iter().for_each(|test| probe(format!("{{{{ 'x' is {test} }}}}")));
 }
 
@@ -287,11 +286,9 @@ fn filters_read_dates_digits_and_countries() {
     let row =
         flat(&[("dob", "12/11/1978"), ("id", " 8001 015009-087 "), ("land", "South Africa"), ("odd", "Ruritania")]);
     assert_eq!(render("{{ dob | date('%d/%m/%Y') }}", &row).unwrap(), "1978-11-12");
-    let Err(RenderFault::Error { message }) = render("{{ dob | date }}", &row) else { panic!("a form was guessed") };
-    assert!(
-        message.contains("needs the format of the dates") && message.contains(r#"`| date("%d/%m/%Y")`"#),
-        "{message}"
-    );
+    let refused = templates().compile("{{ dob | date }}").unwrap_err().to_string();
+    assert!(refused.starts_with("`date`: expected 1 argument in its brackets, found 0; write it as in"), "{refused}");
+    assert!(refused.contains("date('%d/%m/%Y')"), "{refused}");
     assert_eq!(render("{{ id | digits }}", &row).unwrap(), "8001015009087");
     assert_eq!(render("{{ land | country }}", &row).unwrap(), "za");
     for source in ["{{ land | date('%d/%m/%Y') }}", "{{ odd | country }}", "{{ odd | int }}", "{{ odd + 1 }}"] {

@@ -4,11 +4,12 @@
 use super::{
     GLOBALS,
     missing::{missing, null},
+    refusal::UnknownColumn,
 };
 use crate::model::{
     Row,
     nearest::hint,
-    row::{Values, find_column},
+    row::{Values, find_column, folded},
 };
 use minijinja::{
     Error, ErrorKind, Value,
@@ -35,11 +36,11 @@ impl Default for Nulls {
 }
 
 impl Nulls {
-    /// `in_column` replaces the list for the columns it names (trimmed, case-insensitive). Spaces around a word are
+    /// `in_column` replaces the list for the columns it names (found as by `find_column`). Spaces around a word are
     /// ignored, like those around a value, because a word may be copied from a file with its spaces.
     pub fn new(everywhere: Vec<String>, in_column: BTreeMap<String, Vec<String>>) -> Nulls {
         let trimmed = |words: Vec<String>| words.iter().map(|word| word.trim().to_owned()).collect();
-        let in_column = in_column.into_iter().map(|(column, words)| (fold(&column), trimmed(words))).collect();
+        let in_column = in_column.into_iter().map(|(column, words)| (folded(&column), trimmed(words))).collect();
         Nulls { everywhere: trimmed(everywhere), in_column }
     }
 
@@ -48,7 +49,7 @@ impl Nulls {
         if self.in_column.is_empty() {
             return &self.everywhere;
         }
-        self.in_column.get(&fold(column)).unwrap_or(&self.everywhere)
+        self.in_column.get(&folded(column)).unwrap_or(&self.everywhere)
     }
 
     /// Whether a text is one of the words, ignoring spaces around it.
@@ -56,10 +57,6 @@ impl Nulls {
         let text = text.trim();
         words.iter().any(|word| word == text)
     }
-}
-
-fn fold(column: &str) -> String {
-    column.trim().to_lowercase()
 }
 
 /// Texts of up to this many bytes are copied on each access.
@@ -160,14 +157,6 @@ impl Object for Root {
 
 /// The variable `row`, which gives access to columns with any name.
 struct RowColumns(Arc<RowData>);
-
-/// A column that a flat source does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no column `{name}`{hint}")]
-pub(super) struct UnknownColumn {
-    pub name: String,
-    pub hint: String,
-}
 
 impl Object for RowColumns {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {

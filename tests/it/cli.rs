@@ -3,6 +3,7 @@
 
 mod checks;
 mod export;
+mod first_hour;
 mod help;
 mod mistakes;
 mod next_command;

@@ -1,7 +1,8 @@
 //! The pages in `docs/` agree with the program: every key, column, failure code and exit code is documented, and
-//! `docs/checks.md` is generated from the catalogue. `RESCREEN_WRITE_DOCS=1` writes that page again.
+//! `docs/checks.md` and the lists in `docs/templates.md` are generated. `RESCREEN_WRITE_DOCS=1` writes them again.
 
 mod commands;
+mod templates;
 
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow, Subject},

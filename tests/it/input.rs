@@ -9,6 +9,7 @@ mod headers;
 mod json_lines;
 mod resume;
 mod sheets;
+mod skipped;
 mod splits;
 mod torture;
 

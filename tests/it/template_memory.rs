@@ -35,13 +35,30 @@ const FILTERS: [&str; 14] = [
     "list | join",
 ];
 
+const METHODS: [&str; 14] = [
+    "upper()",
+    "title()",
+    "strip('xd ')",
+    "split('x')[-1]",
+    "rsplit()[0]",
+    "splitlines() | join(a)",
+    "replace('x', big)",
+    "replace('', a, 999999)",
+    "join(big)",
+    "join([big, a])",
+    "zfill(999)",
+    "removeprefix('x')",
+    "find('x')",
+    "startswith(big)",
+];
+
 /// An expression that gives a text, a list or an error.
 fn expression(rng: &mut Rng, depth: usize) -> String {
     if depth == 0 {
         return rng.pick(&TEXTS).to_owned();
     }
     let one = expression(rng, depth - 1);
-    match rng.below(12) {
+    match rng.below(14) {
         0 => format!("({one} ~ {})", expression(rng, depth - 1)),
         1 => format!("({one} ~ {} ~ x)", expression(rng, depth - 1)),
         2 => format!("({one} + {})", expression(rng, depth - 1)),
@@ -52,7 +69,8 @@ fn expression(rng: &mut Rng, depth: usize) -> String {
         7 => format!("{one}[{}:{}:{}]", rng.pick(&NUMBERS), rng.pick(&NUMBERS), rng.pick(&["1", "-1", "2"])),
         8 => format!("(({} * {}) | join({one}))", rng.pick(&LISTS), rng.pick(&NUMBERS)),
         9 => format!("(({} + {}) | map('upper') | join)", rng.pick(&LISTS), rng.pick(&LISTS)),
-        10 => format!("({one} if {one} in {} else m({one}))", rng.pick(&LISTS)),
+        10 | 11 => format!("(({one}).{})", rng.pick(&METHODS)),
+        12 => format!("({one} if {one} in {} else m({one}))", rng.pick(&LISTS)),
         _ => format!("ns.t[{}:]", rng.pick(&NUMBERS)),
     }
 }
@@ -129,6 +147,9 @@ fn the_most_expensive_templates_take_no_more_than_24_mib() {
         format!("{{{{ [{}] | length }}}}", vec!["(named | first)"; 50].join(",")),
         "{% set t %}{{ big }}{{ big }}{{ big }}{{ big }}{% endset %}{{ t | upper | length }}".to_owned(),
         "{{ [row, row] in big }}".to_owned(),
+        "{{ big.replace('x', big) }}{{ big.join(big) }}".to_owned(),
+        "{{ (big.split('x') | length) ~ (big.rsplit('x') | length) }}".to_owned(),
+        format!("{{{{ [{}] | length }}}}", vec!["row.items()"; 100].join(",")),
     ] {
         evaluated(&source, &row);
     }

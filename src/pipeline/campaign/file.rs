@@ -1,18 +1,21 @@
 //! The campaign file: TOML as the user writes it, before validation. Command-line flags are merged into the same
 //! structure, so that both are validated the same way. It never contains a secret, only where to find one.
 
-pub use super::secret::SecretSource;
 use super::{
-    check_settings::ByCheck, declaration_line::check_declarations, secret::SECRET_EXPECTED, tables::TableSource,
+    carried::{self, Carried},
+    check_settings::ByCheck,
+    declaration_line::check_declarations,
+    secret::SECRET_EXPECTED,
+    tables::TableSource,
     webhook::WebhookTable,
 };
+pub use super::{input_table::InputTable, secret::SecretSource};
 use crate::{
     catalogue::{Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint, printable::printable},
     sink::{ImageOutput, OutputFormat},
-    source::{Encoding, Format},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -112,31 +115,6 @@ impl Default for ServiceTable {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct InputTable {
-    /// Relative to the campaign file; `-` is standard input.
-    pub paths: Vec<PathBuf>,
-    /// The column that fills `subject`.
-    pub id: Option<String>,
-    /// The texts that mean null. Leading and trailing spaces are ignored, in these texts and in values.
-    pub null: Option<Vec<String>>,
-    /// The texts that mean null in single columns; they replace `null` there.
-    pub null_in: BTreeMap<String, Vec<String>>,
-    pub format: Option<Format>,
-    pub delimiter: Option<char>,
-    /// The text encoding, if it is neither UTF-8 nor UTF-16 with a byte order mark.
-    pub encoding: Option<Encoding>,
-    /// `false` if the input has no header line.
-    pub header: Option<bool>,
-    /// The column names for an input without a header line.
-    pub columns: Option<Vec<String>>,
-    /// The sheet of a spreadsheet.
-    pub sheet: Option<String>,
-    /// The folder below which rows name files.
-    pub files_root: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct BudgetTable {
     pub max_credits: Option<Credits>,
     pub keep_balance: Credits,
@@ -173,7 +151,8 @@ impl CheckTable {
 pub struct OutputTable {
     pub dir: Option<PathBuf>,
     pub format: Option<OutputFormat>,
-    pub carry: Vec<String>,
+    #[serde(deserialize_with = "carried::list")]
+    pub carry: Vec<Carried>,
     /// Whether the images in answers are written as files.
     pub images: Option<ImageOutput>,
 }
@@ -267,7 +246,7 @@ pub fn parse(text: &str) -> Result<CampaignFile, String> {
         let is_in_multiline =
             text[..at].matches("\"\"\"").count() % 2 == 1 || text[..at].matches("'''").count() % 2 == 1;
         let shown = if is_in_multiline { String::new() } else { key_of(line) };
-        let message = without_value(message).replace("unknown field `", "unknown key `");
+        let message = plain(&without_value(message).replace("unknown field `", "unknown key `"));
         format!("line {number}: {}{hint}{shown}", cut(&message, MESSAGE_CHARACTERS_MAX))
     });
     let file: CampaignFile = file?;
@@ -285,6 +264,18 @@ fn without_value(message: &str) -> String {
         Some((from, until))
     });
     place.map_or_else(|| message.to_owned(), |(from, until)| format!("{}…{}", &message[..from], &message[until..]))
+}
+
+/// A message of the TOML parser without the names of types and variants, which are words of programmers.
+fn plain(message: &str) -> String {
+    if let Some(expected) = message.strip_prefix("unknown variant `…`, ") {
+        return format!("{expected}, found another value");
+    }
+    let number = ["u8", "u16", "u32", "u64", "usize", "i64"].iter().find_map(|name| {
+        let name = format!("expected {name}");
+        message.strip_suffix(&name)
+    });
+    number.map_or_else(|| message.to_owned(), |before| format!("{before}expected a whole number"))
 }
 
 /// The key of a line, on a new line; empty if the line has no key.
@@ -341,6 +332,15 @@ mod tests {
             let message = parse(text).unwrap_err();
             assert!(message.contains("line ") && !message.contains("sk_live"), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_in_plain_words() {
+        let of = |text: &str| parse(text).unwrap_err();
+        assert!(of("[service]\nper_minute = \"x\"\n").contains("expected a whole number"));
+        assert!(of("[service]\nin_flight = 1.5\n").contains("expected a whole number"));
+        let message = of("[output]\nformat = \"xml\"\n");
+        assert!(message.contains("expected `parquet` or `jsonl`, found another value"), "{message}");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub fn source_options(file: &CampaignFile) -> Result<SourceOptions, Error> {
         delimiter: delimiter(file.input.delimiter)?,
         encoding: file.input.encoding,
         header: header(file)?,
+        skip_lines: skip_lines(file)?,
+        skip_footer: skip_footer(file)?,
         sheet: file.input.sheet.clone(),
         limit_rows: file.limit_rows,
         split_rows: None,
@@ -56,6 +58,61 @@ fn header(file: &CampaignFile) -> Result<HeaderLine, Error> {
                 .to_owned(),
         ),
     }
+}
+
+/// The most lines before a table: the rows of a sheet.
+const SKIPPED_LINES_MAX: u32 = 1_048_575;
+/// The most rows at the end that are not read. So many are held in memory.
+const SKIPPED_FOOTER_MAX: u32 = 1_000;
+
+/// The number of lines before the table.
+fn skip_lines(file: &CampaignFile) -> Result<u32, Error> {
+    let refused = |fault: String| Err(Error::Config(format!("[input] {fault}")));
+    let input = &file.input;
+    let lines = match (input.header_row, input.skip_rows) {
+        (None, None) => 0,
+        (None, Some(lines)) => lines,
+        (Some(0), None) => {
+            return refused("header_row: expected the number of a line, from 1, found 0".to_owned());
+        }
+        (Some(_), None) if input.header == Some(false) => {
+            return refused(
+                "header_row: expected an input with a header, found header = false (--no-header); use skip_rows for \
+                 the lines before the first row"
+                    .to_owned(),
+            );
+        }
+        (Some(row), None) => row - 1,
+        (Some(_), Some(_)) => {
+            return refused(
+                "header_row, skip_rows: expected one of them, found both; each says where the table begins".to_owned(),
+            );
+        }
+    };
+    if lines > SKIPPED_LINES_MAX {
+        return refused(format!("header_row, skip_rows: expected at most {SKIPPED_LINES_MAX} lines, found {lines}"));
+    }
+    check_lines(file, lines > 0, "header_row and skip_rows").map(|()| lines)
+}
+
+/// The number of rows at the end that are not read.
+fn skip_footer(file: &CampaignFile) -> Result<usize, Error> {
+    let rows = file.input.skip_footer.unwrap_or_default();
+    if rows > SKIPPED_FOOTER_MAX {
+        let fault = format!("[input] skip_footer: expected at most {SKIPPED_FOOTER_MAX} rows, found {rows}");
+        return Err(Error::Config(fault));
+    }
+    check_lines(file, rows > 0, "skip_footer").map(|()| rows as usize)
+}
+
+/// Refuses a setting about lines for input without a table.
+fn check_lines(file: &CampaignFile, is_set: bool, what: &str) -> Result<(), Error> {
+    if is_set && file.input.format == Some(Format::Jsonl) {
+        return Err(Error::Config(format!(
+            "[input] {what}: expected CSV or a spreadsheet, found format = \"jsonl\"; in JSON lines every line is a row"
+        )));
+    }
+    Ok(())
 }
 
 /// The inputs; refuses one that is named twice.

@@ -1,11 +1,13 @@
 //! A campaign: everything a run needs, validated before anything is opened. It is made from a campaign file merged with
 //! the command-line flags.
 
+pub mod carried;
 pub mod check_settings;
 pub mod consent;
 mod declaration_line;
 pub mod file;
 pub mod input;
+pub mod input_table;
 pub mod out_folder;
 pub mod receiver;
 pub mod recorded;
@@ -28,6 +30,7 @@ use crate::{
     source::{HeaderLine, SourceOptions},
     template::Tables,
 };
+use carried::Carried;
 use file::{CampaignFile, CheckTable, SecretSource, Share, parse};
 use input::Input;
 use service::Service;
@@ -55,7 +58,7 @@ pub struct Campaign {
     pub expect_rows: Option<(u64, u64)>,
     /// The column that fills `subject`.
     pub id: Option<String>,
-    pub carry: Vec<String>,
+    pub carry: Vec<Carried>,
     pub service: Service,
     pub allowance: Allowance,
     /// The known prices, by catalogue name.
@@ -115,6 +118,7 @@ impl Campaign {
     pub fn new(file: CampaignFile, base: &Path) -> Result<Campaign, Error> {
         let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
         check_settings::validate(&file.service.checks, &catalogue)?;
+        carried::check_names(&file.output.carry)?;
         let name = campaign_name(&file)?;
         let out = output_folder(&file, &name, base);
         let tables = tables::read_all(&file.tables, base)?;

@@ -4,6 +4,7 @@
 
 use super::{
     Campaign, Guards, SIMULATED_ORIGIN,
+    carried::Carried,
     check_settings::ByCheck,
     file::{CampaignFile, SecretSource, Share},
     input,
@@ -308,7 +309,7 @@ fn with_current_rules(
     Ok(catalogue)
 }
 
-fn carried(checks: &BTreeMap<i64, CheckUseRow>) -> Result<Vec<String>, Error> {
+fn carried(checks: &BTreeMap<i64, CheckUseRow>) -> Result<Vec<Carried>, Error> {
     let Some(first) = checks.values().next() else { return Ok(Vec::new()) };
     Ok(ResultLayout::of(first)?.carry)
 }

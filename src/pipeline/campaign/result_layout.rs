@@ -1,10 +1,15 @@
 //! The columns of a check's results. Their names and types are fixed at its first use and recorded in the ledger. Where
 //! the values are in an answer is not part of the layout: the rules say that, and they can be corrected at any time.
 
+use super::{
+    Campaign,
+    carried::{self, Carried, expected_names},
+};
 use crate::{
     catalogue::{AnswerSpec, ColumnKind, ColumnSpec, Declaration},
     error::Error,
     ledger::{CheckUseRow, LedgerError},
+    mapping::CheckUse,
     sink::{self, OutputFormat, Schema},
 };
 use serde::{Deserialize, Serialize};
@@ -15,7 +20,8 @@ use serde::{Deserialize, Serialize};
 pub struct ResultLayout {
     /// The format of all parts of the campaign. With two formats, every glob would miss some of the parts.
     pub format: OutputFormat,
-    pub carry: Vec<String>,
+    #[serde(deserialize_with = "carried::list")]
+    pub carry: Vec<Carried>,
     pub columns: Vec<NamedColumn>,
     /// The names of the values that rows expect in the answer, in column order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +42,29 @@ pub fn named_columns(declaration: &Declaration) -> Vec<NamedColumn> {
     declaration.answer.columns.iter().map(named).collect()
 }
 
+/// Refuses a campaign whose outputs would have two columns of one name, before anything is opened.
+///
+/// # Errors
+/// Two columns have the same name.
+pub fn check_layouts(campaign: &Campaign) -> Result<(), Error> {
+    campaign.uses.iter().try_for_each(|one| ResultLayout::new(campaign, one)?.schema().map(|_| ()))
+}
+
 impl ResultLayout {
+    /// The layout of a check as its declaration has it now.
+    ///
+    /// # Errors
+    /// There is no such check.
+    pub fn new(campaign: &Campaign, one: &CheckUse) -> Result<ResultLayout, Error> {
+        let declaration = campaign.catalogue.get(&one.check)?;
+        Ok(ResultLayout {
+            format: campaign.format,
+            carry: campaign.carry.clone(),
+            columns: named_columns(declaration),
+            expects: expected_names(declaration, &one.expect),
+        })
+    }
+
     /// The layout that the ledger records for a check.
     ///
     /// # Errors
@@ -51,7 +79,8 @@ impl ResultLayout {
     /// # Errors
     /// Two columns have the same name.
     pub fn schema(&self) -> Result<Schema, Error> {
-        Ok(sink::results_schema(&self.carry, &self.columns_of(&AnswerSpec::default()), &self.expects)?)
+        let names: Vec<String> = self.carry.iter().map(|one| one.name().to_owned()).collect();
+        Ok(sink::results_schema(&names, &self.columns_of(&AnswerSpec::default()), &self.expects)?)
     }
 
     /// The columns of the layout with the places that `answer` declares. A column that it does not declare is always

@@ -4,51 +4,24 @@
 
 pub mod body_receiver;
 pub mod ingest;
+pub mod layout;
 pub mod notes;
 pub mod remap;
 
-use super::campaign::Campaign;
+pub use layout::{SourceLayout, layout_of};
+
+use super::campaign::{Campaign, carried::Carried};
 use crate::{
     error::Error,
-    ledger::{IngestedRow, LedgerError, SourceView},
-    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns, UnmappedColumns},
-    model::{Checkpoint, Clock, Record, Row, row::find_column},
-    source::{Encoding, Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
+    ledger::{IngestedRow, SourceView},
+    mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns, UnmappedColumns, both},
+    model::{
+        Checkpoint, Clock, Record, Row,
+        row::{find_column, find_two_columns},
+    },
+    source::{Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
-use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
-
-/// The layout of a source, as the ledger records it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SourceLayout {
-    format: Format,
-    delimiter: Option<u8>,
-    /// The header of a CSV file, or the keys of the first object of JSON lines.
-    pub columns: Vec<String>,
-    /// The encoding that the user specified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    encoding: Option<Encoding>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sheet: Option<String>,
-}
-
-impl SourceLayout {
-    /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
-    /// changed.
-    fn read_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
-        let shown = |given: Option<String>| given.map_or("none".to_owned(), |given| format!("`{given}`"));
-        let [was, is] = [self.encoding, now.encoding].map(|given| shown(given.map(|given| given.to_string())));
-        let encoding = (was != is).then(|| format!("with encoding {was}, but encoding {is} is given now"));
-        let [was, is] = [&self.sheet, &now.sheet].map(|given| shown(given.clone()));
-        let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
-        encoding.or(sheet).map(|what| {
-            Error::Config(format!(
-                "{name} was started {what}: use the same as before; put rows that failed into a separate file and \
-                 check them in a new campaign"
-            ))
-        })
-    }
-}
 
 /// The progress of intake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,11 +39,13 @@ pub struct Intake {
     opened: VecDeque<Opened>,
     mapping: Arc<Mapping>,
     id: Option<String>,
-    carry: Vec<String>,
+    carry: Vec<Carried>,
     pub clock: Clock,
-    /// The encoding and sheet that the user specified.
-    given: (Option<Encoding>, Option<String>),
+    /// What the user specified about the inputs.
+    given: SourceOptions,
     of_files: bool,
+    /// There is one input.
+    is_one: bool,
 }
 
 struct Opened {
@@ -107,11 +82,19 @@ impl Intake {
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
             clock: campaign.clock,
-            given: (campaign.source_options.encoding, campaign.source_options.sheet.clone()),
+            given: campaign.source_options.clone(),
+            is_one: campaign.inputs.len() == 1,
             of_files: campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file())),
         };
         for (at, input) in campaign.inputs.iter().enumerate() {
             let source = known.get(at);
+            let begun = source.filter(|source| !source.ends.is_empty());
+            let layout = begun.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
+            if let Some(error) =
+                layout.as_ref().and_then(|layout| layout.skips_differently(&input.name, &campaign.source_options))
+            {
+                return Err(error);
+            }
             let origin = input.path.clone().map_or(Origin::Stdin, Origin::File);
             let known = source.map(remembered).transpose()?.flatten();
             let reader =
@@ -125,7 +108,6 @@ impl Intake {
                     if fault.kind() == std::io::ErrorKind::NotFound && source.is_some_and(|source| source.complete) => {
                 }
                 Err(error @ (SourceError::Changed { .. } | SourceError::Truncated { .. })) => {
-                    let layout = source.and_then(|source| source.layout.as_deref()).map(layout_of).transpose()?;
                     let why = layout.and_then(|layout| layout.read_differently(&input.name, &campaign.source_options));
                     return Err(why.unwrap_or_else(|| error.into()));
                 }
@@ -154,23 +136,36 @@ impl Intake {
                 Format::Csv => self.mapping.shown(columns),
                 Format::Jsonl => self.mapping.shown_nested(columns),
             };
-            self.check_columns(columns, &shown)?;
+            self.check_columns(columns, &shown).map_err(|error| self.named(&name, error))?;
         }
         let bound = match (&columns, format) {
             (None, _) => None,
-            (Some(columns), Format::Csv) => Some(Arc::new(self.mapping.bind(columns)?)),
-            (Some(columns), Format::Jsonl) => Some(Arc::new(self.mapping.bind_nested(columns)?)),
+            (Some(columns), Format::Csv) => Some(self.mapping.bind(columns)),
+            (Some(columns), Format::Jsonl) => Some(self.mapping.bind_nested(columns)),
         };
+        let bound = bound.transpose().map_err(|error| self.named(&name, error.into()))?.map(Arc::new);
         let layout_known = remembered.is_some();
         self.opened.push_back(Opened { reader, name, bound, first, layout_known, started: false });
         Ok(())
     }
 
+    /// An error about the columns of an input, with its name if there are several.
+    fn named(&self, name: &str, error: Error) -> Error {
+        if self.is_one { error } else { Error::Config(format!("{name}: {error}")) }
+    }
+
     /// Checks that the id and carried columns are columns of the header, or keys of the first object.
     fn check_columns(&self, header: &[String], shown: &ShownColumns<'_>) -> Result<(), Error> {
         let names = || header.iter().map(String::as_str);
-        for (flag, column) in self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", one)))
+        for (flag, column) in
+            self.id.iter().map(|id| ("--id", id)).chain(self.carry.iter().map(|one| ("--carry", &one.column)))
         {
+            if let Some([first, second]) = find_two_columns(names(), column) {
+                let columns = both(first, second);
+                return Err(Error::Config(format!(
+                    "{flag}: expected one column called `{column}`, found {columns}; rename one of them, or write one exactly"
+                )));
+            }
             if find_column(names(), column).is_none() {
                 let hint = shown.doubt().unwrap_or_else(|| shown.hint(column));
                 return Err(Error::Config(format!("{flag}: the input has no column `{column}`{hint}")));
@@ -301,7 +296,7 @@ pub struct MappedSplit {
 }
 
 impl Opened {
-    fn new_layout(&self, (encoding, sheet): &(Option<Encoding>, Option<String>)) -> Result<Option<String>, Error> {
+    fn new_layout(&self, given: &SourceOptions) -> Result<Option<String>, Error> {
         if self.layout_known {
             return Ok(None);
         }
@@ -314,8 +309,10 @@ impl Opened {
             format,
             delimiter,
             columns,
-            encoding: *encoding,
-            sheet: sheet.clone(),
+            encoding: given.encoding,
+            sheet: given.sheet.clone(),
+            skip_lines: given.skip_lines,
+            skip_footer: given.skip_footer,
         });
         text.map(Some).map_err(|error| Error::Internal(error.to_string()))
     }
@@ -338,10 +335,6 @@ fn first_keys(split: &Split) -> Option<Vec<String>> {
 fn ingested_row(position: &crate::model::Position, subject: Option<String>, input: serde_json::Value) -> IngestedRow {
     let crate::model::Position { row_number, line, byte_offset, .. } = *position;
     IngestedRow { row_number, line, byte_offset, subject, input }
-}
-
-pub fn layout_of(text: &str) -> Result<SourceLayout, Error> {
-    serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
 }
 
 /// What the ledger recorded about a source, in the form the reader needs; `None` if nothing of it was read.

@@ -3,7 +3,7 @@
 pub mod distinct;
 
 use super::{
-    campaign::{Campaign, remains::refuse_lost_ledger},
+    campaign::{Campaign, remains::refuse_lost_ledger, result_layout::check_layouts},
     intake::{Found, Intake, notes::Notes, unbound},
 };
 use crate::{
@@ -62,6 +62,7 @@ pub struct Plan {
 /// # Errors
 /// The errors that would stop a run before its first request.
 pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
+    check_layouts(campaign)?;
     let reading = Reading::find(&campaign.ledger)?;
     if reading.is_none() {
         refuse_lost_ledger(campaign)?;

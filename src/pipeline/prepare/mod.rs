@@ -10,7 +10,7 @@ use super::{
         out_folder::{claim, refuse_inputs_inside},
         recorded,
         remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
-        result_layout::{ResultLayout, named_columns},
+        result_layout::{ResultLayout, check_layouts},
         rules::compile_rules,
     },
     intake::{Intake, body_receiver::BodyReceiver, remap::remap},
@@ -62,6 +62,7 @@ impl Prepared {
     /// or the API key is missing.
     pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
         compile_rules(&campaign)?;
+        check_layouts(&campaign)?;
         let api_key = campaign.service.api_key()?;
         if let Some(url) = &campaign.service.url {
             // Validated first, so that a mistake in the service settings does not leave a ledger behind.
@@ -166,13 +167,7 @@ impl Prepared {
         let recorded = Reading::open(self.ledger.path())?.check_uses()?;
         let row = |one: &crate::mapping::CheckUse| {
             let declaration = self.campaign.catalogue.get(&one.check)?;
-            let expected = declaration.expectations().filter(|(_, expect)| one.expect.contains_key(&expect.name));
-            let layout = ResultLayout {
-                format: self.campaign.format,
-                carry: self.campaign.carry.clone(),
-                columns: named_columns(declaration),
-                expects: expected.map(|(_, expect)| expect.name.clone()).collect(),
-            };
+            let layout = ResultLayout::new(&self.campaign, one)?;
             layout.schema()?;
             let known = recorded.values().find(|row| row.name == one.name());
             let layout = layout.agreed(known, DeclaredCheck::of(declaration).is_none())?;

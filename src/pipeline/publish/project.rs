@@ -138,7 +138,7 @@ impl Projector {
             head: self.head(mode, ask),
             verdict: read.judgement.verdict,
             finding: read.judgement.finding,
-            carried: check.layout.carry.iter().map(|column| carried(&row, column)).collect(),
+            carried: check.layout.carry.iter().map(|one| carried(&row, &one.column)).collect(),
             columns: read.columns,
             expected: read.expected,
             completed_at_us: answer.completed_at_us,

@@ -35,10 +35,12 @@ pub enum SheetFault {
     #[error("expected the sheet `{wanted}`, found {}{}", .names.join(", "), hint(.wanted, .names.iter().map(String::as_str)))]
     UnknownSheet { wanted: String, names: Vec<String> },
     #[error(
-        "sheet `{sheet}`: expected no merged cells in the data, found {range} merged; unmerge the cells and fill every \
-         one"
+        "expected a sheet with data from row {row} on, found none; correct --header-row or --skip-rows (or [input] \
+         header_row, skip_rows)"
     )]
-    Merged { sheet: String, range: String },
+    NoDataBelow { row: u32 },
+    #[error("sheet `{sheet}`: expected no merged cells in the data, found {range} merged; {advice}")]
+    Merged { sheet: String, range: String, advice: &'static str },
     #[error("reading the spreadsheet failed: {0}")]
     Io(io::Error),
     #[error("reading the spreadsheet failed unexpectedly; save it as CSV, and report this: it is a bug in rescreen")]

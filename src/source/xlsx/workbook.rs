@@ -23,6 +23,12 @@ use std::{
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
 
+/// What to do about merged cells.
+const UNMERGE: &str = "unmerge the cells and fill every one";
+/// The same for merged cells in the first row with data, which is often a title.
+const ABOVE: &str = "if it is a title above the table, say which row has the column names with --header-row N (or \
+                     [input] header_row); else unmerge the cells and fill every one";
+
 /// A message from the thread.
 enum Piece {
     /// The sheet was found and can be read.
@@ -34,11 +40,12 @@ enum Piece {
 
 type Book = Xlsx<BufReader<File>>;
 
-/// The rows of a sheet as CSV. `columns` is the number of columns, if the user named them.
-pub fn open(file: File, wanted: Option<String>, columns: Option<usize>) -> Result<Bytes, SheetFault> {
+/// The rows of a sheet as CSV. `columns` is the number of columns, if the user named them. The first `skip` rows of the
+/// sheet become empty lines.
+pub fn open(file: File, wanted: Option<String>, columns: Option<usize>, skip: u32) -> Result<Bytes, SheetFault> {
     let (sender, receiver) = sync_channel(CHUNKS);
     let read = move || {
-        let last = match read(file, wanted.as_deref(), columns, &sender) {
+        let last = match read(file, wanted.as_deref(), columns, skip, &sender) {
             Ok(()) => Piece::End,
             Err(fault) => Piece::Fault(fault),
         };
@@ -57,16 +64,18 @@ fn read(
     mut file: File,
     wanted: Option<&str>,
     columns: Option<usize>,
+    skip: u32,
     sender: &SyncSender<Piece>,
 ) -> Result<(), SheetFault> {
     preflight::check(&mut file)?;
     let mut book = Xlsx::new(BufReader::new(file))?;
-    let (name, extent) = chosen(&mut book, wanted)?;
+    let (name, extent) = chosen(&mut book, wanted, skip)?;
     let width = columns.and_then(|columns| u32::try_from(columns).ok()).unwrap_or(extent.width);
     let inside = |merged: &&Dimensions| merged.end.0 >= extent.row && merged.start.1 < width;
     if let Some(merged) = book.merge_cells_by_sheet_name(&name)?.iter().find(inside) {
         let range = format!("{}:{}", reference(merged.start), reference(merged.end));
-        return Err(SheetFault::Merged { sheet: name, range });
+        let advice = if merged.start.0 == extent.row && skip == 0 { ABOVE } else { UNMERGE };
+        return Err(SheetFault::Merged { sheet: name, range, advice });
     }
     let is_received = |sent: Result<(), _>| sent.is_ok();
     if !is_received(sender.send(Piece::Begun)) {
@@ -76,7 +85,7 @@ fn read(
     let mut cells = book.worksheet_cells_reader(&name)?;
     let mut text = SheetText::new(width);
     while let Some(cell) = cells.next_cell_with_formula_metadata()? {
-        if is_empty(&cell.value, cell.formula.is_some()) {
+        if cell.pos.0 < skip || is_empty(&cell.value, cell.formula.is_some()) {
             continue;
         }
         check_position(cell.pos)?;
@@ -99,7 +108,8 @@ struct Extent {
 }
 
 /// The sheet to read, and where its data begins.
-fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), SheetFault> {
+fn chosen(book: &mut Book, wanted: Option<&str>, skip: u32) -> Result<(String, Extent), SheetFault> {
+    let no_data = || if skip > 0 { SheetFault::NoDataBelow { row: skip + 1 } } else { SheetFault::NoData };
     let is_sheet = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet;
     let names: Vec<String> = book.sheets_metadata().iter().filter(is_sheet).map(|sheet| sheet.name.clone()).collect();
     if let Some(wanted) = wanted {
@@ -108,16 +118,16 @@ fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), She
         let Some(name) = exact.or_else(|| names.iter().find(|name| fold(name) == fold(wanted))).cloned() else {
             return Err(SheetFault::UnknownSheet { wanted: wanted.to_owned(), names });
         };
-        return extent(book, &name)?.map(|extent| (name, extent)).ok_or(SheetFault::NoData);
+        return extent(book, &name, skip)?.map(|extent| (name, extent)).ok_or_else(no_data);
     }
     let mut filled = Vec::new();
     for name in names {
-        if let Some(extent) = extent(book, &name)? {
+        if let Some(extent) = extent(book, &name, skip)? {
             filled.push((name, extent));
         }
     }
     match filled.pop() {
-        None => Err(SheetFault::NoData),
+        None => Err(no_data()),
         Some(only) if filled.is_empty() => Ok(only),
         Some(last) => {
             let names = filled.into_iter().chain([last]).map(|(name, _)| name).collect();
@@ -126,7 +136,8 @@ fn chosen(book: &mut Book, wanted: Option<&str>) -> Result<(String, Extent), She
     }
 }
 
-fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
+/// The extent of a sheet below its first rows.
+fn extent(book: &mut Book, name: &str, skip: u32) -> Result<Option<Extent>, SheetFault> {
     let mut cells = book.worksheet_cells_reader(name)?;
     let mut found: Option<Extent> = None;
     while let Some(cell) = cells.next_cell_with_formula_metadata()? {
@@ -135,7 +146,7 @@ fn extent(book: &mut Book, name: &str) -> Result<Option<Extent>, SheetFault> {
         if found.as_ref().is_some_and(|found| found.row != row) {
             break;
         }
-        if !is_empty(&cell.value, cell.formula.is_some()) {
+        if row >= skip && !is_empty(&cell.value, cell.formula.is_some()) {
             found = Some(Extent { row, width: column + 1 });
         }
     }

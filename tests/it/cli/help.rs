@@ -1,6 +1,7 @@
 //! Help as a newcomer reads it, word for word.
 
 use crate::support::program::{Said, rescreen};
+use rescreen::template::reference::{FILTERS, FUNCTIONS, OBJECT_METHODS, TEXT_METHODS};
 
 fn help(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -28,6 +29,7 @@ fn the_help_of_the_program() {
       status         Show the state of a campaign
       resolve        Decide what to do with requests that may have been charged, or correct a charge
       checks         List the available checks, or describe one
+      templates      Explain the language of templates, with every filter and method
       doctor         Examine the service and this machine before a campaign, in sandbox and at no credit
       credits        Print the account's balance
       listen         Receive the service's deliveries about jobs, so that their results are read sooner
@@ -42,6 +44,19 @@ fn the_help_of_the_program() {
       -h, --help                 Print help
       -V, --version              Print version
     "#);
+}
+
+#[test]
+fn the_help_on_templates_has_every_filter_and_method_on_a_page_of_80_columns() {
+    let page = help(&["help", "templates"]);
+    assert_eq!(page, help(&["templates"]));
+    assert_eq!(page, help(&["templates", "--help"]));
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    for entry in [FILTERS, TEXT_METHODS, OBJECT_METHODS, FUNCTIONS].concat() {
+        assert!(page.contains(&format!("\n  {} ", entry.name)) && page.contains(entry.about), "{}", entry.name);
+        assert!(page.contains(entry.example) && page.contains(entry.result.trim_end()), "{}", entry.example);
+    }
+    assert!(page.contains(r#"{{ row["Full name"] }}  gives  Merwe, Thandi"#), "{page}");
 }
 
 #[test]
@@ -77,7 +92,8 @@ fn the_help_of_run() {
                                          form; needed if one value confirms the consent of every row
           --id <COLUMN>                  Column that identifies a row; copied to `subject` in the
                                          outputs
-          --carry <COLUMNS>              Input columns to copy into the results, comma-separated
+          --carry <COLUMNS|NAME=COLUMN>  Input columns to copy into the results, comma-separated;
+                                         NAME=COLUMN gives one another name
           --limit <ROWS>                 Read only the first ROWS rows of each input
           --expect-rows <N|MIN..MAX>     Send nothing unless the input has this many rows
           --max-errors <N|N%>            Stop when more than this many rows cannot be mapped or requests
@@ -92,6 +108,10 @@ fn the_help_of_run() {
                                          if the file has its byte order mark, else utf-8]
           --no-header                    Read the first line of the input as a row, not as a header
           --columns <NAMES>              Column names for an input without a header, comma-separated
+          --header-row <N>               Line (or row of the sheet) that has the column names; the lines
+                                         above it are not read [default: 1]
+          --skip-rows <N>                Do not read the first N lines (or rows of the sheet)
+          --skip-footer <N>              Do not read the last N rows
           --sheet <NAME>                 Sheet of the workbook to read [default: the only one with data]
           --files-root <DIR>             Folder that contains the files that rows name; nothing outside
                                          it is read

@@ -58,6 +58,13 @@ fn an_endless_first_row_is_refused_where_there_is_no_header() {
 }
 
 #[test]
+fn an_endless_line_before_the_table_is_refused() {
+    let options = SourceOptions { skip_lines: 2, ..of(Format::Csv) };
+    let error = endless("title\n", b'x', &options).err().expect("refused").to_string();
+    assert!(error.starts_with("input: line 2: expected a row that ends within 256 MiB"), "{error}");
+}
+
+#[test]
 fn many_blank_lines_of_json_are_skipped_quickly() {
     let text = format!("{}{{\"a\":1}}\n", " \r\n\n".repeat(8 << 20));
     let begun = Instant::now();

@@ -193,6 +193,30 @@ fn merged_cells_in_the_data_are_refused_with_their_range() {
 }
 
 #[test]
+fn a_merged_title_suggests_the_row_of_the_header_and_the_table_below_it_is_read() {
+    let data = rows(&[
+        &[&text("Customers of 2026")],
+        &[],
+        &[ID, NAME],
+        &[&number("1"), &text("x")],
+        &[&number("2")],
+        &[&text("Total")],
+    ]);
+    let merged = format!("{data}<mergeCells count=\"1\"><mergeCell ref=\"A1:F1\"/></mergeCells>");
+    let book = || Sheet::of(&Workbook::new().shared(&["id", "name"]).sheet("Customers", &merged));
+    let message = book().refused();
+    assert!(message.contains("found A1:F1 merged") && message.contains("--header-row N"), "{message}");
+    for before in [1, 2] {
+        let sheet = book().said(|options| (options.skip_lines, options.skip_footer) = (before, 1));
+        let expected =
+            [(r#"{"id":"1","name":"x"}"#.to_owned(), (1, 4)), (r#"{"id":"2","name":""}"#.to_owned(), (2, 5))];
+        assert_eq!(sheet.records(), expected, "rows keep their numbers in the sheet");
+    }
+    let message = book().said(|options| options.skip_lines = 9).refused();
+    assert!(message.contains("expected a sheet with data from row 10 on, found none"), "{message}");
+}
+
+#[test]
 fn a_sheet_without_a_header_has_the_names_given() {
     let names = ["id".to_owned(), "name".to_owned()];
     let sheet = Sheet::of(&book(&[&[&number("1")], &[&number("2"), &text("x")]]))

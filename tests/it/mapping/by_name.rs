@@ -30,6 +30,20 @@ fn a_country_is_translated_before_it_is_sent_and_counted() {
 }
 
 #[test]
+fn a_path_that_is_named_like_a_column_of_json_is_answered_with_a_template() {
+    let draft = Draft::plain().field("name", "names[0].full");
+    let bind = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        draft.mapping().unwrap().bind_nested(&keys).map(drop).map_err(|error| error.to_string())
+    };
+    let message = bind(&["id", "names"]).unwrap_err();
+    assert!(message.contains("to read a part of `names`, write `{{ names[0].full }}`"), "{message}");
+    assert!(message.contains(r#"write `{{ row["names[0].full"] }}`"#), "{message}");
+    bind(&["id", "names[0].full"]).unwrap();
+    bind(&["id"]).expect("the first row may lack a key");
+}
+
+#[test]
 fn an_ambiguous_match_is_not_resolved() {
     let message = Draft::plain().clone().refusal(&["full name", "customer_name"]);
     assert!(message.contains("there is no column `name`"), "{message}");

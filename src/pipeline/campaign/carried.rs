@@ -1,0 +1,169 @@
+//! The input columns that are copied into the results, and the names that they get there.
+
+use crate::{catalogue::Declaration, error::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    ser::SerializeMap,
+};
+use std::{collections::BTreeMap, fmt};
+
+/// An input column to copy into the results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    pub column: String,
+    /// Its name in the results, if that is not the column's own.
+    pub name: Option<String>,
+}
+
+impl Carried {
+    /// A column under its own name.
+    pub fn plain(column: impl Into<String>) -> Carried {
+        Carried { column: column.into(), name: None }
+    }
+
+    /// The name from which the name in the results is made.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.column)
+    }
+}
+
+/// `COLUMN`, or `NAME=COLUMN`.
+impl From<&str> for Carried {
+    fn from(text: &str) -> Carried {
+        match text.split_once('=') {
+            Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => {
+                Carried { column: column.trim().to_owned(), name: Some(name.trim().to_owned()) }
+            }
+            _ => Carried::plain(text),
+        }
+    }
+}
+
+/// A column under its own name is a text, as in the layouts of older releases; a renamed one is `{ name = "column" }`.
+impl Serialize for Carried {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.name {
+            None => serializer.serialize_str(&self.column),
+            Some(name) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry(name, &self.column)?;
+                map.end()
+            }
+        }
+    }
+}
+
+/// One item of the list: a text, or a table of names and columns.
+struct Item(Vec<Carried>);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Item, D::Error> {
+        deserializer.deserialize_any(ListVisitor { nested: true }).map(Item)
+    }
+}
+
+/// Reads a list of columns and of tables, or one table.
+///
+/// # Errors
+/// It is neither.
+pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Carried>, D::Error> {
+    deserializer.deserialize_any(ListVisitor { nested: false })
+}
+
+struct ListVisitor {
+    /// Whether this is an item of a list.
+    nested: bool,
+}
+
+impl<'de> Visitor<'de> for ListVisitor {
+    type Value = Vec<Carried>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("columns such as `[\"branch\"]`, or names and columns such as `{ dob = \"Date of Birth\" }`")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, column: &str) -> Result<Vec<Carried>, E> {
+        if self.nested {
+            Ok(vec![Carried::plain(column)])
+        } else {
+            Err(E::invalid_type(serde::de::Unexpected::Other("a text"), &self))
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<Carried>, A::Error> {
+        let mut list = Vec::new();
+        while !self.nested
+            && let Some(Item(more)) = items.next_element()?
+        {
+            list.extend(more);
+        }
+        if self.nested { Err(serde::de::Error::invalid_type(serde::de::Unexpected::Seq, &self)) } else { Ok(list) }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Carried>, A::Error> {
+        let renamed = BTreeMap::<String, String>::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(renamed.into_iter().map(|(name, column)| Carried { column, name: Some(name) }).collect())
+    }
+}
+
+/// The names that a declaration gives to its expectations, of those that a campaign uses.
+pub fn expected_names<T>(declaration: &Declaration, used: &BTreeMap<String, T>) -> Vec<String> {
+    let used = declaration.expectations().filter(|(_, expect)| used.contains_key(&expect.name));
+    used.map(|(_, expect)| expect.name.clone()).collect()
+}
+
+/// Refuses an empty name.
+///
+/// # Errors
+/// A name or a column is empty.
+pub fn check_names(carry: &[Carried]) -> Result<(), Error> {
+    match carry.iter().find(|one| one.name().trim().is_empty() || one.column.trim().is_empty()) {
+        Some(_) => Err(Error::Config(
+            "--carry (or [output] carry): expected the name of a column, found an empty one".to_owned(),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Table {
+        #[serde(deserialize_with = "list")]
+        carry: Vec<Carried>,
+    }
+
+    fn read(text: &str) -> Result<Vec<Carried>, String> {
+        toml::from_str(text).map(|table: Table| table.carry).map_err(|error| error.message().to_owned())
+    }
+
+    fn renamed(name: &str, column: &str) -> Carried {
+        Carried { column: column.to_owned(), name: Some(name.to_owned()) }
+    }
+
+    #[test]
+    fn a_carried_column_has_its_own_name_or_another() {
+        let dob = renamed("dob", "Date of Birth");
+        assert_eq!(read("carry = [\"branch\"]").unwrap(), [Carried::plain("branch")]);
+        assert_eq!(read("carry = { dob = \"Date of Birth\" }").unwrap(), std::slice::from_ref(&dob));
+        let mixed = read("carry = [\"branch\", { dob = \"Date of Birth\", a = \"b\" }]").unwrap();
+        assert_eq!(mixed, [Carried::plain("branch"), renamed("a", "b"), dob.clone()]);
+        assert_eq!([Carried::from("dob=Date of Birth"), Carried::from("branch")], [dob, Carried::plain("branch")]);
+        for wrong in ["carry = \"branch\"", "carry = [[\"branch\"]]", "carry = [1]", "carry = { a = 1 }"] {
+            let message = read(wrong).unwrap_err();
+            assert!(message.contains("invalid type"), "{wrong}: {message}");
+        }
+        assert!(check_names(&[Carried::plain(" ")]).is_err() && check_names(&mixed).is_ok());
+    }
+
+    #[test]
+    fn a_layout_of_an_older_release_has_texts() {
+        let recorded = serde_json::to_string(&[Carried::plain("a"), renamed("n", "b")]).unwrap();
+        assert_eq!(recorded, r#"["a",{"n":"b"}]"#);
+        let mut read = serde_json::Deserializer::from_str(&recorded);
+        assert_eq!(list(&mut read).unwrap(), [Carried::plain("a"), renamed("n", "b")]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The layout of a source, as the ledger records it: what a later run must know to read on in the same way. It decides
+//! which settings of the input may not change.
+
+use crate::{
+    error::Error,
+    ledger::LedgerError,
+    source::{Encoding, Format, SourceOptions},
+};
+use serde::{Deserialize, Serialize};
+
+/// The layout of a source, as the ledger records it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SourceLayout {
+    pub format: Format,
+    pub delimiter: Option<u8>,
+    /// The header of a CSV file, or the keys of the first object of JSON lines.
+    pub columns: Vec<String>,
+    /// The encoding that the user specified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
+    /// The lines before the table that are not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip_lines: u32,
+    /// The rows at the end that are not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip_footer: usize,
+}
+
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
+}
+
+impl SourceLayout {
+    /// The error for an input that is now read with another encoding or sheet than before, which may be why it seems
+    /// changed.
+    pub fn read_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let shown = |given: Option<String>| given.map_or("none".to_owned(), |given| format!("`{given}`"));
+        let [was, is] = [self.encoding, now.encoding].map(|given| shown(given.map(|given| given.to_string())));
+        let encoding = (was != is).then(|| format!("with encoding {was}, but encoding {is} is given now"));
+        let [was, is] = [&self.sheet, &now.sheet].map(|given| shown(given.clone()));
+        let sheet = (was != is).then(|| format!("with sheet {was}, but sheet {is} is given now"));
+        encoding.or(sheet).map(|what| begun_differently(name, &what))
+    }
+
+    /// The error for an input whose first or last lines are skipped in another way than before.
+    pub fn skips_differently(&self, name: &str, now: &SourceOptions) -> Option<Error> {
+        let (was, is) = ((self.skip_lines, self.skip_footer), (now.skip_lines, now.skip_footer));
+        let what = |(lines, footer): (u32, usize)| format!("skip_rows = {lines} and skip_footer = {footer}");
+        let text = || format!("with {}, but {} are given now (header_row = 1 is skip_rows = 0)", what(was), what(is));
+        (was != is).then(|| begun_differently(name, &text()))
+    }
+}
+
+fn begun_differently(name: &str, what: &str) -> Error {
+    Error::Config(format!(
+        "{name} was started {what}: use the same as before; put rows that failed into a separate file and check them in \
+         a new campaign"
+    ))
+}
+
+/// The layout in a ledger.
+///
+/// # Errors
+/// It cannot be read.
+pub fn layout_of(text: &str) -> Result<SourceLayout, Error> {
+    serde_json::from_str(text).map_err(|error| LedgerError::Damaged(format!("a source's layout: {error}")).into())
+}
