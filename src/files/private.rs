@@ -32,7 +32,19 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = opened(path, &options, Links::Refused)?;
+    own(opened(path, &options, Links::Refused)?)
+}
+
+/// Opens a file like [`open_private`], for reading, and creates none.
+///
+/// # Errors
+/// The file is missing, or those of [`open_private`].
+pub fn find_private(path: &Path) -> io::Result<File> {
+    own(opened(path, &options(Links::Refused), Links::Refused)?)
+}
+
+/// Refuses a file of another user, and one with several names.
+fn own(file: File) -> io::Result<File> {
     #[cfg(unix)]
     {
         let metadata = file.metadata()?;

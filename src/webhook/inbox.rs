@@ -3,7 +3,7 @@
 
 use super::{delivery::Delivery, signature::WebhookSecret};
 use crate::{
-    files::{FileId, open_private, private_folder},
+    files::{FileId, find_private, open_private, private_folder},
     model::JobId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig};
@@ -20,6 +20,8 @@ const VERSION: i64 = 1;
 const APPLICATION: i64 = 0x7273_696e;
 /// A writer waits this long for another one. Writes take milliseconds.
 const BUSY_TIME: Duration = Duration::from_secs(10);
+/// A campaign waits this long to read. It sends nothing meanwhile, and a reader seldom has to wait for a writer.
+const READ_BUSY_TIME: Duration = Duration::from_millis(250);
 
 /// The receiver of updates of the AML dataset. It belongs to the account and not to a ledger.
 pub const DATASET_UPDATES: &str = "aml-dataset-updates";
@@ -100,25 +102,26 @@ impl Inbox {
             private_folder(folder).map_err(fault)?;
         }
         drop(open_private(path).map_err(fault)?);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(path, flags)?;
-        conn.busy_timeout(BUSY_TIME)?;
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        let other = |found: String| InboxError::Other { path: path.to_owned(), found };
-        examine(&mut conn).map_err(|error| match error {
-            Examined::Other(found) => other(found),
-            Examined::Sqlite(rusqlite::Error::SqliteFailure(failure, _))
-                if failure.code == rusqlite::ErrorCode::NotADatabase =>
-            {
-                other("a file that is not a database".to_owned())
-            }
-            Examined::Sqlite(error) => error.into(),
-        })?;
+        let mut conn = connected(path, BUSY_TIME)?;
+        refused(path, examine(&mut conn))?;
         let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         let id = FileId::at(path).map_err(fault)?;
         Ok(Inbox { conn, files: vec![(path.to_owned(), id)], has_log: mode == "wal" })
+    }
+
+    /// Opens an inbox to read it. It takes no lock that a writer waits for, and waits for none for long.
+    ///
+    /// # Errors
+    /// The file is missing, cannot be read, or is not an inbox of this version.
+    pub fn open_to_read(path: &Path) -> Result<Inbox, InboxError> {
+        let fault = |fault| InboxError::File { path: path.to_owned(), fault };
+        drop(find_private(path).map_err(fault)?);
+        let id = FileId::at(path).map_err(fault)?;
+        let conn = connected(path, READ_BUSY_TIME)?;
+        conn.pragma_update(None, "query_only", true).map_err(InboxError::from)?;
+        refused(path, recognised(&conn).and_then(|is_empty| if is_empty { Err(empty()) } else { Ok(()) }))?;
+        Ok(Inbox { conn, files: vec![(path.to_owned(), id)], has_log: false })
     }
 
     /// Records a receiver with its secret, and returns the secret that applies: the first one that was recorded, because
@@ -230,8 +233,9 @@ impl Inbox {
     /// The events of a ledger, given its first receiver, that arrived after the event with this number, in the order of arrival, at most `most`.
     ///
     /// # Errors
-    /// The inbox cannot be read.
+    /// The inbox cannot be read, or its files are no longer in their place.
     pub fn after(&self, receiver: &ReceiverId, number: i64, most: usize) -> Result<Vec<Unread>, InboxError> {
+        self.check_files()?;
         let sql =
             "SELECT number, kind, job_id FROM event WHERE (receiver = ?1 OR receiver GLOB ?1 || '-*') AND number > ?2
                    ORDER BY number LIMIT ?3";
@@ -272,16 +276,50 @@ impl From<rusqlite::Error> for Examined {
     }
 }
 
-/// Creates the tables in an empty file, and refuses the file of another program or version.
+/// A connection to a file that exists.
+fn connected(path: &Path, busy_time: Duration) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(busy_time)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(conn)
+}
+
+/// Names the file that was refused.
+fn refused(path: &Path, examined: Result<(), Examined>) -> Result<(), InboxError> {
+    let other = |found: String| InboxError::Other { path: path.to_owned(), found };
+    examined.map_err(|error| match error {
+        Examined::Other(found) => other(found),
+        Examined::Sqlite(rusqlite::Error::SqliteFailure(failure, _))
+            if failure.code == rusqlite::ErrorCode::NotADatabase =>
+        {
+            other("a file that is not a database".to_owned())
+        }
+        Examined::Sqlite(error) => error.into(),
+    })
+}
+
+fn empty() -> Examined {
+    Examined::Other("an empty file".to_owned())
+}
+
+/// Whether a database is empty. Refuses the file of another program or version.
+fn recognised(conn: &Connection) -> Result<bool, Examined> {
+    let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (number("application_id")?, number("user_version")?, objects) {
+        (0, 0, 0) => Ok(true),
+        (APPLICATION, VERSION, _) => Ok(false),
+        (APPLICATION, version, _) => Err(Examined::Other(format!("one of version {version}"))),
+        _ => Err(Examined::Other("the database of another program".to_owned())),
+    }
+}
+
+/// Creates the tables in an empty file.
 fn examine(conn: &mut Connection) -> Result<(), Examined> {
     let write = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let number = |name: &str| write.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let objects: i64 = write.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (number("application_id")?, number("user_version")?, objects) {
-        (0, 0, 0) => create(write)?,
-        (APPLICATION, VERSION, _) => {}
-        (APPLICATION, version, _) => return Err(Examined::Other(format!("one of version {version}"))),
-        _ => return Err(Examined::Other("the database of another program".to_owned())),
+    if recognised(&write)? {
+        create(write)?;
     }
     Ok(())
 }
