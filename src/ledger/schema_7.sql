@@ -98,6 +98,7 @@ CREATE TABLE early_delivery (
 -- The last delivery that was read from the inbox.
 CREATE TABLE inbox_read (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
+    inbox  TEXT NOT NULL,                  -- its random id: the numbers begin at 1 in each inbox
     number INTEGER NOT NULL
 ) STRICT;
 

@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use uuid::Uuid;
 
 const SCHEMA: &str = include_str!("inbox.sql");
 /// The version of the schema, in `user_version`.
@@ -175,6 +176,15 @@ impl Inbox {
         Ok(self.conn.query_row("SELECT count(*) FROM receiver", [], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
+    /// The id of this inbox, and the number of its newest event, which may be forgotten by now. A copy has the same id.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn extent(&self) -> Result<(String, i64), InboxError> {
+        let sql = "SELECT id, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0) FROM identity";
+        Ok(self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    }
+
     /// The newest event of a receiver.
     ///
     /// # Errors
@@ -326,6 +336,7 @@ fn examine(conn: &mut Connection) -> Result<(), Examined> {
 
 fn create(write: Transaction<'_>) -> rusqlite::Result<()> {
     write.execute_batch(SCHEMA)?;
+    write.execute("INSERT INTO identity (id) VALUES (?1)", [Uuid::new_v4().simple().to_string()])?;
     write.pragma_update(None, "application_id", APPLICATION)?;
     write.pragma_update(None, "user_version", VERSION)?;
     write.commit()

@@ -1,6 +1,12 @@
 -- The deliveries of the service to the receivers of this machine. It is separate from every ledger, because a
 -- receiver writes while campaigns run.
 
+-- One line. Campaigns note it with the number of the last event that they have read, because the numbers begin at 1 in
+-- each inbox.
+CREATE TABLE identity (
+    id TEXT NOT NULL                 -- random
+) STRICT;
+
 -- One line for each ledger: its id is part of the URL that the service delivers to.
 CREATE TABLE receiver (
     id      TEXT PRIMARY KEY,

@@ -4,7 +4,7 @@
 use super::super::context::RunContext;
 use crate::{
     error::Error,
-    ledger::Reading,
+    ledger::{DeliveryMark, Reading},
     model::JobId,
     pipeline::campaign::{Campaign, receiver::receiver_id},
     webhook::{Inbox, InboxError, ReceiverId, Unread},
@@ -26,8 +26,8 @@ pub struct Deliveries {
     receiver: ReceiverId,
     /// `None` until the file exists and can be read.
     inbox: Option<Inbox>,
-    /// The number of the last delivery that was read.
-    number: i64,
+    /// The id of the inbox, and the number of the last delivery that was read.
+    read_to: Option<DeliveryMark>,
     /// When an inbox that could not be read is tried again.
     again_at: Instant,
     is_said: bool,
@@ -44,8 +44,8 @@ impl Deliveries {
             return Ok(None);
         }
         let Some(receiver) = receiver_id(&reading.ledger_id()?, 1) else { return Ok(None) };
-        let (number, again_at) = (reading.delivery_read()?, Instant::now());
-        Ok(Some(Deliveries { path, receiver, inbox: None, number, again_at, is_said: false }))
+        let (read_to, again_at) = (reading.deliveries_read()?, Instant::now());
+        Ok(Some(Deliveries { path, receiver, inbox: None, read_to, again_at, is_said: false }))
     }
 
     /// Whether the inbox could be read when it was last looked into.
@@ -60,11 +60,11 @@ impl Deliveries {
     pub async fn read(&mut self, context: &RunContext) -> Result<(), Error> {
         loop {
             let page = self.page();
-            let Some(last) = page.last() else { return Ok(()) };
-            let number = last.number;
+            let (Some(last), Some(before)) = (page.last(), &self.read_to) else { return Ok(()) };
+            let read_to = DeliveryMark { inbox: before.inbox.clone(), number: last.number };
             let jobs: Vec<JobId> = page.iter().filter_map(|event| event.job.clone()).collect();
-            context.ledger.note_deliveries(jobs, number, context.clock.now_us()).await?;
-            self.number = number;
+            context.ledger.note_deliveries(jobs, read_to.clone(), context.clock.now_us()).await?;
+            self.read_to = Some(read_to);
         }
     }
 
@@ -94,10 +94,22 @@ impl Deliveries {
             if Instant::now() < self.again_at || !self.path.exists() {
                 return Ok(Vec::new());
             }
-            self.inbox = Some(Inbox::open_to_read(&self.path)?);
+            let inbox = Inbox::open_to_read(&self.path)?;
+            let (id, newest) = inbox.extent()?;
+            self.read_to = Some(begin(self.read_to.take(), id, newest));
+            self.inbox = Some(inbox);
         }
-        self.inbox.as_ref().map_or_else(|| Ok(Vec::new()), |inbox| inbox.after(&self.receiver, self.number, PAGE))
+        let (Some(inbox), Some(read_to)) = (&self.inbox, &self.read_to) else { return Ok(Vec::new()) };
+        inbox.after(&self.receiver, read_to.number, PAGE)
     }
+}
+
+/// Where to begin to read an inbox, whose newest event has this number. Another inbox, or an older copy of the same one,
+/// is read from its beginning, because its numbers are not those that were read. To read an event again only asks for its
+/// job once more.
+fn begin(read_to: Option<DeliveryMark>, inbox: String, newest: i64) -> DeliveryMark {
+    let number = read_to.filter(|read_to| read_to.inbox == inbox && read_to.number <= newest);
+    DeliveryMark { number: number.map_or(0, |read_to| read_to.number), inbox }
 }
 
 fn unreadable(path: &Path, error: &InboxError) -> String {
@@ -109,4 +121,20 @@ fn unreadable(path: &Path, error: &InboxError) -> String {
         "the deliveries of the service cannot be read: {fault}. Jobs are asked for by their schedule all the same, so \
          no result is lost. If the file is damaged, move it away and start `rescreen listen` again"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_inbox_and_an_older_copy_are_read_from_the_beginning() {
+        let mark = |inbox: &str, number| DeliveryMark { inbox: inbox.to_owned(), number };
+        let begun = |read_to, newest| begin(read_to, "here".to_owned(), newest);
+        assert_eq!(begun(None, 5), mark("here", 0));
+        assert_eq!(begun(Some(mark("here", 3)), 5), mark("here", 3));
+        assert_eq!(begun(Some(mark("here", 5)), 5), mark("here", 5));
+        assert_eq!(begun(Some(mark("here", 6)), 5), mark("here", 0), "an older copy");
+        assert_eq!(begun(Some(mark("other", 3)), 5), mark("here", 0));
+    }
 }
