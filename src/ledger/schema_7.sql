@@ -84,6 +84,7 @@ CREATE INDEX job_to_ask ON job (ask_at) WHERE ask_at IS NOT NULL;
 -- Where the service delivers to, and the secret it signs with. The bodies of requests contain both.
 CREATE TABLE receiver (
     number  INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,          -- random; part of the URL
     base    TEXT NOT NULL,
     secret  TEXT NOT NULL,
     made_at INTEGER NOT NULL

@@ -28,6 +28,7 @@ pub mod reply_text;
 pub mod request;
 pub mod rng;
 pub mod row;
+pub mod shell_words;
 pub mod state;
 pub mod stop;
 mod tiff;

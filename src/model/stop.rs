@@ -63,6 +63,8 @@ pub enum Stop {
     /// Different requests in a row were answered with 409: their keys were used before.
     Conflict {
         count: u64,
+        /// Bodies of the campaign may name a webhook.
+        has_webhook: bool,
     },
     /// An answer states another mode than the one that was sent.
     OtherMode {
@@ -279,13 +281,22 @@ impl fmt::Display for Stop {
                 "expected an answer from the service, found something else in several replies in a row, such as a \
                  captive portal, a proxy page or another service; check [service] url and the network, then run again",
             ),
-            Stop::Conflict { count } => write!(
-                f,
-                "{count} different requests in a row were answered with HTTP 409: the service knows their idempotency \
-                 keys with another body, or is still working on them. If the ledger of this campaign was lost, or a \
-                 default or a declaration changed, restore it, or start a new campaign with --campaign NAME; otherwise \
-                 run again in a few minutes"
-            ),
+            Stop::Conflict { count, has_webhook } => {
+                write!(
+                    f,
+                    "{count} different requests in a row were answered with HTTP 409: the service knows their \
+                     idempotency keys with another body, or is still working on them. If the ledger of this campaign \
+                     was lost, or a default or a declaration changed, restore it, or start a new campaign with \
+                     --campaign NAME; otherwise run again in a few minutes"
+                )?;
+                match has_webhook {
+                    true => f.write_str(
+                        ". The webhook is part of these bodies: name the same --webhook-url as before, or none if there \
+                         was none; if the ledger and the inbox of deliveries were both lost, restore one of them",
+                    ),
+                    false => Ok(()),
+                }
+            }
             Stop::OtherMode { sent, echoed } => write!(
                 f,
                 "an answer states the mode {echoed}, but {sent} was sent: its content is not trusted (verdict \

@@ -8,7 +8,7 @@
 use super::{
     campaign::{
         Campaign, read_file,
-        receiver::{delivery_url, random_secret, receiver_id},
+        receiver::{delivery_url, id_of, new_receiver},
         webhook::checked,
     },
     collect::Collection,
@@ -143,7 +143,7 @@ pub async fn retry_webhook(
         return Err(Error::Stopped(Stop::UnknownService { url }));
     }
     let receiver = match base {
-        Some(base) => Some(new_receiver(&collection, &reading, base).await?),
+        Some(base) => Some(other_receiver(&collection, base).await?),
         None => None,
     };
     let scope = api_key.fingerprint();
@@ -214,16 +214,14 @@ fn specs(jobs: &[NamedJob], config: Option<&Path>) -> Result<BTreeMap<String, Jo
 }
 
 /// Makes a receiver of the ledger, which the inbox knows before anything is sent.
-async fn new_receiver(collection: &Collection, reading: &Reading, base: String) -> Result<NewReceiver, Error> {
+async fn other_receiver(collection: &Collection, base: String) -> Result<NewReceiver, Error> {
     let campaign = &collection.campaign;
     let now_us = campaign.clock.now_us();
     let ledger = Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, now_us)?;
-    let made = ledger.add_receiver(base, random_secret(), now_us).await?;
-    let ledger_id = reading.ledger_id()?;
-    campaign.register(&made, &ledger_id)?;
-    let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
-    let id = receiver_id(&ledger_id, made.number).ok_or_else(damaged)?;
-    Ok(NewReceiver { url: delivery_url(&made.base, &id), secret: made.secret.into() })
+    let made = new_receiver(base);
+    campaign.register(&mut campaign.open_inbox()?, &made)?;
+    ledger.add_receiver(made.clone(), now_us).await?;
+    Ok(NewReceiver { url: delivery_url(&made.base, &id_of(&made)?), secret: made.secret.into() })
 }
 
 /// What asking needs.

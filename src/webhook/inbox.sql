@@ -7,12 +7,24 @@ CREATE TABLE identity (
     id TEXT NOT NULL                 -- random
 ) STRICT;
 
--- One line for each ledger: its id is part of the URL that the service delivers to.
+-- Their ids are part of the URLs that the service delivers to.
 CREATE TABLE receiver (
     id      TEXT PRIMARY KEY,
     secret  TEXT NOT NULL,
     made_at INTEGER NOT NULL         -- microseconds since 1970
 ) STRICT;
+
+-- The campaigns whose requests name a receiver. A new ledger of a campaign names the first one again, because a request
+-- that is sent again must have the same body.
+CREATE TABLE named_by (
+    campaign TEXT NOT NULL,
+    mode     TEXT NOT NULL,
+    scope    TEXT NOT NULL,          -- the fingerprint of the API key
+    base     TEXT NOT NULL,          -- the public URL, without path and id
+    receiver TEXT NOT NULL,
+    named_at INTEGER NOT NULL,       -- microseconds since 1970
+    PRIMARY KEY (campaign, mode, scope, base, receiver)
+) STRICT, WITHOUT ROWID;
 
 -- One line for each event. A second delivery of an event changes nothing.
 CREATE TABLE event (

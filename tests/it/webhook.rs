@@ -10,5 +10,6 @@ mod listening;
 mod load;
 mod post;
 mod receiver;
+mod same_receiver;
 mod simulated;
 mod vectors;

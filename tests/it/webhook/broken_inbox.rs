@@ -6,10 +6,7 @@ use super::{
     post::{now, request, signature_with},
 };
 use crate::support::program::{Said, UnderWay, rescreen};
-use rescreen::{
-    ledger::{Reading, Receiver},
-    webhook::PATH,
-};
+use rescreen::{ledger::Receiver, webhook::PATH};
 use rusqlite::Connection;
 use std::{
     fs,
@@ -128,8 +125,7 @@ fn an_inbox_that_breaks_while_jobs_are_followed_is_said_and_the_jobs_complete() 
 
 /// Delivers word of a job to the receiver of the office's ledger.
 fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u16 {
-    let Receiver { secret, .. } = office.receivers().remove(0);
-    let id = Reading::open(&office.ledger()).unwrap().ledger_id().unwrap();
+    let Receiver { id, secret, .. } = office.receivers().remove(0);
     let body = format!(r#"{{"id":"evt_{number}","data":{{"jobId":"{job}","status":"completed"}}}}"#);
     let timestamp = now().to_string();
     let signature = signature_with(&secret, &timestamp, body.as_bytes());

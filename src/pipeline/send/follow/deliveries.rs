@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     ledger::{DeliveryMark, Reading},
     model::JobId,
-    pipeline::campaign::{Campaign, receiver::receiver_id},
+    pipeline::campaign::{Campaign, receiver::id_of},
     webhook::{Inbox, InboxError, ReceiverId, Unread},
 };
 use std::{
@@ -23,7 +23,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// The deliveries of a ledger.
 pub struct Deliveries {
     path: PathBuf,
-    receiver: ReceiverId,
+    receivers: Vec<ReceiverId>,
     /// `None` until the file exists and can be read.
     inbox: Option<Inbox>,
     /// The id of the inbox, and the number of the last delivery that was read.
@@ -40,12 +40,12 @@ impl Deliveries {
     /// The ledger cannot be read.
     pub fn of(campaign: &Campaign, reading: &Reading) -> Result<Option<Deliveries>, Error> {
         let Some(path) = campaign.inbox() else { return Ok(None) };
-        if reading.receivers()?.is_empty() {
+        let receivers = reading.receivers()?.iter().map(id_of).collect::<Result<Vec<_>, _>>()?;
+        if receivers.is_empty() {
             return Ok(None);
         }
-        let Some(receiver) = receiver_id(&reading.ledger_id()?, 1) else { return Ok(None) };
         let (read_to, again_at) = (reading.deliveries_read()?, Instant::now());
-        Ok(Some(Deliveries { path, receiver, inbox: None, read_to, again_at, is_said: false }))
+        Ok(Some(Deliveries { path, receivers, inbox: None, read_to, again_at, is_said: false }))
     }
 
     /// Whether the inbox could be read when it was last looked into.
@@ -100,7 +100,7 @@ impl Deliveries {
             self.inbox = Some(inbox);
         }
         let (Some(inbox), Some(read_to)) = (&self.inbox, &self.read_to) else { return Ok(Vec::new()) };
-        inbox.after(&self.receiver, read_to.number, PAGE)
+        inbox.after(&self.receivers, read_to.number, PAGE)
     }
 }
 
