@@ -79,6 +79,24 @@ fn a_removed_inbox_ends_it_before_anything_is_accepted_and_lost() {
 }
 
 #[test]
+fn another_program_that_holds_the_inbox_delays_deliveries_and_does_not_end_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = inbox_in(folder.path());
+    let listening = Listening::start(folder.path(), &["--inbox", "inbox.sqlite"]);
+    let other = rusqlite::Connection::open(&inbox).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(listening.send(&genuine(1)), 503);
+    // Beyond the time for which a writer waits.
+    sleep(Duration::from_secs(5));
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    assert_eq!(listening.send(&genuine(1)), 200);
+    assert_eq!(events_in(&inbox).len(), 1);
+    let (code, said) = listening.stopped();
+    assert!(code == 0 && said.contains("another program holds the inbox"), "{code}: {said}");
+}
+
+#[test]
 fn a_full_disk_ends_it_and_what_was_answered_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let inbox = inbox_in(folder.path());
