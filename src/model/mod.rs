@@ -6,6 +6,7 @@ pub mod budget;
 pub mod checkpoint;
 pub mod clock;
 pub mod column_name;
+mod conflicts;
 pub mod credits;
 pub mod exit_code;
 pub mod failure;

@@ -281,22 +281,7 @@ impl fmt::Display for Stop {
                 "expected an answer from the service, found something else in several replies in a row, such as a \
                  captive portal, a proxy page or another service; check [service] url and the network, then run again",
             ),
-            Stop::Conflict { count, has_webhook } => {
-                write!(
-                    f,
-                    "{count} different requests in a row were answered with HTTP 409: the service knows their \
-                     idempotency keys with another body, or is still working on them. If the ledger of this campaign \
-                     was lost, or a default or a declaration changed, restore it, or start a new campaign with \
-                     --campaign NAME; otherwise run again in a few minutes"
-                )?;
-                match has_webhook {
-                    true => f.write_str(
-                        ". The webhook is part of these bodies: name the same --webhook-url as before, or none if there \
-                         was none; if the ledger and the inbox of deliveries were both lost, restore one of them",
-                    ),
-                    false => Ok(()),
-                }
-            }
+            Stop::Conflict { count, has_webhook } => f.write_str(&super::conflicts::conflicts(*count, *has_webhook)),
             Stop::OtherMode { sent, echoed } => write!(
                 f,
                 "an answer states the mode {echoed}, but {sent} was sent: its content is not trusted (verdict \

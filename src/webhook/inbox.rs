@@ -1,7 +1,7 @@
 //! The database of the deliveries. It decides which events are new. An event is on disk before [`Inbox::put`] returns, so
 //! a receiver may answer 200 then.
 
-use super::{delivery::Delivery, receivers::secret_in, signature::WebhookSecret};
+use super::{delivery::Delivery, signature::WebhookSecret};
 use crate::{
     files::{FileId, find_private, open_private, private_folder, take_from_others},
     model::JobId,
@@ -273,6 +273,12 @@ impl Inbox {
                    AND number IS NOT (SELECT max(number) FROM event WHERE receiver = ?2)";
         Ok(self.conn.execute(sql, (time_us, DATASET_UPDATES))?)
     }
+}
+
+pub(super) fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Option<WebhookSecret>> {
+    let found: Option<String> =
+        conn.query_row("SELECT secret FROM receiver WHERE id = ?1", [&receiver.0], |row| row.get(0)).optional()?;
+    Ok(found.and_then(|text| WebhookSecret::new(text.into())))
 }
 
 /// Why a file is not used as an inbox.

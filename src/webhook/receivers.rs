@@ -2,10 +2,10 @@
 //! requests of the same campaign have named, because a request that is sent again must have the same body.
 
 use super::{
-    inbox::{Inbox, InboxError, ReceiverId},
+    inbox::{Inbox, InboxError, ReceiverId, secret_in},
     signature::WebhookSecret,
 };
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 /// What the requests of a campaign depend on, besides their content. With the same, they name the same receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,10 +98,4 @@ fn named_first(conn: &Connection, namer: &Namer) -> rusqlite::Result<Option<(Rec
         }
     }
     Ok(None)
-}
-
-pub(super) fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Option<WebhookSecret>> {
-    let found: Option<String> =
-        conn.query_row("SELECT secret FROM receiver WHERE id = ?1", [&receiver.0], |row| row.get(0)).optional()?;
-    Ok(found.and_then(|text| WebhookSecret::new(text.into())))
 }

@@ -28,8 +28,11 @@ fn remove(inbox: &Path) {
     }
 }
 
+/// Breaks the inbox at this path.
+type Breakage = fn(&Path);
+
 /// The ways in which an inbox can be unusable.
-fn breakages() -> Vec<(&'static str, fn(&Path))> {
+fn breakages() -> Vec<(&'static str, Breakage)> {
     vec![
         ("no database", |inbox| {
             remove(inbox);
