@@ -113,13 +113,16 @@ fn begin(read_to: Option<DeliveryMark>, inbox: String, newest: i64) -> DeliveryM
 }
 
 fn unreadable(path: &Path, error: &InboxError) -> String {
+    let what_to_do = "; if the file is damaged, move it away and start `rescreen listen` again";
     let fault = match error {
-        InboxError::Sqlite(fault) => format!("{}: {fault}", path.display()),
+        InboxError::Sqlite(fault) => format!("{}: {fault}{what_to_do}", path.display()),
+        InboxError::File { .. } => format!("{error}{what_to_do}"),
+        // They say what to do.
         other => other.to_string(),
     };
     format!(
         "the deliveries of the service cannot be read: {fault}. Jobs are asked for by their schedule all the same, so \
-         no result is lost. If the file is damaged, move it away and start `rescreen listen` again"
+         no result is lost"
     )
 }
 
