@@ -70,6 +70,7 @@ impl Error {
             | Error::Source(_) => ExitCode::Usage,
             Error::Ledger(error) if error.is_usage() => ExitCode::Usage,
             Error::Sink(error) if error.is_usage() => ExitCode::Usage,
+            Error::Inbox(error) if error.is_usage() => ExitCode::Usage,
             Error::Ledger(LedgerError::IllegalMove(_)) => ExitCode::Internal,
             Error::Ledger(_) | Error::Sink(_) | Error::Inbox(_) => ExitCode::Storage,
             Error::Input { source, .. } => source.exit_code(),

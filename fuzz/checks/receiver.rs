@@ -47,7 +47,7 @@ pub fn check(data: &[u8]) {
     let is_accepted = replies.split("HTTP/1.").skip(1).any(|reply| reply[1..].trim_start().starts_with('2'));
     assert!(!is_accepted, "{replies}");
     assert!(sent(GOES_ON, false).starts_with("HTTP/1.1 404"), "the receiver goes on");
-    let events = Inbox::open(&RUNNING.inbox).and_then(|inbox| inbox.after(&receiver(), 0, 1)).expect("an inbox");
+    let events = Inbox::open(&RUNNING.inbox).and_then(|inbox| inbox.after(&[receiver()], 0, 1)).expect("an inbox");
     assert!(events.is_empty(), "nothing is stored");
 }
 

@@ -2,14 +2,13 @@
 //! command a new user runs, and it uses the same code as a real run.
 
 use super::{
-    next_command::quoted,
     output::OutputArgs,
     run::{print_report, run_campaign},
 };
 use clap::Args;
 use rescreen::{
     Error,
-    model::ExitCode,
+    model::{ExitCode, shell_words::quoted},
     pipeline::{Campaign, RunOptions, campaign::file},
 };
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::campaign_args::CAMPAIGN_FILE;
 use rescreen::{
-    model::{ExitCode, Stop, budget::BudgetRefusal, printable::is_printable, state::State},
+    model::{ExitCode, Stop, budget::BudgetRefusal, shell_words::quoted, state::State},
     pipeline::RunReport,
 };
 use std::path::Path;
@@ -86,34 +86,6 @@ fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     }
 }
 
-/// The arguments, quoted for a shell.
-pub fn quoted(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%@+".contains(c);
-    let quote = |word: &String| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else if is_printable(word) {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        } else {
-            escaped(word)
-        }
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
-/// An argument with characters that are unsafe to print, in the `$'…'` syntax of bash, zsh and POSIX 2024.
-fn escaped(word: &str) -> String {
-    let mut shown = String::from("$'");
-    for c in word.chars() {
-        match c {
-            '\'' | '\\' => shown.extend(['\\', c]),
-            c if is_printable(c.encode_utf8(&mut [0; 4])) => shown.push(c),
-            c => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| shown.push_str(&format!("\\{byte:03o}"))),
-        }
-    }
-    shown + "'"
-}
-
 /// The command line of this process, with `rescreen` as the program's name.
 pub fn typed() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -131,18 +103,6 @@ mod tests {
             assert_eq!(of(line).as_deref(), Some("a.toml"), "{line}");
         }
         assert_eq!(of("rescreen run book.csv"), None);
-    }
-
-    #[test]
-    fn arguments_are_quoted_for_the_shell() {
-        let words = ["rescreen", "run", "my book.csv", "--map", "name={{ a }} it's"].map(str::to_owned);
-        assert_eq!(quoted(&words), r"rescreen run 'my book.csv' --map 'name={{ a }} it'\''s'");
-    }
-
-    #[test]
-    fn control_characters_are_escaped_in_shell_syntax() {
-        let word = "a\n\u{1b}[2J it's \\ \u{202e}é".to_owned();
-        assert_eq!(quoted(&[word]), r"$'a\012\033[2J it\'s \\ \342\200\256é'");
     }
 
     #[test]

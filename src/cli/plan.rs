@@ -2,7 +2,7 @@
 
 use super::{
     campaign_args::CampaignArgs,
-    next_command::{quoted, typed},
+    next_command::typed,
     output::{OutputArgs, to_stdout},
     progress::humanize,
     run::{first_line, print_feeds},
@@ -12,7 +12,7 @@ use clap::Args;
 use rescreen::{
     Error,
     mapping::UnmappedColumns,
-    model::{ExitCode, Mode, clock::local_time, state::State},
+    model::{ExitCode, Mode, clock::local_time, shell_words::quoted, state::State},
     pipeline::{self, Campaign, Plan, balance_alone, wording::grouped},
 };
 use std::time::Duration;

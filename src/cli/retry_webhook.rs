@@ -1,10 +1,10 @@
 //! `rescreen retry-webhook`: asks the service to deliver the results of jobs again, at no credit.
 
-use super::{next_command::quoted, output::OutputArgs, status::folder};
+use super::{output::OutputArgs, status::folder};
 use clap::Args;
 use rescreen::{
     Error,
-    model::ExitCode,
+    model::{ExitCode, shell_words::quoted},
     pipeline::{self, RedeliveryOrder},
 };
 use std::path::PathBuf;

@@ -19,7 +19,7 @@ mod root;
 
 pub use identity::FileId;
 pub use owner::{Access, access, other_writers_in};
-pub use private::{open_private, private_folder};
+pub use private::{find_private, open_private, private_folder, take_from_others};
 pub use regular::{Links, check, found, open, opened, options, read, read_open, read_text, text};
 pub use rename::rename_new;
 pub use root::{Root, RootFault};

@@ -32,7 +32,42 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = opened(path, &options, Links::Refused)?;
+    own(opened(path, &options, Links::Refused)?)
+}
+
+/// Opens a file like [`open_private`], for reading, and creates none.
+///
+/// # Errors
+/// The file is missing, or those of [`open_private`].
+pub fn find_private(path: &Path) -> io::Result<File> {
+    own(opened(path, &options(Links::Refused), Links::Refused)?)
+}
+
+/// Takes the rights of others to read or change a regular file of this user. Returns whether they had any. A missing
+/// file is left missing. It opens nothing, because closing a file drops the locks that this process has on it.
+///
+/// # Errors
+/// The rights cannot be changed.
+pub fn take_from_others(path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(false) };
+        let found = access(&metadata);
+        if !metadata.is_file() || !(found.others_read || found.others_write) {
+            return Ok(false);
+        }
+        let private = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
+        std::fs::set_permissions(path, private).map(|()| true)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Ok(false)
+    }
+}
+
+/// Refuses a file of another user, and one with several names.
+fn own(file: File) -> io::Result<File> {
     #[cfg(unix)]
     {
         let metadata = file.metadata()?;

@@ -44,6 +44,15 @@ pub struct NamedJob {
     pub scope: Option<String>,
 }
 
+/// How far the deliveries of an inbox were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryMark {
+    /// The id of the inbox.
+    pub inbox: String,
+    /// The number of the last delivery that was read.
+    pub number: i64,
+}
+
 /// Which jobs are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
@@ -122,9 +131,14 @@ impl Ledger {
         self.write(move |store| follow(store, &report)).await
     }
 
-    /// Records deliveries up to the one with this number. Each job they name is asked for next; a job that no reply has
+    /// Records deliveries up to the one that is marked. Each job they name is asked for next; a job that no reply has
     /// named yet is asked for as soon as one does.
-    pub async fn note_deliveries(&self, jobs: Vec<JobId>, number: i64, now_us: i64) -> Result<(), LedgerError> {
+    pub async fn note_deliveries(
+        &self,
+        jobs: Vec<JobId>,
+        read_to: DeliveryMark,
+        now_us: i64,
+    ) -> Result<(), LedgerError> {
         self.write(move |store| {
             for id in jobs {
                 let sql = "UPDATE job SET ask_at = min(ask_at, ?2) WHERE job_id = ?1";
@@ -136,7 +150,8 @@ impl Ledger {
                     store.conn.prepare_cached(sql)?.execute(params![id.as_str(), now_us, EARLY_MAX])?;
                 }
             }
-            store.conn.prepare_cached("INSERT OR REPLACE INTO inbox_read VALUES (1, ?1)")?.execute([number])?;
+            let sql = "INSERT OR REPLACE INTO inbox_read (id, inbox, number) VALUES (1, ?1, ?2)";
+            store.conn.prepare_cached(sql)?.execute(params![read_to.inbox, read_to.number])?;
             Ok(())
         })
         .await
@@ -311,9 +326,9 @@ impl Reading {
         found.into_iter().map(named).collect()
     }
 
-    /// The number of the last delivery that was read from the inbox.
-    pub fn delivery_read(&self) -> Result<i64, LedgerError> {
-        let number = self.conn.query_row("SELECT number FROM inbox_read", [], |row| row.get(0)).optional()?;
-        Ok(number.unwrap_or_default())
+    /// How far the deliveries were read; `None` if none was.
+    pub fn deliveries_read(&self) -> Result<Option<DeliveryMark>, LedgerError> {
+        let mark = |row: &rusqlite::Row<'_>| Ok(DeliveryMark { inbox: row.get(0)?, number: row.get(1)? });
+        Ok(self.conn.query_row("SELECT inbox, number FROM inbox_read", [], mark).optional()?)
     }
 }

@@ -51,7 +51,7 @@ pub use completed::CompletedRow;
 pub use consent::Consent;
 pub use datasets::DatasetSeen;
 pub use error::LedgerError;
-pub use follow::{Due, DueJob, Followed, JobReport, NamedJob, OddJobs, OpenJobs};
+pub use follow::{DeliveryMark, Due, DueJob, Followed, JobReport, NamedJob, OddJobs, OpenJobs};
 pub use identity::Identity;
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
 pub use lock::{commits_noted, log_is_alone};

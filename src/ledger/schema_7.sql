@@ -86,6 +86,7 @@ CREATE INDEX job_to_ask ON job (ask_at) WHERE ask_at IS NOT NULL;
 -- Where the service delivers to, and the secret it signs with. The bodies of requests contain both.
 CREATE TABLE receiver (
     number  INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,          -- random; part of the URL
     base    TEXT NOT NULL,
     secret  TEXT NOT NULL,
     made_at INTEGER NOT NULL
@@ -100,6 +101,7 @@ CREATE TABLE early_delivery (
 -- The last delivery that was read from the inbox.
 CREATE TABLE inbox_read (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
+    inbox  TEXT NOT NULL,                  -- its random id: the numbers begin at 1 in each inbox
     number INTEGER NOT NULL
 ) STRICT;
 

@@ -67,6 +67,8 @@ pub enum Stop {
     /// Different requests in a row were answered with 409: their keys were used before.
     Conflict {
         count: u64,
+        /// Bodies of the campaign may name a webhook.
+        has_webhook: bool,
     },
     /// An answer states another mode than the one that was sent.
     OtherMode {

@@ -96,13 +96,7 @@ impl fmt::Display for Stop {
                 "expected an answer from the service, found something else in several replies in a row, such as a \
                  captive portal, a proxy page or another service; check [service] url and the network, then run again",
             ),
-            Stop::Conflict { count } => write!(
-                f,
-                "{count} different requests in a row were answered with HTTP 409: the service knows their idempotency \
-                 keys with another body, or is still working on them. If the ledger of this campaign was lost, or a \
-                 default or a declaration changed, restore it, or start a new campaign with --campaign NAME; otherwise \
-                 run again in a few minutes"
-            ),
+            Stop::Conflict { count, has_webhook } => f.write_str(&super::conflicts::conflicts(*count, *has_webhook)),
             Stop::OtherMode { sent, echoed } => write!(
                 f,
                 "an answer states the mode {echoed}, but {sent} was sent: its content is not trusted (verdict \

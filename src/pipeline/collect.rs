@@ -81,6 +81,12 @@ impl Collection {
         config: Option<&Path>,
         service: Option<&str>,
     ) -> Result<Collection, Error> {
+        if !place.exists() {
+            return Err(Error::Config(format!(
+                "{}: expected the output folder of a campaign, found no file or folder with this name",
+                place.display()
+            )));
+        }
         let ledger = ledger_in(place);
         let apart = || {
             Error::Config(format!(

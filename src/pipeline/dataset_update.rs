@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn dataset_update(inbox: Option<&Path>) -> Option<Newest> {
     // A user without a state folder has no inbox.
     let path = inbox.map(Path::to_owned).or_else(|| default_inbox().ok()).filter(|path| path.exists())?;
-    let newest = Inbox::open(&path).and_then(|inbox| inbox.newest(DATASET_UPDATES));
+    let newest = Inbox::open_to_read(&path).and_then(|inbox| inbox.newest(DATASET_UPDATES));
     newest.unwrap_or_else(|error| {
         tracing::warn!("updates of the dataset are not shown: {error}");
         None

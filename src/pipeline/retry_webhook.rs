@@ -1,5 +1,5 @@
 //! Asks the service to deliver the results of jobs again. It needs only the ledger, changes nothing in it but its
-//! receiver, and costs no credits.
+//! receiver and the pause that the service asks for, and costs no credits.
 //!
 //! This module decides for which jobs anything is asked, and under the rules of [`collect`](super::collect): the API key
 //! is sent only to a service that the user named or that a run on this machine used, and the path of the request comes
@@ -8,7 +8,7 @@
 use super::{
     campaign::{
         Campaign, read_file,
-        receiver::{delivery_url, random_secret, receiver_id},
+        receiver::{delivery_url, id_of, new_receiver},
         webhook::checked,
     },
     collect::Collection,
@@ -22,9 +22,9 @@ use super::{
 };
 use crate::{
     catalogue::{Catalogue, JobSpec},
-    client::{ApiKey, Client, Delays, NewReceiver, Redelivered, redelivered},
+    client::{ApiKey, Client, Delays, NewReceiver, Redelivered, redelivered, states_a_charge},
     error::Error,
-    ledger::{Ledger, NamedJob, Reading},
+    ledger::{Ledger, LedgerError, NamedJob, Reading},
     model::{ExitCode, JobId, Stop},
     throttle::{Bucket, Throttle},
 };
@@ -67,6 +67,8 @@ pub struct Redeliveries {
     pub refused: Vec<(JobId, u16, String)>,
     /// Jobs of another API key.
     pub withheld: Vec<JobId>,
+    /// The job whose reply states a charge, although nothing should be charged. No more was asked for then.
+    pub charged: Option<JobId>,
     pub stop: Option<Stop>,
 }
 
@@ -74,7 +76,8 @@ impl Redeliveries {
     pub fn exit_code(&self) -> ExitCode {
         let is_failure = |(_, status, _): &(JobId, u16, String)| *status != NOT_COMPLETED;
         let failures = if self.refused.iter().any(is_failure) { ExitCode::Failures } else { ExitCode::Complete };
-        let doubt = if self.withheld.is_empty() { ExitCode::Complete } else { ExitCode::Doubt };
+        let is_doubt = !self.withheld.is_empty() || self.charged.is_some();
+        let doubt = if is_doubt { ExitCode::Doubt } else { ExitCode::Complete };
         self.stop.as_ref().map_or(ExitCode::Complete, Stop::exit_code).or(doubt).or(failures)
     }
 
@@ -82,7 +85,13 @@ impl Redeliveries {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(url) = &self.receiver {
-            lines.push(format!("new receiver: {url}; new requests of this ledger and the jobs asked for here name it"));
+            let jobs = match (self.accepted, self.of - self.accepted) {
+                (0, 0) => "",
+                (_, 0) => ", and the service delivers the jobs asked for here to it",
+                (0, _) => "; whether the service delivers any job to it is not known",
+                _ => ", and the service delivers the accepted jobs to it; for the other jobs this is not known",
+            };
+            lines.push(format!("new receiver: {url}; new requests of this ledger name it{jobs}"));
         }
         lines.push(match self.of {
             0 => "the ledger has no job without a result; name ended ones with --job ID".to_owned(),
@@ -90,7 +99,8 @@ impl Redeliveries {
         });
         for (job, status, message) in self.refused.iter().take(NAMED_MAX) {
             lines.push(match (status, message.as_str()) {
-                (&NOT_COMPLETED, _) => format!("job {job}: it has no result yet (HTTP {status})"),
+                (&NOT_COMPLETED, "") => format!("job {job}: it has no result yet (HTTP {status})"),
+                (&NOT_COMPLETED, message) => format!("job {job}: it has no result yet (HTTP {status}): {message}"),
                 (404, _) => format!("job {job}: the service does not know it (HTTP {status})"),
                 (_, "") => format!("job {job}: refused (HTTP {status})"),
                 (_, message) => format!("job {job}: refused (HTTP {status}): {message}"),
@@ -108,6 +118,13 @@ impl Redeliveries {
                 named.join(", ")
             ));
         }
+        lines.extend(self.charged.as_ref().map(|job| {
+            format!(
+                "job {job}: the reply states a charge, or an amount that cannot be read, although delivering again costs \
+                 no credits. The ledger does not contain it, and no more was asked for: compare the balance \
+                 (`rescreen credits`), and ask the service"
+            )
+        }));
         lines.extend(self.stop.as_ref().map(|stop| format!("stopped: {stop}")));
         lines
     }
@@ -143,7 +160,7 @@ pub async fn retry_webhook(
         return Err(Error::Stopped(Stop::UnknownService { url }));
     }
     let receiver = match base {
-        Some(base) => Some(new_receiver(&collection, &reading, base).await?),
+        Some(base) => Some(other_receiver(&collection, base).await?),
         None => None,
     };
     let scope = api_key.fingerprint();
@@ -163,16 +180,36 @@ pub async fn retry_webhook(
         return Ok(done);
     }
     for job in &own {
-        match asking.ask(job, &specs[&job.check]).await? {
+        let mut charged = false;
+        match asking.ask(job, &specs[&job.check], &mut charged).await? {
             Continue(None) => done.accepted += 1,
             Continue(Some((status, message))) => done.refused.push((job.id.clone(), status, message)),
-            Break(stop) => {
-                done.stop = Some(stop);
-                break;
-            }
+            Break(stop) => done.stop = Some(stop),
+        }
+        done.charged = charged.then(|| job.id.clone());
+        if done.stop.is_some() || charged {
+            break;
         }
     }
+    if let Some(Stop::PushedBack { until_us }) = done.stop {
+        note_pause(&collection, until_us).await;
+    }
     Ok(done)
+}
+
+/// Records the pause that the service asked for, so that the next run obeys it. A run that holds the ledger hears of it
+/// from the service.
+async fn note_pause(collection: &Collection, until_us: i64) {
+    let campaign = &collection.campaign;
+    let now_us = campaign.clock.now_us();
+    let noted = match Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, now_us) {
+        Ok(ledger) => ledger.pause_until(until_us, now_us).await,
+        Err(LedgerError::InUse { .. }) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = noted {
+        tracing::warn!("the pause that the service asked for is not recorded: {error}");
+    }
 }
 
 /// The jobs that the order is about.
@@ -214,16 +251,14 @@ fn specs(jobs: &[NamedJob], config: Option<&Path>) -> Result<BTreeMap<String, Jo
 }
 
 /// Makes a receiver of the ledger, which the inbox knows before anything is sent.
-async fn new_receiver(collection: &Collection, reading: &Reading, base: String) -> Result<NewReceiver, Error> {
+async fn other_receiver(collection: &Collection, base: String) -> Result<NewReceiver, Error> {
     let campaign = &collection.campaign;
     let now_us = campaign.clock.now_us();
     let ledger = Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, now_us)?;
-    let made = ledger.add_receiver(base, random_secret(), now_us).await?;
-    let ledger_id = reading.ledger_id()?;
-    campaign.register(&made, &ledger_id)?;
-    let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
-    let id = receiver_id(&ledger_id, made.number).ok_or_else(damaged)?;
-    Ok(NewReceiver { url: delivery_url(&made.base, &id), secret: made.secret.into() })
+    let made = new_receiver(base);
+    campaign.register(&mut campaign.open_inbox()?, &made)?;
+    ledger.add_receiver(made.clone(), now_us).await?;
+    Ok(NewReceiver { url: delivery_url(&made.base, &id_of(&made)?), secret: made.secret.into() })
 }
 
 /// What asking needs.
@@ -267,8 +302,14 @@ impl<'a> Asking<'a> {
         Ok(None)
     }
 
-    /// Asks for one job. A refusal of the job is returned with its status and message; anything else stops.
-    async fn ask(&self, job: &NamedJob, spec: &JobSpec) -> Result<ControlFlow<Stop, Option<(u16, String)>>, Error> {
+    /// Asks for one job. A refusal of the job is returned with its status and message; anything else stops. `charged` is
+    /// set if a reply states a charge; then the job is not asked for again.
+    async fn ask(
+        &self,
+        job: &NamedJob,
+        spec: &JobSpec,
+        charged: &mut bool,
+    ) -> Result<ControlFlow<Stop, Option<(u16, String)>>, Error> {
         let auth = self.campaign.service.auth_of(&job.check);
         let mut delays = Delays::new(self.campaign.clock.now_us().unsigned_abs());
         let mut last = String::new();
@@ -280,6 +321,8 @@ impl<'a> Asking<'a> {
             {
                 return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
             }
+            let body = exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref());
+            *charged = body.is_some_and(|body| states_a_charge(body, self.campaign.service.charge_pointer.as_deref()));
             let now = self.campaign.clock.now();
             tracing::debug!(job = %job.id, latency_ms = exchange.latency.as_millis(), "asked to deliver again");
             match redelivered(&exchange, now.into()) {
@@ -298,8 +341,13 @@ impl<'a> Asking<'a> {
                 }
                 Redelivered::Unavailable { message } => {
                     last = message;
-                    tokio::time::sleep(delays.next_delay()).await;
+                    if !*charged {
+                        tokio::time::sleep(delays.next_delay()).await;
+                    }
                 }
+            }
+            if *charged {
+                break;
             }
         }
         Ok(Break(Stop::Unavailable { message: last }))

@@ -158,10 +158,10 @@ impl Prepared {
 
     /// The receiver that the bodies of new requests name.
     async fn body_receiver(&self) -> Result<BodyReceiver, Error> {
-        let Some(receiver) = self.campaign.receiver(&self.ledger).await? else { return Ok(BodyReceiver::default()) };
-        let ledger_id = Reading::open(self.ledger.path())?.ledger_id()?;
+        let receiver = self.campaign.receiver(&self.ledger, self.scope()).await?;
+        let Some(receiver) = receiver else { return Ok(BodyReceiver::default()) };
         let checks = self.campaign.checks().into_iter().filter(|one| self.campaign.has_receiver(one));
-        Ok(BodyReceiver::new(&receiver, &ledger_id, checks.map(|one| one.name.clone()).collect()))
+        BodyReceiver::new(&receiver, checks.map(|one| one.name.clone()).collect())
     }
 
     /// Starts ingesting rows in the background.

@@ -3,7 +3,7 @@
 
 use super::{delivery::Delivery, signature::WebhookSecret};
 use crate::{
-    files::{FileId, open_private, private_folder},
+    files::{FileId, find_private, open_private, private_folder, take_from_others},
     model::JobId,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, config::DbConfig};
@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use uuid::Uuid;
 
 const SCHEMA: &str = include_str!("inbox.sql");
 /// The version of the schema, in `user_version`.
@@ -20,19 +21,30 @@ const VERSION: i64 = 1;
 const APPLICATION: i64 = 0x7273_696e;
 /// A writer waits this long for another one. Writes take milliseconds.
 const BUSY_TIME: Duration = Duration::from_secs(10);
+/// A campaign waits this long to read. It sends nothing meanwhile, and a reader seldom has to wait for a writer.
+const READ_BUSY_TIME: Duration = Duration::from_millis(250);
 
 /// The receiver of updates of the AML dataset. It belongs to the account and not to a ledger.
 pub const DATASET_UPDATES: &str = "aml-dataset-updates";
 
-/// Identifies a receiver: the id of a ledger, as part of the URL that the service delivers to.
+/// Identifies a receiver, as part of the URL that the service delivers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ReceiverId(String);
+pub struct ReceiverId(pub(super) String);
 
 impl ReceiverId {
     /// The id, if it consists of 8 to 64 lower-case letters, digits and hyphens.
     pub fn new(text: &str) -> Option<ReceiverId> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         ((8..=64).contains(&text.len()) && text.bytes().all(fits)).then(|| ReceiverId(text.to_owned()))
+    }
+
+    /// A random id.
+    pub fn random() -> ReceiverId {
+        ReceiverId(Uuid::new_v4().simple().to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -47,14 +59,30 @@ impl fmt::Display for ReceiverId {
 pub enum InboxError {
     #[error("{path}: {fault}", path = .path.display())]
     File { path: PathBuf, fault: io::Error },
-    #[error("{path}: expected an inbox of version {VERSION}, found {found}; use a release of rescreen that knows it, or another file", path = .path.display())]
-    Other { path: PathBuf, found: String },
+    #[error("{path}: expected an inbox of version {VERSION}, found one of version {found}; use a release of rescreen that knows it, or another file", path = .path.display())]
+    Version { path: PathBuf, found: i64 },
+    #[error("{path}: expected an inbox of rescreen, found {found}; it is left as it is. Name another file with --inbox, or with [webhook] inbox in the campaign file; if this file was an inbox, it is damaged: move it away", path = .path.display())]
+    NotAnInbox { path: PathBuf, found: String },
     #[error("{path}: it was removed, moved or replaced while it was open; nothing more is accepted, because what is written to it would be lost. Start `rescreen listen` again", path = .path.display())]
     Gone { path: PathBuf },
     #[error("the thread that writes the inbox cannot be started: {fault}")]
     Thread { fault: io::Error },
     #[error("the inbox failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl InboxError {
+    /// Whether the user named the wrong file.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, InboxError::NotAnInbox { .. })
+    }
+
+    /// Whether another process holds the inbox. Nothing is wrong with it.
+    pub fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        matches!(self, InboxError::Sqlite(fault)
+            if matches!(fault.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)))
+    }
 }
 
 /// An event that a campaign has not read yet.
@@ -76,7 +104,7 @@ pub struct Newest {
 
 /// An open inbox.
 pub struct Inbox {
-    conn: Connection,
+    pub(super) conn: Connection,
     /// The database, and its write-ahead log once this process has written.
     files: Vec<(PathBuf, FileId)>,
     /// Whether there is a write-ahead log. Some file systems allow none.
@@ -100,46 +128,28 @@ impl Inbox {
             private_folder(folder).map_err(fault)?;
         }
         drop(open_private(path).map_err(fault)?);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(path, flags)?;
-        conn.busy_timeout(BUSY_TIME)?;
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        let other = |found: String| InboxError::Other { path: path.to_owned(), found };
-        examine(&mut conn).map_err(|error| match error {
-            Examined::Other(found) => other(found),
-            Examined::Sqlite(rusqlite::Error::SqliteFailure(failure, _))
-                if failure.code == rusqlite::ErrorCode::NotADatabase =>
-            {
-                other("a file that is not a database".to_owned())
-            }
-            Examined::Sqlite(error) => error.into(),
-        })?;
+        restrict(path);
+        let mut conn = connected(path, BUSY_TIME)?;
+        refused(path, examine(&mut conn))?;
         let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         let id = FileId::at(path).map_err(fault)?;
         Ok(Inbox { conn, files: vec![(path.to_owned(), id)], has_log: mode == "wal" })
     }
 
-    /// Records a receiver with its secret, and returns the secret that applies: the first one that was recorded, because
-    /// requests that name it may be at the service already.
+    /// Opens an inbox to read it. It takes no lock that a writer waits for, and waits for none for long.
     ///
     /// # Errors
-    /// The inbox cannot be written.
-    pub fn register(
-        &mut self,
-        receiver: &ReceiverId,
-        secret: &WebhookSecret,
-        now_us: i64,
-    ) -> Result<WebhookSecret, InboxError> {
-        let write = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        write.execute(
-            "INSERT INTO receiver (id, secret, made_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-            (&receiver.0, secret.expose(), now_us),
-        )?;
-        let known = secret_in(&write, receiver)?;
-        write.commit()?;
-        Ok(known.unwrap_or_else(|| secret.clone()))
+    /// The file is missing, cannot be read, or is not an inbox of this version.
+    pub fn open_to_read(path: &Path) -> Result<Inbox, InboxError> {
+        let fault = |fault| InboxError::File { path: path.to_owned(), fault };
+        drop(find_private(path).map_err(fault)?);
+        restrict(path);
+        let id = FileId::at(path).map_err(fault)?;
+        let conn = connected(path, READ_BUSY_TIME)?;
+        conn.pragma_update(None, "query_only", true).map_err(InboxError::from)?;
+        refused(path, recognised(&conn).and_then(|is_empty| if is_empty { Err(empty()) } else { Ok(()) }))?;
+        Ok(Inbox { conn, files: vec![(path.to_owned(), id)], has_log: false })
     }
 
     /// Records a receiver with its secret, which replaces the known one.
@@ -172,6 +182,15 @@ impl Inbox {
         Ok(self.conn.query_row("SELECT count(*) FROM receiver", [], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
+    /// The id of this inbox, and the number of its newest event, which may be forgotten by now. A copy has the same id.
+    ///
+    /// # Errors
+    /// The inbox cannot be read.
+    pub fn extent(&self) -> Result<(String, i64), InboxError> {
+        let sql = "SELECT id, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0) FROM identity";
+        Ok(self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    }
+
     /// The newest event of a receiver.
     ///
     /// # Errors
@@ -195,9 +214,7 @@ impl Inbox {
     fn note_log(&mut self) -> Result<(), InboxError> {
         let [(database, _)] = self.files.as_slice() else { return Ok(()) };
         if self.has_log {
-            let mut log = database.clone().into_os_string();
-            log.push("-wal");
-            let log = PathBuf::from(log);
+            let log = beside(database, "-wal");
             let id = FileId::at(&log).map_err(|_| InboxError::Gone { path: log.clone() })?;
             self.files.push((log, id));
         }
@@ -227,16 +244,20 @@ impl Inbox {
         Ok(new)
     }
 
-    /// The events of a ledger, given its first receiver, that arrived after the event with this number, in the order of arrival, at most `most`.
+    /// The events of these receivers that arrived after the event with this number, in the order of arrival, at most
+    /// `most`.
     ///
     /// # Errors
-    /// The inbox cannot be read.
-    pub fn after(&self, receiver: &ReceiverId, number: i64, most: usize) -> Result<Vec<Unread>, InboxError> {
-        let sql =
-            "SELECT number, kind, job_id FROM event WHERE (receiver = ?1 OR receiver GLOB ?1 || '-*') AND number > ?2
-                   ORDER BY number LIMIT ?3";
+    /// The inbox cannot be read, or its files are no longer in their place.
+    pub fn after(&self, receivers: &[ReceiverId], number: i64, most: usize) -> Result<Vec<Unread>, InboxError> {
+        self.check_files()?;
+        // An id contains nothing that JSON would escape.
+        let receivers = receivers.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
+        let sql = "SELECT number, kind, job_id FROM event
+                   WHERE receiver IN (SELECT value FROM json_each(?1)) AND number > ?2 ORDER BY number LIMIT ?3";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let mut select = self.conn.prepare_cached(sql)?;
-        let rows = select.query_map((&receiver.0, number, i64::try_from(most).unwrap_or(i64::MAX)), |row| {
+        let rows = select.query_map((format!("[{receivers}]"), number, most), |row| {
             let job: Option<String> = row.get(2)?;
             Ok(Unread { number: row.get(0)?, kind: row.get(1)?, job: job.as_deref().and_then(JobId::new) })
         })?;
@@ -254,7 +275,7 @@ impl Inbox {
     }
 }
 
-fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Option<WebhookSecret>> {
+pub(super) fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Option<WebhookSecret>> {
     let found: Option<String> =
         conn.query_row("SELECT secret FROM receiver WHERE id = ?1", [&receiver.0], |row| row.get(0)).optional()?;
     Ok(found.and_then(|text| WebhookSecret::new(text.into())))
@@ -263,6 +284,7 @@ fn secret_in(conn: &Connection, receiver: &ReceiverId) -> rusqlite::Result<Optio
 /// Why a file is not used as an inbox.
 enum Examined {
     Other(String),
+    Version(i64),
     Sqlite(rusqlite::Error),
 }
 
@@ -272,22 +294,83 @@ impl From<rusqlite::Error> for Examined {
     }
 }
 
-/// Creates the tables in an empty file, and refuses the file of another program or version.
+/// Takes the files of an inbox from other users: they contain secrets and personal data.
+fn restrict(path: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let file = beside(path, end);
+        let shown = file.display();
+        match take_from_others(&file) {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!(
+                "{shown}: other users could read or change it, and it contains secrets and personal data; now only you can"
+            ),
+            Err(fault) => tracing::warn!(
+                "{shown}: other users may read or change it, and it contains secrets and personal data: restrict it \
+                 (`chmod 600`), which failed here: {fault}"
+            ),
+        }
+    }
+}
+
+/// A file of SQLite beside the database.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut beside = path.to_owned().into_os_string();
+    beside.push(end);
+    PathBuf::from(beside)
+}
+
+/// A connection to a file that exists.
+fn connected(path: &Path, busy_time: Duration) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(busy_time)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(conn)
+}
+
+/// Names the file that was refused.
+fn refused(path: &Path, examined: Result<(), Examined>) -> Result<(), InboxError> {
+    let other = |found: String| InboxError::NotAnInbox { path: path.to_owned(), found };
+    examined.map_err(|error| match error {
+        Examined::Other(found) => other(found),
+        Examined::Version(found) => InboxError::Version { path: path.to_owned(), found },
+        Examined::Sqlite(rusqlite::Error::SqliteFailure(failure, _))
+            if failure.code == rusqlite::ErrorCode::NotADatabase =>
+        {
+            other("a file that is not a database".to_owned())
+        }
+        Examined::Sqlite(error) => error.into(),
+    })
+}
+
+fn empty() -> Examined {
+    Examined::Other("an empty file".to_owned())
+}
+
+/// Whether a database is empty. Refuses the file of another program or version.
+fn recognised(conn: &Connection) -> Result<bool, Examined> {
+    let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (number("application_id")?, number("user_version")?, objects) {
+        (0, 0, 0) => Ok(true),
+        (APPLICATION, VERSION, _) => Ok(false),
+        (APPLICATION, version, _) => Err(Examined::Version(version)),
+        _ => Err(Examined::Other("the database of another program".to_owned())),
+    }
+}
+
+/// Creates the tables in an empty file.
 fn examine(conn: &mut Connection) -> Result<(), Examined> {
     let write = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let number = |name: &str| write.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let objects: i64 = write.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (number("application_id")?, number("user_version")?, objects) {
-        (0, 0, 0) => create(write)?,
-        (APPLICATION, VERSION, _) => {}
-        (APPLICATION, version, _) => return Err(Examined::Other(format!("one of version {version}"))),
-        _ => return Err(Examined::Other("the database of another program".to_owned())),
+    if recognised(&write)? {
+        create(write)?;
     }
     Ok(())
 }
 
 fn create(write: Transaction<'_>) -> rusqlite::Result<()> {
     write.execute_batch(SCHEMA)?;
+    write.execute("INSERT INTO identity (id) VALUES (?1)", [Uuid::new_v4().simple().to_string()])?;
     write.pragma_update(None, "application_id", APPLICATION)?;
     write.pragma_update(None, "user_version", VERSION)?;
     write.commit()

@@ -73,19 +73,35 @@ fn work(mut inbox: Inbox, mut waiting: mpsc::Receiver<Order>) -> Result<(), Inbo
                 }
                 // Nobody may wait any more.
                 Order::Secret(receiver, reply) => {
-                    let _ = reply.send(inbox.secret(&receiver)?);
+                    if let Some(found) = unless_busy(inbox.secret(&receiver))? {
+                        let _ = reply.send(found);
+                    }
                 }
             }
         }
         if deliveries.is_empty() {
             continue;
         }
-        let kept = inbox.put(&deliveries, now_us())?;
+        let Some(kept) = unless_busy(inbox.put(&deliveries, now_us()))? else { continue };
         for (is_new, reply) in kept.into_iter().zip(replies) {
             let _ = reply.send(if is_new { Kept::New } else { Kept::Known });
         }
     }
     Ok(())
+}
+
+/// Nothing if another process holds the inbox. Then nobody gets a reply, and the service delivers again.
+fn unless_busy<T>(found: Result<T, InboxError>) -> Result<Option<T>, InboxError> {
+    match found {
+        Err(error) if error.is_busy() => {
+            tracing::warn!(
+                "another program holds the inbox ({error}); deliveries are refused with 503 until it ends, and the \
+                 service delivers them again"
+            );
+            Ok(None)
+        }
+        found => found.map(Some),
+    }
 }
 
 fn now_us() -> i64 {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    ledger::{Due, JobReport},
+    ledger::{DeliveryMark, Due, JobReport},
     model::{
         JobId,
         job_life::{ASK_MIN, JobSign},
@@ -109,7 +109,8 @@ impl Story {
         self.deliveries += 1;
         if !self.is_lost().await {
             let (number, now_us) = (self.deliveries, self.book.now_us);
-            self.book.ledger.note_deliveries(vec![Story::job()], number, now_us).await.unwrap();
+            let read_to = DeliveryMark { inbox: "inbox".to_owned(), number };
+            self.book.ledger.note_deliveries(vec![Story::job()], read_to, now_us).await.unwrap();
         }
     }
 

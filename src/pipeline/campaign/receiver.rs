@@ -4,9 +4,10 @@ use super::Campaign;
 use crate::{
     catalogue::Declaration,
     error::Error,
-    ledger::{Ledger, Reading, Receiver},
+    ledger::{Ledger, LedgerError, Reading, Receiver},
+    model::shell_words::quoted,
     pipeline::state_folder::state_folder,
-    webhook::{Inbox, PATH, ReceiverId, WebhookSecret},
+    webhook::{Inbox, Namer, PATH, ReceiverId, WebhookSecret},
 };
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
@@ -23,32 +24,42 @@ impl Campaign {
         self.webhook.url.is_some() && check.job.as_ref().is_some_and(|job| job.webhook)
     }
 
-    /// The receiver of the ledger, which is made at its first use, and is known to the inbox afterwards. `None` if no
-    /// check of the campaign has one.
+    /// The receiver of the ledger, which is chosen at its first use: the one that requests of this campaign already name,
+    /// or else a new one. All receivers of the ledger are known to the inbox afterwards. `scope` is the fingerprint of the
+    /// API key. `None` if no check of the campaign has a receiver.
     ///
     /// # Errors
     /// The ledger has another receiver, or the inbox cannot be used.
-    pub async fn receiver(&self, ledger: &Ledger) -> Result<Option<Receiver>, Error> {
+    pub async fn receiver(&self, ledger: &Ledger, scope: String) -> Result<Option<Receiver>, Error> {
         let Some(url) = self.webhook.url.as_deref().filter(|_| self.checks().iter().any(|one| self.has_receiver(one)))
         else {
             return Ok(None);
         };
-        let reading = Reading::open(ledger.path())?;
-        let now_us = self.clock.now_us();
-        let receiver = match reading.receivers()?.pop() {
-            None => ledger.add_receiver(url.to_owned(), random_secret(), now_us).await?,
-            Some(known) if known.base == url => known,
-            Some(known) => {
-                return Err(Error::Config(format!(
-                    "--webhook-url (or [webhook] url): expected {}, which the requests of this ledger name, found {url}; \
-                     keep that URL, or let the service deliver to another one with `rescreen retry-webhook {} \
-                     --webhook-url {url}`",
-                    known.base,
-                    self.out.display()
-                )));
-            }
-        };
-        self.register(&receiver, &reading.ledger_id()?)?;
+        let known = Reading::open(ledger.path())?.receivers()?;
+        if let Some(other) = known.last().filter(|latest| latest.base != url) {
+            let out = self.out.display().to_string();
+            let words = ["rescreen", "retry-webhook", &out, "--webhook-url", url].map(str::to_owned);
+            return Err(Error::Config(format!(
+                "--webhook-url (or [webhook] url): expected {}, which the requests of this ledger name, found {url}; keep \
+                 that URL, or let the service deliver to another one with `{}`",
+                other.base,
+                quoted(&words)
+            )));
+        }
+        let (mut inbox, now_us) = (self.open_inbox()?, self.clock.now_us());
+        for receiver in &known {
+            self.register(&mut inbox, receiver)?;
+        }
+        let namer =
+            Namer { campaign: self.name.clone(), mode: self.mode.as_str().to_owned(), scope, base: url.to_owned() };
+        if let Some(latest) = known.into_iter().next_back() {
+            inbox.note_named(&namer, &id_of(&latest)?, now_us)?;
+            return Ok(Some(latest));
+        }
+        let new = new_receiver(url.to_owned());
+        let (id, secret) = inbox.receiver_of(&namer, (id_of(&new)?, secret_of(&new)?), now_us)?;
+        let receiver = Receiver { id: id.to_string(), secret: secret.expose().to_owned(), ..new };
+        ledger.add_receiver(receiver.clone(), now_us).await?;
         Ok(Some(receiver))
     }
 
@@ -56,20 +67,46 @@ impl Campaign {
     ///
     /// # Errors
     /// The inbox cannot be used, or knows another secret of this receiver.
-    pub fn register(&self, receiver: &Receiver, ledger_id: &str) -> Result<(), Error> {
-        let path = self.inbox().ok_or_else(no_folder)?;
-        let damaged = || Error::Internal("a receiver of the ledger is not valid".to_owned());
-        let id = receiver_id(ledger_id, receiver.number).ok_or_else(damaged)?;
-        let secret = WebhookSecret::new(receiver.secret.clone().into()).ok_or_else(damaged)?;
-        let known = Inbox::open(&path)?.register(&id, &secret, self.clock.now_us())?;
+    pub fn register(&self, inbox: &mut Inbox, receiver: &Receiver) -> Result<(), Error> {
+        let (id, secret) = (id_of(receiver)?, secret_of(receiver)?);
+        let known = inbox.register(&id, &secret, self.clock.now_us())?;
         if known.expose() != secret.expose() {
             return Err(Error::Config(format!(
                 "{}: it has another secret for the receiver {id} than the ledger; name another file with [webhook] inbox",
-                path.display()
+                self.inbox().unwrap_or_default().display()
             )));
         }
         Ok(())
     }
+
+    /// The inbox of this campaign, open.
+    ///
+    /// # Errors
+    /// There is no folder for it, or it cannot be used.
+    pub fn open_inbox(&self) -> Result<Inbox, Error> {
+        Ok(Inbox::open(&self.inbox().ok_or_else(no_folder)?)?)
+    }
+}
+
+/// A receiver that nobody knows yet.
+pub fn new_receiver(base: String) -> Receiver {
+    Receiver { id: ReceiverId::random().to_string(), base, secret: random_secret() }
+}
+
+/// The id of a receiver of a ledger.
+///
+/// # Errors
+/// The ledger is damaged.
+pub fn id_of(receiver: &Receiver) -> Result<ReceiverId, Error> {
+    ReceiverId::new(&receiver.id).ok_or_else(damaged)
+}
+
+fn secret_of(receiver: &Receiver) -> Result<WebhookSecret, Error> {
+    WebhookSecret::new(receiver.secret.clone().into()).ok_or_else(damaged)
+}
+
+fn damaged() -> Error {
+    LedgerError::Damaged("a receiver is not valid".to_owned()).into()
 }
 
 /// The inbox of this user on this machine, if none is named.
@@ -89,21 +126,13 @@ pub fn inbox_in(state_folder: &Path) -> PathBuf {
     state_folder.join("webhooks").join("inbox.sqlite")
 }
 
-/// The id of a ledger's receiver: the id of the ledger, and the number of each later receiver.
-pub fn receiver_id(ledger_id: &str, number: u32) -> Option<ReceiverId> {
-    match number {
-        0 | 1 => ReceiverId::new(ledger_id),
-        number => ReceiverId::new(&format!("{ledger_id}-{number}")),
-    }
-}
-
 /// The URL that the service delivers to.
 pub fn delivery_url(base: &str, id: &ReceiverId) -> String {
     format!("{base}{PATH}{id}")
 }
 
 /// 244 random bits as 64 hexadecimal digits.
-pub fn random_secret() -> String {
+fn random_secret() -> String {
     [Uuid::new_v4(), Uuid::new_v4()].map(|uuid| uuid.simple().to_string()).concat()
 }
 

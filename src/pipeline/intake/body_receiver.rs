@@ -2,8 +2,9 @@
 //! content is one request, wherever its result is delivered to.
 
 use crate::{
+    error::Error,
     ledger::Receiver,
-    pipeline::campaign::receiver::{delivery_url, receiver_id},
+    pipeline::campaign::receiver::{delivery_url, id_of},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};
@@ -19,12 +20,14 @@ pub struct BodyReceiver {
 
 impl BodyReceiver {
     /// The receiver in the bodies of these checks.
-    pub fn new(receiver: &Receiver, ledger_id: &str, checks: BTreeSet<String>) -> BodyReceiver {
-        let Some(id) = receiver_id(ledger_id, receiver.number) else { return BodyReceiver::default() };
-        let url = Value::from(delivery_url(&receiver.base, &id));
+    ///
+    /// # Errors
+    /// The ledger is damaged.
+    pub fn new(receiver: &Receiver, checks: BTreeSet<String>) -> Result<BodyReceiver, Error> {
+        let url = Value::from(delivery_url(&receiver.base, &id_of(receiver)?));
         let secret = Value::from(receiver.secret.as_str());
         let members = format!(r#","webhookUrl":{url},"webhookSecret":{secret}"#);
-        BodyReceiver { checks: Arc::new(checks), members: members.into() }
+        Ok(BodyReceiver { checks: Arc::new(checks), members: members.into() })
     }
 
     /// The body of a request of this check, which is a JSON object that is not empty.
@@ -45,8 +48,9 @@ mod tests {
     #[test]
     fn the_receiver_is_the_last_member_of_the_bodies_of_its_checks() {
         let secret = "0123456789abcdef0123456789abcdef".to_owned();
-        let receiver = Receiver { number: 1, base: "https://hooks.example.co.za".to_owned(), secret };
-        let added = BodyReceiver::new(&receiver, "0123456789abcdef", BTreeSet::from(["bank".to_owned()]));
+        let receiver =
+            Receiver { id: "0123456789abcdef".to_owned(), base: "https://hooks.example.co.za".to_owned(), secret };
+        let added = BodyReceiver::new(&receiver, BTreeSet::from(["bank".to_owned()])).unwrap();
         let body = br#"{"mode":"sandbox"}"#.to_vec();
         assert_eq!(
             String::from_utf8(added.named_in("bank", body.clone())).unwrap(),

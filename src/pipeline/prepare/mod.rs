@@ -147,6 +147,11 @@ impl Prepared {
         &self.ledger
     }
 
+    /// The fingerprint of the API key.
+    pub fn scope(&self) -> String {
+        self.api_key.fingerprint()
+    }
+
     /// A hint by which the user can recognise the API key.
     pub fn key_hint(&self) -> String {
         self.api_key.hint()

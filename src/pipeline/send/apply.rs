@@ -89,7 +89,9 @@ impl SendLoop {
         }
         // A conflict of a request that was sent before is expected.
         if attempted.is_conflict() && !one.is_repeat {
-            self.stops.extend(self.watch.conflict(request));
+            let jobs = self.context.checks.values().filter_map(|check| check.declaration.job.as_ref());
+            let has_webhook = jobs.into_iter().any(|job| job.webhook);
+            self.stops.extend(self.watch.conflict(request, has_webhook));
         }
     }
 

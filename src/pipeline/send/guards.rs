@@ -132,10 +132,10 @@ impl GuardState {
         (self.not_json.len() >= NOT_JSON_MAX).then_some(Stop::NotTheService)
     }
 
-    /// Counts a 409.
-    pub fn conflict(&mut self, request: RequestId) -> Option<Stop> {
+    /// Counts a 409. `has_webhook` if bodies of the campaign may name a webhook.
+    pub fn conflict(&mut self, request: RequestId, has_webhook: bool) -> Option<Stop> {
         self.conflicts.insert(request);
-        (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64 })
+        (self.conflicts.len() >= CONFLICTS_MAX).then_some(Stop::Conflict { count: CONFLICTS_MAX as u64, has_webhook })
     }
 
     /// Counts a refused request of a check that was never answered, while the account is in order. Returns whether so
@@ -268,9 +268,10 @@ mod tests {
     fn one_request_many_times_never_stops_a_run_and_many_requests_do() {
         let mut watch = GuardState::default();
         assert!(
-            (0..200).all(|_| watch.unanswered(RequestId(1), 1).is_none() && watch.conflict(RequestId(1)).is_none())
+            (0..200)
+                .all(|_| watch.unanswered(RequestId(1), 1).is_none() && watch.conflict(RequestId(1), false).is_none())
         );
-        let stops: Vec<bool> = (0..5).map(|id| watch.conflict(RequestId(id)).is_some()).collect();
+        let stops: Vec<bool> = (0..5).map(|id| watch.conflict(RequestId(id), false).is_some()).collect();
         assert_eq!(stops, [false, false, false, false, true]);
         let stops: Vec<bool> = (0..50).map(|id| watch.unanswered(RequestId(id), 8).is_some()).collect();
         assert_eq!(stops.iter().position(|stop| *stop), Some(49));
@@ -279,10 +280,10 @@ mod tests {
     #[test]
     fn an_accepted_job_ends_a_row_of_faults() {
         let mut watch = GuardState::default();
-        assert!((1..5).all(|id| watch.conflict(RequestId(id)).is_none() && !watch.suspect("c", RequestId(id))));
+        assert!((1..5).all(|id| watch.conflict(RequestId(id), false).is_none() && !watch.suspect("c", RequestId(id))));
         assert!((0..4).all(|_| watch.refused("same", &guards(false)).is_none()));
         watch.accepted("c");
-        assert!(watch.conflict(RequestId(9)).is_none() && !watch.suspect("c", RequestId(9)));
+        assert!(watch.conflict(RequestId(9), false).is_none() && !watch.suspect("c", RequestId(9)));
         assert!(watch.refused("same", &guards(false)).is_none());
     }
 

@@ -57,7 +57,7 @@ pub fn apply(script: &mut Script) {
     let Some(check) = check_of(script.seed) else { return };
     let mut rng = Rng::new(script.seed.rotate_left(19) ^ 0xf10e5);
     script.pair = [check, script.pair[1]];
-    script.jobs.time = Duration::from_secs(rng.pick(&[20 * 60, 3 * 3_600, 50 * 3_600]));
+    script.jobs.time = Duration::from_secs(rng.pick(&[60, 20 * 60, 3 * 3_600, 50 * 3_600]));
     script.jobs.fallback_of_hundred = rng.pick(&[0, 30, 60]);
     script.quirks.job_without_webhook = rng.chance(60);
     // Drawn apart, so that the other seeds with jobs stay the campaigns that they were.

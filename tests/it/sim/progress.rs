@@ -79,7 +79,7 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
     let not_json = |one: &Message| matches!(one.reply, Some((200..300, _))) && !one.said.json;
     report.stops.iter().find_map(|stop| {
         let (said, found) = match stop {
-            Stop::Conflict { count } => (*count, keys(|one| matches!(one.reply, Some((409, _)))).len()),
+            Stop::Conflict { count, .. } => (*count, keys(|one| matches!(one.reply, Some((409, _)))).len()),
             Stop::Unavailable { message } => {
                 let said = message.split_once(" requests in a row had no answer")?.0.parse().ok()?;
                 let unanswered = keys(|one| matches!(one.reply, None | Some((500.., _))));

@@ -45,10 +45,15 @@ impl Office {
 
     /// Runs the campaign, with more flags.
     pub fn run(&self, more: &str) -> Said {
+        self.run_into("out", more)
+    }
+
+    /// Runs the campaign into a folder, with more flags.
+    pub fn run_into(&self, out: &str, more: &str) -> Said {
         let url = self.simulator.url();
         self.say(&format!(
             "run three.csv --check business-bank-account --campaign c --mode production --id no --max-credits 100 \
-             --per-minute 6000 --per-minute-max 12000 --out out --service {url} --yes {more}"
+             --per-minute 6000 --per-minute-max 12000 --out {out} --service {url} --yes {more}"
         ))
     }
 
@@ -109,7 +114,7 @@ fn a_forged_delivery_wakes_nothing_and_a_genuine_one_only_asks() {
     let listening = Listening::start(office.folder.path(), &[]);
     office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
     let (job, receiver) = (office.jobs().remove(0), office.receivers().remove(0));
-    let id = Reading::open(&office.ledger()).unwrap().ledger_id().unwrap();
+    let id = &receiver.id;
     let body = format!(
         r#"{{"id":"evt_1","type":"foreign_bank.verification.completed","data":{{"jobId":"{}","status":"completed",
             "result":{{"outcome":"verified"}}}}}}"#,

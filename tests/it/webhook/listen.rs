@@ -79,6 +79,24 @@ fn a_removed_inbox_ends_it_before_anything_is_accepted_and_lost() {
 }
 
 #[test]
+fn another_program_that_holds_the_inbox_delays_deliveries_and_does_not_end_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = inbox_in(folder.path());
+    let listening = Listening::start(folder.path(), &["--inbox", "inbox.sqlite"]);
+    let other = rusqlite::Connection::open(&inbox).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(listening.send(&genuine(1)), 503);
+    // Beyond the time for which a writer waits.
+    sleep(Duration::from_secs(5));
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    assert_eq!(listening.send(&genuine(1)), 200);
+    assert_eq!(events_in(&inbox).len(), 1);
+    let (code, said) = listening.stopped();
+    assert!(code == 0 && said.contains("another program holds the inbox"), "{code}: {said}");
+}
+
+#[test]
 fn a_full_disk_ends_it_and_what_was_answered_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let inbox = inbox_in(folder.path());
@@ -127,7 +145,7 @@ fn an_address_that_is_in_use_or_that_others_can_reach_is_a_usage_error() {
     assert!(!folder.path().join("state").exists(), "nothing was made");
     fs::write(folder.path().join("inbox.sqlite"), "a text".repeat(1_000)).unwrap();
     let said = refused(folder.path(), &["--listen", "127.0.0.1:0", "--inbox", "inbox.sqlite"]);
-    said.exits(11).says("found a file that is not a database");
+    said.exits(2).says("expected an inbox of rescreen, found a file that is not a database; it is left as it is");
 }
 
 #[test]
@@ -143,5 +161,5 @@ fn deliveries_older_than_thirty_days_are_forgotten_at_the_start() {
     inbox.put(&[(receiver(), delivery("young"))], days_ago(29)).unwrap();
     assert_eq!(Listening::start(folder.path(), &["--inbox", "inbox.sqlite"]).stopped().0, 0);
     assert_eq!(events_in(&path).len(), 1);
-    assert_eq!(inbox.after(&dataset, 0, 10).unwrap().len(), 1, "the last update stays");
+    assert_eq!(inbox.after(&[dataset], 0, 10).unwrap().len(), 1, "the last update stays");
 }

@@ -105,7 +105,7 @@ pub fn inbox_in(folder: &Path) -> PathBuf {
 
 /// What an inbox has for the usual receiver.
 pub fn events_in(path: &Path) -> Vec<Unread> {
-    Inbox::open(path).unwrap().after(&receiver(), 0, 1_000_000).unwrap()
+    Inbox::open(path).unwrap().after(&[receiver()], 0, 1_000_000).unwrap()
 }
 
 /// The program with arguments that it refuses.

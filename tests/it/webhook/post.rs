@@ -49,7 +49,7 @@ impl Post {
 
     /// What the inbox has for the receiver.
     pub fn events(&self) -> Vec<Unread> {
-        Inbox::open(&self.inbox()).unwrap().after(&receiver(), 0, 1_000_000).unwrap()
+        Inbox::open(&self.inbox()).unwrap().after(&[receiver()], 0, 1_000_000).unwrap()
     }
 
     /// Tells the receiver to stop.

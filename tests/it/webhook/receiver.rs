@@ -19,7 +19,7 @@ fn a_delivery_is_stored_before_it_is_answered_and_a_repeated_one_has_no_effect()
     let (received, folder) = post.close();
     assert_eq!(received, Received { new: 2, repeated: 1, refused: 0 });
     let inbox = Inbox::open(&folder.path().join("inbox.sqlite")).unwrap();
-    assert_eq!(inbox.after(&super::post::receiver(), 0, 10).unwrap().len(), 2);
+    assert_eq!(inbox.after(&[super::post::receiver()], 0, 10).unwrap().len(), 2);
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub struct Following {
     in_hand: HashSet<RequestId>,
     pub under_way: JoinSet<Result<(DueJob, AskEnd), Error>>,
     turns: Turns,
-    /// Word of the service that a job has ended, if there is an inbox.
+    /// Word of the service that a job has ended, if the ledger has a receiver.
     deliveries: Option<Deliveries>,
     in_flight: usize,
     begun_us: i64,
@@ -72,11 +72,11 @@ pub struct Following {
 
 impl Following {
     /// # Errors
-    /// The ledger or the inbox cannot be read.
+    /// The ledger cannot be read.
     pub fn new(until: FollowUntil, reading: Reading, context: &RunContext) -> Result<Following, Error> {
         Ok(Following {
             until,
-            deliveries: Deliveries::open(&context.campaign, &reading)?,
+            deliveries: Deliveries::of(&context.campaign, &reading)?,
             reading,
             due: VecDeque::new(),
             in_hand: HashSet::new(),
@@ -143,7 +143,8 @@ impl Following {
     fn time_to_next(&self, context: &RunContext, now_us: i64) -> Result<Duration, Error> {
         let next_us = self.reading.open_jobs(Some(&context.scope))?.next_us.unwrap_or(i64::MAX);
         let left = Duration::from_micros(u64::try_from(next_us.saturating_sub(now_us)).unwrap_or_default());
-        let is_soon = self.deliveries.is_some() || self.until == FollowUntil::SimulatorEnds;
+        let is_soon =
+            self.deliveries.as_ref().is_some_and(Deliveries::are_readable) || self.until == FollowUntil::SimulatorEnds;
         let most = if is_soon { LOOK_MIN } else { LOOK_MAX };
         Ok(left.clamp(LOOK_MIN, most))
     }
