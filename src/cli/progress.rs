@@ -2,7 +2,10 @@
 
 use super::output::{OutputArgs, is_terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rescreen::pipeline::{Progress, wording::grouped};
+use rescreen::{
+    model::state::State,
+    pipeline::{Progress, wording::grouped},
+};
 use std::time::Duration;
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
@@ -68,7 +71,9 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
     // The first replies and bursts say little about the rate to expect, which never exceeds the limit for long.
     let limit = f64::from(per_minute);
     let expected = if progress.answered < 10 { limit } else { rate.min(limit) };
-    let left = Duration::from_secs_f64(sums.open() as f64 * 60.0 / expected.max(0.001));
+    // A job is not sent again, and no rate says when it ends.
+    let open = sums.open().saturating_sub(sums.in_state(State::Submitted));
+    let left = Duration::from_secs_f64(open as f64 * 60.0 / expected.max(0.001));
     let taking = if progress.intake.done { "" } else { " so far" };
     let mut line = format!(
         "{} of {}{taking} requests · {}/min · {} left · {} credits",
@@ -78,6 +83,10 @@ fn line(progress: &Progress, elapsed: Duration, per_minute: u32) -> String {
         humanize(left),
         grouped(sums.account.charged.0),
     );
+    let jobs = sums.in_state(State::Submitted);
+    if jobs > 0 {
+        line.push_str(&format!(" · {} at the service as a job", grouped(jobs)));
+    }
     let failed = sums.unmapped + sums.unreadable;
     if failed > 0 {
         line.push_str(&format!(" · {} rejected", grouped(failed)));

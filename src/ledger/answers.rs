@@ -44,12 +44,14 @@ pub(super) fn keep(
     if let Some(version) = &answer.dataset {
         let check = check_of(store, request)?;
         datasets::note(store.sums.datasets.entry(check).or_default(), version, heard.now_us);
+        let sql = "INSERT OR REPLACE INTO dataset_of_answer VALUES (?1, ?2)";
+        store.conn.prepare_cached(sql)?.execute(params![request.0, version])?;
     }
     store
         .conn
         .prepare_cached(
-            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body, dataset)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO answer (request, http_status, latency_ms, requested_at, completed_at, request_id, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             request.0,
@@ -58,8 +60,7 @@ pub(super) fn keep(
             answer.requested_at_us,
             heard.now_us,
             answer.request_id,
-            compress(&answer.body, Level::Answer),
-            answer.dataset
+            compress(&answer.body, Level::Answer)
         ])?;
     let judgement = if is_of_another(store, request, answer)? {
         store.conn.prepare_cached("INSERT INTO crossed VALUES (?1)")?.execute([request.0])?;

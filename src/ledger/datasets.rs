@@ -22,8 +22,9 @@ pub struct DatasetSeen {
 /// Counts the versions of each check from the answers.
 pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<String, Vec<DatasetSeen>>, LedgerError> {
     let mut select = conn.prepare(
-        "SELECT check_name, dataset, completed_at FROM answer JOIN request ON request.id = answer.request
-         WHERE dataset IS NOT NULL ORDER BY completed_at, answer.request",
+        "SELECT check_name, version, completed_at FROM dataset_of_answer
+         JOIN answer USING (request) JOIN request ON request.id = request
+         ORDER BY completed_at, request",
     )?;
     let mut rows = select.query([])?;
     let mut found: BTreeMap<String, Vec<DatasetSeen>> = BTreeMap::new();

@@ -115,4 +115,7 @@ CREATE TABLE consent (
 ) STRICT;
 
 -- The version of the service's list that an answer was made with, if it names one.
-ALTER TABLE answer ADD COLUMN dataset TEXT;
+CREATE TABLE dataset_of_answer (
+    request INTEGER PRIMARY KEY,
+    version TEXT NOT NULL
+) STRICT;

@@ -120,7 +120,7 @@ fn a_mistake_in_a_declaration_names_its_line_and_its_part() {
         (
             "name = \"bankBranchCode\"\nkind = \"digits\"",
             "name = \"bankBranchCode\"\nkind = \"digts\"",
-            "unknown variant",
+            "expected one of `text`",
         ),
     ] {
         let message = refused(from, to);

@@ -139,6 +139,7 @@ impl SendLoop {
     pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<SendEnd, Error> {
         let mut unpublished = None;
         self.plan_retries().await?;
+        self.report();
         loop {
             if self.is_idle()
                 && let Some(error) = unpublished

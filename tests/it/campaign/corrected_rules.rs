@@ -244,6 +244,7 @@ fn make_older(path: &Path) {
         "receiver",
         "early_delivery",
         "inbox_read",
+        "dataset_of_answer",
         "consent",
     ]) {
         ledger.execute(&format!("DROP TABLE {table}"), []).unwrap();

@@ -96,7 +96,9 @@ pub fn broken(
     for (key, job) in before.open.iter().filter(|_| !lived.decided) {
         match (after.open.get(key), after.ended.get(key)) {
             (Some(open), _) if open == job => {}
-            (None, Some((ended, state))) if ended.id == job.id => faults.extend(ended_wrongly(key, job, *state, wire)),
+            (None, Some((ended, state))) if ended.id == job.id => {
+                faults.extend(ended_wrongly(key, job, *state, (wire, script.has_even_clocks())));
+            }
             // It failed uncharged, and has a new key.
             (None, None) if lived.retried => {}
             (open, ended) => faults.push(format!("J3: {key} was {job:?} and is {open:?} or {ended:?}")),
@@ -116,16 +118,22 @@ pub fn broken(
     faults
 }
 
-/// Why a job may not have ended so: no reply about it said it.
-fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option<String> {
+/// How often the service must not know a job, or how old it must be, before it is lost.
+const MISSES: usize = 3;
+const LOST_AFTER_US: u64 = 71 * 3_600 * 1_000_000;
+
+/// Why a job may not have ended so: no reply about it said it. With `even` clocks, its age is known.
+fn ended_wrongly(key: &str, job: &Job, state: State, (wire, even): (&[Message], bool)) -> Option<String> {
     let id = job.id.as_deref()?;
-    let about = wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
-    let states: Vec<&str> = about.filter_map(|one| one.said.state.as_deref()).collect();
+    let about = || wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
+    let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
+    let misses = about().filter(|one| matches!(one.reply, Some((404 | 410, _)))).count();
+    let accepted = wire.iter().find(|one| one.key == key && one.said.job.as_deref() == Some(id))?;
+    let age_us = about().last().map_or(0, |last| last.at_us - accepted.at_us);
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
-        // It was unknown several times, or too old.
-        _ => true,
+        _ => !even || misses >= MISSES || age_us >= LOST_AFTER_US,
     };
     (!is_said).then(|| format!("J5: {key} was a job and is {state:?}, and the service said {states:?} of {id}"))
 }
