@@ -129,7 +129,7 @@ fn ended_wrongly(key: &str, job: &Job, state: State, (wire, even): (&[Message], 
     let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
     let misses = about().filter(|one| matches!(one.reply, Some((404 | 410, _)))).count();
     let accepted = wire.iter().find(|one| one.key == key && one.said.job.as_deref() == Some(id))?;
-    let age_us = about().last().map_or(0, |last| last.at_us - accepted.at_us);
+    let age_us = about().next_back().map_or(0, |last| last.at_us - accepted.at_us);
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
