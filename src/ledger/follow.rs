@@ -176,7 +176,7 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         sign => sign,
     };
     let end = match job_life::next(&standing, sign) {
-        JobStep::Ask { is_miss: true, .. } if planted(Bug::JobLostAtOnce) => JobEnd::Lost,
+        JobStep::Ask { .. } if sign == JobSign::NotFound && planted(Bug::JobLostAtOnce) => JobEnd::Lost,
         JobStep::End(end) => end,
         JobStep::Ask { after, misses, is_miss } => {
             ask_later(store, report, after, (misses, is_miss))?;

@@ -24,8 +24,8 @@ pub struct Jobs {
 /// Replies about jobs that say nothing, or something wrong.
 const JOB_FAULTS: [&str; 6] = [
     "",
-    "",
-    "state_404:0.2,state_html:0.2,state_429:0.05",
+    "state_404:0.5,state_html:0.2,state_429:0.05",
+    "state_404:0.6",
     "state_crossed:0.5,state_reverted:0.3,state_empty:0.2",
     "row:0.2:state_404,row:0.1:state_empty",
     "state_401:0.3,state_crossed:0.2",

@@ -96,14 +96,15 @@ pub fn broken(
     for (key, job) in before.open.iter().filter(|_| !lived.decided) {
         match (after.open.get(key), after.ended.get(key)) {
             (Some(open), _) if open == job => {}
-            (None, Some((ended, state))) if ended.id == job.id => {
-                faults.extend(ended_wrongly(key, job, *state, (wire, script.has_even_clocks())));
-            }
+            (None, Some((ended, _))) if ended.id == job.id => {}
             // It failed uncharged, and has a new key.
             (None, None) if lived.retried => {}
             (open, ended) => faults.push(format!("J3: {key} was {job:?} and is {open:?} or {ended:?}")),
         }
     }
+    // It may have been accepted in the same life.
+    let ended = after.ended.iter().filter(|(key, _)| !lived.decided && !before.ended.contains_key(*key));
+    faults.extend(ended.filter_map(|(key, (job, state))| ended_wrongly(key, job, *state, wire)));
     for one in lately.iter().filter(|one| one.submit && before.open.contains_key(&one.key)) {
         faults.push(format!("J4: a job is sent again: {one}"));
     }
@@ -122,8 +123,8 @@ pub fn broken(
 const MISSES: usize = 3;
 const LOST_AFTER_US: u64 = 71 * 3_600 * 1_000_000;
 
-/// Why a job may not have ended so: no reply about it said it. With `even` clocks, its age is known.
-fn ended_wrongly(key: &str, job: &Job, state: State, (wire, even): (&[Message], bool)) -> Option<String> {
+/// Why a job may not have ended so: no reply about it said it.
+fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option<String> {
     let id = job.id.as_deref()?;
     let about = || wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
     let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
@@ -133,7 +134,7 @@ fn ended_wrongly(key: &str, job: &Job, state: State, (wire, even): (&[Message], 
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
-        _ => !even || misses >= MISSES || age_us >= LOST_AFTER_US,
+        _ => misses >= MISSES || age_us >= LOST_AFTER_US,
     };
     (!is_said).then(|| format!("J5: {key} was a job and is {state:?}, and the service said {states:?} of {id}"))
 }
