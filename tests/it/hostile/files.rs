@@ -239,7 +239,7 @@ fn a_moved_folder_and_a_new_one_make_no_complete_run_without_results() {
 fn a_file_size_limit_ends_the_run_with_the_storage_code_and_loses_nothing() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 400);
-    let said = campaign.audited(Said::of(&mut campaign.under("ulimit -f 400", "")));
+    let said = campaign.audited(Said::of(&mut campaign.under("ulimit -f 800", "")));
     assert_eq!(said.code, 11, "{}", said.stderr);
     campaign.run().exits(0);
     assert_eq!((service.book().credits(), campaign.ledger().charged()), (400.0, 400));

@@ -197,6 +197,10 @@ impl Following {
     /// Records that a job is no longer being asked for.
     pub fn ended(&mut self, job: &DueJob) {
         self.in_hand.remove(&job.request);
+        // Nothing more may be due, which is only seen while no question is under way.
+        if self.under_way.is_empty() {
+            self.look_at = Instant::now();
+        }
     }
 
     /// Puts a job back that was not asked for.
