@@ -130,7 +130,9 @@ fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option
     let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
     let misses = about().filter(|one| matches!(one.reply, Some((404 | 410, _)))).count();
     let accepted = wire.iter().find(|one| one.key == key && one.said.job.as_deref() == Some(id))?;
-    let age_us = about().next_back().map_or(0, |last| last.at_us - accepted.at_us);
+    // A machine that sleeps has no messages meanwhile, but the service's clock goes on.
+    let since = |last: &Message| (last.at_us - accepted.at_us).max((last.wall_us - accepted.wall_us).unsigned_abs());
+    let age_us = about().next_back().map_or(0, since);
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
