@@ -14,7 +14,7 @@ const ID: &str = "job_1";
 pub fn check(data: &[u8]) {
     let Some(reply) = reply_of(data) else { return };
     let id = JobId::new(ID).expect("it is the id of a job");
-    // Bytes that are no text are read as the sign for a lost character.
+    // Bytes that are not valid UTF-8 are read as replacement characters.
     let body = reply.body.as_deref().map(String::from_utf8_lossy);
     let object = body.and_then(|body| serde_json::from_str::<Value>(&body).ok());
     let object = object.filter(Value::is_object);

@@ -1,5 +1,5 @@
-//! Any bytes as a request to the receiver of deliveries, over a real connection. No signature with the time of now is in
-//! a case, so nothing is accepted, nothing is stored, and the receiver goes on.
+//! Any bytes as a request to the receiver of deliveries, over a real connection. No case has a
+//! signature with the current time, so nothing is accepted, nothing is stored, and the receiver still runs.
 
 use rescreen::webhook::{Inbox, ReceiverId, WebhookSecret, receive};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 
 const RECEIVER: &str = "3f2c0d1e-9f0a-4b5c-8d7e-000000000000";
-const GOES_ON: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+const PROBE: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
 
 struct Listening {
     address: SocketAddr,
@@ -31,7 +31,7 @@ static RUNNING: LazyLock<Listening> = LazyLock::new(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(socket).expect("a socket");
-            receive(opened, listener, std::future::pending()).await.expect("the receiver goes on")
+            receive(opened, listener, std::future::pending()).await.expect("the receiver still runs")
         })
     });
     Listening { address, inbox }
@@ -46,14 +46,14 @@ pub fn check(data: &[u8]) {
     let replies = sent(data, true);
     let is_accepted = replies.split("HTTP/1.").skip(1).any(|reply| reply[1..].trim_start().starts_with('2'));
     assert!(!is_accepted, "{replies}");
-    assert!(sent(GOES_ON, false).starts_with("HTTP/1.1 404"), "the receiver goes on");
+    assert!(sent(PROBE, false).starts_with("HTTP/1.1 404"), "the receiver still runs");
     let events = Inbox::open(&RUNNING.inbox).and_then(|inbox| inbox.after(&[receiver()], 0, 1)).expect("an inbox");
     assert!(events.is_empty(), "nothing is stored");
 }
 
 /// Sends bytes, and reads what the receiver replies until it ends the connection.
 fn sent(data: &[u8], ends: bool) -> String {
-    let mut stream = TcpStream::connect(RUNNING.address).expect("the receiver goes on");
+    let mut stream = TcpStream::connect(RUNNING.address).expect("the receiver still runs");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a connection");
     // The receiver may have ended the connection already.
     let _ = stream.write_all(data);

@@ -35,15 +35,20 @@ pub(super) fn accepted(status: u16, body: &Value, job: &JobSpec, answer: &Answer
 /// Why a reply that says that the answer is pending names no job that can be followed.
 pub(super) fn unusable(body: &Value, job: &JobSpec) -> String {
     let places = job.id.join(" or ");
-    match job.id.iter().find_map(|at| body.pointer(at).filter(|id| !id.is_null())) {
+    match ids(body, job).next() {
         None => format!("expected the id of a job at {places}, found none"),
         Some(id) => format!("expected the id of a job at {places}, of letters, digits and `-_.:~=+`, found {id}"),
     }
 }
 
+/// The values at the places of a job id.
+fn ids<'a>(body: &'a Value, job: &'a JobSpec) -> impl Iterator<Item = &'a Value> {
+    job.id.iter().filter_map(|at| body.pointer(at).filter(|id| !id.is_null()))
+}
+
 /// The job that a body names: `None` if it names none, and `Some(None)` if its id is not plain or the body names several.
 pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
-    let mut ids = job.id.iter().filter_map(|at| body.pointer(at).filter(|id| !id.is_null())).map(|id| {
+    let mut ids = ids(body, job).map(|id| {
         let text = id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()));
         text.and_then(|text| JobId::new(&text))
     });

@@ -51,7 +51,7 @@ const OF_CONTENT: [&str; 6] = [
     "/results/result/outcome",
 ];
 
-/// Members that describe a job and are no result.
+/// Members that describe a job. They are not part of a result.
 const OF_STATE: [&str; 28] = [
     "jobId",
     "job_id",

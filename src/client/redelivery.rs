@@ -48,7 +48,7 @@ pub enum Redelivered {
     PushedBack {
         wait: Option<Duration>,
     },
-    /// It did not answer, or has a fault of its own. Asking again changes nothing.
+    /// It did not answer, or it failed. The job is unchanged, and may be asked for again.
     Unavailable {
         message: String,
     },

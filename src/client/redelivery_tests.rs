@@ -90,7 +90,7 @@ async fn only_the_declared_route_is_reached_and_nothing_identifies_a_check() {
     for job in catalogue.iter().filter_map(|check| check.job.as_ref()) {
         let request = sent(job, None).await;
         let Some(path) = &job.retry_webhook else {
-            assert!(request.is_none(), "there is no route");
+            assert!(request.is_none(), "a check without the route sends nothing");
             continue;
         };
         let request = request.unwrap();

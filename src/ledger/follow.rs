@@ -169,9 +169,10 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         store.sums.jobs_known.insert(report.check.clone());
     }
     let sign = match report.sign {
-        // The reply that accepted the job stated a charge, and this one does not say that there is none.
-        JobSign::Ended(JobEnd::Failed { charged: None }) if charged_before(store, report)? > Credits::ZERO => {
-            JobSign::Ended(JobEnd::Failed { charged: Some(charged_before(store, report)?) })
+        // The reply that accepted the job may have stated a charge, and this one does not say that there is none.
+        JobSign::Ended(JobEnd::Failed { charged: None }) => {
+            let charged = Some(charged_before(store, report)?).filter(|charged| *charged > Credits::ZERO);
+            JobSign::Ended(JobEnd::Failed { charged })
         }
         sign => sign,
     };
