@@ -1,18 +1,22 @@
 # The project's tasks. `make` without a target lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow webhook-load bench schemathesis
+.PHONY: help toolchain demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow webhook-load bench schemathesis interop interop-engines
 
 CARGO ?= cargo
 
 help: ## Show this list
-	@echo "Start with: make demo. The targets need no network except crates.io, and cost no credits."
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo "Start with: make demo. The targets need no network except crates.io (and PyPI for interop), and cost no credits."
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# Says what to install, before a build fails in the middle.
+toolchain:
+	@tests/toolchain.sh "$(CARGO)"
 
 # Uses the dev profile, so that `make test` can reuse the build.
-demo: ## Check a sample list against the built-in simulator; writes to rescreen-demo/
+demo: toolchain ## Check a sample list against the built-in simulator; writes to rescreen-demo/
 	$(CARGO) run -- demo --dir rescreen-demo
 
-test: ## Run all tests and the examples (with cargo-nextest if it is installed)
+test: toolchain ## Run all tests and the examples (with cargo-nextest if it is installed)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 		$(CARGO) nextest run --no-fail-fast; \
 	else \
@@ -79,7 +83,13 @@ schemathesis: ## Test the simulator with requests made from its OpenAPI document
 	$(CARGO) build
 	@tests/schemathesis.sh
 
-rate: ## Test the rate limit in real time, with each run and the service in a separate process (under six minutes)
+interop: toolchain ## Read real outputs with DuckDB, pyarrow, polars, pandas, PostgreSQL and dbt (tools from PyPI; a minute)
+	@tests/interop/run || [ $$? -eq 77 ]
+
+interop-engines: toolchain ## The same with PySpark, Iceberg, Delta, Airflow and Dagster (a gigabyte of tools from PyPI; minutes)
+	@tests/interop/run engines || [ $$? -eq 77 ]
+
+rate: ## Test the rate limit in real time, with each run and the service in a separate process (under five minutes)
 	$(CARGO) test --test it rate:: -- --ignored --nocapture --test-threads=1
 
 fuzz: export FUZZ_SECONDS ?= 600

@@ -5,7 +5,10 @@
 
 mod service;
 
-use rescreen::{pipeline::plan, sink::Manifest};
+use rescreen::{
+    pipeline::{PlanOptions, plan},
+    sink::Manifest,
+};
 use std::error::Error;
 
 #[tokio::main]
@@ -15,8 +18,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The plan reads and maps every row and sends nothing. It shows the cost, and the rows that cannot be sent.
     let to_plan = campaign.clone();
-    let planned = tokio::task::spawn_blocking(move || plan(&to_plan, 0)).await??;
-    println!("{} rows, {} requests, {:?}", planned.rows, planned.requests, planned.rejected);
+    let planned = tokio::task::spawn_blocking(move || plan(&to_plan, &PlanOptions::default())).await??;
+    println!("{} rows, {} requests, {:?}", planned.tree.rows, planned.tree.requests(), planned.reasons.by_code());
     println!("{}", planned.notes.lines().join("\n"));
     assert_eq!(service.stats().requests, 0, "a plan sends nothing");
 
@@ -24,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let report = campaign.run().await?;
     println!("{}", report.lines().join("\n"));
     let charged = service.stats().credits_charged;
-    assert_eq!(Some(charged), planned.credits.map(|credits| credits.0), "a plan says what a run will cost");
+    assert_eq!(Some(charged), planned.money.this_run().map(|credits| credits.0), "a plan says what a run will cost");
 
     // Every ask is in exactly one of results, failures, pending and skipped.
     let manifest = Manifest::read(outputs.path())?.ok_or("a run publishes")?;

@@ -5,12 +5,12 @@ use crate::{
     client::ClientError,
     ledger::LedgerError,
     mapping::MappingError,
-    model::{ExitCode, Stop},
+    model::{ExitCode, Stop, StopKind},
     sink::SinkError,
     source::SourceError,
     webhook::InboxError,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error with its exit code.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,11 @@ pub enum Error {
     /// A configuration mistake. The text says what was expected, what was found and what to do.
     #[error("{0}")]
     Config(String),
+    /// A campaign without a service.
+    #[error(
+        "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in simulator"
+    )]
+    NoService,
     #[error("{}: {fault}", .path.display())]
     CampaignFile { path: PathBuf, fault: String },
     #[error(transparent)]
@@ -63,6 +68,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Error::Config(_)
+            | Error::NoService
             | Error::CampaignFile { .. }
             | Error::Catalogue(_)
             | Error::Client(_)
@@ -76,6 +82,29 @@ impl Error {
             Error::Input { source, .. } => source.exit_code(),
             Error::Stopped(stop) => stop.exit_code(),
             Error::Internal(_) => ExitCode::Internal,
+        }
+    }
+
+    /// The same error, with the path of the ledger if it is one of the ledger.
+    pub fn at_ledger(self, path: &Path) -> Error {
+        match self {
+            Error::Ledger(error) => Error::Ledger(error.at(path)),
+            other => other,
+        }
+    }
+
+    /// The kind of the error, for programs.
+    pub fn kind(&self) -> StopKind {
+        match self {
+            Error::CampaignFile { .. } => StopKind::CampaignFile,
+            Error::Source(_) | Error::Input { .. } => StopKind::Input,
+            Error::Stopped(stop) => stop.kind(),
+            Error::Ledger(_) if self.exit_code() == ExitCode::Usage => StopKind::Ledger,
+            error => match error.exit_code() {
+                ExitCode::Usage => StopKind::Usage,
+                ExitCode::Storage => StopKind::Storage,
+                _ => StopKind::Internal,
+            },
         }
     }
 }

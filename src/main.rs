@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     #[cfg(feature = "fault-points")]
     let planned = plan_faults();
     // A panic exits with code 1, like an internal error.
-    let code = std::panic::catch_unwind(cli::main).unwrap_or(rescreen::model::ExitCode::Internal);
+    let code = std::panic::catch_unwind(cli::main).unwrap_or_else(|_| cli::panicked());
     #[cfg(feature = "fault-points")]
     if planned {
         print_passed_points();

@@ -14,6 +14,7 @@ mod pairs;
 mod parameters;
 mod plan;
 mod schedule;
+mod service;
 #[path = "../../tests/it/support/simulator_process.rs"]
 mod simulator_process;
 mod size;
@@ -46,6 +47,11 @@ fn main() {
     {
         let in_flight = in_flight.parse().expect("the bench starts the bare client with a number");
         return bare::send_all(url, requests.as_ref(), in_flight);
+    }
+    if let [word, latency_ms] = &words[..]
+        && word == service::WORD
+    {
+        return service::serve(latency_ms.parse().expect("the bench starts the service with a number"));
     }
     let parameters = Parameters::read();
     println!("{}\n", machine::line(&parameters));

@@ -1,35 +1,51 @@
-//! Compares rescreen with the bare client: the same bodies to the same service, in turns, as whole processes from start
-//! to end. It makes pairs fair: a new service for each half, one request for every row, and equal cores.
+//! Compares rescreen with the bare client, and with a Python script if Python has the packages: the same bodies to the
+//! same service, in turns, as whole processes from start to end. It makes each comparison fair: a new service for each
+//! client, one request for every row, and equal cores.
 
 use super::{
     bare,
     machine::{self, can_pin, cores},
     parameters::Parameters,
-    stage::{Stage, Terms, UNLIMITED, service},
+    service::{Counts, Service},
+    stage::{Stage, Terms, UNLIMITED},
     table::{Line, mebibytes, median, written},
     watched::{Watched, watch},
 };
-use rescreen::simulator::Stats;
-use std::process::Command;
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
-/// One half of a pair.
-struct Half {
+/// One client of a round.
+struct Ran {
     ran: Watched,
-    stats: Stats,
+    counts: Counts,
+}
+
+/// The clients that take turns.
+struct Round {
+    ours: Ran,
+    bare: Ran,
+    script: Option<Ran>,
 }
 
 struct Case {
     goal: &'static str,
-    latency: &'static str,
+    latency_ms: u64,
     in_flight: usize,
     /// Rows per second, as a share of the bare client's.
     share_least: f64,
+    /// Seconds of processor time per 10,000 rows.
+    cpu_most: f64,
 }
 
 const CASES: [Case; 2] = [
-    Case { goal: "P1", latency: "50ms", in_flight: 256, share_least: 0.98 },
-    Case { goal: "P2", latency: "0ms", in_flight: 64, share_least: 0.5 },
+    Case { goal: "P1", latency_ms: 50, in_flight: 256, share_least: 0.95, cpu_most: f64::INFINITY },
+    Case { goal: "P2", latency_ms: 0, in_flight: 64, share_least: 0.25, cpu_most: 0.45 },
 ];
+
+/// Peak memory of rescreen, in MiB.
+const PEAK_MOST: f64 = 64.0;
 
 pub fn measure(parameters: &Parameters) -> Vec<Line> {
     let stage = Stage::of_templates(parameters.pair_rows);
@@ -45,52 +61,84 @@ pub fn measure(parameters: &Parameters) -> Vec<Line> {
 }
 
 fn lines(parameters: &Parameters, stage: &Stage, case: &Case, pin: bool) -> Vec<Line> {
-    let pairs: Vec<(Half, Half)> =
-        (0..parameters.pairs).map(|_| (of_rescreen(stage, case, pin), of_bare(stage, case, pin))).collect();
-    let Case { goal, latency, in_flight, share_least } = case;
-    let what = |text: &str| format!("{latency}, {in_flight} in flight: {text}");
-    let rate = |half: &Half| stage.rows as f64 / half.ran.lasted.as_secs_f64();
-    let cpu = |half: &Half| half.ran.cpu_seconds.unwrap_or(f64::NAN) * 10_000.0 / stage.rows as f64;
-    let peak = |half: &Half| mebibytes(half.ran.peak_bytes.unwrap_or_default());
-    let attempts = |half: &Half| asked(&half.stats) as f64 / half.stats.distinct_keys as f64;
-    let both = |figure: &dyn Fn(&Half) -> f64, unit: &str| {
-        let (ours, bare) =
-            (median(pairs.iter().map(|(ours, _)| figure(ours))), median(pairs.iter().map(|(_, bare)| figure(bare))));
-        format!("{} · bare {}", written(ours, unit), written(bare, unit))
+    let python = python();
+    let rounds: Vec<Round> = (0..parameters.pairs)
+        .map(|_| Round {
+            ours: of_rescreen(stage, case, pin),
+            bare: of_bare(stage, case, pin),
+            script: python.as_deref().map(|python| of_script(python, stage, case, pin)),
+        })
+        .collect();
+    let what = |text: &str| format!("{} ms, {} in flight: {text}", case.latency_ms, case.in_flight);
+    let rate = |ran: &Ran| stage.rows as f64 / ran.ran.lasted.as_secs_f64();
+    let cpu = |ran: &Ran| ran.ran.cpu_seconds.unwrap_or(f64::NAN) * 10_000.0 / stage.rows as f64;
+    let peak = |ran: &Ran| mebibytes(ran.ran.peak_bytes.unwrap_or_default());
+    let attempts = |ran: &Ran| ran.counts.requests as f64 / ran.counts.keys as f64;
+    let of_each = |figure: &dyn Fn(&Ran) -> f64, unit: &str| {
+        let of = |which: fn(&Round) -> Option<&Ran>| {
+            let figures: Vec<f64> = rounds.iter().filter_map(which).map(figure).collect();
+            if figures.is_empty() { "not measured".to_owned() } else { written(median(figures), unit) }
+        };
+        let (ours, bare, script) =
+            (of(|round| Some(&round.ours)), of(|round| Some(&round.bare)), of(|round| round.script.as_ref()));
+        format!("{ours} · bare {bare} · script {script}")
     };
-    let share = median(pairs.iter().map(|(ours, bare)| rate(ours) / rate(bare)));
-    vec![
-        Line::least(goal, what("rows per second, as a share of the bare client's"), share, *share_least, ""),
-        Line::plain("", what("rows per second"), both(&rate, "")),
-        Line::plain("", what("CPU per 10,000 rows"), both(&cpu, "s")),
-        Line::plain("", what("peak memory"), both(&peak, "MiB")),
-        Line::plain("", what("attempts per request, at the service"), both(&attempts, "")),
-    ]
-}
-
-fn asked(stats: &Stats) -> u64 {
-    stats.by_route.get("POST /aml-screening").copied().unwrap_or_default()
+    let of_ours = |figure: &dyn Fn(&Ran) -> f64| median(rounds.iter().map(|round| figure(&round.ours)));
+    let share = median(rounds.iter().map(|round| rate(&round.ours) / rate(&round.bare)));
+    let mut lines = vec![
+        Line::least(case.goal, what("rows per second, as a share of the bare client's"), share, case.share_least, ""),
+        Line::plain("", what("rows per second"), of_each(&rate, "")),
+        Line::plain("", what("CPU per 10,000 rows"), of_each(&cpu, "s")),
+        Line::most("", what("peak memory"), of_ours(&peak), PEAK_MOST, "MiB"),
+        Line::plain("", what("peak memory"), of_each(&peak, "MiB")),
+        Line::plain("", what("attempts per request, at the service"), of_each(&attempts, "")),
+    ];
+    if case.cpu_most.is_finite() {
+        lines.insert(2, Line::most("", what("CPU per 10,000 rows"), of_ours(&cpu), case.cpu_most, "s"));
+    }
+    lines
 }
 
 /// Everything a user waits for: start, intake, sending, ledger, Parquet, manifest.
-fn of_rescreen(stage: &Stage, case: &Case, pin: bool) -> Half {
-    half(stage, case, pin, |_| {
+fn of_rescreen(stage: &Stage, case: &Case, pin: bool) -> Ran {
+    of_client(stage, case, pin, |_| {
         let mut run = stage.rescreen("run");
         run.arg("--yes");
         run
     })
 }
 
-fn of_bare(stage: &Stage, case: &Case, pin: bool) -> Half {
-    half(stage, case, pin, |url| {
+fn of_bare(stage: &Stage, case: &Case, pin: bool) -> Ran {
+    of_client(stage, case, pin, |url| {
         let mut bare = Command::new(std::env::current_exe().expect("this program knows its path"));
         bare.args([bare::WORD, url]).arg(bare::write_requests(stage)).arg(case.in_flight.to_string());
         bare
     })
 }
 
-fn half(stage: &Stage, case: &Case, pin: bool, command: impl FnOnce(&str) -> Command) -> Half {
-    let service = service(UNLIMITED, case.latency);
+fn of_script(python: &str, stage: &Stage, case: &Case, pin: bool) -> Ran {
+    of_client(stage, case, pin, |url| {
+        let mut script = Command::new(python);
+        script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/campaign/script.py")).arg(url);
+        script.arg(bare::write_requests(stage)).arg(case.in_flight.to_string());
+        script
+    })
+}
+
+/// A Python with aiohttp and uvloop, if there is one.
+fn python() -> Option<String> {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut probe = Command::new(&python);
+    probe.args(["-c", "import aiohttp, uvloop"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let has_packages = probe.status().is_ok_and(|status| status.success());
+    if !has_packages {
+        eprintln!("the script is not measured: {python} has no aiohttp or no uvloop (PYTHON names another one)");
+    }
+    has_packages.then_some(python)
+}
+
+fn of_client(stage: &Stage, case: &Case, pin: bool, command: impl FnOnce(&str) -> Command) -> Ran {
+    let service = Service::start(case.latency_ms);
     let url = service.url();
     stage.set(&Terms { url: &url, rate: UNLIMITED, in_flight: case.in_flight });
     let command = command(&url);
@@ -98,11 +146,8 @@ fn half(stage: &Stage, case: &Case, pin: bool, command: impl FnOnce(&str) -> Com
     let mut command = if pin { machine::on(&last, &command) } else { command };
     let ran = watch(&mut command, stage.path(), |_| {});
     assert_eq!(ran.code, Some(0), "unexpected exit code:\n{}", ran.output);
-    let stats = service.stats();
-    assert_eq!(
-        (stats.charges, stats.double_charges),
-        (stage.rows, 0),
-        "the figure of a run that loses rows is invalid"
-    );
-    Half { ran, stats }
+    let counts = service.counts();
+    assert_eq!(counts.keys, stage.rows, "the figure of a run that loses rows is invalid");
+    assert_eq!(counts.requests, stage.rows, "the figure of a run that repeats requests is invalid");
+    Ran { ran, counts }
 }

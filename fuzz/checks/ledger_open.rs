@@ -9,7 +9,7 @@ use super::stage::{AML, Stage, well};
 use rescreen::{
     Error,
     client::Reply,
-    ledger::{LedgerError, Reading},
+    ledger::{LedgerError, Reading, SentBefore},
     model::{RequestId, state::State},
     pipeline::status,
 };
@@ -100,17 +100,20 @@ fn change(conn: &Connection, line: &str) -> Option<usize> {
 /// Reads everything in a ledger, and returns the name of its campaign if it has one.
 fn read(ledger: &Path) -> Result<Option<String>, LedgerError> {
     if let Ok(status) = status(ledger) {
-        assert!(status.to_json().is_object());
+        assert!(status.percent().is_none_or(|percent| (0.0..=100.0).contains(&percent)));
+        assert!(status.time_left_us().is_none_or(|left| left >= 0) && status.in_doubt() <= status.sums.open());
+        assert!(!status.state().as_str().is_empty());
     }
     let reading = Reading::open(ledger)?;
     drop(reading.hold_still());
     drop((reading.sums(), reading.check_uses(), reading.sources(), reading.counts(), reading.oldest_doubt_us()));
+    drop(reading.new_requests(RequestId(0), 10));
     for state in State::ALL {
-        drop(reading.in_state(state, RequestId(0), 10));
+        drop(reading.sent_before(SentBefore { state, is_refused: false }, 0, 10));
     }
     drop(reading.retryable(RequestId(0), 10));
     for part in reading.parts().unwrap_or_default() {
-        drop(reading.part_asks(&part, |_| Ok::<(), LedgerError>(())));
+        drop(reading.part_asks(&part, None, |_| Ok::<(), LedgerError>(())));
     }
     let asks = [
         reading.failed_asks(|_| Ok::<(), LedgerError>(())),

@@ -16,7 +16,8 @@ impl FieldSpec {
         if let Some(value) = self.named(text) {
             return Ok(value.clone().into());
         }
-        let accepted = self.kind.accept(text, self.letter_case).map_err(|refusal| self.with_names(refusal))?;
+        let accepted = self.kind.accept(text, self.letter_case);
+        let accepted = accepted.map_err(|refusal| self.with_names(self.not_allowed().unwrap_or(refusal)))?;
         let Some(text) = accepted.value.as_str() else { return self.within_allowed(accepted) };
         let length = text.chars().count();
         if let Some(length_max) = self.length_max.filter(|length_max| length > *length_max) {
@@ -37,12 +38,16 @@ impl FieldSpec {
     }
 
     fn within_allowed(&self, accepted: Accepted) -> Result<Accepted, FieldRefusal> {
-        if !self.allowed.is_empty() && !self.allowed.contains(&accepted.value) {
-            let allowed: Vec<String> = self.allowed.iter().map(Value::to_string).collect();
-            let refusal = FieldRefusal::invalid(format!("expected one of {}", allowed.join(", ")));
-            return Err(self.with_names(refusal));
+        match self.not_allowed() {
+            Some(refusal) if !self.allowed.contains(&accepted.value) => Err(self.with_names(refusal)),
+            _ => Ok(accepted),
         }
-        Ok(accepted)
+    }
+
+    /// The refusal of a value that is not one of the allowed ones; `None` if every value is allowed.
+    fn not_allowed(&self) -> Option<FieldRefusal> {
+        let allowed: Vec<String> = self.allowed.iter().map(Value::to_string).collect();
+        (!allowed.is_empty()).then(|| FieldRefusal::invalid(format!("expected one of {}", allowed.join(", "))))
     }
 
     /// The value for a word.
@@ -59,7 +64,7 @@ impl FieldSpec {
         if self.names.is_empty() || self.names.len() > LISTED_MAX {
             return refusal;
         }
-        let names: Vec<String> = self.names.keys().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = self.names.keys().map(|name| format!("`{}`", name.replace('_', " "))).collect();
         FieldRefusal { message: format!("{} (or {})", refusal.message, names.join(", ")), ..refusal }
     }
 

@@ -2,6 +2,7 @@
 //! from the declaration is null in its column; the raw answer is always kept.
 
 use super::declaration::{AnswerSpec, ColumnKind, ColumnSpec};
+use crate::model::json_pointer;
 use serde_json::Value;
 
 /// A typed value of a result column.
@@ -15,6 +16,8 @@ pub enum ColumnValue {
     Date(jiff::civil::Date),
     /// Microseconds since 1970, UTC.
     Timestamp(i64),
+    /// A part of the answer, as JSON.
+    Json(String),
 }
 
 impl AnswerSpec {
@@ -22,22 +25,33 @@ impl AnswerSpec {
     pub fn payload<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
         payload_at(&self.payload, answer)
     }
+
+    /// The pointer of that part.
+    pub fn payload_pointer(&self, answer: &Value) -> Option<&str> {
+        pointer_to_payload(&self.payload, answer).map(|(pointer, _)| pointer)
+    }
 }
 
 /// The value at the first of these JSON pointers that is present and not null.
 pub fn payload_at<'a>(pointers: &[String], answer: &'a Value) -> Option<&'a Value> {
-    pointers.iter().find_map(|pointer| answer.pointer(pointer).filter(|found| !found.is_null()))
+    pointer_to_payload(pointers, answer).map(|(_, found)| found)
+}
+
+/// The value that [`payload_at`] finds, with its pointer.
+pub(super) fn pointer_to_payload<'p, 'a>(pointers: &'p [String], answer: &'a Value) -> Option<(&'p str, &'a Value)> {
+    let found = |pointer: &'p String| Some((pointer.as_str(), json_pointer::at(answer, pointer)?));
+    pointers.iter().filter_map(found).find(|(_, found)| !found.is_null())
 }
 
 impl ColumnSpec {
     /// The column's value in a payload.
     pub fn read(&self, payload: &Value) -> ColumnValue {
-        let Some(found) = self.pointers.iter().find_map(|pointer| payload.pointer(pointer)) else {
+        let Some(found) = self.pointers.iter().find_map(|pointer| json_pointer::at(payload, pointer)) else {
             return ColumnValue::Null;
         };
         match (self.kind, found) {
             (_, Value::Null) => ColumnValue::Null,
-            (ColumnKind::Json, found) => ColumnValue::Text(found.to_string()),
+            (ColumnKind::Json, found) => ColumnValue::Json(found.to_string()),
             (ColumnKind::Text, Value::String(text)) => ColumnValue::Text(text.clone()),
             (ColumnKind::Text, found @ (Value::Number(_) | Value::Bool(_))) => ColumnValue::Text(found.to_string()),
             (ColumnKind::Count, Value::Array(list)) => ColumnValue::Integer(list.len() as i64),
@@ -117,7 +131,7 @@ mod tests {
 
     #[test]
     fn both_envelopes_lead_to_the_payload() {
-        let spec = AnswerSpec { payload: vec!["/results".into(), "/data".into()], columns: vec![], images: vec![] };
+        let spec = AnswerSpec { payload: vec!["/results".into(), "/data".into()], ..AnswerSpec::default() };
         assert_eq!(spec.payload(&json!({"results": {"a": 1}})), Some(&json!({"a": 1})));
         assert_eq!(spec.payload(&json!({"data": {"a": 2}, "meta": {}})), Some(&json!({"a": 2})));
         assert_eq!(spec.payload(&json!({"results": null})), None);

@@ -9,7 +9,7 @@ use crate::model::{
     Credits, Verdict,
     field::{FieldKind, LetterCase},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// A check, as its TOML file declares it.
@@ -53,7 +53,7 @@ pub struct Declaration {
     pub answer: AnswerSpec,
     pub verdict: VerdictSpec,
     /// The parts that the service's description does not show: `flow`, `key_life_hours`, `routes.guide`,
-    /// `routes.alternate`, `fixed.NAME`, `rules`.
+    /// `routes.alternate`, `fixed.NAME`, `rules`, `answer.compared`, `answer.volatile`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed_parts: Vec<String>,
     /// Where the assumed parts come from.
@@ -247,9 +247,31 @@ pub struct AnswerSpec {
     pub payload: Vec<String>,
     #[serde(default, rename = "column", skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnSpec>,
+    /// The parts of the payload that make two answers of a subject equal or different: JSON pointers, of which the first
+    /// that is present is used. Without any, the whole payload is compared.
+    #[serde(default, deserialize_with = "pointers", skip_serializing_if = "Vec::is_empty")]
+    pub compared: Vec<String>,
+    /// The places of the payload that differ between two equal answers, such as request ids, times and versions of
+    /// lists: JSON pointers, with `*` for every item of a list. They are not compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
     /// Further places of images, such as portraits. Outputs never contain the image itself.
     #[serde(default, rename = "image", skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageSpec>,
+}
+
+/// Reads one JSON pointer or a list of them.
+fn pointers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a JSON pointer, or a list of JSON pointers")]
+    enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match OneOrMore::deserialize(deserializer)? {
+        OneOrMore::One(pointer) => vec![pointer],
+        OneOrMore::More(pointers) => pointers,
+    })
 }
 
 /// A place of an answer that may hold an image, as base64.

@@ -10,7 +10,7 @@ impl ColumnSpec {
     pub fn meets(&self, expected: &Value, payload: &Value) -> Option<bool> {
         let compare = self.expect.as_ref().map(|expect| expect.compare).unwrap_or_default();
         match self.read(payload) {
-            ColumnValue::Null | ColumnValue::Number(_) | ColumnValue::Timestamp(_) => None,
+            ColumnValue::Null | ColumnValue::Number(_) | ColumnValue::Timestamp(_) | ColumnValue::Json(_) => None,
             ColumnValue::Text(found) => {
                 let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
                 same(compare, &expected, &found)

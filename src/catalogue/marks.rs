@@ -2,10 +2,12 @@
 //! checks` and the generated page show them.
 
 use super::{Declaration, FieldSpec, VerdictRule};
-use crate::model::nearest::hint;
+use crate::model::{field::FieldKind, nearest::hint};
+use serde_json::Value;
 
 /// The parts of a declaration that `assumed_parts` can name, besides `fixed.NAME`.
-const PARTS: [&str; 5] = ["flow", "key_life_hours", "routes.guide", "routes.alternate", "rules"];
+const PARTS: [&str; 7] =
+    ["flow", "key_life_hours", "routes.guide", "routes.alternate", "rules", "answer.compared", "answer.volatile"];
 /// The parts of a field that its `assumed_parts` can name.
 const FIELD_PARTS: [&str; 7] = ["required", "kind", "allowed", "choices", "digits", "length_max", "default"];
 
@@ -33,6 +35,17 @@ impl FieldSpec {
     /// Whether a part is assumed, such as `required`.
     pub fn is_assumed(&self, part: &str) -> bool {
         self.assumed_parts.iter().any(|known| known == part)
+    }
+
+    /// All values that it can have, as a user writes them; empty if they are not a closed set.
+    pub fn closed_values(&self) -> Vec<String> {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match (&self.choices, self.kind) {
+            _ if !self.allowed.is_empty() => self.allowed.iter().map(text).collect(),
+            (Some(choices), _) => choices.texts.clone(),
+            (None, FieldKind::Boolean) => vec!["true".to_owned(), "false".to_owned()],
+            (None, _) => Vec::new(),
+        }
     }
 
     /// The limits of its value, in words.

@@ -3,6 +3,8 @@
 
 mod accept;
 mod answer;
+mod answer_digest;
+pub mod column_names;
 mod declaration;
 mod expectation;
 mod job;
@@ -12,6 +14,7 @@ mod overrides;
 mod paste;
 
 pub use answer::{ColumnValue, payload_at};
+pub use answer_digest::DigestSpec;
 pub use declaration::{
     AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow,
     ImageSpec, Routes, Spelling, Subject, VerdictRule, VerdictSpec,
@@ -157,7 +160,8 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     }
     let pointers = declaration.answer.columns.iter().flat_map(|column| &column.pointers);
     let images = declaration.answer.images.iter().map(|image| &image.pointer);
-    for pointer in declaration.answer.payload.iter().chain(pointers).chain(images) {
+    let digest = declaration.answer.compared.iter().chain(&declaration.answer.volatile);
+    for pointer in declaration.answer.payload.iter().chain(pointers).chain(images).chain(digest) {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return Err(format!("answer: expected a JSON pointer, which begins with `/`; found `{pointer}`"));
         }

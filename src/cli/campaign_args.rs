@@ -1,7 +1,8 @@
 //! The flags that `run` and `plan` share. They are merged into the structure of the campaign file, and a flag overrides
 //! the file.
 
-use clap::Args;
+use super::heading;
+use clap::{Args, ValueEnum};
 use rescreen::{
     Error,
     files::{self, Links, access, other_writers_in},
@@ -9,7 +10,11 @@ use rescreen::{
     model::{Credits, Mode, nearest::hint},
     pipeline::{
         Campaign,
-        campaign::file::{CampaignFile, CheckTable, Share},
+        campaign::{
+            file::{CampaignFile, CheckTable, Share},
+            place,
+            tables::TableSource,
+        },
         read_file, read_open_file,
     },
     sink::OutputFormat,
@@ -22,113 +27,127 @@ pub const CAMPAIGN_FILE: &str = "rescreen.toml";
 
 #[derive(Args, Debug, Clone, Default)]
 pub struct CampaignArgs {
-    /// Input files: CSV or JSON Lines (also .gz or .zst), or .xlsx; `-` is standard input
+    /// Input files: CSV or JSON Lines (also .gz or .zst), .xlsx or .parquet; `-` is standard input
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Campaign file [default: rescreen.toml in the working folder, if there is one]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = heading::MAPPING)]
     pub config: Option<PathBuf>,
     /// Check to run (see `rescreen checks`); repeatable
-    #[arg(long = "check", value_name = "NAME")]
+    #[arg(long = "check", value_name = "NAME", help_heading = heading::MAPPING)]
     pub checks: Vec<String>,
     /// Fill a field from a column or a template; with several checks, NAME.FIELD=…
-    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE")]
+    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE", help_heading = heading::MAPPING)]
     pub maps: Vec<String>,
     /// Fill a field with a constant; with several checks, NAME.FIELD=…
-    #[arg(long = "set", value_name = "FIELD=CONSTANT")]
+    #[arg(long = "set", value_name = "FIELD=CONSTANT", help_heading = heading::MAPPING)]
     pub sets: Vec<String>,
+    /// Compare the answer with a column; with several checks, NAME.FIELD=…
+    #[arg(long = "expect", value_name = "FIELD=COLUMN", help_heading = heading::MAPPING)]
+    pub expects: Vec<String>,
+    /// CSV file with a lookup table for the filter `table("NAME")`: the key first, then the value; repeatable
+    #[arg(long, value_name = "NAME=FILE", help_heading = heading::MAPPING)]
+    pub tables: Vec<String>,
     /// Name of this round of checks, such as 2026-11; you can run it many times and pay only once
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::BUDGET)]
     pub campaign: Option<String>,
     /// `sandbox` (free, returns fixture data) or `production` [default: sandbox]
-    #[arg(long)]
+    #[arg(long, help_heading = heading::BUDGET)]
     pub mode: Option<Mode>,
     /// Maximum credits the campaign may cost, over all its runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::BUDGET)]
     pub max_credits: Option<Credits>,
     /// Send no new request that could take the account's balance below this
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::BUDGET)]
     pub keep_balance: Option<Credits>,
     /// Price of a check in credits; repeatable
-    #[arg(long = "price", value_name = "CHECK=N")]
+    #[arg(long = "price", value_name = "CHECK=N", help_heading = heading::BUDGET)]
     pub prices: Vec<String>,
     /// Rate limit: steady rate in requests per minute; without --per-minute-max, the maximum is twice this
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
     pub per_minute: Option<u32>,
     /// Rate limit: maximum requests in any one minute
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
     pub per_minute_max: Option<u32>,
     /// Maximum number of concurrent requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::SERVICE)]
     pub in_flight: Option<usize>,
     /// Evidence that every person consented, such as the number of a form; needed if one value confirms the consent of
     /// every row
-    #[arg(long, value_name = "REF")]
+    #[arg(long, value_name = "REF", help_heading = heading::BUDGET)]
     pub consent_evidence: Option<String>,
     /// Column that identifies a row; copied to `subject` in the outputs
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", help_heading = heading::INPUT)]
     pub id: Option<String>,
     /// Input columns to copy into the results, comma-separated; NAME=COLUMN gives one another name
-    #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS|NAME=COLUMN", value_delimiter = ',', help_heading = heading::OUTPUT)]
     pub carry: Vec<String>,
-    /// Read only the first ROWS rows of each input
-    #[arg(long, value_name = "ROWS")]
+    /// Read only the first ROWS rows of each input; rows that were read before are still sent
+    #[arg(long, value_name = "ROWS", help_heading = heading::INPUT)]
     pub limit: Option<u64>,
     /// Send nothing unless the input has this many rows
-    #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range)]
+    #[arg(long, value_name = "N|MIN..MAX", value_parser = row_range, help_heading = heading::INPUT)]
     pub expect_rows: Option<(u64, u64)>,
     /// Stop when more than this many rows cannot be mapped or requests are refused [default: 25%, after the first 50]
-    #[arg(long, value_name = "N|N%")]
+    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
     pub max_errors: Option<Share>,
     /// Stop when more than this many answers are not recognised [default: 1%]
-    #[arg(long, value_name = "N|N%")]
+    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
     pub max_unrecognised: Option<Share>,
     /// Exit 0 if no more than this many asks failed
-    #[arg(long, value_name = "N|N%")]
+    #[arg(long, value_name = "N|N%", help_heading = heading::STOPS)]
     pub accept_failures: Option<Share>,
     /// Output folder [default: out/<campaign>]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = heading::OUTPUT)]
     pub out: Option<PathBuf>,
     /// Output format: `parquet` or `jsonl` [default: parquet]
-    #[arg(long)]
+    #[arg(long, help_heading = heading::OUTPUT)]
     pub format: Option<OutputFormat>,
     /// CSV delimiter [default: detected]
-    #[arg(long, value_name = "CHAR")]
+    #[arg(long, value_name = "CHAR", help_heading = heading::INPUT)]
     pub delimiter: Option<char>,
     /// Input encoding: utf-8, utf-16 or windows-1252 [default: utf-16 if the file has its byte order mark, else utf-8]
-    #[arg(long)]
+    #[arg(long, help_heading = heading::INPUT)]
     pub encoding: Option<Encoding>,
     /// Read the first line of the input as a row, not as a header
-    #[arg(long)]
+    #[arg(long, help_heading = heading::INPUT)]
     pub no_header: bool,
     /// Column names for an input without a header, comma-separated
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = heading::INPUT)]
     pub columns: Vec<String>,
     /// Line (or row of the sheet) that has the column names; the lines above it are not read [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
     pub header_row: Option<u32>,
     /// Do not read the first N lines (or rows of the sheet)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
     pub skip_rows: Option<u32>,
     /// Do not read the last N rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = heading::INPUT)]
     pub skip_footer: Option<u32>,
     /// Sheet of the workbook to read [default: the only one with data]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = heading::INPUT)]
     pub sheet: Option<String>,
     /// Folder that contains the files that rows name; nothing outside it is read
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = heading::INPUT)]
     pub files_root: Option<PathBuf>,
     /// Base URL of the service
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
     pub service: Option<String>,
-    /// Public https URL of `rescreen listen`, to which the service delivers word of jobs; without it, jobs are only asked
-    /// for
-    #[arg(long, value_name = "URL")]
+    /// Public https URL of `rescreen listen`, where the service reports finished jobs; without it, rescreen only asks for
+    /// them
+    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
     pub webhook_url: Option<String>,
-    /// Rehearse with the built-in simulator in place of the service
-    #[arg(long)]
-    pub simulate: bool,
+    /// Rehearse with the built-in simulator in place of the service, as fast as it can; `realtime` keeps your rate
+    /// limit
+    #[arg(long, value_name = "PACE", num_args = 0..=1, require_equals = true, default_missing_value = "fast", help_heading = heading::SERVICE)]
+    pub simulate: Option<Rehearsal>,
+}
+
+/// How fast a rehearsal is.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rehearsal {
+    Fast,
+    Realtime,
 }
 
 impl CampaignArgs {
@@ -149,7 +168,7 @@ impl CampaignArgs {
     pub fn fold(&self) -> Result<(CampaignFile, PathBuf), Error> {
         let (path, file) = match &self.config {
             Some(path) => (Some(path.clone()), Some(read_file(path)?)),
-            None => found()?.map_or((None, None), |file| (Some(PathBuf::from(CAMPAIGN_FILE)), Some(file))),
+            None => campaign_file_here()?.map_or((None, None), |file| (Some(PathBuf::from(CAMPAIGN_FILE)), Some(file))),
         };
         let base = path.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
         let mut file = file.unwrap_or_default();
@@ -171,6 +190,10 @@ impl CampaignArgs {
         }
         self.fold_values(&mut file);
         self.fold_checks(&mut file)?;
+        for table in &self.tables {
+            let (name, path) = split(table, "--tables", "NAME=FILE")?;
+            file.tables.insert(name.to_owned(), TableSource::File(here(&PathBuf::from(path))?));
+        }
         for price in &self.prices {
             let (check, credits) = split(price, "--price", "CHECK=N")?;
             let credits = credits
@@ -226,10 +249,16 @@ impl CampaignArgs {
         if !self.carry.is_empty() {
             file.output.carry = self.carry.iter().map(|one| one.as_str().into()).collect();
         }
-        (file.simulate, file.starts_nothing) = (self.simulate, self.simulate);
+        (file.simulate, file.starts_nothing) = (self.simulate.is_some(), self.simulate.is_some());
+        file.unlimited = self.simulate == Some(Rehearsal::Fast);
+        if file.simulate {
+            // A rehearsal never meets the real campaign.
+            file.output.dir = file.output.dir.as_deref().map(place::beside);
+            file.ledger.path = None;
+        }
     }
 
-    /// `--check` selects checks of the file by name, or adds them; `--map` and `--set` fill their fields.
+    /// `--check` selects checks of the file by name, or adds them; `--map`, `--set` and `--expect` fill their fields.
     fn fold_checks(&self, file: &mut CampaignFile) -> Result<(), Error> {
         if !self.checks.is_empty() {
             let known = std::mem::take(&mut file.checks);
@@ -237,11 +266,18 @@ impl CampaignArgs {
         }
         for map in &self.maps {
             let (target, source) = split(map, "--map", "FIELD=COLUMN")?;
-            feed(file, "--map", target, FieldSource::from(source))?;
+            let (table, field) = target_of(file, "--map", target)?;
+            table.fields.insert(field.to_owned(), FieldSource::from(source));
         }
         for set in &self.sets {
             let (target, constant) = split(set, "--set", "FIELD=CONSTANT")?;
-            feed(file, "--set", target, FieldSource::Constant(constant.into()))?;
+            let (table, field) = target_of(file, "--set", target)?;
+            table.fields.insert(field.to_owned(), FieldSource::Constant(constant.into()));
+        }
+        for expect in &self.expects {
+            let (target, source) = split(expect, "--expect", "FIELD=COLUMN")?;
+            let (table, field) = target_of(file, "--expect", target)?;
+            table.expect.insert(field.to_owned(), FieldSource::from(source));
         }
         Ok(())
     }
@@ -250,7 +286,7 @@ impl CampaignArgs {
 /// The campaign file in the working folder, if only this user can write the file and the folder: a campaign file can
 /// name programs to start, and paths relative to its folder. It is checked and read through the same open file, so it
 /// cannot be replaced in between.
-fn found() -> Result<Option<CampaignFile>, Error> {
+pub fn campaign_file_here() -> Result<Option<CampaignFile>, Error> {
     let path = Path::new(CAMPAIGN_FILE);
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -282,7 +318,18 @@ fn picked(known: &[CheckTable], name: &str) -> CheckTable {
 }
 
 /// Fills `FIELD` of the only check, or `NAME.FIELD` of a named check.
-fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) -> Result<(), Error> {
+pub(super) fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) -> Result<(), Error> {
+    let (table, field) = target_of(file, flag, target)?;
+    table.fields.insert(field.to_owned(), source);
+    Ok(())
+}
+
+/// The check and the field that a flag names: `FIELD` of the only check, or `NAME.FIELD` of a named check.
+fn target_of<'a, 'b>(
+    file: &'a mut CampaignFile,
+    flag: &str,
+    target: &'b str,
+) -> Result<(&'a mut CheckTable, &'b str), Error> {
     let names: Vec<String> =
         file.checks.iter().map(|table| table.name.clone().unwrap_or_else(|| table.check.clone())).collect();
     let named =
@@ -304,11 +351,10 @@ fn feed(file: &mut CampaignFile, flag: &str, target: &str, source: FieldSource) 
             )));
         }
     };
-    file.checks[at].fields.insert(field.to_owned(), source);
-    Ok(())
+    Ok((&mut file.checks[at], field))
 }
 
-fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), Error> {
+pub(super) fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), Error> {
     match text.split_once('=') {
         Some((left, right)) if !left.trim().is_empty() => Ok((left.trim(), right)),
         _ => Err(Error::Config(format!("{flag} {text}: expected {form}"))),

@@ -1,34 +1,49 @@
-//! `rescreen checks`: the catalogue, and what in it is assumed rather than documented.
+//! `rescreen checks`: the catalogue, and what in it is assumed rather than documented; and tables for its results.
 
-use super::output::{json_to_stdout, lines_to_stdout};
+use super::{
+    campaign_args::CampaignArgs,
+    json,
+    output::{bytes_to_stdout, lines_to_stdout},
+};
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 use rescreen::{
     Error,
     catalogue::{Catalogue, Declaration, Flow, Subject},
     model::ExitCode,
+    pipeline::{Campaign, tables_of_campaign, tables_of_check},
+    sink::Engine,
 };
+use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct ChecksArgs {
     /// Describe this check in full
     name: Option<String>,
-    /// Print JSON
+    /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Print the declaration as TOML, to copy into a campaign file and change
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
+    /// Print the statements that create tables for the outputs: duckdb, postgres, bigquery, snowflake or spark (see
+    /// docs/loading.md)
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["json", "toml"])]
+    ddl: Option<Engine>,
+    /// Campaign file whose declarations, carried and expected columns the tables have; without NAME, all its checks
+    #[arg(short, long, value_name = "FILE", requires = "ddl")]
+    config: Option<PathBuf>,
 }
 
 pub fn checks(args: &ChecksArgs) -> Result<ExitCode, Error> {
     let catalogue = Catalogue::built_in();
+    if let Some(engine) = args.ddl {
+        bytes_to_stdout(format!("{}\n", tables(args, engine, &catalogue)?).as_bytes());
+        return Ok(ExitCode::Complete);
+    }
     match &args.name {
         Some(name) => one(args, catalogue.get(name)?)?,
-        None if args.json => {
-            let all: Vec<&Declaration> = catalogue.iter().collect();
-            json_to_stdout(&json(&all)?);
-        }
+        None if args.json => print_json(&catalogue.iter().collect::<Vec<_>>())?,
         None => lines_to_stdout(&overview(&catalogue)),
     }
     Ok(ExitCode::Complete)
@@ -38,15 +53,37 @@ fn one(args: &ChecksArgs, declaration: &Declaration) -> Result<(), Error> {
     if args.toml {
         lines_to_stdout(&Catalogue::built_in_toml(&declaration.name).unwrap_or_default());
     } else if args.json {
-        json_to_stdout(&json(declaration)?);
+        print_json(&[declaration])?;
     } else {
         lines_to_stdout(&detail(declaration));
     }
     Ok(())
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))
+/// The statements that create the tables of a check, or of a campaign.
+fn tables(args: &ChecksArgs, engine: Engine, catalogue: &Catalogue) -> Result<String, Error> {
+    match (&args.name, &args.config) {
+        (name, Some(_)) => {
+            let flags = CampaignArgs { config: args.config.clone(), ..CampaignArgs::default() };
+            let (mut file, base) = flags.fold()?;
+            file.starts_nothing = true;
+            // Without a service, the campaign can only have been rehearsed.
+            file.simulate = file.service.url.is_none();
+            tables_of_campaign(engine, &Campaign::new(file, &base)?, name.as_deref())
+        }
+        (Some(name), None) => tables_of_check(engine, catalogue.get(name)?),
+        (None, None) => Err(Error::Config(
+            "--ddl: expected the name of a check, or a campaign file with -c, found neither; `rescreen checks` lists \
+             the checks"
+                .to_owned(),
+        )),
+    }
+}
+
+fn print_json(declarations: &[&Declaration]) -> Result<(), Error> {
+    let checks = serde_json::to_value(declarations).map_err(|error| Error::Internal(error.to_string()))?;
+    json::print(&json::object(json::Format::Checks, ExitCode::Complete, serde_json::json!({ "checks": checks })));
+    Ok(())
 }
 
 /// The width of everything that is printed.
@@ -122,6 +159,14 @@ fn detail(declaration: &Declaration) -> String {
     }
     if let Some(field) = &declaration.consent {
         head.push(format!("consent     {field}; one value for all rows needs --consent-evidence"));
+    }
+    let joined = |pointers: &[String], word: &str| pointers.join(word);
+    let answer = &declaration.answer;
+    if !answer.compared.is_empty() {
+        head.push(format!("compared    {}{}", joined(&answer.compared, " or "), mark("answer.compared")));
+    }
+    if !answer.volatile.is_empty() {
+        head.push(format!("volatile    {}{}", joined(&answer.volatile, ",\n            "), mark("answer.volatile")));
     }
     if let Some(source) = &declaration.source {
         head.push(format!("assumed by  {source}"));

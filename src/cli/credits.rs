@@ -1,6 +1,6 @@
 //! `rescreen credits`: prints the account's balance.
 
-use super::{campaign_args::CampaignArgs, output::to_stdout};
+use super::{campaign_args::CampaignArgs, json, output::to_stdout};
 use clap::Args;
 use rescreen::{
     Error,
@@ -17,13 +17,28 @@ pub struct CreditsArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// Print one JSON object on standard output (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
     let flags = CampaignArgs { config: args.config, service: args.service, ..CampaignArgs::default() };
     let (file, base) = flags.fold()?;
+    if file.service.url.is_none() {
+        return Err(Error::Config("no service is named: --service URL (or [service] url)".to_owned()));
+    }
     let service = Service::new(&file, &base)?;
     let balance = balance_alone(&service, Clock::System).await?;
-    to_stdout(&balance.to_string());
+    if args.json {
+        let fields = serde_json::json!({
+            "balance": balance,
+            "service": service.url,
+            "read_at": json::time(Clock::System.now_us()),
+        });
+        json::print(&json::object(json::Format::Credits, ExitCode::Complete, fields));
+    } else {
+        to_stdout(&balance.to_string());
+    }
     Ok(ExitCode::Complete)
 }

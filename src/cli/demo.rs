@@ -2,14 +2,16 @@
 //! command a new user runs, and it uses the same code as a real run.
 
 use super::{
+    afterwards::query,
     output::OutputArgs,
-    run::{print_report, run_campaign},
+    program::program,
+    run::{next_line, print_report, run_campaign},
 };
 use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, shell_words::quoted},
-    pipeline::{Campaign, RunOptions, campaign::file},
+    pipeline::{Campaign, RunOptions, campaign::place::REHEARSALS},
 };
 use std::path::{Path, PathBuf};
 
@@ -39,25 +41,26 @@ pub async fn demo(args: DemoArgs, output: &OutputArgs) -> Result<ExitCode, Error
     ));
     output.say("");
     let mut file = rescreen::pipeline::read_file(&dir.join("customers.toml"))?;
-    file.simulate = true;
+    (file.simulate, file.unlimited) = (true, true);
     file.campaign = Some(round.clone());
-    // The simulator allows a higher rate than the service's 60 requests a minute, to keep the demo short.
-    file.service = file::ServiceTable { per_minute: 6_000, per_minute_max: 12_000, ..file.service };
     let campaign = Campaign::new(file, dir)?;
-    let out = campaign.out.clone();
-    let report = run_campaign(campaign, RunOptions::default(), true, output).await?;
+    let (out, format) = (campaign.out.clone(), campaign.format);
     let config = dir.join("customers.toml").display().to_string();
-    let words = ["rescreen", "run", "-c", &config, "--campaign", &round, "--simulate"].map(str::to_owned);
+    let program = program();
+    let words = [program.as_str(), "run", "-c", &config, "--campaign", &round, "--simulate"].map(str::to_owned);
+    let options = RunOptions { next_command: Some(next_line(words.to_vec())), ..RunOptions::default() };
+    let report = run_campaign(campaign, options, true, None, output).await?;
     output.say("");
-    print_report(&report, &words, output);
-    let results = out.join("results/**/*.parquet").display().to_string();
+    print_report(&report, output);
     output.say("");
     output.say("Read the results, for example in DuckDB:");
-    output.say(&format!(
-        "  SELECT check_name, verdict, finding, count(*) FROM read_parquet('{results}', union_by_name = true) GROUP BY ALL",
-    ));
+    output.say_to_copy(&format!("  {}", query(&out, format)));
     output.say("Run the same campaign again; nothing is paid for twice:");
-    output.say(&format!("  {}", quoted(&words)));
+    output.say_to_copy(&format!("  {}", quoted(&words)));
+    let list = dir.join("customers.csv").display().to_string();
+    let init = [program.as_str(), "init", &list, "--check", "aml-screening", "--check", "said-verification"];
+    output.say("Next, let rescreen propose a campaign file, here for the sample list, then for one of your own:");
+    output.say_to_copy(&format!("  {}", quoted(&init.map(str::to_owned))));
     match report.exit_code {
         // The sample list has a few bad rows on purpose.
         ExitCode::Failures => Ok(ExitCode::Complete),
@@ -68,7 +71,8 @@ pub async fn demo(args: DemoArgs, output: &OutputArgs) -> Result<ExitCode, Error
 /// The demo can be run repeatedly: each run is a new campaign, and nothing is deleted.
 fn next_round(dir: &Path) -> String {
     let name = |number: u32| format!("demo-{number}");
-    (1..).map(name).find(|name| !dir.join("out").join(format!("{name}.simulated")).exists()).unwrap_or_else(|| name(1))
+    let rehearsals = dir.join("out").join(REHEARSALS);
+    (1..).map(name).find(|name| !rehearsals.join(name).exists()).unwrap_or_else(|| name(1))
 }
 
 fn write_where_missing(dir: &Path, name: &str, text: &str) -> Result<(), Error> {

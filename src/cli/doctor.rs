@@ -1,8 +1,9 @@
 //! `rescreen doctor`: examines the service and this machine before a campaign runs. It sends sandbox requests only.
 
 use super::{
-    campaign_args::CampaignArgs,
-    output::{OutputArgs, json_to_stdout, to_stdout},
+    campaign_args::{CampaignArgs, Rehearsal},
+    json,
+    output::{OutputArgs, to_stdout},
 };
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -36,9 +37,9 @@ pub struct DoctorArgs {
     /// Examine the built-in simulator in place of the service
     #[arg(long)]
     simulate: bool,
-    /// Print JSON
+    /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
@@ -48,7 +49,7 @@ pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, E
         checks: args.checks,
         out: args.out,
         per_minute: args.per_minute,
-        simulate: args.simulate,
+        simulate: args.simulate.then_some(Rehearsal::Fast),
         ..CampaignArgs::default()
     };
     let (file, base) = flags.fold()?;
@@ -57,11 +58,11 @@ pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, E
         true => Some(super::simulate::BuiltIn::beside(&mut examination.service, &examination.catalogue).await?),
         false => None,
     };
-    output.say("examining the service in sandbox, at no credit; this takes up to a minute for each 60 requests");
+    output.say("checking the service in sandbox mode, without spending credits; every 60 requests take up to a minute");
     let diagnosis = examination.run().await?;
     drop(simulator);
     if args.json {
-        json_to_stdout(&diagnosis.to_json().to_string());
+        json::print(&json::object(json::Format::Doctor, diagnosis.exit_code(), diagnosis.to_json()));
     } else {
         lines(&diagnosis).iter().for_each(|line| to_stdout(line));
     }

@@ -1,36 +1,68 @@
-//! `rescreen export`: publishes all results of a campaign into a new folder, judged by the current declarations. It uses
-//! only the ledger, sends nothing and changes nothing.
+//! `rescreen export`: new files from the ledger of a campaign, judged by the current declarations. It sends nothing and
+//! changes nothing.
 
-use super::{output::OutputArgs, signals, status::folder};
+use super::{chosen, json, output::OutputArgs, signals};
 use clap::Args;
 use rescreen::{
     Error,
-    model::{ExitCode, Stop},
-    pipeline::{self, ExportOrder, wording::counted},
-    sink::OutputFormat,
+    model::{ExitCode, Stop, Verdict},
+    pipeline::{
+        self, ChangedSince, ExportFormat, ExportOrder, Exported,
+        wording::{counted, grouped},
+    },
+    sink::CELL_CHARACTERS_MAX,
 };
+use serde_json::{Value, json};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 #[derive(Args)]
 pub struct ExportArgs {
-    /// Output folder [default: the only one in out/]
+    /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
+    #[arg(value_name = "DIR|NAME")]
     dir: Option<PathBuf>,
-    /// Folder to create and write to; it must not exist
-    #[arg(long, value_name = "NEW_FOLDER")]
+    /// Folder to create and write to, or file with --wide or --format xlsx; it must not exist
+    #[arg(long, value_name = "NEW_FOLDER|NEW_FILE")]
     to: PathBuf,
     /// Campaign file whose declarations judge the answers [default: those of the last run]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Format of the files: parquet or jsonl [default: that of the campaign]
+    /// Format: parquet, jsonl, csv or xlsx [default: by the ending of --to, else that of the campaign]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<OutputFormat>,
+    format: Option<ExportFormat>,
+    /// One file for each dataset, not parts
+    #[arg(long)]
+    single: bool,
+    /// Every row of the input in its order, with verdict, finding and date of each check beside its columns
+    #[arg(long)]
+    wide: bool,
+    /// Only results with these verdicts, such as review,adverse; with --wide, rows with such a result
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',', value_parser = pipeline::verdict_of)]
+    verdict: Vec<Verdict>,
+    /// Only this check of the campaign; can be repeated
+    #[arg(long, value_name = "NAME")]
+    check: Vec<String>,
+    /// Only what changed since this earlier round, as `rescreen diff OLD NEW` names it: its folder, or its campaign's name
+    #[arg(long, value_name = "OLD")]
+    changed_since: Option<PathBuf>,
+    /// Compare rounds of different modes, such as sandbox and production
+    #[arg(long, requires = "changed_since")]
+    across_modes: bool,
+    /// Print one JSON object on standard output (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
-    let place = folder(args.dir.as_deref())?;
+    let chosen = chosen::one("export", args.dir.as_deref(), args.config.as_deref())?;
+    let place = chosen.place;
+    let old = args.changed_since.as_deref().map(|old| chosen::published("export", old)).transpose()?;
+    let new = match (&old, chosen.out) {
+        (Some(_), None) => chosen::published("export", &place)?,
+        (_, out) => out.unwrap_or_default(),
+    };
     let stop: Arc<OnceLock<Stop>> = Arc::default();
     let (stopping, mut signals) = (Arc::clone(&stop), signals::listen());
     let listening = tokio::spawn(async move {
@@ -38,16 +70,94 @@ pub async fn export(args: ExportArgs, output: &OutputArgs) -> Result<ExitCode, E
             drop(stopping.set(signal.stop()));
         }
     });
-    let to = args.to.clone();
+    let (to, is_json) = (args.to.clone(), args.json);
     let exporting = tokio::task::spawn_blocking(move || {
-        let order = ExportOrder { place: &place, to: &args.to, config: args.config.as_deref(), format: args.format };
+        let order = ExportOrder {
+            place: &place,
+            to: &args.to,
+            config: args.config.as_deref(),
+            format: args.format,
+            single: args.single,
+            wide: args.wide,
+            verdicts: args.verdict,
+            checks: args.check,
+            changed: old.as_deref().map(|old| ChangedSince { old, new: &new, across_modes: args.across_modes }),
+        };
         pipeline::export(&order, &|| stop.get().cloned())
     });
-    let manifest = exporting.await.map_err(Error::from)??;
+    let exported = exporting.await.map_err(Error::from)??;
     listening.abort();
-    let results: u64 = manifest.totals.iter().map(|totals| totals.results).sum();
-    let pending: u64 = manifest.totals.iter().map(|totals| totals.pending).sum();
-    output.say(&format!("{}, {pending} pending", counted(results, "result", "results")));
-    output.say(&format!("exported to: {}", to.display()));
+    for line in lines(&exported, &to) {
+        output.say(&line);
+    }
+    if is_json {
+        json::print(&json::object(json::Format::Export, ExitCode::Complete, fields(&exported, &to)));
+    }
     Ok(ExitCode::Complete)
+}
+
+/// The results and the pending asks of the campaign.
+fn sums(exported: &Exported) -> (u64, u64) {
+    let sum = |count: fn(&rescreen::sink::CheckTotals) -> u64| exported.totals.iter().map(count).sum();
+    (sum(|totals| totals.results), sum(|totals| totals.pending))
+}
+
+/// What is said about an export.
+fn lines(exported: &Exported, to: &Path) -> Vec<String> {
+    let (results, pending) = sums(exported);
+    let mut lines = vec![format!("{}, {} pending", counted(results, "result", "results"), grouped(pending))];
+    if let Some(limits) = &exported.limits {
+        lines.push(format!("only {limits}: {}", grouped(exported.rows)));
+    }
+    if let Some(source) = exported.mode.invented_by() {
+        lines.push(format!("the answers are invented by {source}"));
+    }
+    for sheets in &exported.continued {
+        lines.push(format!("one sheet is too short, so the table continues: {}", sheets.join(", ")));
+    }
+    if exported.cut_cells > 0 {
+        lines.push(format!(
+            "{} cut, because a cell of a workbook has at most {} characters; the other formats have the whole text",
+            counted(exported.cut_cells, "cell was", "cells were"),
+            grouped(CELL_CHARACTERS_MAX as u64),
+        ));
+    }
+    if exported.columns_cut {
+        lines.push("the input has more than 10,000 columns; those after them were left out".to_owned());
+    }
+    for file in exported.files.iter().filter(|file| exported.files.len() > 1 && !file.sources.is_empty()) {
+        lines.push(format!("{}: {}", file.path, file.sources.join(", ")));
+    }
+    lines.push(format!("exported to: {}", to.display()));
+    lines
+}
+
+fn fields(exported: &Exported, to: &Path) -> Value {
+    let (results, pending) = sums(exported);
+    let is_folder = to.is_dir();
+    let files: Vec<Value> = exported
+        .files
+        .iter()
+        .map(|file| {
+            let path = if is_folder { to.join(&file.path) } else { to.to_owned() };
+            json!({
+                "path": path.display().to_string(),
+                "sources": file.sources,
+                "rows": file.rows,
+                "bytes": file.bytes,
+                "sha256": file.sha256,
+            })
+        })
+        .collect();
+    json!({
+        "campaign": exported.campaign,
+        "mode": exported.mode,
+        "folder": to.display().to_string(),
+        "results": results,
+        "pending": pending,
+        "file_format": exported.format.as_str(),
+        "rows": exported.rows,
+        "files": files,
+        "cut_cells": exported.cut_cells,
+    })
 }

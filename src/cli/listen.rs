@@ -21,7 +21,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 #[derive(Args)]
 pub struct ListenArgs {
     /// Address to listen on, behind a reverse proxy with a certificate
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8788")]
     listen: SocketAddr,
     /// Allow an address that other machines can reach
     #[arg(long)]
@@ -104,8 +104,8 @@ fn dataset_secret(place: &str) -> Result<WebhookSecret, Error> {
         Some(("file", path)) if !path.is_empty() => SecretSource::File(PathBuf::from(path)),
         _ => {
             return Err(Error::Config(
-                "--dataset-secret: expected env:NAME or file:PATH, found something else; name the place of the secret \
-                 and not the secret"
+                "--dataset-secret: expected env:NAME or file:PATH, found something else; say where the secret \
+                 is, not what it is"
                     .to_owned(),
             ));
         }

@@ -1,37 +1,60 @@
 //! The command line: one file per command. Data goes to standard output, messages to standard error.
 
+mod afterwards;
 mod campaign_args;
 mod checks;
+mod chosen;
 mod collect;
+mod colour;
+mod completions;
 mod core_dump;
 mod credits;
 mod demo;
+mod diff;
 mod doctor;
 mod export;
+mod exposition;
+mod heading;
+mod init;
+mod json;
+mod json_run;
+mod json_status;
 mod listen;
+mod man;
+mod metrics;
 mod next_command;
 mod output;
 mod panic;
 mod plan;
+mod program;
 mod progress;
+mod progress_lines;
+mod report;
 mod resolve;
 mod retry_webhook;
 mod run;
+mod screen;
+mod show;
 mod signals;
 mod simulate;
 mod status;
+mod summary;
+mod table;
 mod templates;
+mod wrap;
 
 use clap::{Parser, Subcommand};
 use rescreen::{
     Error,
+    ledger::SCHEMA_VERSION,
     model::{ExitCode, printable::printable},
 };
+use std::sync::LazyLock;
 
 /// Run paid checks on lists of customers, companies or vehicles through a rate-limited verification service. Every row
 /// is answered or accounted for, and nothing is paid for twice.
 #[derive(Parser)]
-#[command(name = "rescreen", version, max_term_width = 100)]
+#[command(name = "rescreen", version = VERSION.as_str(), max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -39,10 +62,17 @@ struct Cli {
     output: output::OutputArgs,
 }
 
+/// What `--version` prints after the name: the version, the commit it is built from, and the version of its ledgers.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!("{} ({}, ledger version {SCHEMA_VERSION})", env!("CARGO_PKG_VERSION"), env!("RESCREEN_BUILD"))
+});
+
 #[derive(Subcommand)]
 enum Command {
     /// Run a sample campaign against the built-in simulator, in less than a minute
     Demo(demo::DemoArgs),
+    /// Propose a campaign file for a list: which column feeds which field, and why
+    Init(init::InitArgs),
     /// Show what a run would do and cost, without sending any checks
     Plan(plan::PlanArgs),
     /// Run a campaign, or resume it
@@ -51,8 +81,14 @@ enum Command {
     Collect(collect::CollectArgs),
     /// Publish all results of a campaign into a new folder, judged by the current declarations
     Export(export::ExportArgs),
+    /// Write the report of a campaign: one HTML page with charts that can be shown around
+    Report(report::ReportArgs),
     /// Show the state of a campaign
     Status(status::StatusArgs),
+    /// Show results and failures as a table, or everything about one subject
+    Show(show::ShowArgs),
+    /// Show what changed between two rounds
+    Diff(diff::DiffArgs),
     /// Decide what to do with requests that may have been charged, or correct a charge
     Resolve(resolve::ResolveArgs),
     /// List the available checks, or describe one
@@ -60,16 +96,43 @@ enum Command {
     /// Explain the language of templates, with every filter and method
     #[command(override_help = templates::page())]
     Templates,
-    /// Examine the service and this machine before a campaign, in sandbox and at no credit
+    /// Check the service and this machine before a campaign, in sandbox mode, without spending credits
     Doctor(doctor::DoctorArgs),
     /// Print the account's balance
     Credits(credits::CreditsArgs),
     /// Receive the service's deliveries about jobs, so that their results are read sooner
     Listen(listen::ListenArgs),
-    /// Ask the service to deliver the results of jobs again, at no credit
+    /// Ask the service to deliver the results of jobs again, without spending credits
     RetryWebhook(retry_webhook::RetryWebhookArgs),
     /// Run a simulator of the service on this machine, for rehearsals
     Simulate(simulate::SimulateArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    Man(man::ManArgs),
+}
+
+impl Command {
+    /// The format of the JSON object that the command prints, if `--json` is given.
+    fn json(&self) -> Option<json::Format> {
+        let (is_json, format) = match self {
+            Command::Plan(args) => (args.json, json::Format::Plan),
+            Command::Run(args) => (args.summary.json, json::Format::Run),
+            Command::Collect(args) => (args.summary.json, json::Format::Collect),
+            Command::Export(args) => (args.json, json::Format::Export),
+            Command::Report(args) => (args.json, json::Format::Report),
+            Command::Status(args) => (args.json, json::Format::Status),
+            Command::Show(args) => (args.json, json::Format::Show),
+            Command::Diff(args) => (args.json, json::Format::Diff),
+            Command::Resolve(args) => (args.json, json::Format::Resolve),
+            Command::Checks(args) => (args.json, json::Format::Checks),
+            Command::Doctor(args) => (args.json, json::Format::Doctor),
+            Command::Credits(args) => (args.json, json::Format::Credits),
+            Command::RetryWebhook(args) => (args.json, json::Format::RetryWebhook),
+            _ => return None,
+        };
+        is_json.then_some(format)
+    }
 }
 
 /// Parses the command line, runs the command and returns the exit code. Errors are printed only here.
@@ -78,9 +141,18 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            if error.use_stderr() && output::is_json_asked(&words) {
+                output::message(output::Message::Error, said_safely(error).to_string().trim_end());
+                return ExitCode::Usage;
+            }
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
             // Help and version go to standard output with exit code 0. A closed pipe is not an error.
-            drop(said_safely(error).print());
+            let safe = said_safely(error);
+            drop(safe.print());
+            if code != ExitCode::Complete {
+                json::print_usage_error(&next_command::typed(), &safe.to_string());
+            }
             return code;
         }
     };
@@ -91,17 +163,31 @@ pub fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            output::to_stderr(&format!("error: the runtime cannot be started: {error}"));
+            output::message(output::Message::Error, &format!("error: the runtime cannot be started: {error}"));
             return ExitCode::Internal;
         }
     };
+    let format = cli.command.json();
     let code = runtime.block_on(dispatch(cli)).unwrap_or_else(|error| {
         output::error(&error);
+        if matches!(error, Error::NoService) {
+            output::to_stderr(&format!("to rehearse: {}", next_command::rehearsal()));
+        }
+        if let Some(format) = format {
+            json::print(&json::error_object(format, &json::Failed::of(&error, &next_command::typed())));
+        }
         error.exit_code()
     });
     // A reader blocked on a pipe must not keep a finished run alive.
     runtime.shutdown_background();
     code
+}
+
+/// The exit code of a program that panicked. The panic hook has printed where.
+pub fn panicked() -> ExitCode {
+    let message = "the program panicked; this is a bug in rescreen: see standard error".to_owned();
+    json::print_if_asked_for(&next_command::typed(), &json::Failed::internal(message));
+    ExitCode::Internal
 }
 
 /// The same error with its arguments escaped. The error repeats the arguments, and a pattern such as `*.csv` can
@@ -117,11 +203,15 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     panic::planted().await?;
     match cli.command {
         Command::Demo(args) => demo::demo(args, &cli.output).await,
-        Command::Plan(args) => plan::plan(args, &cli.output).await,
+        Command::Init(args) => init::init(&args, &cli.output),
+        Command::Plan(args) => plan::plan(args).await,
         Command::Run(args) => run::run(args, &cli.output).await,
         Command::Collect(args) => collect::collect(args, &cli.output).await,
         Command::Export(args) => export::export(args, &cli.output).await,
+        Command::Report(args) => report::report(args, &cli.output).await,
         Command::Status(args) => status::status(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Diff(args) => diff::diff(&args),
         Command::Resolve(args) => resolve::resolve(&args).await,
         Command::Checks(args) => checks::checks(&args),
         Command::Templates => Ok(templates::templates()),
@@ -130,5 +220,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Command::Listen(args) => listen::listen(args, &cli.output).await,
         Command::RetryWebhook(args) => retry_webhook::retry_webhook(args, &cli.output).await,
         Command::Simulate(args) => simulate::simulate(args).await,
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args, &cli.output),
     }
 }

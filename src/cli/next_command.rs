@@ -1,8 +1,8 @@
 //! The command that continues a stopped run. Every stop prints it, ready to be copied.
 
-use super::campaign_args::CAMPAIGN_FILE;
+use super::{campaign_args::CAMPAIGN_FILE, program::program};
 use rescreen::{
-    model::{ExitCode, Stop, budget::BudgetRefusal, shell_words::quoted, state::State},
+    model::{ExitCode, Stop, budget::BudgetRefusal, shell_words::quoted},
     pipeline::RunReport,
 };
 use std::path::Path;
@@ -18,9 +18,7 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
         return quoted(&collect);
     }
     let runs_again = report.leaves_rows() && !report.command.is_empty();
-    let mut words = if runs_again { report.command.clone() } else { words.to_vec() };
-    // These flags apply once: from now on there is a known ledger.
-    words.retain(|word| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str()));
+    let mut words = again(if runs_again { &report.command } else { words });
     // `--limit` stays if anything else is left to settle, so that no more rows are read than requested.
     if report.limit_rows.is_some() && report.exit_code == ExitCode::TimeIsUp && report.stops.is_empty() {
         forget(&mut words, "--limit");
@@ -29,9 +27,8 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
     let stops = if report.collected && !runs_again { &[][..] } else { &report.stops };
     for stop in stops {
         match stop {
-            Stop::Budget(BudgetRefusal::Limit { limit, charged, held, price }) => {
-                let open = report.sums.in_state(State::Planned);
-                let needed = (charged.0 + held.0 + price.0.saturating_mul(open)).max(limit.0 + 1);
+            Stop::Budget(BudgetRefusal::Limit { .. }) => {
+                let needed = report.credits_needed().unwrap_or_default();
                 set(&mut words, "--max-credits", &needed.to_string());
             }
             Stop::Price { check, stated, .. } => {
@@ -46,6 +43,15 @@ pub fn next_command(words: &[String], report: &RunReport) -> String {
         }
     }
     quoted(&words)
+}
+
+/// The same command line, without the flags that apply once: from now on there is a known ledger, and it has the
+/// corrections.
+pub fn again(words: &[String]) -> Vec<String> {
+    let applies = |word: &&String| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str());
+    let mut words: Vec<String> = words.iter().filter(applies).cloned().collect();
+    forget(&mut words, "--corrections");
+    words
 }
 
 /// The campaign file of a command line: it says where the API key, the inbox and the declarations are.
@@ -74,7 +80,7 @@ fn forget(words: &mut Vec<String>, flag: &str) {
 }
 
 /// Sets a flag's value, adding the flag if it is missing.
-fn set(words: &mut Vec<String>, flag: &str, value: &str) {
+pub fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     if let Some(at) = words.iter().position(|word| word == flag)
         && at + 1 < words.len()
     {
@@ -86,15 +92,29 @@ fn set(words: &mut Vec<String>, flag: &str, value: &str) {
     }
 }
 
-/// The command line of this process, with `rescreen` as the program's name.
+/// The command line of this process as a rehearsal.
+pub fn rehearsal() -> String {
+    let mut words = typed();
+    words.push("--simulate".to_owned());
+    quoted(&words)
+}
+
+/// The command line of this process, ready to be copied.
 pub fn typed() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    std::iter::once("rescreen".to_owned()).chain(words).collect()
+    std::iter::once(program()).chain(words).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_applies_once_is_not_in_the_command_that_continues() {
+        let of = |line: &str| again(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).join(" ");
+        assert_eq!(of("rescreen run -y --corrections a.csv --new-ledger --id no"), "rescreen run -y --id no");
+        assert_eq!(of("rescreen run --corrections=a.csv"), "rescreen run");
+    }
 
     #[test]
     fn the_campaign_file_of_a_command_is_found_in_every_spelling() {

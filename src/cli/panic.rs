@@ -1,12 +1,12 @@
 //! What a panic prints: its location and how to continue. The panic's own message is never printed, in any build,
 //! because the message of another crate may quote a cell.
 
-use super::output::to_stderr;
+use super::output::{Message, message};
 use std::panic::{Location, PanicHookInfo, set_hook};
 
 /// From now on a panic prints only its location.
 pub fn say_only_where() {
-    set_hook(Box::new(|panic: &PanicHookInfo<'_>| to_stderr(&line(panic.location()))));
+    set_hook(Box::new(|panic: &PanicHookInfo<'_>| message(Message::Error, &line(panic.location()))));
 }
 
 fn line(location: Option<&Location<'_>>) -> String {

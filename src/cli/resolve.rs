@@ -1,22 +1,24 @@
 //! `rescreen resolve`: records a person's decision about requests that may have been charged, or corrects a charge.
 
 use super::{
+    chosen, json,
     output::{to_stderr, to_stdout},
-    status::folder,
 };
 use clap::Args;
 use rescreen::{
     Error,
-    ledger::{CommitMode, Decision, Quarantined},
-    model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time},
-    pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret, system_user},
+    ledger::{CommitMode, Decision, Quarantined, WaitingRow},
+    model::{Clock, Credits, ExitCode, KeySecret, RequestId, clock::local_time, printable::printable},
+    pipeline::{self, ChargeCorrection, Resolution, read_file, read_secret, system_user, wording::counted},
 };
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("decision").args(["list", "write_off", "send_again", "charge"]))]
 pub struct ResolveArgs {
-    /// Output folder [default: the only one in out/]
+    /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
+    #[arg(value_name = "DIR|NAME")]
     dir: Option<PathBuf>,
     /// List the requests that need a decision
     #[arg(long)]
@@ -42,10 +44,13 @@ pub struct ResolveArgs {
     /// Campaign file; needed if the campaign has a key secret
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Print one JSON object on standard output (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
-    let place = folder(args.dir.as_deref())?;
+    let place = chosen::one("resolve", args.dir.as_deref(), args.config.as_deref())?.place;
     let decision = match (args.charge, args.write_off, args.send_again) {
         (Some(charge), ..) => return correct(args, &place, charge).await,
         (_, true, _) => Decision::WriteOff,
@@ -63,21 +68,80 @@ pub async fn resolve(args: &ResolveArgs) -> Result<ExitCode, Error> {
         clock: Clock::System,
         commit_mode: CommitMode::Background,
     };
-    let moved = pipeline::decide(&place, &only, &resolution).await?;
-    let next = match decision {
-        Decision::WriteOff => "run the campaign again to publish, or `rescreen collect`",
-        Decision::SendAgain => "run the campaign again to send them",
+    let decided = pipeline::decide(&place, &only, &resolution).await?;
+    let (word, next) = match decision {
+        Decision::WriteOff => ("write_off", "run the campaign again to publish, or `rescreen collect`"),
+        Decision::SendAgain => ("send_again", "run the campaign again to send them"),
     };
-    to_stderr(&format!("{moved} requests decided; {next}"));
+    let count = counted(decided.len() as u64, "request", "requests");
+    to_stderr(&match decided.as_slice() {
+        [] => nothing_decided(args, &place)?,
+        decided => format!("{count} decided, {}; {next}", held_in_words(decided)),
+    });
+    if args.json {
+        print_json(ExitCode::Complete, &place, word, &decided, Value::Null);
+    }
     Ok(ExitCode::Complete)
+}
+
+/// `44 credits held`
+fn held_in_words(requests: &[Quarantined]) -> String {
+    format!("{} held", counted(requests.iter().map(|one| one.held.0).sum(), "credit", "credits"))
+}
+
+/// Why there was nothing to decide: requests in doubt are left to the next run, unless the user says otherwise.
+fn nothing_decided(args: &ResolveArgs, place: &Path) -> Result<String, Error> {
+    let in_doubt = if args.include_in_doubt { 0 } else { pipeline::quarantined_or_in_doubt(place)?.len() };
+    Ok(match in_doubt {
+        0 => "no request waits for a decision".to_owned(),
+        count => format!(
+            "no request is quarantined; {} in doubt, which another run may settle at no cost. To decide about them now, \
+             add --include-in-doubt",
+            counted(count as u64, "request is", "requests are")
+        ),
+    })
 }
 
 fn list(args: &ResolveArgs, place: &Path) -> Result<ExitCode, Error> {
     let waiting =
         if args.include_in_doubt { pipeline::quarantined_or_in_doubt(place)? } else { pipeline::quarantined(place)? };
+    let code = if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt };
+    if args.json {
+        print_json(code, place, "list", &waiting, Value::Null);
+        return Ok(code);
+    }
     waiting.iter().for_each(|one| to_stdout(&line(one)));
-    to_stderr(&format!("{} requests need a decision", waiting.len()));
-    Ok(if waiting.is_empty() { ExitCode::Complete } else { ExitCode::Doubt })
+    if waiting.is_empty() {
+        to_stderr(&nothing_decided(args, place)?);
+    } else {
+        let count = counted(waiting.len() as u64, "request needs", "requests need");
+        to_stderr(&format!("{count} a decision, {}", held_in_words(&waiting)));
+    }
+    Ok(code)
+}
+
+/// The object of every decision: which requests it is about.
+fn print_json(code: ExitCode, place: &Path, action: &str, requests: &[Quarantined], charge: Value) {
+    let request = |one: &Quarantined| {
+        let row = |row: &WaitingRow| serde_json::json!({ "source": row.source, "row_number": row.row_number, "subject": row.subject });
+        serde_json::json!({
+            "request": one.request.0,
+            "check": one.check,
+            "state": one.state.as_str(),
+            "credits_held": one.held,
+            "attempts": one.attempts,
+            "first_sent_at": json::time(one.first_armed_at_us),
+            "rows": one.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    };
+    let fields = serde_json::json!({
+        "folder": place.display().to_string(),
+        "action": action,
+        "requests": requests.iter().map(request).collect::<Vec<_>>(),
+        "credits_held": requests.iter().map(|one| one.held.0).sum::<u64>(),
+        "charge": charge,
+    });
+    json::print(&json::object(json::Format::Resolve, code, fields));
 }
 
 /// Corrects the charge that is booked for one request.
@@ -98,20 +162,28 @@ async fn correct(args: &ResolveArgs, place: &Path, charge: Credits) -> Result<Ex
         "request {request} is now booked with {charge} credits instead of {before}; result files already published \
          keep their amount, and the next run rewrites the manifest"
     ));
+    if args.json {
+        let charge = serde_json::json!({ "request": request, "before": before, "after": charge });
+        print_json(ExitCode::Complete, place, "charge", &[], charge);
+    }
     Ok(ExitCode::Complete)
 }
 
-/// One request to decide on. It names the rows, never the person.
+/// One request to decide on, with its rows: their place and the value of their id column, never a name.
 fn line(one: &Quarantined) -> String {
-    let rows: Vec<String> = one.rows.iter().map(|(source, row)| format!("{source} row {row}")).collect();
+    let row = |row: &WaitingRow| {
+        let subject = row.subject.as_deref().map(|subject| format!(" ({})", printable(subject)));
+        format!("{} row {}{}", row.source, row.row_number, subject.unwrap_or_default())
+    };
+    let rows: Vec<String> = one.rows.iter().map(row).collect();
     let since = one.first_armed_at_us.map_or_else(|| "an unknown time".to_owned(), local_time);
     format!(
-        "request {} · {} · {} · {} credits held · {} attempts since {since} · {}",
+        "request {} · {} · {} · {} held · {} since {since} · {}",
         one.request.0,
         one.check,
         one.state.as_str(),
-        one.held,
-        one.attempts,
+        counted(one.held.0, "credit", "credits"),
+        counted(one.attempts.into(), "attempt", "attempts"),
         rows.join(", ")
     )
 }

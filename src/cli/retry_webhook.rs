@@ -1,17 +1,19 @@
 //! `rescreen retry-webhook`: asks the service to deliver the results of jobs again, at no credit.
 
-use super::{output::OutputArgs, status::folder};
+use super::{chosen, json, output::OutputArgs};
 use clap::Args;
 use rescreen::{
     Error,
-    model::{ExitCode, shell_words::quoted},
-    pipeline::{self, RedeliveryOrder},
+    model::{Clock, ExitCode, JobId, shell_words::quoted},
+    pipeline::{self, Redeliveries, RedeliveryOrder},
 };
+use serde_json::Value;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct RetryWebhookArgs {
-    /// Output folder [default: the only one in out/]
+    /// Output folder, or name of a campaign [default: the campaign of rescreen.toml, or the only one in out/]
+    #[arg(value_name = "DIR|NAME")]
     dir: Option<PathBuf>,
     /// Only this job, which may have ended; repeatable [default: all jobs without a result]
     #[arg(long = "job", value_name = "ID")]
@@ -28,20 +30,43 @@ pub struct RetryWebhookArgs {
     /// Ask even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
+    /// Print one JSON object on standard output (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
 }
 
 pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
-    let place = folder(args.dir.as_deref())?;
+    let place = chosen::one("retry-webhook", args.dir.as_deref(), args.config.as_deref())?.place;
     let order = RedeliveryOrder { jobs: args.jobs, webhook_url: args.webhook_url, lift_pause: args.lift_pause };
     let done = pipeline::retry_webhook(&place, args.config.as_deref(), args.service.as_deref(), &order).await?;
     let code = done.exit_code();
     for line in done.lines() {
         if code == ExitCode::Complete { output.say(&line) } else { super::output::to_stderr(&line) }
     }
-    if done.of > 0 {
-        let mut words = ["rescreen", "collect", &place.display().to_string()].map(str::to_owned).to_vec();
-        words.extend(args.config.iter().flat_map(|file| ["-c".to_owned(), file.display().to_string()]));
-        output.say(&format!("continue with: {}", quoted(&words)));
+    let mut words = ["rescreen", "collect", &place.display().to_string()].map(str::to_owned).to_vec();
+    words.extend(args.config.iter().flat_map(|file| ["-c".to_owned(), file.display().to_string()]));
+    let next_command = (done.of > 0).then(|| quoted(&words));
+    if let Some(next_command) = &next_command {
+        output.say_to_copy(&format!("continue with: {next_command}"));
+    }
+    if args.json {
+        json::print(&json::object(json::Format::RetryWebhook, code, fields(&done, next_command)));
     }
     Ok(code)
+}
+
+fn fields(done: &Redeliveries, next_command: Option<String>) -> Value {
+    let refused = |(job, status, message): &(JobId, u16, String)| serde_json::json!({ "job": job.as_str(), "http_status": status, "message": message });
+    serde_json::json!({
+        "receiver": done.receiver,
+        "jobs": done.of,
+        "accepted": done.accepted,
+        "refused": done.refused.iter().map(refused).collect::<Vec<_>>(),
+        "withheld": done.withheld.iter().map(JobId::as_str).collect::<Vec<_>>(),
+        "charged": done.charged.as_ref().map(JobId::as_str),
+        "stop": done.stop.as_ref().map(|stop| {
+            json::stop(stop.exit_code() as u8, stop.kind().as_str(), Some(&stop.to_string()), Clock::System.now_us(), None, None)
+        }),
+        "next_command": next_command,
+    })
 }

@@ -1,24 +1,28 @@
 //! `rescreen run`: runs a campaign, or resumes it.
 
 use super::{
+    afterwards::Afterwards,
     campaign_args::CampaignArgs,
-    next_command::{next_command, typed},
-    output::{OutputArgs, is_terminal, to_stderr},
+    heading, json,
+    metrics::{Metrics, MetricsArgs, MetricsGuard},
+    next_command::{again, next_command, typed},
+    output::{Message, OutputArgs, is_terminal, message, question},
     progress, signals,
     simulate::BuiltIn,
+    summary::{Summary, SummaryArgs},
 };
 use clap::Args;
 use rescreen::{
     Error,
     client::origin_of,
     mapping::FieldFeed,
-    model::{ExitCode, FailureCode, Mode, clock::local_time, nearest::hint},
-    pipeline::{Campaign, Prepared, Progress, RetryOrder, RunOptions, RunReport, Tap},
+    model::{
+        ExitCode, FailureCode, Mode, clock::local_time, duration::parse_duration, nearest::hint, shell_words::quoted,
+    },
+    pipeline::{Campaign, NextCommand, Prepared, Progress, RetryOrder, RunEnded, RunOptions, RunReport, Tap},
+    sink::OutputMode,
 };
-use std::{
-    io::{BufRead, Write},
-    time::Duration,
-};
+use std::{io::BufRead, path::PathBuf, time::Duration};
 use tokio::sync::watch;
 
 #[derive(Args)]
@@ -26,41 +30,55 @@ pub struct RunArgs {
     #[command(flatten)]
     campaign: CampaignArgs,
     /// Retry failures that were provably not charged: all of them, or those with this failure code
-    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all")]
+    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "all", help_heading = heading::RESUME)]
     retry: Option<String>,
     /// With --retry, also retry failures that may have been charged, which is assumed if the balance fell without
     /// explanation
-    #[arg(long, requires = "retry")]
+    #[arg(long, requires = "retry", help_heading = heading::RESUME)]
     retry_unproven: bool,
+    /// Replace the rows that failed with the rows of FILE, an edited copy of failures.csv
+    #[arg(long, value_name = "FILE", help_heading = heading::RESUME)]
+    corrections: Option<PathBuf>,
     /// After this time (such as 50m), send nothing more, wait for replies, publish and exit
-    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, help_heading = heading::STOPS)]
     at_most: Option<Duration>,
     /// Also write result rows to standard output as JSON Lines, when their part is published
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json", help_heading = heading::OUTPUT)]
     stdout: bool,
     /// Start over if the ledger is lost; existing results are moved to a subfolder
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RESUME)]
     new_ledger: bool,
     /// Continue with an older copy of the ledger; requests it does not record may be paid for again
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RESUME)]
     accept_older_ledger: bool,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Do not ask for confirmation before a production run
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = heading::BUDGET)]
     yes: bool,
     /// Send although an earlier run stopped because of a price or a guard and nothing has changed since
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RESUME)]
     continue_anyway: bool,
     /// Send even if the service asked an earlier run to wait
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RESUME)]
     lift_pause: bool,
     /// Publish answers that no rule recognises as final results, with the verdict `unrecognised`
-    #[arg(long)]
+    #[arg(long, help_heading = heading::RESUME)]
     accept_unrecognised: bool,
+    #[command(flatten)]
+    pub summary: SummaryArgs,
 }
 
 pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let mut summary = Summary::begin(json::Format::Run, &args.summary)?;
+    let ran = run_to_its_end(args, &mut summary, output).await;
+    summary.finish(ran)
+}
+
+async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArgs) -> Result<RunReport, Error> {
     let options = RunOptions {
         at_most: args.at_most,
+        corrections: args.corrections.clone(),
         retry: match &args.retry {
             Some(code) => Some(RetryOrder { code: retry_code(code)?, unproven: args.retry_unproven }),
             None => None,
@@ -69,15 +87,20 @@ pub async fn run(args: RunArgs, output: &OutputArgs) -> Result<ExitCode, Error> 
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
         accept_unrecognised: args.accept_unrecognised,
+        next_command: Some(next_line(typed())),
     };
     let mut campaign = args.campaign.campaign()?;
     campaign.new_ledger = args.new_ledger;
     campaign.accept_older_ledger = args.accept_older_ledger;
     campaign.command = typed();
     let yes = args.yes || campaign.service.simulate;
-    let report = run_campaign(campaign, options, yes, output).await?;
-    print_report(&report, &typed(), output);
-    Ok(report.exit_code)
+    summary.is_about(&campaign);
+    let afterwards = Afterwards::of(&campaign);
+    let metrics = args.metrics.bind().await?;
+    let report = run_campaign(campaign, options, yes, metrics, output).await?;
+    print_report(&report, output);
+    afterwards.print(&report, output);
+    Ok(report)
 }
 
 /// Prepares the run, prints what it will do, asks for confirmation if needed, and runs it.
@@ -85,11 +108,12 @@ pub async fn run_campaign(
     mut campaign: Campaign,
     options: RunOptions,
     yes: bool,
+    metrics: Option<Metrics>,
     output: &OutputArgs,
 ) -> Result<RunReport, Error> {
     let simulator = if campaign.service.simulate { Some(BuiltIn::start(&mut campaign).await?) } else { None };
     let prepared = Prepared::open(campaign).await?;
-    output.say(&first_line(prepared.campaign(), &prepared.key_hint()));
+    banner(prepared.campaign(), &prepared.key_hint()).iter().for_each(|line| output.say(line));
     if let Some(folder) = prepared.set_aside() {
         let what = if prepared.campaign().new_ledger {
             "a new ledger was started; the previous contents are in"
@@ -100,6 +124,9 @@ pub async fn run_campaign(
         output.say(&format!("{what} {}", folder.display()));
     }
     print_feeds(&prepared.feeds(), output);
+    for changed in prepared.changed_mappings()? {
+        output.say(&changed.message());
+    }
     if prepared.campaign().key_secret_stands_in {
         output.say(
             "the key secret comes from a program, which a rehearsal does not start: its keys differ from those of a \
@@ -113,11 +140,40 @@ pub async fn run_campaign(
         confirm(prepared.campaign())?;
     }
     let (progress, seen) = watch::channel(Progress::default());
-    let shown = progress::show(output, seen, prepared.campaign().service.rate.per_minute);
+    let served = serve(metrics, &seen, output);
+    let shown = progress::show(output, seen);
     let report = prepared.go(options, signals::listen(), progress).await;
-    drop(shown);
+    drop((shown, served));
     drop(simulator);
     report
+}
+
+/// Serves the metrics, if that is asked for, and says where.
+pub fn serve(
+    metrics: Option<Metrics>,
+    progress: &watch::Receiver<Progress>,
+    output: &OutputArgs,
+) -> Option<MetricsGuard> {
+    let metrics = metrics?;
+    output.say(&metrics.note);
+    Some(metrics.serve(progress.clone()))
+}
+
+/// What a command that sends says first: its mode, service and campaign, the campaign file that it uses, and whether the
+/// answers are invented.
+pub fn banner(campaign: &Campaign, key_hint: &str) -> Vec<String> {
+    let mut lines = head_lines(campaign, key_hint);
+    let inventor = OutputMode::of(campaign.mode, campaign.service.simulate).invented_by();
+    lines.extend(
+        inventor.map(|inventor| format!("the answers are INVENTED by {inventor}: they are not real verifications")),
+    );
+    lines
+}
+
+/// Mode, service, key and campaign, and the campaign file that is used.
+pub fn head_lines(campaign: &Campaign, key_hint: &str) -> Vec<String> {
+    let file = campaign.file.as_ref().map(|path| format!("campaign file: {}", path.display()));
+    std::iter::once(first_line(campaign, key_hint)).chain(file).collect()
 }
 
 /// `PRODUCTION · host · key …4c1 · campaign 2026-11`
@@ -151,9 +207,7 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
             "a production run needs confirmation, and there is no terminal to ask on; add --yes".to_owned(),
         ));
     }
-    let mut stderr = std::io::stderr();
-    drop(write!(stderr, "This may cost up to {limit} credits. Type that number to continue: "));
-    drop(stderr.flush());
+    question(&format!("This may cost up to {limit} credits. Type that number to continue: "));
     let mut typed = String::new();
     let read = std::io::stdin().lock().read_line(&mut typed);
     match read {
@@ -164,28 +218,44 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
 
 /// Prints the end of a run: its totals, why it stopped, where the outputs are, and the command that continues. Why it
 /// stopped and how to continue are printed even with `--quiet`.
-pub fn print_report(report: &RunReport, words: &[String], output: &OutputArgs) {
+pub fn print_report(report: &RunReport, output: &OutputArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
         output.say(&format!("complete since {}, nothing sent; for a new round, use a new --campaign", local_time(at)));
     }
     if output.quiet {
-        report.reasons().iter().for_each(|line| to_stderr(line))
+        report.reasons().iter().for_each(|line| message(about(line), line))
     } else {
-        report.lines().iter().for_each(|line| to_stderr(line))
+        report.lines().iter().for_each(|line| message(about(line), line))
     }
     output.say(&format!("outputs: {}", report.out.display()));
-    let is_finished = matches!(report.exit_code, ExitCode::Complete | ExitCode::Failures);
-    if is_finished {
+    if report.is_finished() {
         return;
     }
-    let has_no_command = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
-    to_stderr(&if has_no_command {
-        "some rows were not sent: run the campaign again, with the same command as before".to_owned()
-    } else {
-        format!("continue with: {}", next_command(words, report))
-    });
+    let next = match &report.next_command {
+        Some(command) => format!("continue with: {command}"),
+        None => "some rows were not sent: run the campaign again, with the same command as before".to_owned(),
+    };
+    message(Message::NextCommand, &next);
+}
+
+/// What a line of a report is about.
+fn about(line: &str) -> Message {
+    if line.starts_with("stopped:") { Message::Stopped } else { Message::Summary }
+}
+
+/// Makes the command that continues this command line; none if the campaign is finished, or if only another command
+/// line continues it, which is not known.
+pub fn next_line(words: Vec<String>) -> NextCommand {
+    Box::new(move |ended| match ended {
+        RunEnded::Reported(report) => {
+            let is_unknown = report.leaves_rows() && report.command.is_empty() && report.decision_command().is_none();
+            (!report.is_finished() && !is_unknown).then(|| next_command(&words, report))
+        }
+        RunEnded::Failed(error) => json::Failed::of(error, &words).next_command,
+        RunEnded::Killed => Some(quoted(&again(&words))),
+    })
 }
 
 fn retry_code(text: &str) -> Result<Option<FailureCode>, Error> {

@@ -1,4 +1,4 @@
-//! Handles SIGINT and SIGTERM. After the first signal nothing new is sent, and replies are awaited. The second ends the
+//! Handles SIGINT, SIGTERM and SIGHUP. After the first signal nothing new is sent, and replies are awaited. The second ends the
 //! process within four seconds. Signals have their own thread, so a second signal ends the process even if its other
 //! threads are blocked.
 
@@ -39,7 +39,7 @@ async fn pass_on(tell: &mpsc::Sender<Signal>) {
     thread::sleep(ENDS_WITHIN);
     let code = match first {
         Signal::Interrupt => ExitCode::Interrupted,
-        Signal::Terminate => ExitCode::Terminated,
+        Signal::Terminate | Signal::Hangup => ExitCode::Terminated,
     };
     process::exit(code as i32);
 }
@@ -49,21 +49,52 @@ async fn pass_on(tell: &mpsc::Sender<Signal>) {
 struct Coming {
     interrupts: tokio::signal::unix::Signal,
     terminates: tokio::signal::unix::Signal,
+    hangups: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Coming {
     fn new() -> std::io::Result<Coming> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Coming { interrupts: signal(SignalKind::interrupt())?, terminates: signal(SignalKind::terminate())? })
+        Ok(Coming {
+            interrupts: signal(SignalKind::interrupt())?,
+            terminates: signal(SignalKind::terminate())?,
+            hangups: if is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) },
+        })
     }
 
     async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupts.recv() => Signal::Interrupt,
             _ = self.terminates.recv() => Signal::Terminate,
+            _ = received(self.hangups.as_mut()) => Signal::Hangup,
         }
     }
+}
+
+#[cfg(unix)]
+async fn received(signal: Option<&mut tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with SIGHUP ignored, as by `nohup`: then it stays ignored. Where the system does not
+/// tell, it counts as ignored without a terminal to lose.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    use std::io::IsTerminal;
+    match std::fs::read_to_string("/proc/self/status") {
+        Ok(status) => is_first_signal_in(status.lines().find_map(|line| line.strip_prefix("SigIgn:"))),
+        Err(_) => !std::io::stdin().is_terminal(),
+    }
+}
+
+/// Whether a mask of signals in hexadecimal has the first one, SIGHUP.
+#[cfg(unix)]
+fn is_first_signal_in(mask: Option<&str>) -> bool {
+    mask.and_then(|mask| u128::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The incoming signals.

@@ -5,17 +5,24 @@ use clap::Args;
 use rescreen::{
     Error,
     catalogue::Catalogue,
-    model::{ExitCode, nearest::hint},
+    ledger::Reading,
+    model::{ExitCode, duration::parse_duration, key::IdempotencyKey, nearest::hint},
     pipeline::{Campaign, Service},
     simulator::{
-        AuthAccepted, ChargeStated, Dialect, Envelope, Faults, JobFaults, Quirks, ServedRoutes, Settings, Simulator,
-        serve,
+        AuthAccepted, ChargeStated, Dialect, Envelope, ExpectedValues, Faults, JobFaults, Quirks, ServedRoutes,
+        Settings, Simulator, serve,
     },
 };
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 #[derive(Args)]
+#[command(after_help = fault_names())]
 pub struct SimulateArgs {
     /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
@@ -36,11 +43,15 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 120)]
     per_minute_max: u32,
     /// Time that the simulator takes for each check, such as 50ms
-    #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = parse_duration)]
     latency: Duration,
     /// Seed for the answers and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Day of the list that answers are made with, such as 2026-11-01: AML answers name it, and each day answers 6
+    /// subjects in 100 differently [default: the day of the request, with the same answers every day]
+    #[arg(long, value_name = "DATE")]
+    dataset: Option<jiff::civil::Date>,
     /// Faults to inject, such as drop_after:0.01,error502:0.05
     #[arg(long, value_name = "SPEC", default_value = "")]
     faults: Faults,
@@ -66,9 +77,9 @@ pub struct SimulateArgs {
     charge_stated: Option<String>,
     /// Time until a job has a result, such as 20m; after 48 hours it fails [default: mostly minutes, sometimes hours,
     /// drawn from the seed]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     job_time: Option<Duration>,
-    /// Divide the times of jobs and between deliveries by this: 2880 plays 48 hours in a minute
+    /// Make jobs and deliveries this many times faster: 2880 turns 48 hours into a minute
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     time_scale: u32,
     /// Share of real-time checks that cannot be answered at once, in percent
@@ -78,10 +89,10 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=100))]
     job_fails: u64,
     /// How long the same sandbox payload is refused
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
     cooldown: Duration,
     /// How long an idempotency key is kept [default: as documented for the check]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     key_life: Option<Duration>,
     /// Header of the API key that is accepted
     #[arg(long, default_value = "both", value_parser = ["x-api-key", "bearer", "both"])]
@@ -101,6 +112,7 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
         per_minute_max: args.per_minute_max,
         latency: args.latency,
         seed: args.seed,
+        dataset: args.dataset,
         faults: args.faults,
         job_faults: args.job_faults,
         prices: args.prices.into_iter().collect(),
@@ -155,6 +167,12 @@ pub async fn simulate(args: SimulateArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::Complete)
 }
 
+/// The names of all faults, for the help.
+fn fault_names() -> String {
+    let names: Vec<&str> = JobFaults::names().collect();
+    format!("Faults: {}\n\nFaults of jobs: {}", Faults::NAMES.join(", "), names.join(", "))
+}
+
 fn price(text: &str) -> Result<(String, u64), String> {
     let (check, credits) = text.split_once('=').ok_or("expected CHECK=N")?;
     Ok((check.to_owned(), credits.parse().map_err(|_| "expected a whole number of credits after `=`")?))
@@ -192,7 +210,8 @@ impl BuiltIn {
     /// Starts it with the campaign's limits and prices, and sets the campaign's URL to it.
     pub async fn start(campaign: &mut Campaign) -> Result<BuiltIn, Error> {
         let prices = campaign.prices.iter().map(|(name, price)| (name.clone(), price.0)).collect();
-        let settings = Settings { prices, ..of(&campaign.service, &campaign.catalogue) };
+        let expected = campaign.uses.iter().any(|one| !one.expect.is_empty()).then(|| expected(&campaign.ledger));
+        let settings = Settings { prices, expected, ..of(&campaign.service, &campaign.catalogue) };
         BuiltIn::serving(settings, &mut campaign.service).await
     }
 
@@ -218,13 +237,29 @@ impl BuiltIn {
 /// A simulator with these limits and checks.
 fn of(service: &Service, catalogue: &Catalogue) -> Settings {
     Settings {
-        per_minute: service.rate.per_minute,
-        per_minute_max: service.rate.per_minute_max,
+        per_minute: service.pace().per_minute,
+        per_minute_max: service.pace().per_minute_max,
         catalogue: catalogue.clone(),
         // It ends with this process, so its jobs end at once.
         job_time: Some(Duration::ZERO),
         ..Settings::default()
     }
+}
+
+/// What the rows of a campaign expect of their answers, read from its ledger. The ledger is opened at the first request:
+/// only then it surely exists.
+fn expected(ledger: &Path) -> ExpectedValues {
+    let ledger = ledger.to_owned();
+    let opened: Mutex<Option<Reading>> = Mutex::new(None);
+    ExpectedValues::new(move |key| {
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.is_none() {
+            *opened = Reading::find(&ledger).ok().flatten();
+        }
+        let text = opened.as_ref().zip(IdempotencyKey::from_text(key));
+        let text = text.and_then(|(reading, key)| reading.expected_under(&key).ok().flatten());
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    })
 }
 
 impl Drop for BuiltIn {

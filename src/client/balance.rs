@@ -2,7 +2,10 @@
 //! JSON pointer can be configured. An answer without a known format has no balance, and production stops without one.
 
 use super::json_body::json_body;
-use crate::model::credits::{Amount, Credits, Rounding, read_amount};
+use crate::model::{
+    credits::{Amount, Credits, Rounding, read_amount},
+    json_pointer,
+};
 
 /// JSON pointers where a balance was seen in public: `{"available_credits": 1000}` (also with more fields)
 /// and `{"Status": "Success", "Result": {"credits": "1000"}}`. Assumed.
@@ -26,7 +29,7 @@ pub fn balance_in(body: &[u8], configured: Option<&str>) -> Option<Balance> {
     let answer = json_body(body)?.value;
     let known = BALANCE_POINTERS.iter().copied();
     let pointers: Vec<&str> = configured.map_or_else(|| known.collect(), |pointer| vec![pointer]);
-    pointers.into_iter().find_map(|pointer| match read_amount(answer.pointer(pointer), Rounding::Down) {
+    pointers.into_iter().find_map(|pointer| match read_amount(json_pointer::at(&answer, pointer), Rounding::Down) {
         Amount::Credits(credits) => Some(Balance { credits, pointer: pointer.to_owned() }),
         Amount::Absent | Amount::Unreadable(_) => None,
     })

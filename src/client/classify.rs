@@ -13,6 +13,7 @@ use crate::{
     model::{
         Credits, JobId,
         credits::{Amount, Rounding, read_amount},
+        json_pointer,
         printable::printable_cut,
         state::Outcome,
     },
@@ -130,8 +131,9 @@ fn no_reply(fault: &TransportFault) -> Classified {
 
 fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     let json = reply.body.as_deref().and_then(json_body);
-    let body = json.as_ref().map(|json| &json.value);
-    let text = |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json.pointer(at)?.as_str()));
+    let body = json.as_ref().map(|json| &*json.value);
+    let text =
+        |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json_pointer::at(json, at)?.as_str()));
     let charge = charge_in(body, spec);
     let remaining = balance(body, spec);
     let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
@@ -217,7 +219,7 @@ pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
 /// one. For replies to requests that should be free.
 pub fn states_a_charge(body: &[u8], configured: Option<&str>) -> bool {
     let json = json_body(body);
-    let mut found = amounts(json.as_ref().map(|json| &json.value), configured, &CHARGE_POINTERS_OF_JOBS, Rounding::Up);
+    let mut found = amounts(json.as_ref().map(|json| &*json.value), configured, &CHARGE_POINTERS_OF_JOBS, Rounding::Up);
     found.any(|amount| !matches!(amount, Amount::Absent | Amount::Credits(Credits::ZERO)))
 }
 
@@ -243,7 +245,7 @@ fn amounts<'a>(
     // An empty pointer would select the whole reply. Here it turns the reading off.
     let configured = configured.filter(|pointer| !pointer.is_empty());
     let pointers = configured.into_iter().chain(known.iter().copied());
-    pointers.map(move |at| read_amount(body.and_then(|json| json.pointer(at)), rounding))
+    pointers.map(move |at| read_amount(body.and_then(|json| json_pointer::at(json, at)), rounding))
 }
 
 /// The table that maps replies to outcomes.

@@ -7,6 +7,7 @@ use crate::{
     model::{
         Credits, JobId,
         credits::{Amount, Rounding, read_amount},
+        json_pointer,
     },
 };
 use serde_json::Value;
@@ -43,7 +44,7 @@ pub(super) fn unusable(body: &Value, job: &JobSpec) -> String {
 
 /// The values at the places of a job id.
 fn ids<'a>(body: &'a Value, job: &'a JobSpec) -> impl Iterator<Item = &'a Value> {
-    job.id.iter().filter_map(|at| body.pointer(at).filter(|id| !id.is_null()))
+    job.id.iter().filter_map(|at| json_pointer::at(body, at).filter(|id| !id.is_null()))
 }
 
 /// The job that a body names: `None` if it names none, and `Some(None)` if its id is not plain or the body names several.
@@ -59,7 +60,7 @@ pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
 /// What a job will cost, if the reply says so. As a charge, an amount above `most` is not believed: it is an unreadable
 /// amount, which stops the run.
 pub(super) fn required(body: &Value, most: Credits) -> Amount {
-    match read_amount(body.pointer(REQUIRED), Rounding::Up) {
+    match read_amount(json_pointer::at(body, REQUIRED), Rounding::Up) {
         Amount::Credits(absurd) if absurd > most => Amount::Unreadable(absurd.to_string()),
         amount => amount,
     }
@@ -85,8 +86,7 @@ mod tests {
             completed: vec![],
             assumed: false,
         };
-        let answer =
-            AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], columns: vec![], images: vec![] };
+        let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], ..AnswerSpec::default() };
         accepted(status, &body, &job, &answer).map(|id| id.to_string())
     }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::model::{
     Credits, JobId,
     credits::Amount,
+    json_pointer,
     planted::{Bug, planted},
     printable::printable_cut,
 };
@@ -64,7 +65,7 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
     Some(match job_word(body, &job.completed) {
         JobWord::Open => JobNews::Open,
         JobWord::Failed => {
-            let code = ERROR_CODES.iter().find_map(|at| body.pointer(at)?.as_str());
+            let code = ERROR_CODES.iter().find_map(|at| json_pointer::at(body, at)?.as_str());
             let told = message(Some(body), None).unwrap_or_default();
             let shown = |text: &str| printable_cut(text, TEXT_CHARACTERS_MAX);
             JobNews::Failed { stated, code: code.map(shown), message: shown(&told) }

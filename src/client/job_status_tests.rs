@@ -14,7 +14,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         completed: vec!["settled".to_owned()],
         assumed: false,
     };
-    let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], columns: vec![], images: vec![] };
+    let answer = AnswerSpec { payload: vec!["/result".into(), "/data/result".into()], ..AnswerSpec::default() };
     let spec = ReplySpec {
         answer: &answer,
         job: Some(&job),

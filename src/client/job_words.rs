@@ -1,6 +1,7 @@
 //! The state of a job as a reply words it: which words mean what, and where a reply has them. The service's API description
 //! shows `pending`, `completed` and `failed`, and not the body of a status reply; everything else here is assumed.
 
+use crate::model::json_pointer;
 use serde_json::Value;
 
 const OPEN: [&str; 14] = [
@@ -98,8 +99,8 @@ pub(super) enum JobWord {
 /// Reads the state of a job. `more_completed` are further words for a job with a result. A job of which one word says that
 /// it is open is open, whatever the others say: asking again costs nothing.
 pub(super) fn job_word(body: &Value, more_completed: &[String]) -> JobWord {
-    let words = || PLACES.iter().filter_map(|at| body.pointer(at)).filter_map(word);
-    let of_content = OF_CONTENT.iter().filter_map(|at| body.pointer(at)).filter_map(word);
+    let words = || PLACES.iter().filter_map(|at| json_pointer::at(body, at)).filter_map(word);
+    let of_content = OF_CONTENT.iter().filter_map(|at| json_pointer::at(body, at)).filter_map(word);
     let is_completed = |word: &String| {
         COMPLETED.contains(&word.as_str()) || more_completed.iter().any(|more| more.eq_ignore_ascii_case(word))
     };

@@ -4,7 +4,7 @@
 use crate::model::reply_text::reply_text;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use std::{cell::Cell, fmt};
+use std::{cell::Cell, fmt, sync::Arc};
 
 /// The most values in one document. A real answer has hundreds.
 const VALUES_MAX: usize = 100_000;
@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 64;
 /// A parsed JSON document, and what is doubtful about its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonBody {
-    pub value: Value,
+    pub value: Arc<Value>,
     /// An object has a duplicate name.
     pub duplicate_names: bool,
     /// Characters were lost in decoding.
@@ -28,7 +28,7 @@ pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     let value = Node { reading: &reading, depth: 0 }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
-    Some(JsonBody { value, duplicate_names: reading.duplicate_names.get(), wrong_encoding })
+    Some(JsonBody { value: Arc::new(value), duplicate_names: reading.duplicate_names.get(), wrong_encoding })
 }
 
 /// The counters of one pass.
@@ -126,7 +126,7 @@ mod tests {
     use serde_json::json;
 
     fn value(text: &str) -> Option<Value> {
-        json_body(text.as_bytes()).map(|body| body.value)
+        json_body(text.as_bytes()).map(|body| Value::clone(&body.value))
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn lost_characters_are_reported() {
         let body = json_body(b"{\"a\": \"\xe9\"}").unwrap();
-        assert_eq!((body.value, body.wrong_encoding), (json!({"a": "\u{fffd}"}), true));
+        assert_eq!((&*body.value, body.wrong_encoding), (&json!({"a": "\u{fffd}"}), true));
     }
 
     #[test]

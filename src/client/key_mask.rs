@@ -32,8 +32,8 @@ const RATE_LINE_MAX: usize = 100;
 /// distinguished, because the names of hosts and headers lose the case.
 pub(super) struct KeyMask {
     forms: Vec<Vec<u8>>,
-    /// The bytes with which a form begins.
-    begins: [bool; 256],
+    /// For each first byte of a form, the bytes that can follow it, as bits.
+    pairs: Box<[[u64; 4]; 256]>,
     is_short: bool,
 }
 
@@ -51,12 +51,17 @@ impl KeyMask {
         forms.retain(|form| !form.is_empty());
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         forms.dedup();
-        let mut begins = [false; 256];
-        for first in forms.iter().map(|form| form[0]) {
-            begins[usize::from(first.to_ascii_lowercase())] = true;
-            begins[usize::from(first.to_ascii_uppercase())] = true;
+        let mut pairs = Box::new([[0; 4]; 256]);
+        let cases = |byte: u8| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+        for form in &forms {
+            for first in cases(form[0]).map(usize::from) {
+                match form.get(1) {
+                    Some(second) => cases(*second).into_iter().for_each(|byte| set(&mut pairs[first], byte)),
+                    None => pairs[first] = [u64::MAX; 4],
+                }
+            }
         }
-        KeyMask { forms, begins, is_short }
+        KeyMask { forms, pairs, is_short }
     }
 
     /// The exchange without the key.
@@ -125,7 +130,11 @@ impl KeyMask {
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
-        (0..bytes.len()).any(|at| self.form_at(bytes, at).is_some())
+        let may_begin =
+            |pair: &[u8; 2]| self.pairs[usize::from(pair[0])][usize::from(pair[1] / 64)] >> (pair[1] % 64) & 1 == 1;
+        let mut pairs = bytes.array_windows().enumerate();
+        pairs.any(|(at, pair)| may_begin(pair) && self.form_at(bytes, at).is_some())
+            || bytes.len().checked_sub(1).is_some_and(|last| self.form_at(bytes, last).is_some())
     }
 
     /// The bytes without the key, if they contain it.
@@ -151,7 +160,9 @@ impl KeyMask {
 
     /// The length of the key's form at this index.
     fn form_at(&self, bytes: &[u8], at: usize) -> Option<usize> {
-        if !self.begins[usize::from(bytes[at])] {
+        // A form of a single byte is followed by any byte, or by nothing.
+        let second = bytes.get(at + 1).copied().unwrap_or_default();
+        if self.pairs[usize::from(bytes[at])][usize::from(second / 64)] & 1 << (second % 64) == 0 {
             return None;
         }
         let is_there = |form: &&Vec<u8>| {
@@ -161,6 +172,10 @@ impl KeyMask {
         };
         self.forms.iter().find(is_there).map(Vec::len)
     }
+}
+
+fn set(bits: &mut [u64; 4], byte: u8) {
+    bits[usize::from(byte / 64)] |= 1 << (byte % 64);
 }
 
 fn is_whole_word(bytes: &[u8], start: usize, end: usize) -> bool {

@@ -33,7 +33,7 @@ pub use redelivery::{NewReceiver, Redelivered, redelivered};
 pub use retry_after::{RetryAfter, retry_after};
 pub use room::Room;
 pub use service::{Auth, Client, ClientError, Settings, check_url, origin_of};
-pub use transport::{Exchange, InProcess, InProcessRequest, Reply, TransportFault};
+pub use transport::{EXCHANGE_MAX, Exchange, InProcess, InProcessRequest, Reply, TransportFault};
 pub use upload::{Ticket, check_upload_host};
 
 use crate::model::key::fingerprint;

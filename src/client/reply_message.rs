@@ -1,6 +1,7 @@
 //! What a reply that is not an answer says, for people: the message of its body in any of the known formats, or its plain
 //! text. Nothing is decided by it.
 
+use crate::model::json_pointer;
 use serde_json::Value;
 
 /// The places of a message, the most telling first.
@@ -19,7 +20,7 @@ pub(super) fn message(json: Option<&Value>, body: Option<&[u8]>) -> Option<Strin
 }
 
 fn of_json(json: &Value) -> Option<String> {
-    let told = POINTERS.iter().find_map(|at| json.pointer(at)?.as_str()).map(str::to_owned);
+    let told = POINTERS.iter().find_map(|at| json_pointer::at(json, at)?.as_str()).map(str::to_owned);
     // Beside a message, a text in `error` is often only the name of the status.
     let error = json.get("error").and_then(Value::as_str).filter(|error| told.as_deref() != Some(*error));
     let listed = ["errors", "detail", "error"].iter().find_map(|name| listed(json.get(*name)?));

@@ -20,7 +20,12 @@ use reqwest::{
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Maximum size of the CA file. The certificates of all public authorities together are a quarter of this.
 const CA_FILE_BYTES_MAX: u64 = 1 << 20;
@@ -94,6 +99,8 @@ pub struct Client {
     /// Other hosts that documents may be uploaded to.
     pub(super) upload_hosts: Vec<String>,
     gate: ConnectGate,
+    /// The URLs of the routes that checks were sent to.
+    urls: Mutex<BTreeMap<String, Url>>,
 }
 
 /// Checks that a URL is valid for the service: https, or http to this machine, with no secret in it.
@@ -130,7 +137,7 @@ impl Client {
         let (api_key, auth) = (settings.api_key.clone(), settings.auth);
         let upload_hosts = settings.upload_hosts.clone();
         let mask = KeyMask::new(&api_key, &settings.known_secrets);
-        Ok(Client { transport, mask, base, service: url, api_key, auth, upload_hosts, gate })
+        Ok(Client { transport, mask, base, service: url, api_key, auth, upload_hosts, gate, urls: Mutex::default() })
     }
 
     /// The same client, but it calls `allowed` after each new connection is made and writes to it only if that returns
@@ -148,7 +155,7 @@ impl Client {
         headers.insert(CONTENT_TYPE, content_type);
         let key = HeaderValue::from_str(&receipt.key().to_string()).expect("a UUID is letters, digits and hyphens");
         headers.insert(IDEMPOTENCY_KEY, key);
-        let url = match self.url(receipt.path()) {
+        let url = match self.url_of_check(receipt.path()) {
             Ok(url) => url,
             Err(fault) => return Exchange::not_sent(fault),
         };
@@ -199,6 +206,17 @@ impl Client {
 
     pub(super) fn headers(&self, auth: Auth) -> HeaderMap {
         headers(&self.api_key, auth).expect("the key was a header value when the client was made")
+    }
+
+    /// The URL of a check's route. There are few, so each is made once.
+    fn url_of_check(&self, route: &str) -> Result<Url, TransportFault> {
+        let mut urls = self.urls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(url) = urls.get(route) {
+            return Ok(url.clone());
+        }
+        let url = self.url(route)?;
+        urls.insert(route.to_owned(), url.clone());
+        Ok(url)
     }
 
     /// The URL of a route. It always has the configured origin, whatever the route's text.

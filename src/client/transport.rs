@@ -31,6 +31,9 @@ pub(super) struct Timeouts {
 const TIMEOUTS: Timeouts =
     Timeouts { connect: Duration::from_secs(10), total: Duration::from_secs(120), idle: Duration::from_secs(20) };
 
+/// The longest that an exchange may take.
+pub const EXCHANGE_MAX: Duration = TIMEOUTS.total;
+
 impl Default for Timeouts {
     fn default() -> Timeouts {
         TIMEOUTS

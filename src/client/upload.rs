@@ -8,7 +8,7 @@ use super::{
     transport::Exchange,
 };
 use crate::model::{
-    Permit,
+    Permit, json_pointer,
     planted::{Bug, planted},
 };
 use reqwest::{
@@ -94,7 +94,7 @@ impl Client {
         let reply = json_body(body).map(|json| json.value).ok_or("expected JSON in its reply, found something else")?;
         let find = |names: &[&str]| {
             PARENTS.iter().find_map(|at| {
-                let parent = reply.pointer(at)?;
+                let parent = json_pointer::at(&reply, at)?;
                 names.iter().find_map(|name| parent.get(name)).filter(|found| !found.is_null())
             })
         };

@@ -8,8 +8,10 @@
 //! | `private` | a file or folder that only its owner can read |
 //! | `root` | a folder below which rows may name files |
 //! | `rename` | a rename that replaces nothing |
+//! | `digest` | the digest of a file |
 //! | `identity` | the identity of a file, whatever its name |
 
+mod digest;
 mod identity;
 mod owner;
 mod private;
@@ -17,6 +19,7 @@ mod regular;
 mod rename;
 mod root;
 
+pub use digest::sha256_of;
 pub use identity::FileId;
 pub use owner::{Access, access, other_writers_in};
 pub use private::{find_private, open_private, private_folder, take_from_others};

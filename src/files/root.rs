@@ -88,21 +88,30 @@ impl Root {
     /// # Errors
     /// See [`RootFault`].
     pub fn read(&self, path: &str, bytes_max: u64) -> Result<Vec<u8>, RootFault> {
-        let file = self.file(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(RootFault::NotRegular(super::regular::kind_of(metadata.file_type())));
+        let (file, length) = self.regular(path)?;
+        if length > bytes_max {
+            return Err(RootFault::TooLarge { bytes: length });
         }
-        if metadata.len() > bytes_max {
-            return Err(RootFault::TooLarge { bytes: metadata.len() });
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         // It may grow while it is read.
         file.take(bytes_max + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bytes_max {
             return Err(RootFault::TooLarge { bytes: bytes.len() as u64 });
         }
         Ok(bytes)
+    }
+
+    /// Opens a regular file, and returns its size.
+    ///
+    /// # Errors
+    /// See [`RootFault`].
+    pub fn regular(&self, path: &str) -> Result<(File, u64), RootFault> {
+        let file = self.file(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(RootFault::NotRegular(super::regular::kind_of(metadata.file_type())));
+        }
+        Ok((file, metadata.len()))
     }
 
     fn file(&self, path: &str) -> Result<File, RootFault> {

@@ -1,11 +1,6 @@
 //! Answers as they are recorded: the raw answer, its verdict, and whether it belongs to another request.
 
-use super::{
-    LedgerError,
-    compression::{Level, compress},
-    datasets,
-    store::Store,
-};
+use super::{LedgerError, ask_ends::asks_ended, check_sums::AskEnd, datasets, store::Store};
 use crate::model::{Judgement, RequestId, Verdict};
 use rusqlite::params;
 use uuid::Uuid;
@@ -31,22 +26,23 @@ pub(super) struct Heard {
     pub(super) now_us: i64,
 }
 
-/// Records the answer of a request that is answered now.
+/// Records the answer of a request of this check that is answered now. Returns the judgement on it.
 pub(super) fn keep(
     store: &mut Store,
-    request: RequestId,
+    (request, check): (RequestId, &str),
     answer: &AnswerRecord,
     heard: Heard,
-) -> Result<(), LedgerError> {
-    if answer.judgement.verdict == Verdict::Unrecognised {
-        store.sums.answers_unrecognised += 1;
-    }
+) -> Result<Judgement, LedgerError> {
     if let Some(version) = &answer.dataset {
-        let check = check_of(store, request)?;
-        datasets::note(store.sums.datasets.entry(check).or_default(), version, heard.now_us);
+        if let Some(seen) = store.sums.datasets.get_mut(check) {
+            datasets::note(seen, version, heard.now_us);
+        } else {
+            datasets::note(store.sums.datasets.entry(check.to_owned()).or_default(), version, heard.now_us);
+        }
         let sql = "INSERT OR REPLACE INTO dataset_of_answer VALUES (?1, ?2)";
         store.conn.prepare_cached(sql)?.execute(params![request.0, version])?;
     }
+    let body = store.compressors.compress(&store.conn, check, &answer.body)?;
     store
         .conn
         .prepare_cached(
@@ -60,26 +56,22 @@ pub(super) fn keep(
             answer.requested_at_us,
             heard.now_us,
             answer.request_id,
-            compress(&answer.body, Level::Answer)
+            body
         ])?;
-    let judgement = if is_of_another(store, request, answer)? {
+    let mut judgement = answer.judgement.clone();
+    if is_of_another(store, request, answer)? {
         store.conn.prepare_cached("INSERT INTO crossed VALUES (?1)")?.execute([request.0])?;
-        answer.judgement.clone().doubted("echo_mismatch")
-    } else {
-        answer.judgement.clone()
-    };
-    let sql = "UPDATE request SET verdict = ?2, finding = ?3 WHERE id = ?1";
-    store.conn.prepare_cached(sql)?.execute(params![request.0, judgement.verdict.as_str(), judgement.finding])?;
+        judgement = judgement.doubted("echo_mismatch");
+    }
     store.conn.prepare_cached("INSERT INTO unpublished VALUES (?1)")?.execute([request.0])?;
+    if answer.judgement.verdict == Verdict::Unrecognised {
+        store.sums.answers_unrecognised += 1;
+    }
     if judgement.verdict == Verdict::Unrecognised {
         store.conn.prepare_cached("INSERT INTO unrecognised VALUES (?1)")?.execute([request.0])?;
     }
-    Ok(())
-}
-
-fn check_of(store: &Store, request: RequestId) -> Result<String, LedgerError> {
-    let sql = "SELECT check_name FROM request WHERE id = ?1";
-    Ok(store.conn.prepare_cached(sql)?.query_row([request.0], |row| row.get(0))?)
+    asks_ended(store, request, AskEnd::Open, AskEnd::Answered(judgement.verdict))?;
+    Ok(judgement)
 }
 
 /// Whether an answer belongs to another request of this ledger. Services may echo the key as `requestId`.

@@ -2,16 +2,24 @@
 //! and records the attempt. Only arming issues receipts. `moved` is the only place where a move of the state machine
 //! becomes rows and sums.
 
-use super::{Ledger, LedgerError, jobs, store::Store};
+use super::{
+    Ledger, LedgerError,
+    ask_ends::{asks_ended, charged, end_of},
+    attempts,
+    check_sums::AskEnd,
+    jobs,
+    request_row::{COLUMN_COUNT, COLUMNS, RequestRow},
+    store::Store,
+};
 use crate::model::{
-    Credits, IdempotencyKey, Mode, Receipt, RequestId,
+    Credits, IdempotencyKey, Judgement, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
     clock::{APART_MAX_US, are_apart},
     planted::{Bug, planted},
-    state::{Event, Hold, IllegalMove, KeyAge, Move, Outcome, Standing, State},
+    state::{Event, Hold, HoldChange, IllegalMove, KeyAge, Move, Outcome, Standing, State},
     transitions::next,
 };
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -54,21 +62,6 @@ pub enum NotArmed {
     NotBefore(i64),
     /// It must not be sent now, for this reason; nothing was changed.
     Withheld(IllegalMove),
-}
-
-/// The columns of a request that moves need.
-pub(super) struct RequestRow {
-    pub(super) id: i64,
-    pub(super) standing: Standing,
-    pub(super) first_key: IdempotencyKey,
-    key: Option<IdempotencyKey>,
-    pub(super) attempts: u32,
-    pub(super) refusals_in_row: u32,
-    first_armed_at: Option<i64>,
-    first_armed_at_server: Option<i64>,
-    not_before: Option<i64>,
-    scope: Option<String>,
-    path: Option<String>,
 }
 
 impl RequestRow {
@@ -122,7 +115,7 @@ impl Ledger {
 }
 
 pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt, NotArmed>, LedgerError> {
-    let mut row = request_row(store, order.request)?;
+    let (mut row, body) = request_to_arm(store, order.request)?;
     // In sandbox nothing is charged, and the service's clock is not checked before a repeat.
     let offset_us = store.sums.server_offset_us.filter(|_| order.mode == Mode::Production);
     let age = row.key_age(order.now_us, offset_us, order.key_life_hours);
@@ -131,7 +124,7 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         Ok(step) => step,
         Err(IllegalMove::KeyLifeOver) => {
             let over = next(&row.standing, Event::LifeOver)?;
-            moved(store, &row, &over, None)?;
+            moved(store, &row, &over, None, None)?;
             return Ok(Err(NotArmed::Quarantined));
         }
         // An index listed the request as waiting to be sent.
@@ -166,56 +159,46 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
         return Ok(Err(NotArmed::Refused(refusal)));
     }
     row.standing.price = price;
-    moved(store, &row, &step, None)?;
     if first && row.is_forgotten(order, offset_us) {
         (row.first_armed_at, row.first_armed_at_server) = (None, None);
     }
-    note_attempt(store, &row, order, &path, first)?;
-    let mut body = body(store, row.id)?;
+    let number = row.attempts.saturating_add(1);
+    attempts::begun(store, &row, number, order.now_us)?;
+    let change = counted(store, &row, &step)?;
+    store.sums.attempts += 1;
+    if first {
+        let server_us = store.sums.server_offset_us.map(|offset| order.now_us.saturating_add(offset));
+        row.first_armed_at.get_or_insert(order.now_us);
+        row.first_armed_at_server = row.first_armed_at_server.or(server_us);
+        row.scope = Some(order.scope.clone());
+    }
+    row.path = Some(path.clone());
+    row.attempts = number;
+    let Move { state, unproven, possibly_charged, .. } = step;
+    row.standing = Standing { state, unproven, possibly_charged, held: change.held, least: price, ..row.standing };
+    let sql = "UPDATE request SET state = ?2, unproven = ?3, held = ?4, possibly_charged = ?5, attempts = ?6, price = ?7,
+               first_armed_at = ?8, first_armed_at_server = ?9, scope = ?10, path = ?11, last_attempt = ?12 WHERE id = ?1";
+    store.conn.prepare_cached(sql)?.execute(params![
+        row.id,
+        state.code(),
+        unproven,
+        change.held.0 as i64,
+        possibly_charged,
+        number,
+        price.0 as i64,
+        row.first_armed_at,
+        row.first_armed_at_server,
+        row.scope,
+        row.path,
+        store.sums.attempts as i64
+    ])?;
+    let mut body = body;
     if planted(Bug::BodyOfRepeat) && !first {
         body.splice(1..1, *br#""repeat":true,"#);
     }
-    Ok(Ok(Receipt::issue(order.request, row.attempts.saturating_add(1), row.key(), path, body)))
-}
-
-fn note_attempt(
-    store: &mut Store,
-    row: &RequestRow,
-    order: &ArmOrder,
-    path: &str,
-    first: bool,
-) -> Result<(), LedgerError> {
-    store.sums.attempts += 1;
-    let last_attempt = store.sums.attempts as i64;
-    let number = row.attempts.saturating_add(1);
-    if first {
-        let server = store.sums.server_offset_us.map(|offset| order.now_us.saturating_add(offset));
-        store
-            .conn
-            .prepare_cached(
-                "UPDATE request SET attempts = ?2, price = ?3, first_armed_at = ?4, first_armed_at_server = ?5,
-                 scope = ?6, path = ?7, last_attempt = ?8 WHERE id = ?1",
-            )?
-            .execute(params![
-                row.id,
-                number,
-                row.standing.price.0 as i64,
-                row.first_armed_at.unwrap_or(order.now_us),
-                row.first_armed_at_server.or(server),
-                order.scope,
-                path,
-                last_attempt
-            ])?;
-    } else {
-        let sql = "UPDATE request SET attempts = ?2, price = ?3, path = ?4, last_attempt = ?5 WHERE id = ?1";
-        let values = params![row.id, number, row.standing.price.0 as i64, path, last_attempt];
-        store.conn.prepare_cached(sql)?.execute(values)?;
-    }
-    store
-        .conn
-        .prepare_cached("INSERT INTO attempt (request, number, generation, armed_at) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![row.id, number, row.standing.generation, order.now_us])?;
-    Ok(())
+    let receipt = Receipt::issue(order.request, number, row.key(), path, body);
+    store.armed.insert(row.id, row);
+    Ok(Ok(receipt))
 }
 
 /// Whether every attempt under this key got a 404, a 405 or a redirect. Then the request may be sent to the current
@@ -226,18 +209,6 @@ fn met_no_route(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
     Ok(!store.conn.prepare_cached(sql)?.exists(values)?)
 }
 
-/// The exact bytes of a request, compared with the digest that was recorded when they were ingested.
-fn body(store: &Store, request: i64) -> Result<Vec<u8>, LedgerError> {
-    let (body, kept): (Vec<u8>, Vec<u8>) = store
-        .conn
-        .prepare_cached("SELECT body, digest FROM request WHERE id = ?1")?
-        .query_row([request], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if digest(&body) != *kept {
-        return Err(LedgerError::Damaged(format!("the body of request {request} is not the one that was ingested")));
-    }
-    Ok(body)
-}
-
 /// The first 16 bytes of a body's SHA-256.
 pub(super) fn digest(body: &[u8]) -> [u8; 16] {
     let mut digest = [0; 16];
@@ -245,65 +216,53 @@ pub(super) fn digest(body: &[u8]) -> [u8; 16] {
     digest
 }
 
-pub(super) fn request_row(store: &Store, request: RequestId) -> Result<RequestRow, LedgerError> {
-    let found = store
-        .conn
-        .prepare_cached(
-            "SELECT state, unproven, generation, cached_refusals, held, price, possibly_charged, first_key, key, attempts,
-             first_armed_at, first_armed_at_server, scope, path, refusals_in_row, unclear, not_before
-             FROM request WHERE id = ?1",
-        )?
-        .query_row([request.0], |row| {
-            let state = State::from_code(row.get(0)?).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, 0))?;
-            let credits = |at| row.get::<_, i64>(at).map(|number| Credits(number.unsigned_abs()));
-            let key = |bytes: Option<Vec<u8>>| bytes.as_deref().and_then(IdempotencyKey::from_slice);
-            Ok(RequestRow {
-                id: request.0,
-                standing: Standing {
-                    state,
-                    unproven: row.get(1)?,
-                    generation: row.get(2)?,
-                    cached_refusals: row.get(3)?,
-                    unclear: row.get(15)?,
-                    held: credits(4)?,
-                    price: credits(5)?,
-                    least: credits(5)?,
-                    possibly_charged: row.get(6)?,
-                },
-                first_key: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,
-                key: key(row.get(8)?),
-                attempts: row.get(9)?,
-                first_armed_at: row.get(10)?,
-                first_armed_at_server: row.get(11)?,
-                scope: row.get(12)?,
-                path: row.get(13)?,
-                refusals_in_row: row.get(14)?,
-                not_before: row.get(16)?,
-            })
-        })
-        .optional()?;
-    found.ok_or_else(|| LedgerError::Damaged(format!("there is no request {}", request.0)))
+/// The row of a request that is moved. Whoever takes it must write every change of it.
+pub(super) fn request_row(store: &mut Store, request: RequestId) -> Result<RequestRow, LedgerError> {
+    if let Some(row) = store.armed.remove(&request.0) {
+        return Ok(row);
+    }
+    let sql = format!("SELECT {COLUMNS} FROM request WHERE id = ?1");
+    let found =
+        store.conn.prepare_cached(&sql)?.query_row([request.0], |row| RequestRow::read(request, row)).optional()?;
+    found.ok_or_else(|| absent(request))
+}
+
+/// The row of a request, and the exact bytes to send, compared with the digest that was recorded when they were ingested.
+fn request_to_arm(store: &mut Store, request: RequestId) -> Result<(RequestRow, Vec<u8>), LedgerError> {
+    store.armed.remove(&request.0);
+    let sql = format!("SELECT {COLUMNS}, body, digest FROM request WHERE id = ?1");
+    let read = |row: &Row<'_>| {
+        let (body, kept): (Vec<u8>, Vec<u8>) = (row.get(COLUMN_COUNT)?, row.get(COLUMN_COUNT + 1)?);
+        Ok((RequestRow::read(request, row)?, body, kept))
+    };
+    let found = store.conn.prepare_cached(&sql)?.query_row([request.0], read).optional()?;
+    let (row, body, kept) = found.ok_or_else(|| absent(request))?;
+    if digest(&body) != *kept {
+        return Err(LedgerError::Damaged(format!("the body of request {} is not the one that was ingested", row.id)));
+    }
+    Ok((row, body))
+}
+
+fn absent(RequestId(request): RequestId) -> LedgerError {
+    LedgerError::Damaged(format!("there is no request {request}"))
 }
 
 /// Applies a move to the request's row and to the sums. `key` is the key of the next generation, if the move needs one.
+/// `judgement` is that of the answer that the move brings.
 pub(super) fn moved(
     store: &mut Store,
     row: &RequestRow,
     step: &Move,
     key: Option<IdempotencyKey>,
+    judgement: Option<&Judgement>,
 ) -> Result<(), LedgerError> {
+    let change = counted(store, row, step)?;
     let standing = &row.standing;
-    let change = step.hold.apply(standing.held, standing.price);
-    store.sums.book(&change);
-    store.sums.moved(standing.state, step.state)?;
-    if !step.state.is_settled() {
-        store.sums.completed_at_us = None;
-    }
     store
         .conn
         .prepare_cached(
-            "UPDATE request SET state = ?2, unproven = ?3, held = ?4, charged = charged + ?5, possibly_charged = ?6
-             WHERE id = ?1",
+            "UPDATE request SET state = ?2, unproven = ?3, held = ?4, charged = charged + ?5, possibly_charged = ?6,
+             verdict = coalesce(?7, verdict), finding = coalesce(?8, finding) WHERE id = ?1",
         )?
         .execute(params![
             row.id,
@@ -311,7 +270,9 @@ pub(super) fn moved(
             step.unproven,
             change.held.0 as i64,
             change.charged.0 as i64,
-            step.possibly_charged
+            step.possibly_charged,
+            judgement.map(|judgement| judgement.verdict.as_str()),
+            judgement.map(|judgement| judgement.finding.as_str())
         ])?;
     if standing.state == State::Submitted && step.state != State::Submitted {
         jobs::ended(store, row.id)?;
@@ -332,6 +293,26 @@ pub(super) fn moved(
             .execute(params![row.id, step.cached_refusal, key.as_bytes()])?;
     }
     Ok(())
+}
+
+/// Applies a move of a request to the sums, and returns how its credits change.
+pub(super) fn counted(store: &mut Store, row: &RequestRow, step: &Move) -> Result<HoldChange, LedgerError> {
+    let standing = &row.standing;
+    let change = step.hold.apply(standing.held, standing.price);
+    store.sums.book(&change);
+    if change.charged > Credits::ZERO {
+        charged(store, row.first_check, Credits::ZERO, change.charged);
+    }
+    if standing.state == State::Failed {
+        // If it fails again, the new failure is counted in its place.
+        let failed = end_of(&store.conn, RequestId(row.id))?;
+        asks_ended(store, RequestId(row.id), failed, AskEnd::Open)?;
+    }
+    store.sums.moved(standing.state, step.state)?;
+    if !step.state.is_settled() {
+        store.sums.completed_at_us = None;
+    }
+    Ok(change)
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ fn row(here: i64, there: Option<i64>, unproven: u32) -> RequestRow {
         first_armed_at: Some(here),
         first_armed_at_server: there,
         not_before: None,
+        last_attempt: 0,
+        first_check: None,
         scope: None,
         path: None,
     }

@@ -3,23 +3,27 @@
 
 use super::{
     IngestedRow, LedgerError, LedgerPart, Reading,
-    compression::{ANSWER_BYTES_MAX, decompress},
+    log_pause::LogPause,
     reading::failure_of,
-    rows::{decompress_heads, decompress_rows},
+    rows::{RowReader, Values},
 };
 use crate::model::{
     Credits, Failure, IdempotencyKey, RequestId, Verdict,
     planted::{Bug, planted},
     state::State,
 };
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
+use std::{borrow::Cow, collections::HashSet};
 
 /// An ask, with its row and fate.
 pub struct AskView<'a> {
     pub id: i64,
+    /// Its split, and the index of its row there.
+    pub place: (i64, u32),
     /// The check in the campaign; `None` for a row that could not be read.
     pub check_use: Option<i64>,
     pub source: &'a str,
+    /// Its row, or the corrected row in its place.
     pub row: &'a IngestedRow,
     pub fate: AskFate,
     /// What the row expects of the answer, in JSON.
@@ -56,6 +60,8 @@ pub struct RequestView {
     pub unrecognised: bool,
     /// Its answer names the key of another request.
     pub crossed: bool,
+    /// Its recorded verdict is not that of the rules with which its asks are published.
+    pub judged_again: bool,
     /// Its ask is in a part.
     pub published: bool,
     /// The body that was sent, if it is answered.
@@ -74,25 +80,77 @@ pub struct StoredAnswer {
     pub body: Vec<u8>,
 }
 
+/// While a query runs, the log of a ledger that is written cannot be emptied, so the asks of a part are read by several.
+const ASKS_AT_ONCE: usize = 2_000;
+/// The same for a range of asks, of which a part may have few.
+const ASKS_IN_RANGE: usize = 20_000;
+
+/// The condition of the asks that failed.
+const FAILED: &str = "ask.id IN (SELECT id FROM ask WHERE failure IS NOT NULL UNION ALL
+                      SELECT ask.id FROM request JOIN ask ON ask.request = request.id WHERE request.state = 11)";
+
 impl Reading {
-    /// The asks of a part, in input order.
+    /// The asks of a part, in input order. If its asks are at hand, no others are read: a duplicate may be far from the
+    /// rest of its part.
     pub fn part_asks<E: From<LedgerError>>(
         &self,
         part: &LedgerPart,
+        asks: Option<&[i64]>,
+        mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // Numbers and commas only.
+        let listed = |asks: &[i64]| {
+            let asks = serde_json::to_string(asks).expect("numbers");
+            format!("ask.id IN (SELECT value FROM json_each('{asks}')) AND ask.part = {}", part.id)
+        };
+        let ranges = || (part.first_ask..=part.last_ask).step_by(ASKS_IN_RANGE);
+        let between = |first: i64| {
+            let last = part.last_ask.min(first.saturating_add(ASKS_IN_RANGE as i64 - 1));
+            format!("ask.id BETWEEN {first} AND {last} AND ask.part = {}", part.id)
+        };
+        let mut pause = LogPause::of(self.path());
+        let mut read = |which: String| {
+            pause.wait();
+            self.asks(&which, Values::Read, &mut each)
+        };
+        match asks {
+            Some(asks) => asks.chunks(ASKS_AT_ONCE).map(listed).try_for_each(&mut read),
+            None => ranges().map(between).try_for_each(&mut read),
+        }
+    }
+
+    /// The asks of these splits, in input order.
+    pub fn asks_of_splits<E: From<LedgerError>>(
+        &self,
+        splits: &[i64],
         each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
-        self.asks(&range, decompress_rows, each)
+        let splits: Vec<String> = splits.iter().map(i64::to_string).collect();
+        self.asks(&format!("ask.split IN ({})", splits.join(", ")), Values::Read, each)
     }
 
     /// The asks that failed, in input order.
     pub fn failed_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.asks(
-            "ask.id IN (SELECT id FROM ask WHERE failure IS NOT NULL UNION ALL
-                        SELECT ask.id FROM request JOIN ask ON ask.request = request.id WHERE request.state = 11)",
-            decompress_rows,
-            each,
-        )
+        self.asks(FAILED, Values::Read, each)
+    }
+
+    /// The same without the values of their rows.
+    pub fn failed_heads<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.asks(FAILED, Values::Skipped, each)
+    }
+
+    /// The rows of the asks that could not be mapped: the id of the source, that of the check in the campaign, and the
+    /// number of the row.
+    pub fn unmapped_rows(&self, mut each: impl FnMut(i64, i64, u64)) -> Result<(), LedgerError> {
+        let sql = "SELECT split.source, ask.check_use, split.next_row_number - split.rows + ask.row_index
+                   FROM ask JOIN split ON split.id = ask.split
+                   WHERE ask.failure IS NOT NULL AND ask.check_use IS NOT NULL";
+        let mut select = self.conn.prepare(sql)?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            each(row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs());
+        }
+        Ok(())
     }
 
     /// The asks that are neither results, failures nor skipped, in input order, without the values of their rows.
@@ -103,17 +161,60 @@ impl Reading {
                         WHERE request.state IN ({states}) UNION ALL
                         SELECT ask.id FROM unpublished JOIN ask USING (request) WHERE ask.part IS NULL)"
         );
-        self.asks(&which, decompress_heads, each)
+        self.asks(&which, Values::Skipped, each)
+    }
+
+    /// What the first row of a request expects of the answer, as JSON. `key` is the key of any generation.
+    pub fn expected_under(&self, key: &IdempotencyKey) -> Result<Option<String>, LedgerError> {
+        let request = |column: &str| {
+            let sql = format!("SELECT id FROM request WHERE {column} = ?1");
+            self.conn.prepare_cached(&sql)?.query_row([key.as_bytes()], |row| row.get::<_, i64>(0)).optional()
+        };
+        // Only the first column has an index, and few requests have a later key.
+        let first = request("first_key")?;
+        let Some(request) = (if first.is_some() { first } else { request("key")? }) else { return Ok(None) };
+        let sql = "SELECT expected FROM ask WHERE request = ?1 AND expected IS NOT NULL ORDER BY id LIMIT 1";
+        Ok(self.conn.prepare_cached(sql)?.query_row([request], |row| row.get(0)).optional()?)
     }
 
     /// The asks that were skipped, in input order, without the values of their rows.
     pub fn skipped_asks<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", decompress_heads, each)
+        self.asks("ask.id IN (SELECT id FROM ask WHERE skipped IS NOT NULL)", Values::Skipped, each)
     }
 
     /// All asks in input order, including rows that could not be read.
     pub fn every_ask<E: From<LedgerError>>(&self, each: impl FnMut(AskView<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.asks("true", decompress_rows, each)
+        self.asks("true", Values::Read, each)
+    }
+
+    /// All rows in input order, each with the name of its source, and whether it could be read. Only the rows of one split
+    /// are in memory at a time.
+    pub fn every_row<E: From<LedgerError>>(
+        &self,
+        mut each: impl FnMut(&str, &IngestedRow, bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let splits = || -> Result<Vec<i64>, LedgerError> {
+            let mut select = self.conn.prepare("SELECT id FROM split ORDER BY id")?;
+            Ok(select.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        };
+        let sql = "SELECT split, row_index FROM ask WHERE failure IS NOT NULL AND check_use IS NULL ORDER BY id";
+        let mut select = self.conn.prepare(sql).map_err(LedgerError::from)?;
+        // Splits come in the same order.
+        let mut unreadable =
+            select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(LedgerError::from)?.peekable();
+        let mut rows = RowReader::new(&self.conn, Values::Read);
+        for split in splits()? {
+            let mut of_split = HashSet::new();
+            while let Some(found) = unreadable.next_if(|next| next.as_ref().map_or(true, |(of, _)| *of <= split)) {
+                let (_, row_index): (i64, u32) = found.map_err(LedgerError::from)?;
+                of_split.insert(row_index);
+            }
+            for index in 0..rows.rows_in(split)? {
+                let (source, row) = rows.at((split, index))?;
+                each(source, row, !of_split.contains(&index))?;
+            }
+        }
+        Ok(())
     }
 
     /// The asks of a part, in input order, without the values of their rows.
@@ -123,15 +224,16 @@ impl Reading {
         each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let range = format!("ask.id BETWEEN {} AND {} AND ask.part = {}", part.first_ask, part.last_ask, part.id);
-        self.asks(&range, decompress_heads, each)
+        self.asks(&range, Values::Skipped, each)
     }
 
     fn asks<E: From<LedgerError>>(
         &self,
         which: &str,
-        rows_of: fn(&[u8]) -> Result<Vec<IngestedRow>, LedgerError>,
+        values: Values,
         mut each: impl FnMut(AskView<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let SideTables { corrected, unrecognised, crossed, judged_again, job_id, accepted_at } = self.side_tables()?;
         let sql = format!(
             "SELECT ask.split, ask.row_index, ask.check_use, ask.failure, ask.skipped,
                     request.id, request.state, coalesce(request.key, request.first_key), request.attempts,
@@ -141,64 +243,83 @@ impl Reading {
                     coalesce(answer.http_status, (SELECT http_status FROM attempt WHERE attempt.request = request.id
                                                   AND number = request.attempts)),
                     answer.latency_ms, answer.requested_at, answer.completed_at, answer.request_id, answer.body, ask.id, ask.expected,
-                    EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = request.id),
-                    EXISTS (SELECT 1 FROM crossed WHERE crossed.request = request.id),
+                    {unrecognised}, {crossed},
                     ask.part IS NOT NULL, iif(answer.request IS NULL, NULL, request.body),
-                    (SELECT job_id FROM job WHERE job.request = request.id),
-                    (SELECT accepted_at FROM job WHERE job.request = request.id)
+                    {job_id}, {accepted_at}, {corrected}, {judged_again}
              FROM ask LEFT JOIN request ON request.id = ask.request LEFT JOIN answer ON answer.request = request.id
              WHERE {which} ORDER BY ask.id"
         );
         let mut select = self.conn.prepare(&sql).map_err(LedgerError::from)?;
-        let mut rows = select.query([]).map_err(LedgerError::from)?;
-        let mut split = None;
-        while let Some(row) = rows.next().map_err(LedgerError::from)? {
-            let wanted: i64 = row.get(0).map_err(LedgerError::from)?;
-            let (source, ingested) = match &split {
-                Some((id, source, ingested)) if *id == wanted => (source, ingested),
-                _ => {
-                    let (source, ingested) = self.split(wanted, rows_of)?;
-                    let (_, source, ingested) = split.insert((wanted, source, ingested));
-                    (&*source, &*ingested)
-                }
-            };
-            each(ask_view(row, source, ingested)?)?;
+        let mut asks = select.query([]).map_err(LedgerError::from)?;
+        let mut rows = RowReader::new(&self.conn, values);
+        while let Some(row) = asks.next().map_err(LedgerError::from)? {
+            let place = (row.get(0).map_err(LedgerError::from)?, row.get(1).map_err(LedgerError::from)?);
+            let (source, ingested) = rows.at(place)?;
+            let corrected: Option<String> = row.get(32).map_err(LedgerError::from)?;
+            let corrected: Option<IngestedRow> = corrected
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .map_err(|error| LedgerError::Damaged(format!("a corrected row cannot be read: {error}")))?;
+            each(ask_view(self, row, source, (place, corrected.as_ref().unwrap_or(ingested)))?)?;
         }
         Ok(())
     }
 
-    fn split(
-        &self,
-        split: i64,
-        rows_of: fn(&[u8]) -> Result<Vec<IngestedRow>, LedgerError>,
-    ) -> Result<(String, Vec<IngestedRow>), LedgerError> {
-        let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
-        let (source, block): (String, Vec<u8>) =
-            self.conn.prepare_cached(sql)?.query_row([split], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((source, rows_of(&block)?))
+    /// What a query of asks reads of tables that are empty in most ledgers. Nothing is looked for in an empty one.
+    fn side_tables(&self) -> Result<SideTables, LedgerError> {
+        let has_rows = |table: &str| -> Result<bool, LedgerError> {
+            Ok(self.conn.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])?)
+        };
+        let in_table = |table: &str, what: &str, otherwise: &'static str| -> Result<Cow<'static, str>, LedgerError> {
+            let found = has_rows(table)?.then(|| format!("({what} FROM {table} WHERE {table}.request = request.id)"));
+            Ok(found.map_or(Cow::Borrowed(otherwise), Cow::Owned))
+        };
+        let is_in = |table: &str| in_table(table, "SELECT count(*)", "0");
+        let corrected = "(SELECT row FROM correction WHERE correction.ask = ask.id ORDER BY id DESC LIMIT 1)";
+        Ok(SideTables {
+            corrected: if self.has_corrections()? { corrected } else { "NULL" },
+            unrecognised: is_in("unrecognised")?,
+            crossed: is_in("crossed")?,
+            judged_again: is_in("judged_again")?,
+            job_id: in_table("job", "SELECT job_id", "NULL")?,
+            accepted_at: in_table("job", "SELECT accepted_at", "NULL")?,
+        })
     }
 }
 
-fn ask_view<'a>(row: &Row<'_>, source: &'a str, ingested: &'a [IngestedRow]) -> Result<AskView<'a>, LedgerError> {
-    let row_index = row.get::<_, u32>(1)? as usize;
-    let missing = || LedgerError::Damaged(format!("row {row_index} of a split is missing"));
+/// Expressions of a query.
+struct SideTables {
+    corrected: &'static str,
+    unrecognised: Cow<'static, str>,
+    crossed: Cow<'static, str>,
+    judged_again: Cow<'static, str>,
+    job_id: Cow<'static, str>,
+    accepted_at: Cow<'static, str>,
+}
+
+fn ask_view<'a>(
+    reading: &Reading,
+    row: &Row<'_>,
+    source: &'a str,
+    (place, ingested): ((i64, u32), &'a IngestedRow),
+) -> Result<AskView<'a>, LedgerError> {
     let fate = match (row.get::<_, Option<String>>(3)?, row.get::<_, Option<String>>(4)?) {
         (Some(failure), _) => AskFate::Failure(failure_of(&failure)?),
         (None, Some(reason)) => AskFate::Skipped(reason),
-        (None, None) => AskFate::Request(Box::new(request_view(row)?)),
+        (None, None) => AskFate::Request(Box::new(request_view(reading, row)?)),
     };
     let (id, check_use, expected) = (row.get(24)?, row.get(2)?, row.get(25)?);
-    Ok(AskView { id, check_use, source, row: ingested.get(row_index).ok_or_else(missing)?, fate, expected })
+    Ok(AskView { id, place, check_use, source, row: ingested, fate, expected })
 }
 
-fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
+fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let damaged = |what: &str| LedgerError::Damaged(format!("a request's {what} cannot be read"));
     let first: bool = row.get(17)?;
     let credits = if first { Credits(row.get::<_, i64>(9)?.unsigned_abs()) } else { Credits::ZERO };
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
         Some(compressed) => {
-            let body = decompress(&compressed, ANSWER_BYTES_MAX).map_err(|_| damaged("answer"))?;
+            let body = reading.answers.decompress(&reading.conn, &compressed)?;
             Some(StoredAnswer {
                 latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
                 requested_at_us: row.get(20)?,
@@ -226,6 +347,7 @@ fn request_view(row: &Row<'_>) -> Result<RequestView, LedgerError> {
         answer,
         unrecognised: row.get(26)?,
         crossed: row.get(27)?,
+        judged_again: row.get(33)?,
         published: row.get(28)?,
         body: row.get::<_, Option<Vec<u8>>>(29)?.unwrap_or_default(),
     })

@@ -155,6 +155,14 @@ pub(super) fn insert_other_paths(store: &Store, request: i64, files: &[Attachmen
     Ok(())
 }
 
+/// Deletes what is recorded about the files of a deleted request.
+pub(super) fn delete(store: &Store, request: i64) -> Result<(), LedgerError> {
+    for table in ["attachment", "other_path", "upload"] {
+        store.conn.execute(&format!("DELETE FROM {table} WHERE request = ?1"), [request])?;
+    }
+    Ok(())
+}
+
 /// Records the files of a new request.
 pub(super) fn insert_attachments(store: &Store, request: i64, files: &[Attachment]) -> Result<(), LedgerError> {
     for file in files {

@@ -1,7 +1,7 @@
 //! Rows that were ingested before their line was complete. This module makes one decision: asks that were never sent
 //! fail, because the row they were made from is not the row in the file. Asks that were sent keep their results.
 
-use super::{Ledger, LedgerError, store::Store};
+use super::{Ledger, LedgerError, attachments, check_sums::AskEnd, ingest::give_first_ask, store::Store};
 use crate::model::{Failure, FailureCode, state::State};
 use rusqlite::params;
 
@@ -17,10 +17,10 @@ pub struct CompletedRow {
 /// An ask of the row, and its request.
 struct AskOfRow {
     id: i64,
+    check_use: Option<i64>,
     request: i64,
     state: i64,
     attempts: i64,
-    first_ask: i64,
     /// The number of other asks of the same request.
     others: i64,
 }
@@ -47,8 +47,9 @@ impl Ledger {
 
 fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>, LedgerError> {
     let mut select = store.conn.prepare(
-        "SELECT ask.id, request.id, request.state, request.attempts, request.first_ask,
-                (SELECT count(*) FROM ask AS other WHERE other.request = request.id AND other.id <> ask.id)
+        "SELECT ask.id, request.id, request.state, request.attempts,
+                (SELECT count(*) FROM ask AS other WHERE other.request = request.id AND other.id <> ask.id),
+                ask.check_use
          FROM split JOIN ask ON ask.split = split.id AND ask.row_index = split.rows - 1
          JOIN request ON request.id = ask.request
          WHERE split.source = ?1 AND split.next_row_number = ?2",
@@ -59,8 +60,8 @@ fn asks_of(store: &Store, source: i64, row_number: u64) -> Result<Vec<AskOfRow>,
             request: row.get(1)?,
             state: row.get(2)?,
             attempts: row.get(3)?,
-            first_ask: row.get(4)?,
-            others: row.get(5)?,
+            others: row.get(4)?,
+            check_use: row.get(5)?,
         })
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -74,15 +75,18 @@ fn fail(store: &mut Store, ask: &AskOfRow) -> Result<(), LedgerError> {
     let sql = "UPDATE ask SET request = NULL, expected = NULL, failure = ?2 WHERE id = ?1";
     store.conn.execute(sql, params![ask.id, failure])?;
     store.sums.unmapped += 1;
+    let failed = AskEnd::Failed(FailureCode::IncompleteLine);
+    store.sums.check(ask.check_use).change(AskEnd::Open, failed, 1);
     if ask.others == 0 {
         store.conn.execute("DELETE FROM request WHERE id = ?1", [ask.request])?;
+        // SQLite uses the id again, for a request with other files.
+        attachments::delete(store, ask.request)?;
         let planned = store.sums.requests.entry(State::Planned).or_default();
         *planned = planned.checked_sub(1).ok_or_else(|| {
             LedgerError::Damaged("a request is planned, but the sums count no such request".to_owned())
         })?;
-    } else if ask.first_ask == ask.id {
-        let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1) WHERE id = ?1";
-        store.conn.execute(sql, [ask.request])?;
+    } else {
+        give_first_ask(store, ask.request, ask.id)?;
     }
     Ok(())
 }

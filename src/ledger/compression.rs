@@ -39,14 +39,19 @@ pub(super) fn compress(bytes: &[u8], level: Level) -> Vec<u8> {
 /// # Errors
 /// The bytes are not valid, or the result would be larger than `bytes_max`.
 pub(super) fn decompress(compressed: &[u8], bytes_max: usize) -> io::Result<Vec<u8>> {
+    let length = content_size(compressed, bytes_max)?;
+    DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(compressed, length))
+}
+
+/// The size of what a frame restores to. It comes from bytes that may be damaged, so it is checked before memory is
+/// allocated.
+///
+/// # Errors
+/// The frame does not state its size, or the size is larger than `bytes_max`.
+pub(super) fn content_size(compressed: &[u8], bytes_max: usize) -> io::Result<usize> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let length = get_frame_content_size(compressed).map_err(|_| damaged())?.ok_or_else(damaged)?;
-    let length = usize::try_from(length).map_err(|_| damaged())?;
-    // The length comes from bytes that may be damaged, so it is checked before memory is allocated.
-    if length > bytes_max {
-        return Err(damaged());
-    }
-    DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(compressed, length))
+    usize::try_from(length).ok().filter(|length| *length <= bytes_max).ok_or_else(damaged)
 }
 
 #[cfg(test)]

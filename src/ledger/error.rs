@@ -1,7 +1,7 @@
 //! The errors of the ledger that stop a run. This module decides which faults mean that a ledger is lost, and which
 //! pass when another program is closed or disk space is freed.
 
-use super::SCHEMA_VERSION;
+use super::{SCHEMA_VERSION, UPGRADED_VERSION};
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,28 @@ pub enum LedgerError {
     )]
     Identity { what: &'static str, recorded: String, brought: String },
     #[error(
-        "the ledger has schema version {found}, but this program reads version {SCHEMA_VERSION}; use the release that \
-         created it"
+        "the ledger {} cannot be read: permission denied; use the account that ran the campaign, or one with access to \
+         its folder", .path.display()
     )]
-    Version { found: i64 },
+    NoAccess { path: PathBuf },
+    #[error(
+        "the ledger {} has schema version {found}, made by {}; this is rescreen {}, which reads versions \
+         {UPGRADED_VERSION} to {SCHEMA_VERSION}. Use {} for this campaign",
+        .path.display(), maker(*found, program.as_deref()), env!("CARGO_PKG_VERSION"), remedy(*found, program.as_deref())
+    )]
+    Version {
+        path: PathBuf,
+        found: i64,
+        /// The version of rescreen that last used it, if it says so.
+        program: Option<String>,
+    },
+    #[error(
+        "the ledger {} has schema version {found} and must be upgraded to version {SCHEMA_VERSION}. First a copy of it \
+         is made, and the copy {} could not be written: {source}. The ledger is unchanged. Free disk space and check \
+         that the folder is writable, then run again",
+        .path.display(), .copy.display()
+    )]
+    NoBackup { path: PathBuf, found: i64, copy: PathBuf, source: std::io::Error },
     #[error(
         "the first run fixed the format of the results of `{check}`, and the names and types of their columns, and they \
          differ now ({differs}); restore them, or start a new campaign"
@@ -62,6 +80,12 @@ pub enum LedgerError {
     JournalMode { found: String },
     #[error("the ledger is damaged: {0}; restore it from a backup, because it records what was paid for")]
     Damaged(String),
+    /// The same, with its path.
+    #[error(
+        "the ledger {} is damaged: {fault}; restore ledger.sqlite and ledger.sqlite-wal from a backup, because they \
+         record what was paid for. --new-ledger sets them aside and starts over, which may pay again", .path.display()
+    )]
+    DamagedAt { path: PathBuf, fault: String },
     #[error(
         "the ledger {} is missing commits ({lost}): its log ledger.sqlite-wal was removed, or the ledger is an older \
          copy. The missing commits are receipts. Put the log back, or restore the newest ledger.sqlite and \
@@ -119,7 +143,7 @@ pub enum LedgerError {
 
 impl LedgerError {
     /// Adds the path of the ledger, and what the user can do.
-    pub(super) fn at(self, path: &Path) -> LedgerError {
+    pub fn at(self, path: &Path) -> LedgerError {
         let path = path.to_owned();
         match self {
             LedgerError::Sqlite(source) => match Fault::of(&source) {
@@ -127,6 +151,8 @@ impl LedgerError {
                 Fault::Damaged => LedgerError::Unreadable { path, source },
                 Fault::Storage => LedgerError::Storage { path, source },
             },
+            LedgerError::Damaged(fault) => LedgerError::DamagedAt { path, fault },
+            LedgerError::Version { found, program, .. } => LedgerError::Version { path, found, program },
             other => other,
         }
     }
@@ -137,6 +163,7 @@ impl LedgerError {
             LedgerError::LogLost { .. }
             | LedgerError::LogAlone { .. }
             | LedgerError::Damaged(_)
+            | LedgerError::DamagedAt { .. }
             | LedgerError::Unreadable { .. } => true,
             LedgerError::Sqlite(source) => Fault::of(source) == Fault::Damaged,
             _ => false,
@@ -148,6 +175,7 @@ impl LedgerError {
         matches!(
             self,
             LedgerError::InUse { .. }
+                | LedgerError::NoAccess { .. }
                 | LedgerError::Absent { .. }
                 | LedgerError::NotPrivate { .. }
                 | LedgerError::Identity { .. }
@@ -156,6 +184,24 @@ impl LedgerError {
                 | LedgerError::MissingCheck { .. }
                 | LedgerError::BegunMeanwhile
         )
+    }
+}
+
+/// Which release made a ledger of another version.
+fn maker(found: i64, program: Option<&str>) -> String {
+    match program {
+        Some(program) => format!("rescreen {program}"),
+        None if found < UPGRADED_VERSION => "an earlier release of rescreen".to_owned(),
+        None => "a later release of rescreen".to_owned(),
+    }
+}
+
+/// Which release to use for it.
+fn remedy(found: i64, program: Option<&str>) -> String {
+    match program {
+        Some(program) => format!("rescreen {program} or later"),
+        None if found < UPGRADED_VERSION => "the release that made it".to_owned(),
+        None => "that release".to_owned(),
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn apply_event(
         Some(keys) => Some(next_key(store, request, keys)?),
         None => None,
     };
-    moved(store, &row, &step, key)?;
+    moved(store, &row, &step, key, None)?;
     if step.state == State::Failed {
         note_failure(store, request, failure)?;
     }

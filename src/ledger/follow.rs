@@ -186,15 +186,16 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
     };
     row.standing.least = report.table.min(row.standing.price);
     let step = next(&row.standing, Event::JobEnded(end))?;
-    moved(store, &row, &step, None)?;
-    match end {
-        JobEnd::Completed { .. } => {
-            let missing = || LedgerError::Damaged("a completed job has no answer".to_owned());
-            let JobReport { http_status, latency_ms, now_us, .. } = *report;
-            let heard = Heard { http_status: http_status.unwrap_or_default(), latency_ms, now_us };
-            answers::keep(store, report.request, report.answer.as_ref().ok_or_else(missing)?, heard)?;
-        }
-        JobEnd::Failed { .. } | JobEnd::Lost => note_failure(store, report.request, report.failure.as_ref())?,
+    if let JobEnd::Completed { .. } = end {
+        let missing = || LedgerError::Damaged("a completed job has no answer".to_owned());
+        let JobReport { http_status, latency_ms, now_us, .. } = *report;
+        let heard = Heard { http_status: http_status.unwrap_or_default(), latency_ms, now_us };
+        let answer = report.answer.as_ref().ok_or_else(missing)?;
+        let judgement = answers::keep(store, (report.request, &report.check), answer, heard)?;
+        moved(store, &row, &step, None, Some(&judgement))?;
+    } else {
+        moved(store, &row, &step, None, None)?;
+        note_failure(store, report.request, report.failure.as_ref())?;
     }
     let charged = if let Hold::Charge(charged) = step.hold { charged } else { Credits::ZERO };
     let followed = Followed { state: step.state, price: row.standing.price, charged };

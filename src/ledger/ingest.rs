@@ -4,13 +4,16 @@
 use super::{
     Committing, Ledger, LedgerError,
     arm::digest,
+    ask_ends::end_of,
     attachments::{insert_attachments, insert_other_paths},
+    check_sums::AskEnd,
     check_uses::{CheckUseRow, check_use_rows},
+    reading::failure_of,
     rows::{IngestedRow, compress_rows},
     store::Store,
 };
 use crate::model::{
-    Attachment, Checkpoint, Failure, IdempotencyKey,
+    Attachment, Checkpoint, Failure, IdempotencyKey, RequestId,
     planted::{Bug, planted},
     state::State,
 };
@@ -18,6 +21,7 @@ use rusqlite::{OptionalExtension, params};
 use std::collections::BTreeMap;
 
 /// The fate of an ask when its row was ingested.
+#[derive(Clone)]
 pub enum Fate {
     Request {
         key: IdempotencyKey,
@@ -230,7 +234,7 @@ fn insert_asks(store: &mut Store, id: i64, split: &IngestedSplit) -> Result<(), 
     Ok(())
 }
 
-fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<(), LedgerError> {
+pub(super) fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<i64, LedgerError> {
     let id = store.next_ask;
     store.next_ask = id.saturating_add(1);
     match ask.check_use {
@@ -240,6 +244,9 @@ fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<(), Le
     let columns = columns_of(store, id, &ask.fate)?;
     store.sums.unmapped += u64::from(columns.failure.is_some() && ask.check_use.is_some());
     store.sums.skipped += u64::from(columns.skipped.is_some());
+    let check = store.sums.check(ask.check_use);
+    check.asks += 1;
+    check.add(columns.end, 1);
     store
         .conn
         .prepare_cached(
@@ -256,7 +263,7 @@ fn insert_ask(store: &mut Store, split: i64, ask: &IngestedAsk) -> Result<(), Le
             columns.skipped,
             columns.expected
         ])?;
-    Ok(())
+    Ok(id)
 }
 
 /// The columns for the fate of an ask. Exactly one of `request`, `failure` and `skipped` is set.
@@ -265,36 +272,72 @@ struct FateColumns<'a> {
     failure: Option<String>,
     skipped: Option<&'a str>,
     expected: Option<&'a str>,
+    /// What has become of the ask. Its request may already be answered or failed.
+    end: AskEnd,
 }
 
 fn columns_of<'a>(store: &mut Store, ask: i64, fate: &'a Fate) -> Result<FateColumns<'a>, LedgerError> {
-    let nowhere = FateColumns { request: None, failure: None, skipped: None, expected: None };
+    let nowhere = FateColumns { request: None, failure: None, skipped: None, expected: None, end: AskEnd::Open };
     Ok(match fate {
         Fate::Request { key, check, fields, body, expected, files } => {
             let content = Content { key, check, fields, body, files };
-            let request = Some(find_or_insert_request(store, ask, &content)?);
-            FateColumns { request, expected: expected.as_deref(), ..nowhere }
+            let (request, state) = find_or_insert_request(store, ask, &content)?;
+            let is_over = state == State::Answered.code() || state == State::Failed.code();
+            let end = if is_over { end_of(&store.conn, RequestId(request))? } else { AskEnd::Open };
+            FateColumns { request: Some(request), expected: expected.as_deref(), end, ..nowhere }
         }
         Fate::Failure(failure) => {
-            FateColumns { failure: Some(serde_json::to_string(failure).expect("a failure is plain text")), ..nowhere }
+            let text = serde_json::to_string(failure).expect("a failure is plain text");
+            FateColumns { failure: Some(text), end: AskEnd::Failed(failure.code), ..nowhere }
         }
-        Fate::Skipped(reason) => FateColumns { skipped: Some(reason), ..nowhere },
+        Fate::Skipped(reason) => FateColumns { skipped: Some(reason), end: AskEnd::Skipped, ..nowhere },
     })
 }
 
 /// Updates the fate of an ask that could not be mapped before.
 fn remap(store: &mut Store, ask: i64, fate: &Fate) -> Result<(), LedgerError> {
+    let sql = "SELECT failure FROM ask WHERE id = ?1";
+    let before: Option<String> = store.conn.prepare_cached(sql)?.query_row([ask], |row| row.get(0))?;
+    let before = before.map_or(Ok(AskEnd::Open), |text| failure_of(&text).map(|known| AskEnd::Failed(known.code)))?;
+    insert_remapped(store, ask, fate, before, true)
+}
+
+/// Gives an ask a new fate. `was_unmapped` says whether it had no request before.
+pub(super) fn insert_remapped(
+    store: &mut Store,
+    ask: i64,
+    fate: &Fate,
+    before: AskEnd,
+    was_unmapped: bool,
+) -> Result<(), LedgerError> {
     let columns = columns_of(store, ask, fate)?;
-    if columns.failure.is_none() {
-        let uncounted =
-            || LedgerError::Damaged("an ask could not be mapped, but the sums count no such ask".to_owned());
-        store.sums.unmapped = store.sums.unmapped.checked_sub(1).ok_or_else(uncounted)?;
+    let is_unmapped = columns.failure.is_some();
+    let uncounted = || LedgerError::Damaged("an ask could not be mapped, but the sums count no such ask".to_owned());
+    let unmapped = store.sums.unmapped + u64::from(is_unmapped);
+    store.sums.unmapped = unmapped.checked_sub(u64::from(was_unmapped)).ok_or_else(uncounted)?;
+    if !is_unmapped {
         store.sums.skipped += u64::from(columns.skipped.is_some());
         store.sums.completed_at_us = None;
     }
+    let sql = "SELECT check_use, request FROM ask WHERE id = ?1";
+    let (check_use, left): (Option<i64>, Option<i64>) =
+        store.conn.prepare_cached(sql)?.query_row([ask], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    store.sums.check(check_use).change(before, columns.end, 1);
     let sql = "UPDATE ask SET request = ?2, failure = ?3, skipped = ?4, expected = ?5 WHERE id = ?1";
-    let FateColumns { request, failure, skipped, expected } = columns;
+    let FateColumns { request, failure, skipped, expected, .. } = columns;
     store.conn.prepare_cached(sql)?.execute(params![ask, request, failure, skipped, expected])?;
+    if let Some(left) = left.filter(|left| Some(*left) != request) {
+        give_first_ask(store, left, ask)?;
+    }
+    Ok(())
+}
+
+/// Makes another ask the first one of a request that this ask has left, so that a row carries its credits.
+pub(super) fn give_first_ask(store: &mut Store, request: i64, left_by: i64) -> Result<(), LedgerError> {
+    store.armed.remove(&request);
+    let sql = "UPDATE request SET first_ask = (SELECT min(id) FROM ask WHERE request = ?1)
+               WHERE id = ?1 AND first_ask = ?2 AND EXISTS (SELECT 1 FROM ask WHERE request = ?1)";
+    store.conn.prepare_cached(sql)?.execute(params![request, left_by])?;
     Ok(())
 }
 
@@ -307,8 +350,9 @@ struct Content<'a> {
     files: &'a [Attachment],
 }
 
-/// Finds the request with this content, so that equal asks are sent and paid once, or inserts a new one.
-fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) -> Result<i64, LedgerError> {
+/// Finds the request with this content, so that equal asks are sent and paid once, or inserts a new one. Returns its id
+/// and the code of its state.
+fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) -> Result<(i64, i64), LedgerError> {
     let Content { key, check, fields, body, files } = *content;
     let of_row = || digest(&[key.as_bytes().as_slice(), &ask.to_be_bytes()].concat());
     let key = if planted(Bug::RequestPerRow) { of_row() } else { *key.as_bytes() };
@@ -332,7 +376,7 @@ fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) ->
             // The rules may have changed since it was judged.
             store.conn.prepare_cached("INSERT INTO unjudged VALUES (?1) ON CONFLICT DO NOTHING")?.execute([id])?;
         }
-        return Ok(id);
+        return Ok((id, state));
     }
     store
         .conn
@@ -343,5 +387,5 @@ fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) ->
     *store.sums.requests.entry(State::Planned).or_default() += 1;
     let request = store.conn.last_insert_rowid();
     insert_attachments(store, request, files)?;
-    Ok(request)
+    Ok((request, State::Planned.code()))
 }

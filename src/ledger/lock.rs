@@ -11,6 +11,7 @@ use std::{
     fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// The content of the lock file when it was locked.
@@ -31,6 +32,10 @@ pub(super) struct Lock {
     noted: Noted,
 }
 
+/// How often and how fast a lock is tried. A run holds it for as long as it lasts.
+const TRIES_MAX: u32 = 6;
+const TRY_EVERY: Duration = Duration::from_millis(10);
+
 const COMMITS: &str = "commits";
 const LOCK_MISSING: &str = "the lock file was missing";
 
@@ -40,10 +45,18 @@ impl Lock {
         let path = lock_path(ledger);
         let failed = |source| LedgerError::Open { path: path.clone(), source };
         let file = files::open_private(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: ledger.to_owned() }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        let mut tries = 1;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // `is_in_use` of another process holds it for a moment.
+                Err(TryLockError::WouldBlock) if tries < TRIES_MAX => {
+                    tries += 1;
+                    std::thread::sleep(TRY_EVERY);
+                }
+                Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: ledger.to_owned() }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
         }
         // Another process may have replaced the file between opening and locking.
         if FileId::at(&path).ok() != Some(FileId::of(&file.metadata().map_err(failed)?)) {
@@ -122,6 +135,13 @@ pub fn commits_noted(ledger: &Path) -> Option<u64> {
     }
 }
 
+/// Whether a process has the ledger open for writing.
+pub fn is_in_use(ledger: &Path) -> bool {
+    // A shared lock is refused only while a writer holds its lock. It is released when the file is closed.
+    let file = files::open(&lock_path(ledger), Links::Refused);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Whether commits of a ledger are lost. `found` is the number of commits it has, `was_open` says that its last run did
 /// not close it, and `log_bytes` is the size of its write-ahead log before it was opened.
 pub(super) fn log_is_lost(noted: Noted, found: u64, was_open: bool, log_bytes: u64) -> bool {
@@ -140,6 +160,11 @@ pub(super) fn lock_path(ledger: &Path) -> PathBuf {
 /// The write-ahead log of a ledger.
 pub(super) fn log_path(ledger: &Path) -> PathBuf {
     beside(ledger, "-wal")
+}
+
+/// The size of the write-ahead log of a ledger; 0 if there is none.
+pub(super) fn log_bytes(ledger: &Path) -> u64 {
+    std::fs::metadata(log_path(ledger)).map_or(0, |log| log.len())
 }
 
 /// Whether there is a write-ahead log, but the ledger itself is missing or empty. Such a log contains receipts, and
@@ -239,6 +264,27 @@ mod tests {
         assert!(!log_is_lost(Noted::LockMissing, 7, true, 4_096));
         assert!(!log_is_lost(Noted::LockMissing, 7, false, 0), "a copy of a ledger that was closed");
         assert!(!log_is_lost(Noted::Nothing, 1, true, 0), "killed before its first note");
+    }
+
+    #[test]
+    fn a_ledger_is_in_use_while_it_is_locked_and_asking_does_not_keep_a_run_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("ledger.sqlite");
+        assert!(!is_in_use(&ledger), "there is none");
+        let lock = Lock::take(&ledger).unwrap();
+        assert!(is_in_use(&ledger));
+        assert!(matches!(Lock::take(&ledger), Err(LedgerError::InUse { .. })));
+        drop(lock);
+        assert!(!is_in_use(&ledger));
+        std::thread::scope(|scope| {
+            let asking = File::open(lock_path(&ledger)).unwrap();
+            asking.try_lock_shared().unwrap();
+            scope.spawn(move || {
+                std::thread::sleep(TRY_EVERY * 2);
+                drop(asking);
+            });
+            assert!(Lock::take(&ledger).is_ok(), "it waits for a moment");
+        });
     }
 
     #[test]

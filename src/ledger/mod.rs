@@ -4,70 +4,94 @@
 //! The ledger is an SQLite database in WAL mode with `synchronous=FULL`; with NORMAL, a power loss could undo commits.
 //! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
+mod activity;
 mod answers;
 mod arm;
 mod aside;
+mod ask_ends;
 mod asks;
 mod attachments;
+mod attempts;
+mod check_sums;
 mod check_uses;
 mod completed;
 mod compression;
 mod consent;
+mod corrections;
 mod datasets;
+mod decisions;
+mod dictionary;
 mod error;
 mod events;
 mod examine;
 mod follow;
+#[cfg(test)]
+pub mod for_tests;
 mod identity;
 mod ingest;
 mod jobs;
 mod lock;
+mod log_pause;
+mod mappings;
 #[cfg(test)]
 mod money_tests;
 mod open;
 mod parts;
 mod prices;
+mod progress;
+mod readers;
 mod reading;
 mod receivers;
 mod recount;
+mod request_row;
 mod resolve;
 mod rows;
 mod rules;
+mod runs;
+mod schema;
 mod seen_price;
 mod settings;
 mod settle;
 mod store;
 mod sums;
 mod unsent;
+mod upgrade;
 mod writer;
 
+pub use activity::{AttemptSpan, ChargeAt, Shared};
 pub use answers::AnswerRecord;
 pub use arm::{ArmOrder, NotArmed};
 pub use aside::set_aside;
 pub use asks::{AskFate, AskView, RequestView, StoredAnswer};
 pub use attachments::{RequestFiles, UploadRow};
+pub use check_sums::{CheckSums, UNREADABLE_ROWS};
 pub use check_uses::CheckUseRow;
 pub use completed::CompletedRow;
 pub use consent::Consent;
+pub use corrections::{CorrectedAsk, CorrectionSource};
 pub use datasets::DatasetSeen;
+pub use decisions::DecisionsMade;
 pub use error::LedgerError;
 pub use follow::{DeliveryMark, Due, DueJob, Followed, JobReport, NamedJob, OddJobs, OpenJobs};
 pub use identity::Identity;
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
-pub use lock::{commits_noted, log_is_alone};
-pub use parts::{LedgerPart, PartPlan};
+pub use lock::{commits_noted, is_in_use, log_is_alone};
+pub use mappings::{MappedRows, NextIds};
+pub use parts::{LedgerPart, PartFiles, PartPlan};
+pub use progress::{FailuresByCode, Published};
 pub use reading::{Counts, Reading, Retryable, SentBefore, SourceView};
 pub use receivers::Receiver;
-pub use resolve::{Correction, Decided, Decision, Quarantined};
+pub use resolve::{Correction, Decided, Decision, Quarantined, WaitingRow};
 pub use rows::IngestedRow;
 pub use rules::{AnswerToJudge, RulesRow};
+pub use runs::{RunBegun, RunEnd, RunRow, RunStamp};
 pub use seen_price::{SeenBy, SeenPrice};
 pub use settle::{Settled, Settlement};
 pub use sums::{KeptStop, Sums};
 pub use writer::{CommitMode, Committing, Ledger};
 
-/// The version of the schema. A ledger of version 6 gets the tables that version 7 adds when it is opened for writing. A
-/// ledger of any other version is refused.
-pub const SCHEMA_VERSION: i64 = 7;
+/// The version of the schema. A ledger of version 6 or 7 gets the tables that later versions add when it is opened for
+/// writing, after a copy of it was made. A ledger of any other version is refused.
+pub const SCHEMA_VERSION: i64 = 10;
 /// The oldest version that can be upgraded.
 const UPGRADED_VERSION: i64 = 6;

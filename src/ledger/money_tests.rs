@@ -8,7 +8,7 @@ use super::*;
 use crate::model::{
     Checkpoint, Credits, Failure, FailureCode, IdempotencyKey, Judgement, Mode, Receipt, RequestId, Stage,
     budget::{Account, Allowance},
-    state::{IllegalMove, Outcome, State},
+    state::{Event, IllegalMove, Outcome, State},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -39,13 +39,8 @@ struct Book {
 impl Book {
     async fn new() -> Book {
         let folder = tempfile::tempdir().unwrap();
-        let identity = Identity {
-            campaign: "one".to_owned(),
-            mode: Mode::Production,
-            origin: "https://service.example".to_owned(),
-            key_secret: None,
-        };
-        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 1).unwrap();
+        let ledger =
+            Ledger::open(&folder.path().join("ledger.sqlite"), &for_tests::identity(), CommitMode::Inline, 1).unwrap();
         let check = CheckUseRow { name: CHECK.to_owned(), check: CHECK.to_owned(), layout: "{}".to_owned() };
         let check_use = ledger.check_uses(vec![check]).await.unwrap()[0];
         let source = ledger.sources(vec!["book.csv".to_owned()]).await.unwrap()[0];
@@ -97,6 +92,12 @@ impl Book {
 
     /// Settles the request in flight; `change` modifies the reply.
     async fn settled(&self, sent: Sent, outcome: Outcome, change: impl FnOnce(&mut Settlement)) -> Settled {
+        let mut settlement = self.settlement(&sent, outcome);
+        change(&mut settlement);
+        self.ledger.settle(settlement).await.unwrap()
+    }
+
+    fn settlement(&self, sent: &Sent, outcome: Outcome) -> Settlement {
         let answer = AnswerRecord {
             requested_at_us: self.now_us,
             request_id: None,
@@ -105,7 +106,7 @@ impl Book {
             body: b"{}".to_vec(),
         };
         let failure = Failure { stage: Stage::Send, code: FailureCode::Refused, message: "refused".to_owned() };
-        let mut settlement = Settlement {
+        Settlement {
             request: sent.request,
             check: CHECK.to_owned(),
             attempt: sent.attempt,
@@ -126,9 +127,7 @@ impl Book {
             pause_until_us: None,
             not_before_us: None,
             server_offset_us: None,
-        };
-        change(&mut settlement);
-        self.ledger.settle(settlement).await.unwrap()
+        }
     }
 
     /// Sends a request with this outcome.
@@ -181,6 +180,19 @@ async fn a_refusal_after_which_a_reply_states_a_lower_balance_was_charged() {
         book.reading().failed_asks(note).unwrap();
         assert!(failures.len() == 1 && failures[0].contains(failed_with), "{failures:?}");
     }
+}
+
+#[tokio::test]
+async fn a_failure_that_is_found_charged_later_is_counted_once() {
+    let book = Book::new().await;
+    book.comes_to(FIRST, Outcome::Refused).await;
+    let message = "the balance fell by it".to_owned();
+    let failure = Failure { stage: Stage::Send, code: FailureCode::WrittenOff, message };
+    book.ledger.event(FIRST, Event::FoundCharged, Some(failure)).await.unwrap();
+    let failures = book.ledger.sums().failures();
+    assert_eq!(failures.into_iter().collect::<Vec<_>>(), [(FailureCode::WrittenOff, 1)]);
+    let conn = rusqlite::Connection::open(book.ledger.path()).unwrap();
+    assert_eq!(check_sums::recounted(&conn).unwrap(), book.ledger.sums().checks);
 }
 
 #[tokio::test]
@@ -348,4 +360,23 @@ async fn replies_that_are_not_answers_are_counted_and_the_last_one_is_kept() {
     let kept = "SELECT body FROM unreadable WHERE request = 1";
     let kept: Vec<u8> = book.reading().conn.query_row(kept, [], |row| row.get(0)).unwrap();
     assert_eq!(compression::decompress(&kept, 99).unwrap(), b"two");
+}
+
+/// A reply may close the gate after each arming. A request that was never sent must not come after those that were.
+#[tokio::test]
+async fn a_request_that_is_armed_and_not_sent_keeps_its_turn() {
+    let book = Book::new().await;
+    for request in [FIRST, SECOND] {
+        book.comes_to(request, Outcome::RateLimited).await;
+    }
+    let turns = || {
+        let refused = SentBefore { state: State::Planned, is_refused: true };
+        let found = book.reading().sent_before(refused, 0, 9).unwrap();
+        found.into_iter().map(|(_, request, _)| request).collect::<Vec<_>>()
+    };
+    let sent = book.sent(FIRST).await;
+    book.ledger.take_back(book.settlement(&sent, Outcome::NotWritten)).await.unwrap();
+    assert_eq!(turns(), [FIRST, SECOND], "taken back");
+    book.comes_to(FIRST, Outcome::NotWritten).await;
+    assert_eq!(turns(), [SECOND, FIRST], "tried without a connection");
 }

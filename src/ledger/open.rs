@@ -1,41 +1,30 @@
 //! Opening the database file of a ledger. The file is untrusted data, because others may have changed it. This module
-//! decides what is accepted as a ledger: its files must be regular files that only their owner can change, and its
-//! schema must be exactly that of `schema.sql` and
-//! `schema_7.sql`, so that no foreign trigger or view ever runs.
+//! decides which files are opened as a ledger: they must be regular files that only their owner can change. What they
+//! contain is examined by [`schema`](super::schema).
 
 use super::{
-    LedgerError, SCHEMA_VERSION, UPGRADED_VERSION,
-    lock::{lock_path, log_is_alone, log_path, rollback_path, shared_memory_path},
+    LedgerError,
+    lock::{lock_path, log_bytes, log_is_alone, log_path, rollback_path, shared_memory_path},
+    schema::{Found, examine, imitate_since},
 };
 use crate::files::{self, Access, Links, access, other_writers_in};
 use rusqlite::{
-    Connection, OpenFlags, Row,
+    Connection, OpenFlags,
     config::DbConfig::{
         SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_QPSG, SQLITE_DBCONFIG_ENABLE_TRIGGER,
-        SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, SQLITE_DBCONFIG_TRUSTED_SCHEMA,
     },
     limits::Limit,
 };
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    time::Duration,
 };
 
 /// The maximum size of one value of a ledger, in bytes: an answer of 32 MiB that does not compress, or a split of 4 MiB
 /// with a row of 16 MiB.
 const VALUE_BYTES_MAX: i32 = 40 << 20;
-
-/// The tables of version 6, which this version did not change.
-pub(super) const SCHEMA: &str = include_str!("schema.sql");
-/// The tables that version 7 adds.
-pub(super) const ADDITIONS: &str = include_str!("schema_7.sql");
-
-/// The maximum number of schema objects that are compared. Our schema has far fewer.
-const OBJECTS_MAX: usize = 200;
-
-/// Type, name, table and definition of a schema object.
-type Object = (String, String, String, String);
 
 /// Connects to an existing ledger file.
 pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
@@ -52,114 +41,39 @@ pub(super) fn connect(path: &Path) -> Result<Connection, LedgerError> {
     Ok(conn)
 }
 
-/// What a database file contains, by its version and its schema.
-pub(super) enum Found {
-    /// Nothing: the first commit was never made.
-    Nothing,
-    Ledger,
-    /// A ledger of the version before, without the tables that this version adds.
-    Older,
+/// Opens a ledger for reading, while a run may be writing it.
+pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
+    opened_for_reading(path).map_err(|error| error.at(path))
 }
 
-/// Examines the schema of an open file.
-///
-/// # Errors
-/// It is a ledger of another version, or its schema is not ours.
-pub(super) fn examine(conn: &Connection) -> Result<Found, LedgerError> {
-    // One state for all queries, which also saves the locks of each.
-    let _one_state = conn.unchecked_transaction()?;
-    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let found = schema_of(conn)?;
-    match version {
-        0 if found.is_empty() => return Ok(Found::Nothing),
-        0 => return Err(LedgerError::Damaged("it is the database of another program".to_owned())),
-        SCHEMA_VERSION | UPGRADED_VERSION => {}
-        found => return Err(LedgerError::Version { found }),
-    }
-    let is_older = version == UPGRADED_VERSION;
-    let ours = if is_older { older_schema() } else { our_schema() };
-    if found == *ours {
-        return bounded(conn, is_older).map(|()| if is_older { Found::Older } else { Found::Ledger });
-    }
-    let added = found.iter().find(|object| !ours.contains(object));
-    let gone = ours.iter().find(|object| !found.contains(object));
-    Err(LedgerError::Damaged(match (added, gone) {
-        (Some((kind, name, ..)), _) => {
-            let article = if kind == "index" { "an" } else { "a" };
-            format!("it has {article} {kind} `{name}` that no release of rescreen creates")
+fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
+    match fs::metadata(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(LedgerError::NoAccess { path: path.to_owned() });
         }
-        (None, Some((kind, name, ..))) => format!("its {kind} `{name}` is missing"),
-        (None, None) => "its schema differs".to_owned(),
-    }))
-}
-
-/// Refuses tables that are larger than a campaign can make them, because these tables are read whole. They have one row
-/// for each check, each declaration of a check, each input file, each 4 MiB of input and each 50,000 results, and a few
-/// short texts about the campaign.
-fn bounded(conn: &Connection, is_older: bool) -> Result<(), LedgerError> {
-    const ROWS_MAX: i64 = 1_000_000;
-    const TOTAL_BYTES_MAX: i64 = 64 << 20;
-    for (table, bytes, row_bytes_max) in [
-        ("campaign", "octet_length(sums) + coalesce(octet_length(settings), 0)", 4 << 20),
-        ("check_use", "octet_length(name) + octet_length(check_name) + octet_length(layout)", 1 << 20),
-        ("source", "octet_length(name) + coalesce(octet_length(layout), 0)", 2 << 20),
-        ("split", "octet_length(sha256)", 64),
-        (
-            "part",
-            "octet_length(path) + coalesce(octet_length(sha256), 0) + coalesce(octet_length(verdicts), 0)",
-            8 << 10,
-        ),
-        ("rules", "octet_length(text)", 4 << 20),
-        ("current_rules", "octet_length(check_name)", 1 << 20),
-        ("compared", "8", 8),
-    ] {
-        if is_older && ["rules", "current_rules", "compared"].contains(&table) {
-            continue;
-        }
-        let sql = format!(
-            "SELECT count(*), coalesce(sum(n), 0), coalesce(max(n), 0) FROM (SELECT {bytes} AS n FROM {table} LIMIT ?1)"
-        );
-        let counted = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
-        let (rows, total_bytes, most_bytes) = conn.query_row(&sql, [ROWS_MAX + 1], counted)?;
-        if rows > ROWS_MAX || total_bytes > TOTAL_BYTES_MAX || most_bytes > row_bytes_max {
-            let fault = format!("its table `{table}` has more data than a campaign can produce");
-            return Err(LedgerError::Damaged(fault));
-        }
+        Err(_) => return Err(LedgerError::Absent { path: path.to_owned() }),
     }
-    Ok(())
-}
-
-fn our_schema() -> &'static Vec<Object> {
-    static OURS: OnceLock<Vec<Object>> = OnceLock::new();
-    OURS.get_or_init(|| made_of(&[SCHEMA, ADDITIONS]))
-}
-
-fn older_schema() -> &'static Vec<Object> {
-    static OLDER: OnceLock<Vec<Object>> = OnceLock::new();
-    OLDER.get_or_init(|| made_of(&[SCHEMA]))
-}
-
-fn made_of(texts: &[&str]) -> Vec<Object> {
-    let made = || -> Result<Vec<Object>, LedgerError> {
-        let conn = Connection::open_in_memory()?;
-        texts.iter().try_for_each(|text| conn.execute_batch(text))?;
-        schema_of(&conn)
-    };
-    made().expect("our own schema is valid")
-}
-
-/// Gives a reader of an older ledger the tables that this version adds, empty and in memory. The file is not changed.
-pub(super) fn imitate_additions(conn: &Connection) -> Result<(), LedgerError> {
-    conn.pragma_update(None, "temp_store", "MEMORY")?;
-    Ok(conn.execute_batch(&ADDITIONS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?)
-}
-
-fn schema_of(conn: &Connection) -> Result<Vec<Object>, LedgerError> {
-    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name LIMIT ?1";
-    let mut select = conn.prepare(sql)?;
-    let found =
-        select.query_map([OBJECTS_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let log_bytes = log_bytes(path);
+    let conn = connect(path)?;
+    // A reader does not clean up after a killed run: the log contains receipts until a run has read it.
+    conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
+    conn.busy_timeout(Duration::from_secs(10))?;
+    conn.pragma_update(None, "cache_size", -2_048)?;
+    match examine(&conn)? {
+        Found::Ledger => {}
+        Found::Older(version) => {
+            imitate_since(&conn, version)?;
+            // A run may have upgraded the ledger in the meantime. The empty tables would then hide what it adds.
+            if conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? != version {
+                return opened_for_reading(path);
+            }
+        }
+        // The run that created the file died before its first commit, so nothing was ever sent.
+        Found::Nothing => return Err(LedgerError::Absent { path: path.to_owned() }),
+    }
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
 }
 
 /// The path with the symbolic links of its folders resolved. SQLite refuses a link anywhere in the path, but only a
@@ -191,7 +105,10 @@ fn check_files(ledger: &Path) -> Result<(), LedgerError> {
         return Err(LedgerError::NotPrivate { path: log_path(ledger), found });
     }
     for path in [ledger.to_owned(), log_path(ledger), shared_memory_path(ledger), lock_path(ledger)] {
-        let failed = |source| LedgerError::Open { path: path.clone(), source };
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::PermissionDenied => LedgerError::NoAccess { path: path.clone() },
+            _ => LedgerError::Open { path: path.clone(), source },
+        };
         files::check(&path, Links::Refused).map_err(failed)?;
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let Access { other_owner, others_write, others_read, .. } = access(&metadata);
@@ -232,35 +149,6 @@ fn is_log_or_empty(log: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn changed(change: &str) -> Result<(), String> {
-        let conn = Connection::open_in_memory().unwrap();
-        conn.execute_batch(SCHEMA).and_then(|()| conn.execute_batch(ADDITIONS)).unwrap();
-        conn.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();
-        conn.execute_batch(change).unwrap();
-        examine(&conn).map(drop).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_schema_that_is_not_ours_is_damage_and_is_named() {
-        assert_eq!(changed(""), Ok(()));
-        for (change, named) in [
-            ("CREATE TRIGGER evil AFTER UPDATE ON request BEGIN DELETE FROM attempt; END", "a trigger `evil`"),
-            ("CREATE VIEW evil AS SELECT 1", "a view `evil`"),
-            (
-                "DROP TABLE campaign; CREATE VIEW campaign AS SELECT printf('%.*c', 900000000, 'x') AS sums",
-                "a view `campaign`",
-            ),
-            ("CREATE INDEX more ON ask (row_index)", "an index `more`"),
-            ("DROP INDEX ask_failed", "its index `ask_failed` is missing"),
-            ("ALTER TABLE part ADD COLUMN more TEXT", "a table `part`"),
-            ("PRAGMA user_version = 0", "the database of another program"),
-            ("PRAGMA user_version = 1", "schema version 1"),
-        ] {
-            let error = changed(change).unwrap_err();
-            assert!(error.contains(named), "{change}: {error}");
-        }
-    }
-
     #[cfg(unix)]
     #[test]
     fn a_file_beside_the_ledger_that_others_can_change_is_refused_and_named() {
@@ -278,27 +166,5 @@ mod tests {
             assert!(error.contains(name) && error.contains("others can change"), "{name}: {error}");
             allow(0o600);
         }
-    }
-
-    #[test]
-    fn a_table_that_is_read_whole_has_a_million_rows_at_most() {
-        let parts = "INSERT INTO part (check_use, first_ask, last_ask, rows, path)
-                     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= 1000000)
-                     SELECT 1, 1, 1, 1, '' FROM n";
-        let error = changed(parts).unwrap_err();
-        assert!(error.contains("`part` has more data than a campaign can produce"), "{error}");
-    }
-
-    #[test]
-    fn a_row_of_a_table_that_is_read_whole_may_have_8_kib_and_not_a_byte_more() {
-        let part_of = |bytes: usize| {
-            let path = "x".repeat(bytes);
-            changed(&format!(
-                "INSERT INTO part (check_use, first_ask, last_ask, rows, path) VALUES (1, 1, 1, 1, '{path}')"
-            ))
-        };
-        assert_eq!(part_of(8 << 10), Ok(()));
-        let error = part_of((8 << 10) + 1).unwrap_err();
-        assert!(error.contains("`part` has more data"), "{error}");
     }
 }

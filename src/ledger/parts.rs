@@ -22,11 +22,26 @@ pub struct LedgerPart {
     pub path: String,
     /// Size in bytes and SHA-256 (hexadecimal), once the file is complete.
     pub written: Option<(u64, String)>,
+    /// The same of the file with its answers, if they are a dataset of their own.
+    pub answers: Option<(u64, String)>,
     /// The rules it was made with. A part of an older release has none.
     pub rules: Option<i64>,
 }
 
+/// The files of a part once they are complete: size in bytes and SHA-256 (hexadecimal) of each.
+#[derive(Debug, Clone)]
+pub struct PartFiles {
+    pub results: (u64, String),
+    /// The file with its answers, if they are a dataset of their own.
+    pub answers: Option<(u64, String)>,
+}
+
 impl LedgerPart {
+    /// The path of the file with its answers, relative to the output folder.
+    pub fn answers_path(&self) -> String {
+        format!("answers/{}", self.path.strip_prefix("results/").unwrap_or(&self.path))
+    }
+
     /// Checks that [`record`] could have made this part for that check. The ledger is untrusted data, so its text must
     /// not decide where files are written.
     pub(super) fn check(&self, check: Option<&CheckUseRow>) -> Result<(), LedgerError> {
@@ -68,36 +83,49 @@ pub struct PartPlan {
 }
 
 impl Ledger {
-    /// Assigns up to `rows_max` answered asks to new parts. Returns no parts if no ask waits.
-    pub fn cut_parts(&self, plan: PartPlan) -> Result<Vec<LedgerPart>, LedgerError> {
+    /// Assigns up to `rows_max` answered asks to new parts. Returns each part with its asks in order, and no parts if no
+    /// ask waits.
+    pub fn cut_parts(&self, plan: PartPlan) -> Result<Vec<(LedgerPart, Vec<i64>)>, LedgerError> {
         self.write_blocking(move |store| cut(store, &plan))
     }
 
-    /// Records that the file of a part is complete, and its rows by verdict.
+    /// Records that the files of a part are complete, and its rows by verdict. `answers` are the same rows by the verdict of
+    /// their answer alone.
     pub fn part_written(
         &self,
         part: i64,
-        bytes: u64,
-        sha256: String,
-        verdicts: &BTreeMap<Verdict, u64>,
+        files: PartFiles,
+        verdicts: BTreeMap<Verdict, u64>,
+        answers: BTreeMap<Verdict, u64>,
     ) -> Result<(), LedgerError> {
         let counts: BTreeMap<&str, u64> = verdicts.iter().map(|(verdict, count)| (verdict.as_str(), *count)).collect();
-        let verdicts = serde_json::to_string(&counts).expect("verdict names and counts");
+        let text = serde_json::to_string(&counts).expect("verdict names and counts");
         self.write_blocking(move |store| {
+            let sql = "SELECT check_use, bytes IS NULL FROM part WHERE id = ?1";
+            let (check_use, is_new) = store.conn.query_row(sql, [part], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            if is_new {
+                store.sums.check(check_use).republish(&answers, &verdicts);
+            }
             let sql = "UPDATE part SET bytes = ?2, sha256 = ?3, verdicts = ?4 WHERE id = ?1";
-            store.conn.execute(sql, params![part, bytes as i64, sha256, verdicts])?;
+            let (bytes, sha256) = files.results;
+            store.conn.execute(sql, params![part, bytes as i64, sha256, text])?;
+            if let Some((bytes, sha256)) = files.answers {
+                let sql = "INSERT OR REPLACE INTO answers_of_part (part, bytes, sha256) VALUES (?1, ?2, ?3)";
+                store.conn.execute(sql, params![part, bytes as i64, sha256])?;
+            }
             Ok(())
         })
     }
 }
 
-fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerError> {
+fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<(LedgerPart, Vec<i64>)>, LedgerError> {
     if planted(Bug::PartCutAnew) {
         store.conn.execute_batch(CUT_ANEW)?;
     }
     let mut by_check: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    // `CROSS JOIN` keeps the order of the tables: SQLite would read every ask to sort nothing.
     let mut select = store.conn.prepare_cached(
-        "SELECT ask.id, ask.check_use FROM unpublished JOIN ask ON ask.request = unpublished.request
+        "SELECT ask.id, ask.check_use FROM unpublished CROSS JOIN ask ON ask.request = unpublished.request
          WHERE (ask.part IS NULL OR ?2)
            AND NOT EXISTS (SELECT 1 FROM unjudged WHERE unjudged.request = unpublished.request)
            AND (?3 OR NOT EXISTS (SELECT 1 FROM unrecognised WHERE unrecognised.request = unpublished.request))
@@ -113,7 +141,7 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerErro
     let mut parts = Vec::new();
     for (check_use, mut asks) in by_check {
         asks.sort_unstable();
-        parts.push(record(store, plan, check_use, &asks)?);
+        parts.push((record(store, plan, check_use, &asks)?, asks));
     }
     store.conn.execute(
         "DELETE FROM unpublished WHERE NOT EXISTS
@@ -124,7 +152,7 @@ fn cut(store: &mut Store, plan: &PartPlan) -> Result<Vec<LedgerPart>, LedgerErro
     Ok(parts)
 }
 
-fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Result<LedgerPart, LedgerError> {
+fn record(store: &mut Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Result<LedgerPart, LedgerError> {
     let unknown =
         || LedgerError::Damaged(format!("an ask belongs to check {check_use}, which the campaign does not have"));
     let folder = plan.folders.get(&check_use).ok_or_else(unknown)?;
@@ -146,7 +174,8 @@ fn record(store: &Store, plan: &PartPlan, check_use: i64, asks: &[i64]) -> Resul
         store.conn.execute("INSERT INTO part_rules (part, rules) VALUES (?1, ?2)", params![id, rules])?;
     }
     assign(store, asks, id)?;
-    Ok(LedgerPart { id, check_use, first_ask, last_ask, rows, path, written: None, rules })
+    store.sums.check(Some(check_use)).published += rows;
+    Ok(LedgerPart { id, check_use, first_ask, last_ask, rows, path, written: None, answers: None, rules })
 }
 
 fn assign(store: &Store, asks: &[i64], part: i64) -> Result<(), LedgerError> {
@@ -182,6 +211,7 @@ fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerP
             rows,
             path: row.get(4)?,
             written: None,
+            answers: None,
             rules: None,
         })
     });
@@ -205,6 +235,7 @@ mod tests {
             rows: 3,
             path: "results/aml/part-000007.jsonl".to_owned(),
             written: None,
+            answers: None,
             rules: None,
         };
         let one = LedgerPart { first_ask: 5, rows: 1, ..good.clone() };

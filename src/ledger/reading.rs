@@ -2,13 +2,16 @@
 //! use one transaction so that all datasets of a publication show the same state.
 
 use super::{
-    Identity, LedgerError, LedgerPart, Sums,
+    Identity, Ledger, LedgerError, LedgerPart, Sums,
     check_uses::{CheckUseRow, check_use_rows},
+    dictionary::AnswerDecompressors,
     identity,
-    store::{open_for_reading, read_sums},
+    open::open_for_reading,
+    readers::ReaderConnection,
+    store::read_sums,
 };
 use crate::model::{Checkpoint, Credits, Failure, IdempotencyKey, RequestId, state::State};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -16,8 +19,9 @@ use std::{
 
 /// A reader of one ledger.
 pub struct Reading {
-    pub(super) conn: Connection,
+    pub(super) conn: ReaderConnection,
     path: PathBuf,
+    pub(super) answers: AnswerDecompressors,
 }
 
 /// A source as the ledger records it.
@@ -62,13 +66,28 @@ pub struct SentBefore {
     pub is_refused: bool,
 }
 
+impl Ledger {
+    /// A reader of this ledger.
+    ///
+    /// # Errors
+    /// The ledger was removed, moved or replaced, or cannot be read.
+    pub fn reading(&self) -> Result<Reading, LedgerError> {
+        self.check_files()?;
+        Ok(Reading::with(self.readers.connection(self.path())?, self.path()))
+    }
+}
+
 impl Reading {
     /// Opens a ledger for reading.
     ///
     /// # Errors
     /// There is no ledger, it has no commit yet, or it has another version.
     pub fn open(path: &Path) -> Result<Reading, LedgerError> {
-        Ok(Reading { conn: open_for_reading(path)?, path: path.to_owned() })
+        Ok(Reading::with(ReaderConnection::alone(open_for_reading(path)?), path))
+    }
+
+    fn with(conn: ReaderConnection, path: &Path) -> Reading {
+        Reading { conn, path: path.to_owned(), answers: AnswerDecompressors::default() }
     }
 
     /// The path of the ledger file.
@@ -107,6 +126,15 @@ impl Reading {
         recorded.map(|(identity, _)| identity).ok_or_else(|| LedgerError::Damaged("it has no identity".to_owned()))
     }
 
+    /// Checks that the ledger has this identity, as opening it for writing does.
+    ///
+    /// # Errors
+    /// It belongs to another campaign.
+    pub fn agrees(&self, identity: &Identity) -> Result<(), LedgerError> {
+        let recorded = identity::read(&self.conn)?;
+        recorded.map_or(Ok(()), |(recorded, version)| identity::compare(&recorded, version, identity))
+    }
+
     /// A unique name of this ledger.
     pub fn ledger_id(&self) -> Result<String, LedgerError> {
         identity::ledger_id(&self.conn)
@@ -123,32 +151,11 @@ impl Reading {
 
     /// The sources in order, each with the checkpoints of its splits.
     pub fn sources(&self) -> Result<Vec<SourceView>, LedgerError> {
-        let mut select = self.conn.prepare("SELECT id, name, layout, complete FROM source ORDER BY id")?;
-        let found = select.query_map([], |row| {
-            Ok(SourceView {
-                id: row.get(0)?,
-                name: row.get(1)?,
-                layout: row.get(2)?,
-                complete: row.get(3)?,
-                ends: Vec::new(),
-            })
-        })?;
-        let mut sources: Vec<SourceView> = found.collect::<Result<_, _>>()?;
+        let mut sources = self.sources_alone()?;
         for source in &mut sources {
             let sql = "SELECT end_offset, end_line, next_row_number, sha256 FROM split WHERE source = ?1 ORDER BY id";
-            let number = |row: &Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
-            source.ends = self
-                .conn
-                .prepare_cached(sql)?
-                .query_map([source.id], |row| {
-                    Ok(Checkpoint {
-                        end_offset: number(row, 0)?,
-                        end_line: number(row, 1)?,
-                        next_row_number: number(row, 2)?,
-                        sha256: row.get(3)?,
-                    })
-                })?
-                .collect::<Result<_, _>>()?;
+            let mut select = self.conn.prepare_cached(sql)?;
+            source.ends = select.query_map([source.id], checkpoint)?.collect::<Result<_, _>>()?;
             if source.ends.iter().any(|end| end.next_row_number == 0) {
                 return Err(LedgerError::Damaged("a split ends before the first row".to_owned()));
             }
@@ -156,16 +163,42 @@ impl Reading {
         Ok(sources)
     }
 
+    fn sources_alone(&self) -> Result<Vec<SourceView>, LedgerError> {
+        let mut select = self.conn.prepare("SELECT id, name, layout, complete FROM source ORDER BY id")?;
+        let found = select.query_map([], |row| {
+            let (id, name, layout, complete) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(SourceView { id, name, layout, complete, ends: Vec::new() })
+        })?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// The sources in order, each with the checkpoint of its last split. `ends` is empty.
+    pub fn source_ends(&self) -> Result<Vec<(SourceView, Option<Checkpoint>)>, LedgerError> {
+        let mut ended = Vec::new();
+        for source in self.sources_alone()? {
+            let sql = "SELECT end_offset, end_line, next_row_number, sha256 FROM split
+                       WHERE source = ?1 ORDER BY next_row_number DESC LIMIT 1";
+            let end = self.conn.prepare_cached(sql)?.query_row([source.id], checkpoint).optional()?;
+            ended.push((source, end));
+        }
+        if ended.iter().flat_map(|(_, end)| end).any(|end| end.next_row_number == 0) {
+            return Err(LedgerError::Damaged("a split ends before the first row".to_owned()));
+        }
+        Ok(ended)
+    }
+
     /// All parts in order.
     pub fn parts(&self) -> Result<Vec<LedgerPart>, LedgerError> {
         let checks = self.check_uses()?;
-        let sql = "SELECT id, check_use, first_ask, last_ask, part.rows, path, bytes, sha256, part_rules.rules
-                   FROM part LEFT JOIN part_rules ON part_rules.part = part.id ORDER BY id";
+        let sql = "SELECT id, check_use, first_ask, last_ask, part.rows, path, part.bytes, part.sha256,
+                          part_rules.rules, answers_of_part.bytes, answers_of_part.sha256
+                   FROM part LEFT JOIN part_rules ON part_rules.part = part.id
+                   LEFT JOIN answers_of_part ON answers_of_part.part = part.id ORDER BY id";
         let mut select = self.conn.prepare(sql)?;
         let parts = select.query_map([], |row| {
-            let written = match (row.get::<_, Option<i64>>(6)?, row.get::<_, Option<String>>(7)?) {
-                (Some(bytes), Some(sha256)) => Some((bytes.unsigned_abs(), sha256)),
-                _ => None,
+            let file = |at: usize| -> rusqlite::Result<Option<(u64, String)>> {
+                let (bytes, sha256): (Option<i64>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
+                Ok(bytes.map(i64::unsigned_abs).zip(sha256))
             };
             Ok(LedgerPart {
                 id: row.get(0)?,
@@ -174,7 +207,8 @@ impl Reading {
                 last_ask: row.get(3)?,
                 rows: row.get::<_, i64>(4)?.unsigned_abs(),
                 path: row.get(5)?,
-                written,
+                written: file(6)?,
+                answers: file(9)?,
                 rules: row.get(8)?,
             })
         })?;
@@ -183,20 +217,15 @@ impl Reading {
         Ok(parts)
     }
 
-    /// Requests in this state, in input order, after the request `after`, with the catalogue name of their check.
-    pub fn in_state(
-        &self,
-        state: State,
-        after: RequestId,
-        count: usize,
-    ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        self.requests("true", state, after, count)
-    }
-
     /// Requests that were never sent, in input order, after the request `after`, with the catalogue name of their
     /// check.
     pub fn new_requests(&self, after: RequestId, count: usize) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        self.requests("attempts = 0", State::Planned, after, count)
+        let sql = "SELECT id, check_name FROM request
+                   WHERE state = 0 AND state NOT IN (1, 10) AND attempts = 0 AND id > ?1 ORDER BY id LIMIT ?2";
+        let mut select = self.conn.prepare_cached(sql)?;
+        let found =
+            select.query_map(params![after.0, count as i64], |row| Ok((RequestId(row.get(0)?), row.get(1)?)))?;
+        Ok(found.collect::<Result<_, _>>()?)
     }
 
     /// Requests that were sent before and whose last attempt has a number above `after`, with that number. Attempts are
@@ -209,8 +238,8 @@ impl Reading {
         count: usize,
     ) -> Result<Vec<(u64, RequestId, String)>, LedgerError> {
         let sql = format!(
-            "SELECT last_attempt, id, check_name FROM request INDEXED BY request_sent_before
-             WHERE state = {} AND state <> 10 AND attempts > 0 AND (refusals_in_row > 0) = {} AND last_attempt > ?1
+            "SELECT last_attempt, id, check_name FROM request INDEXED BY request_waiting
+             WHERE state = {} AND state NOT IN (1, 10) AND attempts > 0 AND (refusals_in_row > 0) = {} AND last_attempt > ?1
              ORDER BY last_attempt LIMIT ?2",
             sent.state.code(),
             sent.is_refused
@@ -222,44 +251,37 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    fn requests(
-        &self,
-        condition: &str,
-        state: State,
-        after: RequestId,
-        count: usize,
-    ) -> Result<Vec<(RequestId, String)>, LedgerError> {
-        // The state is part of the SQL text: with a bound value, the partial index would not apply.
-        let state = state.code();
-        let sql = format!(
-            "SELECT id, check_name FROM request WHERE state = {state} AND state <> 10 AND {condition} AND id > ?1
-             ORDER BY id LIMIT ?2"
-        );
-        let mut select = self.conn.prepare_cached(&sql)?;
-        let found =
-            select.query_map(params![after.0, count as i64], |row| Ok((RequestId(row.get(0)?), row.get(1)?)))?;
-        Ok(found.collect::<Result<_, _>>()?)
-    }
-
     /// When the oldest request in doubt was armed. Its key is the first to expire.
     pub fn oldest_doubt_us(&self) -> Result<Option<i64>, LedgerError> {
         let sql = "SELECT min(first_armed_at) FROM request WHERE state IN (1, 2, 3)";
         Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
     }
 
-    /// Whether the request with this key or body is answered, failed or accepted as a job, so that no run sends it.
-    pub fn is_settled(&self, key: &IdempotencyKey, check: &str, body: &[u8]) -> Result<bool, LedgerError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1 AND state IN (4, 10, 11)
-                   UNION ALL SELECT 1 FROM request WHERE digest = ?2 AND check_name = ?3 AND state IN (4, 10, 11))";
+    /// The state of the request with this key or body; `None` if the ledger has no such request.
+    pub fn state_of(&self, key: &IdempotencyKey, check: &str, body: &[u8]) -> Result<Option<State>, LedgerError> {
+        let sql = "SELECT state FROM request WHERE first_key = ?1
+                   UNION ALL SELECT state FROM request WHERE digest = ?2 AND check_name = ?3 LIMIT 1";
         let params = params![key.as_bytes(), super::arm::digest(body), check];
-        Ok(self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
+        let code: Option<i64> = self.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0)).optional()?;
+        let unknown = |code| LedgerError::Damaged(format!("a request has the unknown state {code}"));
+        code.map(|code| State::from_code(code).ok_or_else(|| unknown(code))).transpose()
     }
 
-    /// Failed requests after `after` that are proven uncharged.
+    /// The number of requests that wait to be sent, by catalogue name of their check.
+    pub fn planned_by_check(&self) -> Result<BTreeMap<String, u64>, LedgerError> {
+        // The second condition makes the partial index apply.
+        let sql = "SELECT check_name, count(*) FROM request WHERE state = 0 AND state NOT IN (1, 10) GROUP BY 1";
+        let mut select = self.conn.prepare(sql)?;
+        let found = select.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Failed requests after `after` that are proven uncharged. A request whose rows were corrected has no ask.
     pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<Retryable>, LedgerError> {
         let sql = "SELECT id, check_name, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
                                               WHERE attempt.request = request.id)
-                   FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1 ORDER BY id LIMIT ?2";
+                   FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1
+                     AND EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id) ORDER BY id LIMIT ?2";
         let mut select = self.conn.prepare_cached(sql)?;
         let found = select.query_map(params![after.0, count as i64], |row| {
             Ok((RequestId(row.get(0)?), row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
@@ -294,7 +316,9 @@ impl Reading {
                 _ => of_check.results += count,
             }
         }
-        self.count_verdicts(&mut counts)?;
+        for (check_use, by_verdict) in self.verdicts()? {
+            counts.entry(Some(check_use)).or_default().by_verdict = by_verdict;
+        }
         let mut select = self.conn.prepare(
             "SELECT ask.check_use, sum(request.charged) FROM request
              JOIN ask ON ask.id = request.first_ask
@@ -309,21 +333,28 @@ impl Reading {
 }
 
 impl Reading {
-    /// Counts verdicts from the written parts, because the verdict of a row also depends on what the row expected.
-    fn count_verdicts(&self, counts: &mut BTreeMap<Option<i64>, Counts>) -> Result<(), LedgerError> {
+    /// The published rows of each check by verdict, from the written parts, because the verdict of a row also depends on
+    /// what the row expected.
+    pub fn verdicts(&self) -> Result<BTreeMap<i64, BTreeMap<String, u64>>, LedgerError> {
+        let mut counts: BTreeMap<i64, BTreeMap<String, u64>> = BTreeMap::new();
         let mut select = self.conn.prepare("SELECT check_use, verdicts FROM part WHERE verdicts IS NOT NULL")?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let verdicts: BTreeMap<String, u64> = serde_json::from_str(row.get_ref(1)?.as_str().unwrap_or_default())
                 .map_err(|error| LedgerError::Damaged(format!("the verdicts of a part: {error}")))?;
-            let of_check = counts.entry(Some(row.get(0)?)).or_default();
+            let of_check = counts.entry(row.get(0)?).or_default();
             for (verdict, count) in verdicts {
-                let sum = of_check.by_verdict.entry(verdict).or_default();
+                let sum = of_check.entry(verdict).or_default();
                 *sum = sum.saturating_add(count);
             }
         }
-        Ok(())
+        Ok(counts)
     }
+}
+
+fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, rusqlite::Error> {
+    let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+    Ok(Checkpoint { end_offset: number(0)?, end_line: number(1)?, next_row_number: number(2)?, sha256: row.get(3)? })
 }
 
 /// Parses a failure from the ledger.

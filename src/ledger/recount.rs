@@ -1,21 +1,14 @@
 //! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
 //! counted. If they do not match, the rows are right, and the ledger is not refused.
 
-use super::{LedgerError, SeenBy, SeenPrice, Sums, datasets, sums::COUNT_MAX};
+use super::{LedgerError, SeenBy, SeenPrice, Sums, check_sums, datasets, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The states covered by an index: all except `Answered`.
-const UNANSWERED: [State; 7] = [
-    State::Planned,
-    State::Armed,
-    State::InDoubt,
-    State::Repeating,
-    State::Submitted,
-    State::Failed,
-    State::Quarantined,
-];
+/// The states covered by an index: all except `Answered` and `Armed`. Requests that are armed are counted thoroughly.
+const INDEXED: [State; 6] =
+    [State::Planned, State::InDoubt, State::Repeating, State::Submitted, State::Failed, State::Quarantined];
 
 /// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`,
 /// except the balance: it must be read again, because what was armed since then cannot be counted.
@@ -30,7 +23,7 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         asks: one("SELECT count(*) FROM ask WHERE check_use IS NOT NULL")?,
         unmapped: one("SELECT count(*) FROM ask WHERE failure IS NOT NULL AND check_use IS NOT NULL")?,
         skipped: one("SELECT count(*) FROM ask WHERE skipped IS NOT NULL")?,
-        attempts: one("SELECT count(*) FROM attempt")?,
+        attempts: one("SELECT coalesce(sum(attempts), 0) FROM request")?,
         ..stored.unwrap_or_default()
     };
     let unrecognised = Verdict::Unrecognised.as_str();
@@ -38,6 +31,7 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         .query_row("SELECT count(*) FROM request WHERE verdict = ?1", [unrecognised], |row| row.get::<_, i64>(0))?
         .unsigned_abs();
     sums.datasets = datasets::recounted(conn)?;
+    sums.checks = check_sums::recounted(conn)?;
     sums.jobs_known = jobs_known(conn)?;
     let (answers, charges) = by_check(conn)?;
     sums.answers = answers;
@@ -109,7 +103,7 @@ fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
 }
 
 /// Whether the sums match the rows. With `thoroughly`, every request is read. Otherwise only indexed rows are counted:
-/// charges, unanswered requests and their holds.
+/// charges, and the requests that are neither answered nor armed, with their holds.
 pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Result<bool, LedgerError> {
     if thoroughly {
         let (requests, held, charged) = by_state(conn)?;
@@ -121,10 +115,10 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
         return Ok(false);
     }
     let mut held = Credits::ZERO;
-    for state in UNANSWERED {
+    for state in INDEXED {
         let code = state.code();
         // The state is part of the SQL text, because the partial index is not used with a bound value.
-        let is_state = format!("state = {code}");
+        let is_state = format!("state = {code} AND state NOT IN (1, 10)");
         let sql = format!("SELECT count(*) FROM request WHERE {is_state}");
         if conn.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs() != sums.in_state(state) {
             return Ok(false);

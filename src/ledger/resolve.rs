@@ -1,12 +1,20 @@
 //! Decisions of a person about requests that may have been charged and have no answer, and about charges that were
 //! recorded wrongly. Who, when and why are recorded together with the change, in one transaction.
 
-use super::{Ledger, LedgerError, Reading, arm::request_row, events::apply_event, store::Store};
+use super::{
+    Ledger, LedgerError, Reading,
+    arm::request_row,
+    ask_ends::charged,
+    events::apply_event,
+    rows::{RowReader, Values},
+    store::Store,
+};
 use crate::model::{
     Credits, Failure, FailureCode, KeyMaker, RequestId, Stage,
     state::{Event, State},
 };
 use rusqlite::{OptionalExtension, params};
+use std::collections::HashMap;
 
 /// A decision about a request that may have been charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +48,17 @@ pub struct Quarantined {
     pub first_armed_at_us: Option<i64>,
     /// The mapped fields in JSON, from which the next key is made.
     pub fields: String,
-    /// Source and row number of each row that waits for it.
-    pub rows: Vec<(String, u64)>,
+    /// The rows that wait for it, in input order.
+    pub rows: Vec<WaitingRow>,
+}
+
+/// A row that waits for a request.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WaitingRow {
+    pub source: String,
+    pub row_number: u64,
+    /// The value of the id column.
+    pub subject: Option<String>,
 }
 
 /// What is recorded about a decision.
@@ -117,14 +134,19 @@ impl Ledger {
             if !state.is_settled() {
                 return Ok(Correction::NotSettled(state));
             }
-            // If a person confirms that nothing was charged, a failure is proven uncharged and may be retried.
+            // If a person confirms that nothing was charged, a failure is proven uncharged and may be retried. If a
+            // person states a higher charge, it is not proven uncharged any more.
             let sql = "UPDATE request SET charged = ?2,
-                          possibly_charged = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE possibly_charged END,
+                          possibly_charged = CASE WHEN state <> ?3 THEN possibly_charged
+                                                  WHEN ?2 = 0 THEN 0
+                                                  ELSE possibly_charged OR ?2 > charged END,
                           unproven = CASE WHEN ?2 = 0 AND state = ?3 THEN 0 ELSE unproven END
                        WHERE id = ?1";
             store.conn.execute(sql, params![request.0, charge.0 as i64, State::Failed.code()])?;
             let account = &mut store.sums.account;
             account.charged = account.charged.saturating_sub(before) + charge;
+            let first_check = request_row(store, request)?.first_check;
+            charged(store, first_check, before, charge);
             store.sums.correct_price(request, charge);
             note_decision(store, request, "charge", &decided, Some((before, charge)))?;
             Ok(Correction::Corrected { before })
@@ -181,20 +203,28 @@ impl Reading {
             })
         })?;
         let mut undecided: Vec<Quarantined> = found.collect::<Result<_, _>>()?;
+        let mut rows = self.waiting_rows(&codes.join(", "))?;
         for one in &mut undecided {
-            one.rows = self.rows_of(one.request)?;
+            one.rows = rows.remove(&one.request.0).unwrap_or_default();
         }
         Ok(undecided)
     }
 
-    /// Source and row number of each row that uses a request.
-    fn rows_of(&self, request: RequestId) -> Result<Vec<(String, u64)>, LedgerError> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT source.name, split.next_row_number - split.rows + ask.row_index
-             FROM ask JOIN split ON split.id = ask.split JOIN source ON source.id = split.source
-             WHERE ask.request = ?1 ORDER BY ask.id",
-        )?;
-        let rows = select.query_map([request.0], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// The rows of all requests in these states, by request. Only the rows of one split are in memory at a time.
+    fn waiting_rows(&self, states: &str) -> Result<HashMap<i64, Vec<WaitingRow>>, LedgerError> {
+        let mut select = self.conn.prepare(&format!(
+            "SELECT ask.request, ask.split, ask.row_index
+             FROM request JOIN ask ON ask.request = request.id WHERE request.state IN ({states}) ORDER BY ask.split, ask.id"
+        ))?;
+        let mut found = select.query([])?;
+        let mut rows = HashMap::<i64, Vec<WaitingRow>>::new();
+        let mut heads = RowReader::new(&self.conn, Values::Skipped);
+        while let Some(row) = found.next()? {
+            let (source, head) = heads.at((row.get(1)?, row.get(2)?))?;
+            let (source, subject) = (source.to_owned(), head.subject.clone());
+            let waiting = WaitingRow { source, row_number: head.row_number, subject };
+            rows.entry(row.get(0)?).or_default().push(waiting);
+        }
+        Ok(rows)
     }
 }

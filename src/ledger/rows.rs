@@ -6,7 +6,8 @@ use super::{
     compression::{Level, ROWS_BYTES_MAX, compress, decompress},
 };
 use crate::model::json_values;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A row as the ledger stores it: one JSON line of its split's records.
@@ -36,17 +37,105 @@ pub(super) fn compress_rows(rows: &[IngestedRow]) -> Vec<u8> {
     compress(&lines, Level::Rows)
 }
 
-/// The rows of a compressed block.
-pub(super) fn decompress_rows(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
-    decompress_as(block, |row: IngestedRow| row)
+/// Whether a reader of rows needs their values, or only position and subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    Read,
+    Skipped,
 }
 
-/// The rows of a compressed block, with position and subject but without values.
-pub(super) fn decompress_heads(block: &[u8]) -> Result<Vec<IngestedRow>, LedgerError> {
-    decompress_as(block, |head: RowHead| {
-        let RowHead { row_number, line, byte_offset, subject } = head;
-        IngestedRow { row_number, line, byte_offset, subject, input: Value::Null }
-    })
+/// Reads the rows of a ledger one by one. The text of one split and one parsed row are in memory: parsed rows take many
+/// times the memory of their text.
+pub(super) struct RowReader<'a> {
+    conn: &'a Connection,
+    values: Values,
+    split: Option<Split>,
+    /// The last row, with its split and its index. The asks of a row follow each other.
+    row: Option<((i64, u32), IngestedRow)>,
+}
+
+/// The rows of a split as text.
+struct Split {
+    id: i64,
+    source: String,
+    lines: Vec<u8>,
+    /// Where each row starts, and the end of the last one.
+    starts: Vec<usize>,
+}
+
+impl RowReader<'_> {
+    pub(super) fn new(conn: &Connection, values: Values) -> RowReader<'_> {
+        RowReader { conn, values, split: None, row: None }
+    }
+
+    /// How many rows a split has.
+    ///
+    /// # Errors
+    /// The split cannot be read.
+    pub(super) fn rows_in(&mut self, split: i64) -> Result<u32, LedgerError> {
+        Ok((self.split(split)?.starts.len() - 1) as u32)
+    }
+
+    /// The name of the source of a row, and the row. `place` is its split and its index there.
+    ///
+    /// # Errors
+    /// The row does not exist or cannot be read.
+    pub(super) fn at(&mut self, place: (i64, u32)) -> Result<(&str, &IngestedRow), LedgerError> {
+        if self.row.as_ref().is_none_or(|(read, _)| *read != place) {
+            let values = self.values;
+            let row = self.split(place.0)?.row(place.1 as usize, values)?;
+            self.row = Some((place, row));
+        }
+        let (Some(split), Some((_, row))) = (&self.split, &self.row) else { unreachable!("both were read") };
+        Ok((&split.source, row))
+    }
+
+    fn split(&mut self, id: i64) -> Result<&Split, LedgerError> {
+        let split = match self.split.take_if(|split| split.id == id) {
+            Some(same) => same,
+            None => {
+                (self.split, self.row) = (None, None);
+                Split::read(self.conn, id)?
+            }
+        };
+        Ok(self.split.insert(split))
+    }
+}
+
+impl Split {
+    fn read(conn: &Connection, id: i64) -> Result<Split, LedgerError> {
+        let sql = "SELECT source.name, records FROM split JOIN source ON source.id = split.source WHERE split.id = ?1";
+        let (source, block): (String, Vec<u8>) =
+            conn.prepare_cached(sql)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let lines = decompress(&block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
+        let ends = lines.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let starts = [0].into_iter().chain(ends).collect();
+        Ok(Split { id, source, lines, starts })
+    }
+
+    fn row(&self, index: usize, values: Values) -> Result<IngestedRow, LedgerError> {
+        let line = match self.starts.get(index..index.saturating_add(2)) {
+            Some(&[from, to]) => &self.lines[from..to],
+            _ => return Err(damaged(&format!("row {index} is missing"))),
+        };
+        if let Ok(text) = std::str::from_utf8(line)
+            && json_values::count(text, ROW_VALUES_MAX) > ROW_VALUES_MAX
+        {
+            return Err(damaged(&"a row has too many values"));
+        }
+        let row = match values {
+            Values::Read => serde_json::from_slice(line),
+            Values::Skipped => serde_json::from_slice(line).map(|head: RowHead| {
+                let RowHead { row_number, line, byte_offset, subject } = head;
+                IngestedRow { row_number, line, byte_offset, subject, input: Value::Null }
+            }),
+        };
+        row.map_err(|error| damaged(&error))
+    }
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> LedgerError {
+    LedgerError::Damaged(format!("the rows of a split: {error}"))
 }
 
 /// The part of an [`IngestedRow`] that most outputs need.
@@ -65,39 +154,19 @@ struct RowHead {
 /// The maximum number of values in a stored row. Rows from an input always have fewer.
 pub(super) const ROW_VALUES_MAX: usize = 200_000;
 
-fn decompress_as<T: DeserializeOwned>(
-    block: &[u8],
-    row: fn(T) -> IngestedRow,
-) -> Result<Vec<IngestedRow>, LedgerError> {
-    let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged(format!("the rows of a split: {error}"));
-    let lines = decompress(block, ROWS_BYTES_MAX).map_err(|error| damaged(&error))?;
-    lines
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| match std::str::from_utf8(line) {
-            Ok(text) if json_values::count(text, ROW_VALUES_MAX) > ROW_VALUES_MAX => {
-                Err(damaged(&"a row has too many values"))
-            }
-            _ => serde_json::from_slice(line).map(row).map_err(|error| damaged(&error)),
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{CommitMode, Identity, IngestedSplit, Ledger},
+        super::{CommitMode, IngestedSplit, Ledger, for_tests::identity},
         *,
     };
-    use crate::model::{Checkpoint, Mode};
+    use crate::model::Checkpoint;
     use serde_json::json;
 
     #[tokio::test]
     async fn the_size_of_a_split_includes_its_rows() {
         let folder = tempfile::tempdir().unwrap();
-        let (campaign, origin) = ("wide".to_owned(), "simulated".to_owned());
-        let identity = Identity { campaign, mode: Mode::Sandbox, origin, key_secret: None };
-        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity, CommitMode::Inline, 0).unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite"), &identity(), CommitMode::Inline, 0).unwrap();
         let source = ledger.sources(vec!["scans.jsonl".to_owned()]).await.unwrap()[0];
         // Text that does not compress well.
         let wide: String = (0..20_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();

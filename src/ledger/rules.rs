@@ -3,11 +3,7 @@
 //! it decides only whether an answer that is in no part yet is recognised, and how many rows of the existing parts would
 //! be judged differently.
 
-use super::{
-    Ledger, LedgerError, LedgerPart, Reading,
-    compression::{ANSWER_BYTES_MAX, decompress},
-    store::Store,
-};
+use super::{Ledger, LedgerError, LedgerPart, Reading, store::Store};
 use crate::model::RequestId;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
@@ -52,6 +48,7 @@ impl Ledger {
                 };
                 store.conn.prepare_cached(sql)?.execute([request])?;
                 store.conn.prepare_cached("DELETE FROM unjudged WHERE request = ?1")?.execute([request])?;
+                store.conn.prepare_cached("INSERT OR IGNORE INTO judged_again VALUES (?1)")?.execute([request])?;
             }
             Ok(())
         })
@@ -137,8 +134,7 @@ impl Reading {
                    JOIN answer ON answer.request = request.id WHERE request.id = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?));
         let (check, body, compressed) = self.conn.prepare_cached(sql)?.query_row([request], read)?;
-        let answer = decompress(&compressed, ANSWER_BYTES_MAX)
-            .map_err(|_| LedgerError::Damaged("a request's answer cannot be read".to_owned()))?;
+        let answer = self.answers.decompress(&self.conn, &compressed)?;
         Ok(AnswerToJudge { request: RequestId(request), check, body, answer })
     }
 

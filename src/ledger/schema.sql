@@ -1,4 +1,4 @@
--- The ledger: the tables of version 6. `schema_7.sql` has those that version 7 adds. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
+-- The ledger: the tables of version 6. `schema_7.sql` and those after it have what later versions add and change. Times are microseconds since 1970, UTC. States: see `model::state::State::code`.
 CREATE TABLE campaign (
     id          INTEGER PRIMARY KEY CHECK (id = 1),
     campaign    TEXT NOT NULL,

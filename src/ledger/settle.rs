@@ -4,9 +4,13 @@
 use super::{
     KeptStop, Ledger, LedgerError, SeenBy, SeenPrice,
     answers::{self, AnswerRecord, Heard},
-    arm::{RequestRow, digest, moved, request_row},
+    arm::{digest, moved, request_row},
+    ask_ends::asks_ended,
+    attempts::{self, AttemptEnd},
+    check_sums::AskEnd,
     compression::{Level, compress},
     jobs::{self, NewJob},
+    request_row::RequestRow,
     store::Store,
 };
 use crate::model::{
@@ -193,22 +197,27 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     let doubtful_balance = remaining.is_none() && settlement.remaining.is_some_and(is_low);
     // Computed before the charge is recorded: until then, the hold explains it.
     let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
-    moved(store, &row, &step, None)?;
+    let judgement = match (step.state, &settlement.answer) {
+        (State::Answered, Some(answer)) => {
+            *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;
+            let of_request = (settlement.request, settlement.check.as_str());
+            Some(answers::keep(store, of_request, answer, Heard::of(settlement))?)
+        }
+        (State::Answered, None) => return Err(LedgerError::Damaged("an answered request has no answer".to_owned())),
+        _ => None,
+    };
+    moved(store, &row, &step, None, judgement.as_ref())?;
     // The stated charge may explain more of the fall than the hold did.
     let booked = unexplained(&store.sums.account).unwrap_or_default();
     store.sums.fell(booked.min(unexplained_fall));
-    note_outcome(store, settlement)?;
+    let Settlement { attempt, outcome: heard, http_status, latency_ms, .. } = *settlement;
+    let end = AttemptEnd { outcome: heard, http_status, latency_ms: Some(latency_ms) };
+    attempts::ended(store, &row, attempt, &end)?;
     if settlement.outcome == Outcome::NotWritten {
-        forget_arming(store, settlement)?;
+        attempts::forget_arming(store, &row, attempt)?;
     }
     let refusals_in_row = count_refusals(store, &row, settlement)?;
     let unclear = keep_unclear(store, &row, settlement)?;
-    if step.state == State::Answered {
-        let missing = || LedgerError::Damaged("an answered request has no answer".to_owned());
-        let answer = settlement.answer.as_ref().ok_or_else(missing)?;
-        *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;
-        answers::keep(store, settlement.request, answer, Heard::of(settlement))?;
-    }
     if let (State::Submitted, Some(id)) = (step.state, &settlement.job) {
         let Settlement { request, now_us, server_offset_us, job_charged: charged, .. } = *settlement;
         let server_offset_us = server_offset_us.or(store.sums.server_offset_us);
@@ -265,18 +274,6 @@ fn fell_by_it(store: &Store, row: &RequestRow, settlement: &Settlement) -> bool 
     settlement.remaining.is_some_and(|balance| account.fell_by_one(balance, row.standing.held))
 }
 
-fn note_outcome(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
-    let sql = "UPDATE attempt SET outcome = ?3, http_status = ?4, latency_ms = ?5 WHERE request = ?1 AND number = ?2";
-    store.conn.prepare_cached(sql)?.execute(params![
-        settlement.request.0,
-        settlement.attempt,
-        settlement.outcome.as_str(),
-        settlement.http_status,
-        settlement.latency_ms as i64
-    ])?;
-    Ok(())
-}
-
 /// Counts a complete 2xx that is not an answer, and keeps its body if it could not be read, because it may have been
 /// paid for.
 fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
@@ -295,19 +292,6 @@ fn keep_unclear(store: &Store, row: &RequestRow, settlement: &Settlement) -> Res
     Ok(unclear)
 }
 
-/// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has
-/// not started. After a refusal it may have: we do not know which refusals the service caches.
-fn forget_arming(store: &Store, settlement: &Settlement) -> Result<(), LedgerError> {
-    store
-        .conn
-        .prepare_cached(
-            "UPDATE request SET first_armed_at = NULL, first_armed_at_server = NULL WHERE id = ?1
-             AND first_armed_at = (SELECT armed_at FROM attempt WHERE request = ?1 AND number = ?2)",
-        )?
-        .execute(params![settlement.request.0, settlement.attempt])?;
-    Ok(())
-}
-
 fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> Result<u32, LedgerError> {
     let asks_for_a_pause = settlement.pause_until_us.is_some();
     let refusals_in_row = match settlement.outcome {
@@ -324,36 +308,47 @@ fn count_refusals(store: &Store, row: &RequestRow, settlement: &Settlement) -> R
     Ok(refusals_in_row)
 }
 
-pub(super) fn note_failure(store: &Store, request: RequestId, failure: Option<&Failure>) -> Result<(), LedgerError> {
+/// Records why a request failed, or why a person has to decide about it.
+pub(super) fn note_failure(
+    store: &mut Store,
+    request: RequestId,
+    failure: Option<&Failure>,
+) -> Result<(), LedgerError> {
     let failure = failure.ok_or_else(|| LedgerError::Damaged("a failed request has no failure".to_owned()))?;
     let text = serde_json::to_string(failure).expect("a failure is plain text");
-    store.conn.prepare_cached("UPDATE request SET failure = ?2 WHERE id = ?1")?.execute(params![request.0, text])?;
+    let sql = "UPDATE request SET failure = ?2 WHERE id = ?1 RETURNING state";
+    let state: i64 = store.conn.prepare_cached(sql)?.query_row(params![request.0, text], |row| row.get(0))?;
+    if state == State::Failed.code() {
+        asks_ended(store, request, AskEnd::Open, AskEnd::Failed(failure.code))?;
+    }
     Ok(())
 }
 
 fn recover(store: &mut Store) -> Result<u64, LedgerError> {
-    // The second condition selects the partial index.
-    let sql = format!("SELECT id FROM request WHERE state = {} AND state <> 10", State::Armed.code());
-    let armed: Vec<i64> =
-        store.conn.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for id in &armed {
-        let row = request_row(store, RequestId(*id))?;
+    // No index lists them. The sums were compared with every request, unless the last run left none.
+    let armed = if store.sums.in_state(State::Armed) > 0 { in_state(store, State::Armed)? } else { Vec::new() };
+    for request in &armed {
+        let row = request_row(store, *request)?;
+        let end = AttemptEnd { outcome: Outcome::Unknown, http_status: None, latency_ms: None };
+        attempts::ended(store, &row, row.attempts, &end)?;
         let step = next(&row.standing, Event::FoundArmed)?;
         let another = || IdempotencyKey::from_slice(&digest(row.key().as_bytes()));
         let key = if planted(Bug::NewKeyAfterCrash) { another() } else { None };
-        moved(store, &row, &step, key)?;
-        let sql = "UPDATE attempt SET outcome = 'unknown' WHERE request = ?1 AND outcome IS NULL";
-        store.conn.prepare_cached(sql)?.execute([*id])?;
+        moved(store, &row, &step, key, None)?;
     }
     if planted(Bug::JobSentAgain) {
-        let sql = format!("SELECT id FROM request WHERE state = {}", State::Submitted.code());
-        let jobs: Vec<i64> =
-            store.conn.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for id in jobs {
-            let row = request_row(store, RequestId(id))?;
+        for request in in_state(store, State::Submitted)? {
+            let row = request_row(store, request)?;
             let step = next(&Standing { state: State::Armed, ..row.standing }, Event::FoundArmed)?;
-            moved(store, &row, &step, None)?;
+            moved(store, &row, &step, None, None)?;
         }
     }
     Ok(armed.len() as u64)
+}
+
+/// All requests in this state.
+fn in_state(store: &Store, state: State) -> Result<Vec<RequestId>, LedgerError> {
+    let mut select = store.conn.prepare("SELECT id FROM request WHERE state = ?1")?;
+    let found = select.query_map([state.code()], |row| row.get(0).map(RequestId))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }

@@ -2,10 +2,16 @@
 //! transaction that the writer begins and commits.
 
 use super::{
-    Identity, LedgerError, SCHEMA_VERSION, Sums, identity,
-    lock::{LedgerFiles, Lock, Noted, log_is_alone, log_is_lost, log_path},
-    open::{ADDITIONS, Found, SCHEMA, connect, examine, imitate_additions},
+    Identity, LedgerError, Sums, check_sums,
+    dictionary::AnswerCompressors,
+    identity,
+    lock::{LedgerFiles, Lock, Noted, log_bytes, log_is_alone, log_is_lost, log_path},
+    log_pause::LOG_BYTES_KEPT,
+    open::connect,
     recount::{matches, recounted},
+    request_row::RequestRow,
+    schema::{self, Found, examine},
+    upgrade,
 };
 use crate::{
     files,
@@ -13,10 +19,12 @@ use crate::{
         Credits,
         fault_point::{self, Point, unless_failing},
         planted::{Bug, planted},
+        state::State,
     },
 };
 use rusqlite::{Connection, config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE};
 use std::{
+    collections::HashMap,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -35,6 +43,9 @@ pub(super) struct Store {
     pub(super) saved: Arc<Sums>,
     /// This process created the ledger.
     pub(super) created: bool,
+    /// The requests that were armed by this process and not changed since. Saves reading them again.
+    pub(super) armed: HashMap<i64, RequestRow>,
+    pub(super) compressors: AnswerCompressors,
     /// The id of the next ask.
     pub(super) next_ask: i64,
     /// Its files.
@@ -74,13 +85,16 @@ impl Store {
         conn.busy_timeout(Duration::from_secs(10))?;
         keep_write_ahead_log(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
-        conn.pragma_update(None, "cache_size", -16_384)?;
+        conn.pragma_update(None, "cache_size", -8_192)?;
         conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT as i64)?;
         conn.set_prepared_statement_cache_capacity(64);
         let mut store = Store {
             conn,
             sums: Sums::default(),
             saved: Arc::default(),
+            armed: HashMap::new(),
+            compressors: AnswerCompressors::default(),
             next_ask: 1,
             created: false,
             files,
@@ -92,8 +106,13 @@ impl Store {
         };
         match examine(&store.conn)? {
             Found::Nothing => store.create(brought, now_us)?,
-            Found::Ledger => store.load(path, brought, log_bytes, older, false)?,
-            Found::Older => store.load(path, brought, log_bytes, older, true)?,
+            Found::Ledger => store.load(path, brought, log_bytes, older, None)?,
+            Found::Older(version) => {
+                // A ledger that would be refused is not copied.
+                store.accept(path, brought, log_bytes, older)?;
+                upgrade::back_up(&store.conn, path, version)?;
+                store.load(path, brought, log_bytes, older, Some(version))?;
+            }
         }
         store.lock.note(store.commits)?;
         store.lock.sync()?;
@@ -105,42 +124,28 @@ impl Store {
 
     fn create(&mut self, brought: &Identity, now_us: i64) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        self.conn.execute_batch(SCHEMA)?;
-        self.conn.execute_batch(ADDITIONS)?;
+        schema::create(&self.conn)?;
         identity::record(&self.conn, brought, now_us)?;
         self.save_sums()?;
-        self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         self.commit_durably()?;
         self.created = true;
         Ok(())
     }
 
-    /// `older` accepts a ledger that lost commits. `upgraded` adds the tables of this version, in the same transaction.
+    /// `older` accepts a ledger that lost commits. `upgraded_from` adds the tables of this version to a ledger of that
+    /// version, in the same transaction.
     fn load(
         &mut self,
         path: &Path,
         brought: &Identity,
         log_bytes: u64,
         older: bool,
-        upgraded: bool,
+        upgraded_from: Option<i64>,
     ) -> Result<(), LedgerError> {
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
-        let (recorded, key_version) = identity::read(&self.conn)?
-            .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
-        identity::compare(&recorded, key_version, brought)?;
-        let sql = "SELECT run, commits, is_open FROM campaign";
-        let (run, commits, was_open): (i64, i64, bool) =
-            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        if !older && log_is_lost(self.lock.noted(), commits.unsigned_abs(), was_open, log_bytes) {
-            let lost = match self.lock.noted() {
-                Noted::Commits(noted) => format!("{noted} were made, {commits} are left"),
-                _ => "its last run did not close it, and its log is empty".to_owned(),
-            };
-            return Err(LedgerError::LogLost { path: path.to_owned(), lost });
-        }
-        if upgraded {
-            self.conn.execute_batch(ADDITIONS)?;
-            self.conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        let (run, commits, was_open) = self.accept(path, brought, log_bytes, older)?;
+        if let Some(version) = upgraded_from {
+            schema::add_since(&self.conn, version)?;
         }
         (self.run, self.commits) = (run.saturating_add(1), commits.unsigned_abs().saturating_add(1));
         self.sums = trusted_sums(&self.conn, was_open)?;
@@ -157,6 +162,31 @@ impl Store {
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM ask";
         self.next_ask = self.conn.query_row(sql, [], |row| row.get(0))?;
         Ok(())
+    }
+
+    /// Refuses the ledger of another campaign, and one that lost commits unless `older` accepts it. Returns the number
+    /// of times it was opened, of its commits, and whether its last run did not close it.
+    fn accept(
+        &self,
+        path: &Path,
+        brought: &Identity,
+        log_bytes: u64,
+        older: bool,
+    ) -> Result<(i64, i64, bool), LedgerError> {
+        let (recorded, key_version) = identity::read(&self.conn)?
+            .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
+        identity::compare(&recorded, key_version, brought)?;
+        let sql = "SELECT run, commits, is_open FROM campaign";
+        let (run, commits, was_open): (i64, i64, bool) =
+            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        if !older && log_is_lost(self.lock.noted(), commits.unsigned_abs(), was_open, log_bytes) {
+            let lost = match self.lock.noted() {
+                Noted::Commits(noted) => format!("{noted} were made, {commits} are left"),
+                _ => "its last run did not close it, and its log is empty".to_owned(),
+            };
+            return Err(LedgerError::LogLost { path: path.to_owned(), lost });
+        }
+        Ok((run, commits, was_open))
     }
 
     pub(super) fn begin(&mut self) -> Result<(), LedgerError> {
@@ -259,10 +289,17 @@ impl Store {
 /// ledger, every request is counted.
 fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> {
     let stored = read_sums(conn).ok();
+    // No index lists requests that are armed, as an interrupt may leave them.
+    let is_thorough = |sums: &Sums| was_open || sums.in_state(State::Armed) > 0;
     if let Some(sums) = &stored
-        && matches(conn, sums, was_open)?
+        && matches(conn, sums, is_thorough(sums))?
     {
-        return Ok(sums.clone());
+        let mut sums = sums.clone();
+        if !sums.checks_add_up() {
+            // An older release kept no sums of the checks.
+            sums.checks = check_sums::recounted(conn)?;
+        }
+        return Ok(sums);
     }
     tracing::warn!("the sums of the ledger do not match its rows; they were counted again from the rows");
     let sums = recounted(conn, stored)?;
@@ -271,11 +308,6 @@ fn trusted_sums(conn: &Connection, was_open: bool) -> Result<Sums, LedgerError> 
     } else {
         Err(LedgerError::Damaged("its rows add up to more than possible".to_owned()))
     }
-}
-
-/// The size of the write-ahead log of a ledger; 0 if there is none.
-fn log_bytes(ledger: &Path) -> u64 {
-    std::fs::metadata(log_path(ledger)).map_or(0, |log| log.len())
 }
 
 fn keep_write_ahead_log(conn: &Connection) -> Result<(), LedgerError> {
@@ -311,31 +343,6 @@ fn as_sqlite(fault: std::io::Error) -> LedgerError {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(fault.to_string())).into()
 }
 
-/// Opens a ledger for reading, while a run may be writing it.
-pub(super) fn open_for_reading(path: &Path) -> Result<Connection, LedgerError> {
-    opened_for_reading(path).map_err(|error| error.at(path))
-}
-
-fn opened_for_reading(path: &Path) -> Result<Connection, LedgerError> {
-    if !path.exists() {
-        return Err(LedgerError::Absent { path: path.to_owned() });
-    }
-    let log_bytes = log_bytes(path);
-    let conn = connect(path)?;
-    // A reader does not clean up after a killed run: the log contains receipts until a run has read it.
-    conn.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_bytes > 0)?;
-    conn.busy_timeout(std::time::Duration::from_secs(10))?;
-    conn.pragma_update(None, "cache_size", -2_048)?;
-    match examine(&conn)? {
-        Found::Ledger => {}
-        Found::Older => imitate_additions(&conn)?,
-        // The run that created the file died before its first commit, so nothing was ever sent.
-        Found::Nothing => return Err(LedgerError::Absent { path: path.to_owned() }),
-    }
-    conn.pragma_update(None, "query_only", true)?;
-    Ok(conn)
-}
-
 pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
     let text: String = conn.query_row("SELECT sums FROM campaign", [], |row| row.get(0))?;
     let sums: Sums = serde_json::from_str(&text).map_err(|error| LedgerError::Damaged(format!("its sums: {error}")))?;
@@ -348,8 +355,7 @@ pub(super) fn read_sums(conn: &Connection) -> Result<Sums, LedgerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::Mode;
+    use super::{super::for_tests::identity, *};
 
     /// How many commits the database file has without its log.
     fn commits_alone(ledger: &Path) -> i64 {
@@ -364,13 +370,7 @@ mod tests {
     fn the_log_is_checkpointed_on_request_and_after_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
-        let identity = Identity {
-            campaign: "one".to_owned(),
-            mode: Mode::Sandbox,
-            origin: "simulator".to_owned(),
-            key_secret: None,
-        };
-        let mut store = Store::open(&path, &identity, 1, false).unwrap();
+        let mut store = Store::open(&path, &identity(), 1, false).unwrap();
         let commit = |store: &mut Store| {
             store.begin().unwrap();
             store.commit().unwrap();

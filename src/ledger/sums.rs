@@ -1,9 +1,12 @@
 //! The sums of a ledger: amounts and counts, updated in the same transactions as the rows they sum. Status, budget and
 //! progress therefore never count rows.
 
-use super::{DatasetSeen, LedgerError, SeenPrice};
+use super::{
+    DatasetSeen, LedgerError, SeenPrice,
+    check_sums::{CheckSums, UNREADABLE_ROWS},
+};
 use crate::model::{
-    Credits,
+    Credits, FailureCode,
     budget::Account,
     clock::APART_MAX_US,
     planted::{Bug, planted},
@@ -35,6 +38,9 @@ pub struct Sums {
     /// HTTP exchanges for requests.
     pub attempts: u64,
     pub answers_unrecognised: u64,
+    /// The asks of each check of the campaign by its id. Rows that could not be read are under [`UNREADABLE_ROWS`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checks: BTreeMap<i64, CheckSums>,
     /// The number of answers and of accepted jobs by catalogue name of the check. Such a check has the right route.
     #[serde(default)]
     pub answers: BTreeMap<String, u64>,
@@ -80,6 +86,33 @@ pub struct KeptStop {
 }
 
 impl Sums {
+    pub(super) fn check(&mut self, check_use: Option<i64>) -> &mut CheckSums {
+        self.checks.entry(check_use.unwrap_or(UNREADABLE_ROWS)).or_default()
+    }
+
+    /// Failed asks of all checks by failure code, with the rows that could not be read.
+    pub fn failures(&self) -> BTreeMap<FailureCode, u64> {
+        let mut all = BTreeMap::new();
+        for (code, count) in self.checks.values().flat_map(|check| &check.failures) {
+            *all.entry(*code).or_default() += count;
+        }
+        all
+    }
+
+    /// Whether the sums of the checks add up to those of the campaign. Those of an older ledger do not.
+    pub(super) fn checks_add_up(&self) -> bool {
+        let sum = |of: fn(&CheckSums) -> u64| -> u64 {
+            self.checks.iter().filter(|(id, _)| **id != UNREADABLE_ROWS).map(|(_, check)| of(check)).sum()
+        };
+        let unreadable = self.checks.get(&UNREADABLE_ROWS).map_or(0, CheckSums::failed);
+        let charged: u64 = self.checks.values().map(|check| check.charged.0).sum();
+        let is_mapped = sum(CheckSums::failed) >= self.unmapped;
+        sum(|check| check.asks) == self.asks
+            && sum(|check| check.skipped) == self.skipped
+            && (unreadable, charged) == (self.unreadable, self.account.charged.0)
+            && is_mapped
+    }
+
     /// Whether a check was ever answered.
     pub fn was_answered(&self, check: &str) -> bool {
         self.answers.get(check).is_some_and(|answers| *answers > 0)
@@ -120,7 +153,9 @@ impl Sums {
     pub(super) fn are_possible(&self) -> bool {
         let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = self;
         let counts = [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised];
-        counts.into_iter().chain(self.requests.values()).all(|count| *count <= COUNT_MAX)
+        let of_checks = self.checks.values().flat_map(CheckSums::counts);
+        let mut counts = counts.into_iter().chain(self.requests.values()).copied().chain(of_checks);
+        counts.all(|count| count <= COUNT_MAX)
     }
 
     /// Moves a request from one state to another. It is an error if it was not counted in the first one.

@@ -4,6 +4,7 @@
 use super::{
     error::MappingError,
     matching::{Match, fold, match_column},
+    path::{column_expression, path_expression},
     planned::{Frame, Mapping, PlannedCheck, RowShape, Source},
     shown_columns::ShownColumns,
 };
@@ -35,6 +36,8 @@ pub struct FieldFeed {
     pub from: String,
     /// Whether the column was matched by its name, because the user set no source.
     pub by_name: bool,
+    /// The index of the check and of the field in its declaration, if a column or a template fills a field that is sent.
+    pub of_row: Option<(usize, usize)>,
 }
 
 /// Columns that have the name of an optional field of a check, and that the user did not map.
@@ -79,6 +82,13 @@ pub(super) enum BoundFeed {
     Unmapped,
 }
 
+impl BoundFeed {
+    /// Whether the row decides the value.
+    pub(super) fn is_of_row(&self) -> bool {
+        matches!(self, BoundFeed::Column { .. } | BoundFeed::Template(_))
+    }
+}
+
 impl Bound {
     /// The columns of each check that have the name of an optional field and are not mapped. Optional fields are never
     /// matched by name, because they change what is asked and paid for.
@@ -92,9 +102,11 @@ impl Bound {
     /// What feeds each field, in order. Fields that are not sent are left out.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         let mut feeds = Vec::new();
-        for check in &self.checks {
-            let expected = check.expects.iter().map(|(spec, field)| (&**spec, field));
-            for (spec, field) in check.declaration.fields.iter().zip(&check.fields).chain(expected) {
+        for (check_index, check) in self.checks.iter().enumerate() {
+            let expected = check.expects.iter().map(|(spec, field)| (None, &**spec, field));
+            let fields = check.declaration.fields.iter().zip(&check.fields).enumerate();
+            let fields = fields.map(|(at, (spec, field))| (Some((check_index, at)), spec, field));
+            for (place, spec, field) in fields.chain(expected) {
                 let from = match (&field.feed, &spec.default) {
                     // A column name may span several lines.
                     (BoundFeed::Column { name, .. }, _) => format!("column `{}`", tidy(name)),
@@ -104,7 +116,8 @@ impl Bound {
                     (BoundFeed::Unmapped, None) => continue,
                 };
                 let (check_name, field_name) = (check.name.clone(), spec.name.clone());
-                feeds.push(FieldFeed { check_name, field: field_name, from, by_name: field.by_name });
+                let of_row = place.filter(|_| field.feed.is_of_row());
+                feeds.push(FieldFeed { check_name, field: field_name, from, by_name: field.by_name, of_row });
             }
         }
         feeds
@@ -249,10 +262,10 @@ impl Binder<'_> {
             Match::Nothing => {
                 let near = [spec.name.as_str()].into_iter().chain(spec.synonyms.iter().map(String::as_str));
                 let hint = near.map(|name| self.shown.hint(name)).find(|hint| !hint.is_empty()).unwrap_or_default();
-                let flag = self.flag(&check, &field, "COLUMN");
+                let ways = self.ways(&check, spec);
                 let doc = if spec.doc.is_empty() { String::new() } else { format!(" ({})", spec.doc) };
                 let (field, known) = (format!("field `{field}`{doc}"), self.shown.known(&hint));
-                Err(MappingError::NoSource { check, field, known, flag })
+                Err(MappingError::NoSource { check, field, known, ways })
             }
         }
     }
@@ -286,10 +299,12 @@ impl Binder<'_> {
             if let (RowShape::Nested, NamedBy::Setting, Some(root)) = (self.shape, by, root_of(column))
                 && find_column(names(), root).is_some()
             {
+                let part = path_expression(column)
+                    .map(|path| format!("; to read a part of `{root}`, write `{{{{ {path} }}}}`"));
                 let known = format!(
-                    "; to read a part of `{root}`, write `{{{{ {column} }}}}`; if a column has this name, write \
-                     `{{{{ row[{}] }}}}`",
-                    Value::from(column.as_str())
+                    "{}; if a column has this name, write `{{{{ {} }}}}`",
+                    part.unwrap_or_default(),
+                    column_expression(column)
                 );
                 return Err(MappingError::UnknownColumn { check, place, column: column.clone(), known });
             }
@@ -305,9 +320,34 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// How to set a required field that nothing fills. If it has few values, all rows may have the same one.
+    fn ways(&self, check: &str, spec: &FieldSpec) -> String {
+        let map = format!("`{}`", self.flag(check, &spec.name, "COLUMN"));
+        let values = spec.closed_values();
+        let Some((first, others)) = values.split_first() else { return map };
+        let listed = if others.len() > OTHERS_MAX {
+            " (or another of its values)".to_owned()
+        } else if others.is_empty() {
+            String::new()
+        } else {
+            format!(" (or {})", others.join(", "))
+        };
+        let set = self.setting("--set", check, &spec.name, first);
+        format!(
+            "{map}, for all rows with `{set}`{listed}, or in its line of the campaign file, which `rescreen init` marks OPEN"
+        )
+    }
+
     fn flag(&self, check: &str, field: &str, column: &str) -> String {
+        self.setting("--map", check, field, column)
+    }
+
+    fn setting(&self, flag: &str, check: &str, field: &str, value: &str) -> String {
         let field = if self.several { format!("{check}.{field}") } else { field.to_owned() };
-        let quote = if column.contains(char::is_whitespace) { "'" } else { "" };
-        format!("--map {quote}{field}={column}{quote}")
+        let quote = if value.contains(char::is_whitespace) { "'" } else { "" };
+        format!("{flag} {quote}{field}={value}{quote}")
     }
 }
+
+/// The most values of a field that a message names after the first.
+const OTHERS_MAX: usize = 5;

@@ -38,8 +38,9 @@ pub enum MappingError {
     NoFilesRoot { check: String, field: String },
     #[error("check `{check}`: columns {columns} both match field `{field}`; choose one with `{flag}`")]
     Ambiguous { check: String, field: String, columns: String, flag: String },
-    #[error("check `{check}` needs {field}, and no column matches it{known}; set it with `{flag}`")]
-    NoSource { check: String, field: String, known: String, flag: String },
+    /// `ways` says how to set it.
+    #[error("check `{check}` needs {field}, and no column matches it{known}; set it with {ways}")]
+    NoSource { check: String, field: String, known: String, ways: String },
     #[error("check `{check}` needs field {fields}, and nothing fills it{known}; set it with `{flag}`")]
     NoneOf { check: String, fields: String, known: String, flag: String },
     /// The name comes from the row itself and may be personal data, so it is not repeated.

@@ -47,6 +47,46 @@ impl Bound {
     }
 }
 
+impl BoundCheck {
+    /// The fields that a column or a template fills, by their index in the declaration.
+    fn of_row(&self) -> impl Iterator<Item = (usize, &FieldSpec, &BoundField)> {
+        let fields = self.declaration.fields.iter().zip(&self.fields).enumerate();
+        fields.filter(|(_, (_, field))| field.feed.is_of_row()).map(|(at, (spec, field))| (at, spec, field))
+    }
+}
+
+impl Bound {
+    /// The names of the fields of each check that a column or a template fills, by their index in the declaration.
+    pub fn fields_of_row(&self) -> Vec<Vec<(usize, &str)>> {
+        self.checks.iter().map(|check| check.of_row().map(|(at, spec, _)| (at, spec.name.as_str())).collect()).collect()
+    }
+
+    /// What a row has for these fields of a check, also if the row is rejected for another field. A file is not read.
+    pub fn values(&self, row: &Row, check_index: usize) -> Vec<FieldValue> {
+        let Some(check) = self.checks.get(check_index) else { return Vec::new() };
+        let filling = Filling { bound: self, row, view: OnceCell::new() };
+        let value = |(_, spec, field): (usize, &FieldSpec, &BoundField)| match filling.text(check, spec, field) {
+            Ok(None) | Err(_) => FieldValue::None,
+            Ok(Some(_)) if spec.kind.file().is_some() => FieldValue::Unsent,
+            Ok(Some(text)) => match spec.accept(&text) {
+                Ok(accepted) => FieldValue::Sent(accepted.value),
+                Err(_) => FieldValue::Unsent,
+            },
+        };
+        check.of_row().map(value).collect()
+    }
+}
+
+/// What a row has for one field.
+pub enum FieldValue {
+    /// Nothing, or a template that cannot make a value.
+    None,
+    /// A value that is refused, or a file.
+    Unsent,
+    /// A value, as it would be sent.
+    Sent(Value),
+}
+
 /// One row being mapped.
 struct Filling<'a> {
     bound: &'a Bound,
@@ -212,6 +252,9 @@ impl Filling<'_> {
                 row_number: self.row.position.row_number,
             })),
             RenderFault::Missing { .. } => Failure::map(FailureCode::MissingValue, format!("{place}: {fault}")).into(),
+            RenderFault::Country { .. } => {
+                Failure::map(FailureCode::UnknownCountry, format!("{place}: {fault}")).into()
+            }
             RenderFault::Error { .. } => Failure::map(FailureCode::TemplateError, format!("{place}: {fault}")).into(),
         }
     }

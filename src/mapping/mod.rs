@@ -16,6 +16,7 @@ mod expect;
 mod feed;
 mod fill;
 mod matching;
+mod path;
 mod planned;
 mod shown_columns;
 #[cfg(test)]
@@ -26,6 +27,8 @@ pub use ask::{AskRequest, Mapped};
 pub use bind::{Bound, FieldFeed, UnmappedColumns, both};
 pub use error::MappingError;
 pub use feed::FieldSource;
+pub use fill::FieldValue;
+pub use path::{column_expression, is_word, path_expression};
 pub use planned::Mapping;
 pub use shown_columns::ShownColumns;
 

@@ -4,12 +4,13 @@
 
 use super::{
     matching::fold,
+    path::column_expression,
     planned::{Mapping, PlannedCheck, RowShape, Source},
 };
 use crate::model::{
     column_name::{looks_like_a_name, looks_like_data},
     field::tidy,
-    nearest::nearest,
+    nearest::{about_nearest, suggestion},
     row::find_column,
 };
 use std::collections::BTreeSet;
@@ -43,16 +44,15 @@ impl<'a> ShownColumns<'a> {
 
     /// `; did you mean …?`, or nothing.
     pub fn hint(&self, wrong: &str) -> String {
-        let name = nearest(wrong, self.names.iter().copied()).map(tidy);
-        name.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+        let names: Vec<String> = about_nearest(wrong, self.names.iter().copied()).into_iter().map(tidy).collect();
+        suggestion(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// The same for a name in a template, where a name with spaces or signs is written in another way.
     pub fn hint_in_template(&self, wrong: &str) -> String {
-        let Some(name) = nearest(wrong, self.names.iter().copied()).map(tidy) else { return String::new() };
-        let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let name = if is_word(&name) { name } else { format!("row[{}]", serde_json::Value::from(name)) };
-        format!("; did you mean `{name}`?")
+        let near = about_nearest(wrong, self.names.iter().copied());
+        let names: Vec<String> = near.into_iter().map(|name| column_expression(&tidy(name))).collect();
+        suggestion(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// The end of a message about an unknown column: the nearest name, and the list of columns.

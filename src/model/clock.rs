@@ -114,6 +114,11 @@ pub fn local_time(at_us: i64) -> String {
     }
 }
 
+/// A time in the format of ISO 8601, in UTC: `2026-11-03T08:15:00Z`. `None` if it is out of range.
+pub fn utc_time(at_us: i64) -> Option<String> {
+    Timestamp::from_microsecond(at_us).ok().map(|at| at.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,6 +34,8 @@ pub enum FailureCode {
     /// A spreadsheet treated an identifier as a number and lost some of its digits.
     SpreadsheetDamage,
     TemplateError,
+    /// A value that should name a country names none, or a word that several share.
+    UnknownCountry,
     /// A file that a row names cannot be read, is outside the files root, or is damaged.
     UnreadableFile,
     /// A file is of a format that the service does not accept.
@@ -71,7 +73,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 23] = [
+    pub const ALL: [FailureCode; 24] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -84,6 +86,7 @@ impl FailureCode {
         FailureCode::InvalidValue,
         FailureCode::SpreadsheetDamage,
         FailureCode::TemplateError,
+        FailureCode::UnknownCountry,
         FailureCode::UnreadableFile,
         FailureCode::WrongFileFormat,
         FailureCode::FileTooLarge,
@@ -112,6 +115,7 @@ impl FailureCode {
             FailureCode::InvalidValue => "invalid_value",
             FailureCode::SpreadsheetDamage => "spreadsheet_damage",
             FailureCode::TemplateError => "template_error",
+            FailureCode::UnknownCountry => "unknown_country",
             FailureCode::UnreadableFile => "unreadable_file",
             FailureCode::WrongFileFormat => "wrong_file_format",
             FailureCode::FileTooLarge => "file_too_large",

@@ -1,5 +1,11 @@
-//! Counts the values in a JSON text without building them. A short text can have very many: in `[0,0,…]` a value takes
-//! two bytes as text, and a hundred in memory.
+//! Counts the values in a JSON text, and says whether it is JSON, without building them. A short text can have very many:
+//! in `[0,0,…]` a value takes two bytes as text, and a hundred in memory.
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use std::fmt;
 
 /// The number of values in a JSON text: every text, number, boolean, null, list and object, including the outermost;
 /// names are not values. Counting stops above `max`. For a text that is not JSON the result is meaningless.
@@ -28,11 +34,100 @@ pub fn count(text: &str, max: usize) -> usize {
     values
 }
 
+/// Whether a text is one JSON value, which is nested no deeper than readers of JSON accept: 127 levels.
+pub fn is_json(text: &str) -> bool {
+    serde_json::from_str::<Well>(text).is_ok()
+}
+
+/// A value that was read and not kept.
+struct Well;
+
+impl<'de> Deserialize<'de> for Well {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Well, D::Error> {
+        deserializer.deserialize_any(WellVisitor)
+    }
+}
+
+struct WellVisitor;
+
+impl<'de> Visitor<'de> for WellVisitor {
+    type Value = Well;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Well, E> {
+        Ok(Well)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Well, A::Error> {
+        while items.next_element::<Well>()?.is_some() {}
+        Ok(Well)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Well, A::Error> {
+        while members.next_entry::<IgnoredAny, Well>()?.is_some() {}
+        Ok(Well)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::Value;
+
+    #[test]
+    fn a_text_is_json_if_it_can_be_read_as_a_tree() {
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        let texts = [
+            "1",
+            "-0.5e3",
+            "null",
+            "true",
+            "\"a\\u00e9\"",
+            "[]",
+            "{}",
+            "[1,{\"a\":[]}]",
+            " {\"a\":1,\"a\":2} ",
+            "",
+            "a",
+            "[1,]",
+            "{\"a\"}",
+            "{1:2}",
+            "01",
+            "1 2",
+            "\"\\ud800\"",
+            "1e999",
+            "nul",
+            "[1",
+            "\"a\nb\"",
+        ];
+        for text in texts.map(str::to_owned).into_iter().chain([127, 128, 5_000].map(deep)) {
+            assert_eq!(is_json(&text), serde_json::from_str::<Value>(&text).is_ok(), "{text:.40}");
+        }
+    }
 
     /// The same count, on the parsed tree.
     fn in_tree(value: &Value) -> usize {

@@ -34,6 +34,11 @@ impl IdempotencyKey {
         self.0.as_bytes()
     }
 
+    /// The key from its text on the wire.
+    pub fn from_text(text: &str) -> Option<IdempotencyKey> {
+        Uuid::try_parse(text).ok().map(IdempotencyKey)
+    }
+
     /// The key from 16 bytes of the ledger; `None` for any other length.
     pub fn from_slice(bytes: &[u8]) -> Option<IdempotencyKey> {
         Uuid::from_slice(bytes).ok().map(IdempotencyKey)
@@ -110,5 +115,6 @@ pub fn fingerprint(purpose: &[u8], secret: &str) -> String {
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -3,19 +3,23 @@
 
 pub mod attachment;
 pub mod budget;
+pub mod cell_ref;
 pub mod checkpoint;
 pub mod clock;
 pub mod column_name;
 mod conflicts;
 pub mod credits;
+pub mod duration;
 pub mod exit_code;
 pub mod failure;
 pub mod fault_point;
 pub mod field;
 pub mod file_kind;
 pub mod file_name;
+pub mod grouped;
 pub mod job_id;
 pub mod job_life;
+pub mod json_pointer;
 pub mod json_tokens;
 pub mod json_values;
 pub mod key;
@@ -32,9 +36,14 @@ pub mod row;
 pub mod shell_words;
 pub mod state;
 pub mod stop;
+pub mod stop_kind;
 mod stop_message;
+#[cfg(test)]
+mod stop_message_tests;
 mod tiff;
+pub mod toml_text;
 pub mod transitions;
+pub mod value_kind;
 pub mod verdict;
 pub mod witness;
 
@@ -51,5 +60,6 @@ pub use note::Note;
 pub use request::{CanonicalRequest, SIMULATOR_MARKER};
 pub use row::{Position, Record, Row};
 pub use stop::Stop;
+pub use stop_kind::StopKind;
 pub use verdict::{Judgement, Verdict};
 pub use witness::{Permit, Receipt, RequestId};

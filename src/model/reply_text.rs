@@ -14,11 +14,11 @@ pub fn reply_text(bytes: &[u8]) -> (Cow<'_, str>, bool) {
             let (text, damaged) = encoding.decode_without_bom_handling(&bytes[mark..]);
             (text, damaged || encoding != encoding_rs::UTF_8)
         }
-        None => {
-            let text = String::from_utf8_lossy(bytes);
-            let damaged = matches!(text, Cow::Owned(_));
-            (text, damaged)
-        }
+        // Checked first, because the lossy reading of valid text takes several times as long.
+        None => match str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            Err(_) => (String::from_utf8_lossy(bytes), true),
+        },
     };
     match whole_surrogates(&text) {
         Some(repaired) => (Cow::Owned(repaired), true),

@@ -1,6 +1,6 @@
 //! What a stop says: what happened, and what to do about it.
 
-use super::{Credits, RequestId, Stop, budget::BudgetRefusal, clock::local_time};
+use super::{Credits, RequestId, Stop, budget::BudgetRefusal, clock::local_time, grouped::grouped};
 use std::fmt;
 
 impl fmt::Display for Stop {
@@ -157,8 +157,10 @@ impl fmt::Display for Stop {
             ),
             Stop::TooManyErrors { failed, of, stage } => write!(
                 f,
-                "{failed} of {of} failed to {stage}, more than --max-errors allows; check failures/, fix the mapping \
-                 or the input, and run again"
+                "{} of {} failed to {stage}, more than --max-errors allows; check failures/, fix the mapping or the \
+                 input, and run again",
+                grouped(*failed),
+                grouped(*of)
             ),
             Stop::SameRefusals { count, message } => write!(
                 f,
@@ -173,10 +175,13 @@ impl fmt::Display for Stop {
                  that are already paid for are judged again by it, and are not paid for again"
             ),
             Stop::ExpectedRows { found, least, most } => {
+                let range = if least == most { String::new() } else { format!(" to {}", grouped(*most)) };
                 write!(
                     f,
-                    "expected {least} to {most} rows (--expect-rows), found {found} in the input; check the input, or \
-                     correct --expect-rows"
+                    "expected {}{range} rows (--expect-rows), found {} in the input; check the input, or correct \
+                     --expect-rows",
+                    grouped(*least),
+                    grouped(*found)
                 )
             }
             Stop::InputFailed => f.write_str("the rest of the input cannot be read"),

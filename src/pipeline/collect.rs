@@ -20,6 +20,7 @@ use super::{
     publish::{PublishOptions, Publisher, background::Publishing},
     report::RunReport,
     run::{Remarks, beside_ledger, publish_and_report},
+    run_record::{NextCommand, recorded},
     send::{
         Progress, RunChannels, SendEnd, SendLoop, Signal,
         bucket::bucket,
@@ -33,7 +34,7 @@ use crate::{
     catalogue::Catalogue,
     client::Client,
     error::Error,
-    ledger::{Consent, Identity, Ledger, Reading, Sums},
+    ledger::{Consent, Identity, Ledger, LedgerError, Reading, Sums},
     model::{Credits, Stop, state::State},
     throttle::Bucket,
 };
@@ -56,6 +57,8 @@ pub struct CollectOptions {
     pub earlier_stop: EarlierStop,
     /// Publish answers that no rule recognises as results.
     pub accept_unrecognised: bool,
+    /// Makes the command that continues, which the report and the ledger name.
+    pub next_command: Option<NextCommand>,
 }
 
 /// A ledger to settle and publish.
@@ -81,11 +84,15 @@ impl Collection {
         config: Option<&Path>,
         service: Option<&str>,
     ) -> Result<Collection, Error> {
-        if !place.exists() {
-            return Err(Error::Config(format!(
-                "{}: expected the output folder of a campaign, found no file or folder with this name",
-                place.display()
-            )));
+        match place.try_exists() {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Error::Config(format!(
+                    "{}: expected the output folder of a campaign, found no file or folder with this name",
+                    place.display()
+                )));
+            }
+            Err(_) => return Err(LedgerError::NoAccess { path: place.to_owned() }.into()),
         }
         let ledger = ledger_in(place);
         let apart = || {
@@ -139,18 +146,31 @@ impl Collection {
     /// See [`Error`].
     pub async fn collect(
         self,
-        CollectOptions { at_most, earlier_stop, accept_unrecognised }: CollectOptions,
+        mut options: CollectOptions,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
-        let Collection { mut campaign, identity, is_confirmed, routes_fault, .. } = self;
+        let campaign = Arc::clone(&self.campaign);
         compile_rules(&campaign)?;
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
-        let ledger = Arc::new(open(&campaign.ledger, &identity, campaign.commit_mode, now_us)?);
+        let ledger = Arc::new(open(&campaign.ledger, &self.identity, campaign.commit_mode, now_us)?);
         ledger.recover(now_us).await?;
+        let next_command = options.next_command.take();
+        let work = Box::pin(self.work(Arc::clone(&ledger), options, signals, progress));
+        recorded(&ledger, &campaign, "collect", next_command, work).await
+    }
+
+    async fn work(
+        self,
+        ledger: Arc<Ledger>,
+        CollectOptions { at_most, earlier_stop, accept_unrecognised, .. }: CollectOptions,
+        signals: mpsc::Receiver<Signal>,
+        progress: watch::Sender<Progress>,
+    ) -> Result<RunReport, Error> {
+        let Collection { mut campaign, is_confirmed, routes_fault, .. } = self;
         set_aside_unknown(&campaign, &ledger)?;
-        claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
+        claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let was_complete = ledger.sums().completed_at_us.is_some();
         let rules = use_rules(&campaign, &ledger).await?;
         let publish = PublishOptions { tap: None, rules, accept_unrecognised };
@@ -181,7 +201,7 @@ impl Collection {
         }
         if let Some(api_key) = api_key.filter(|_| open > 0) {
             let api_key = api_key?;
-            let (reading, scope) = (Reading::open(ledger.path())?, api_key.fingerprint());
+            let (reading, scope) = (ledger.reading()?, api_key.fingerprint());
             let known = reading.in_doubt_under(&scope)? + reading.open_jobs(Some(&scope))?.count;
             let is_here = campaign.service.simulate || campaign.service.in_process.is_some();
             if known == 0 {
@@ -199,7 +219,7 @@ impl Collection {
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
                 let channels = RunChannels { signals: sent.signals, progress, intake, deadline };
                 let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
-                let queue = RequestQueue::of_doubts(Reading::open(ledger.path())?);
+                let queue = RequestQueue::of_doubts(ledger.reading()?);
                 let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
                 let following = Following::new(until, reading, &context)?;
                 let sending = async {

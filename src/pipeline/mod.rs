@@ -4,44 +4,72 @@
 mod blocking;
 pub mod campaign;
 mod collect;
+pub mod compare;
+mod corrections;
 mod dataset_update;
 pub mod doctor;
+mod end_reason;
 mod export;
+mod failure_file;
+pub mod init;
 mod intake;
 mod plan;
 mod prepare;
 mod publish;
+pub mod published;
 pub mod report;
+mod report_doubts;
 mod report_jobs;
+mod report_page;
+mod report_stops;
 mod resolve;
 mod retry_webhook;
 mod run;
+mod run_record;
 mod send;
+pub mod show;
+mod shown_command;
 mod state_folder;
 mod status;
+mod warehouse;
 pub mod wording;
 
 pub use campaign::consent::system_user;
 pub use campaign::input::Input;
+pub use campaign::out_folder::{Place, places_of};
 pub use campaign::receiver::default_inbox;
 pub use campaign::secret::read as read_secret;
 pub use campaign::service::Service;
 pub use campaign::tables::TableSource;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};
 pub use collect::{CollectOptions, Collection};
+pub use corrections::CorrectionCounts;
 pub use dataset_update::dataset_update;
-pub use export::{ExportOrder, export};
+pub use end_reason::EndReason;
+pub use export::{ChangedSince, ExportFormat, ExportOrder, Exported, ExportedFile, export, verdict_of};
 pub use intake::IntakeProgress;
 pub use intake::notes::{Noted, Notes};
-pub use plan::{Plan, plan};
+pub use intake::rejections::{Rejection, Rejections};
+pub use plan::{
+    Plan, PlanOptions,
+    money::{CheckCost, Money},
+    outlook::{self, AccountSeen, Obstacle},
+    plan,
+    tree::Tree,
+    values::ValueCounts,
+};
 pub use prepare::Prepared;
 pub use publish::Tap;
 pub use report::RunReport;
+pub use report_page::{ReportOrder, Reported, report_page};
 pub use resolve::{ChargeCorrection, Resolution, correct_charge, decide, quarantined, quarantined_or_in_doubt};
 pub use retry_webhook::{Redeliveries, RedeliveryOrder, retry_webhook};
 pub use run::RunOptions;
+pub use run_record::{NextCommand, RunEnded};
 pub use send::account::balance_alone;
 pub use send::earlier_stop::EarlierStop;
+pub use send::latencies::{BOUNDS_MS, Latencies};
 pub use send::retry::RetryOrder;
-pub use send::{Progress, Signal};
-pub use status::{Status, consent_lines, ledger_in, status};
+pub use send::{Draining, Progress, Signal, Wait};
+pub use status::{CampaignState, Status, consent_lines, failures_by_code, ledger_in, status};
+pub use warehouse::{tables_of_campaign, tables_of_check};

@@ -2,14 +2,14 @@
 
 use super::{
     campaign::Campaign,
-    intake::notes::Notes,
+    intake::{notes::Notes, rejections::Rejections},
     publish::{by_verdict, credits},
     wording::{counted, grouped},
 };
 use crate::{
-    ledger::{OpenJobs, Sums},
-    model::{Credits, ExitCode, Mode, Stop, clock::local_time, state::State},
-    sink::Manifest,
+    ledger::{OpenJobs, RunStamp, Sums},
+    model::{Credits, ExitCode, FailureCode, Mode, Stop, state::State},
+    sink::{Manifest, OutputMode},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -36,6 +36,8 @@ pub struct RunReport {
     pub manifest: Option<Manifest>,
     pub out: PathBuf,
     pub mode: Mode,
+    /// The built-in simulator answers.
+    pub rehearsal: bool,
     /// When the oldest request in doubt was armed, in microseconds since 1970.
     pub oldest_doubt_us: Option<i64>,
     /// The shortest key lifetime of the campaign's checks.
@@ -50,10 +52,20 @@ pub struct RunReport {
     pub unrecognised: u64,
     /// Published rows that the current declarations judge differently.
     pub judged_differently: u64,
+    /// The smallest limit that covers what is used and everything that is left to send.
+    pub sufficient_limit: Option<Credits>,
+    /// Why rows were rejected, if too many were.
+    pub reasons: Rejections,
+    /// The failed asks by code, the commonest first.
+    pub by_code: Vec<(FailureCode, u64)>,
     /// This was `rescreen collect`: only requests that had been sent were settled.
     pub collected: bool,
     /// The command line that started the run. After `rescreen collect`, the command line of the run before it.
     pub command: Vec<String>,
+    /// The command that continues, as a user can copy it. The command line makes it.
+    pub next_command: Option<String>,
+    /// When the run began and ended, once that is recorded.
+    pub run: Option<RunStamp>,
 }
 
 /// How a run ended, in addition to what the ledger records.
@@ -71,6 +83,9 @@ pub struct Ending {
     pub collected: bool,
     pub unrecognised: u64,
     pub judged_differently: u64,
+    pub sufficient_limit: Option<Credits>,
+    pub reasons: Rejections,
+    pub by_code: Vec<(FailureCode, u64)>,
 }
 
 impl RunReport {
@@ -89,6 +104,9 @@ impl RunReport {
             collected,
             unrecognised,
             judged_differently,
+            sufficient_limit,
+            reasons,
+            by_code,
         } = ending;
         let mut report = RunReport {
             exit_code: ExitCode::Complete,
@@ -103,6 +121,7 @@ impl RunReport {
             manifest: Some(manifest),
             out: campaign.out.clone(),
             mode: campaign.mode,
+            rehearsal: campaign.service.simulate,
             oldest_doubt_us,
             key_life_hours: campaign.key_life_hours(),
             notes,
@@ -110,7 +129,12 @@ impl RunReport {
             collected,
             unrecognised,
             judged_differently,
+            sufficient_limit,
+            reasons,
+            by_code,
             command: campaign.command.clone(),
+            next_command: None,
+            run: None,
             limit_rows: campaign.source_options.limit_rows,
         };
         report.exit_code = report.judge(campaign);
@@ -133,6 +157,7 @@ impl RunReport {
             manifest: None,
             out: campaign.out.clone(),
             mode: campaign.mode,
+            rehearsal: campaign.service.simulate,
             oldest_doubt_us: None,
             key_life_hours: campaign.key_life_hours(),
             notes: Notes::default(),
@@ -141,7 +166,12 @@ impl RunReport {
             collected: false,
             unrecognised: 0,
             judged_differently: 0,
+            sufficient_limit: None,
+            reasons: Rejections::default(),
+            by_code: Vec::new(),
             command: campaign.command.clone(),
+            next_command: None,
+            run: None,
         }
     }
 
@@ -173,6 +203,11 @@ impl RunReport {
         self.limit_rows.is_some() && !is_complete && self.stops.is_empty()
     }
 
+    /// Whether nothing is left to do in the campaign, although some asks may have failed.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.exit_code, ExitCode::Complete | ExitCode::Failures)
+    }
+
     /// Whether unsent rows remain after `rescreen collect`. Only a run sends them.
     pub fn leaves_rows(&self) -> bool {
         let is_settled = self.in_doubt() == self.withheld && !self.waits_for_jobs();
@@ -196,7 +231,7 @@ impl RunReport {
         self.unrecognised > 0 && pending == self.unrecognised && is_read
     }
 
-    fn in_doubt(&self) -> u64 {
+    pub(super) fn in_doubt(&self) -> u64 {
         [State::Armed, State::InDoubt, State::Repeating].into_iter().map(|state| self.sums.in_state(state)).sum()
     }
 
@@ -212,6 +247,7 @@ impl RunReport {
         if let Some(manifest) = &self.manifest {
             lines.extend(self.totals(manifest));
         }
+        lines.extend(self.invented());
         lines.extend(self.notes.lines());
         if self.unexplained > Credits::ZERO && !self.stops.iter().any(|stop| matches!(stop, Stop::Price { .. })) {
             lines.push(format!(
@@ -221,7 +257,8 @@ impl RunReport {
             ));
         }
         lines.extend(self.completed.iter().cloned());
-        lines.extend(self.stops.iter().map(|stop| format!("stopped: {stop}")));
+        lines.extend(self.stopped());
+        lines.extend(self.failed());
         lines.extend(self.limited());
         lines.extend(self.doubts());
         lines.extend(self.rejudging());
@@ -238,8 +275,8 @@ impl RunReport {
 
     /// Only the lines that say why the campaign is not finished.
     pub fn reasons(&self) -> Vec<String> {
-        let stopped = self.stops.iter().map(|stop| format!("stopped: {stop}"));
-        stopped.chain(self.limited()).chain(self.doubts()).chain(self.rejudging()).collect()
+        let stopped = self.stopped().into_iter().chain(self.failed()).chain(self.limited());
+        stopped.chain(self.doubts()).chain(self.rejudging()).collect()
     }
 
     /// The command line that lists what a person has to decide; `None` if running again can help.
@@ -256,6 +293,12 @@ impl RunReport {
             words.push("--include-in-doubt".to_owned());
         }
         Some(words)
+    }
+
+    /// Says that the answers are not real.
+    fn invented(&self) -> Option<String> {
+        let inventor = OutputMode::of(self.mode, self.rehearsal || self.sums.simulated == Some(true)).invented_by()?;
+        Some(format!("these answers are INVENTED by {inventor}: they are not real verifications"))
     }
 
     fn totals(&self, manifest: &Manifest) -> Vec<String> {
@@ -279,79 +322,33 @@ impl RunReport {
             ),
             format!(
                 "{}, {}, {} charged{held}",
-                counted(self.sums.requests(), "request", "requests"),
+                self.requests(),
                 counted(duplicates, "free duplicate", "free duplicates"),
                 counted(credits(manifest).0, "credit", "credits"),
             ),
         ]
     }
 
-    fn limited(&self) -> Option<String> {
+    /// `543 requests`, or `93 of 543 requests sent` while some wait to be sent.
+    fn requests(&self) -> String {
+        let all = self.sums.requests();
+        let counted = counted(all, "request", "requests");
+        match self.sums.in_state(State::Planned) {
+            0 => counted,
+            planned => format!("{} of {counted} sent", grouped(all - planned)),
+        }
+    }
+
+    /// Whether requests cost anything: none does in sandbox, or if the built-in simulator answers.
+    pub(super) fn is_charged(&self) -> bool {
+        self.mode == Mode::Production && !self.rehearsal
+    }
+
+    pub(super) fn limited(&self) -> Option<String> {
         let limit = self.limit_rows.filter(|_| self.is_limited())?;
         Some(format!(
             "only the first {limit} rows of each input were read (--limit); run without --limit to read the rest"
         ))
-    }
-
-    /// What the current declarations say about answers that are paid for.
-    fn rejudging(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.unrecognised > 0 {
-            lines.push(format!(
-                "{} no rule recognises: paid for, never sent again, and in pending/ with the reason `unrecognised` and \
-                 the answer. Correct the declaration in the campaign file (`rescreen checks NAME --toml` prints it) and \
-                 run again, which judges them at no cost; or publish them as they are with --accept-unrecognised",
-                counted(self.unrecognised, "row has an answer that", "rows have an answer that"),
-            ));
-        }
-        if self.judged_differently > 0 {
-            lines.push(format!(
-                "{} judged differently by the current declaration; published rows stay as they are, and `rescreen \
-                 export {} --to FOLDER` publishes all results judged by it",
-                counted(self.judged_differently, "result is", "results are"),
-                self.out.display()
-            ));
-        }
-        lines
-    }
-
-    fn doubts(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.withheld > 0 {
-            lines.push(format!(
-                "{} sent under another API key, and only that key's account knows whether they were answered or \
-                 charged: run again with that API key; if it is lost, decide with `rescreen resolve {} --list \
-                 --include-in-doubt`",
-                counted(self.withheld, "request in doubt was", "requests in doubt were"),
-                self.out.display()
-            ));
-        } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
-            // The service says that these keys belong to another body, so sending them again may give no answer.
-            lines.push(format!(
-                "{} may have been charged under their keys and have no answer yet",
-                counted(self.in_doubt(), "request", "requests"),
-            ));
-        } else if self.in_doubt() > 0 {
-            // A key is not used for sending again in the last two hours of its lifetime.
-            let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
-            let until = self.oldest_doubt_us.map(|at| local_time(at + safe_us));
-            lines.push(format!(
-                "{} may have been charged and have no answer yet; running again before {} settles this at no cost",
-                counted(self.in_doubt(), "request", "requests"),
-                until.unwrap_or_else(|| "the keys expire".to_owned()),
-            ));
-        }
-        lines.extend(self.job_lines());
-        let quarantined = self.sums.in_state(State::Quarantined);
-        if quarantined > 0 {
-            lines.push(format!(
-                "{} in quarantine: possibly charged, and sending again may charge again; decide with `rescreen resolve \
-                 {} --list`",
-                counted(quarantined, "request is", "requests are"),
-                self.out.display()
-            ));
-        }
-        lines
     }
 }
 
@@ -364,15 +361,4 @@ fn once(stops: Vec<Stop>) -> Vec<Stop> {
         }
     }
     unique
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_separated() {
-        let texts: Vec<String> = [0, 999, 1_000, 14_719, 1_000_000].into_iter().map(grouped).collect();
-        assert_eq!(texts, ["0", "999", "1,000", "14,719", "1,000,000"]);
-    }
 }

@@ -14,12 +14,16 @@ use std::path::Path;
 /// # Errors
 /// There is no ledger, or it cannot be read.
 pub fn quarantined(place: &Path) -> Result<Vec<Quarantined>, Error> {
-    Ok(Reading::open(&ledger_in(place))?.quarantined()?)
+    let ledger = ledger_in(place);
+    Ok(Reading::open(&ledger).and_then(|reading| reading.quarantined()).map_err(|error| error.at(&ledger))?)
 }
 
 /// The quarantined requests, and the requests in doubt whose keys have not expired.
 pub fn quarantined_or_in_doubt(place: &Path) -> Result<Vec<Quarantined>, Error> {
-    Ok(Reading::open(&ledger_in(place))?.quarantined_or_in_doubt()?)
+    let ledger = ledger_in(place);
+    Ok(Reading::open(&ledger)
+        .and_then(|reading| reading.quarantined_or_in_doubt())
+        .map_err(|error| error.at(&ledger))?)
 }
 
 /// A decision, and what the ledger records about it.
@@ -47,11 +51,12 @@ impl Resolution<'_> {
     }
 }
 
-/// Applies a decision to all requests that wait for one, or only to the requests in `only`. Returns how many changed.
+/// Applies a decision to all requests that wait for one, or only to the requests in `only`. Returns those it moved, as
+/// they were before.
 ///
 /// # Errors
 /// The reason is empty, a request does not wait for a decision, or the key secret is not the campaign's.
-pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_>) -> Result<u64, Error> {
+pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_>) -> Result<Vec<Quarantined>, Error> {
     let decided = resolution.decided()?;
     let path = ledger_in(place);
     let reading = Reading::open(&path)?;
@@ -84,10 +89,10 @@ pub async fn decide(place: &Path, only: &[RequestId], resolution: &Resolution<'_
         let in_doubt = open.iter().any(|one| one.request == *other);
         return Err(not_waiting(*other, in_doubt));
     }
-    let mut moved = 0;
+    let mut moved = Vec::new();
     for one in waiting.into_iter().filter(|one| only.is_empty() || only.contains(&one.request)) {
         ledger.decide(one.request, resolution.decision, resolution.keys(&recorded), decided.clone()).await?;
-        moved += 1;
+        moved.push(one);
     }
     Ok(moved)
 }

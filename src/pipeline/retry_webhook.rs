@@ -16,7 +16,7 @@ use super::{
     send::{
         attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
         bucket::bucket,
-        earlier_stop::paused_until,
+        earlier_stop::{EARLIER_PAUSE, paused_until},
     },
     wording::counted,
 };
@@ -282,7 +282,7 @@ impl<'a> Asking<'a> {
         let mut settings = campaign.service.client_settings(url, api_key.clone())?;
         settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
         let (bucket, _) = bucket(&campaign.service, api_key, Bucket::Empty, campaign.clock);
-        let throttle = Throttle::new(campaign.service.rate, bucket);
+        let throttle = Throttle::new(campaign.service.pace(), bucket);
         let simulated = reading.sums()?.simulated;
         Ok(Asking { campaign, client: Client::new(&settings)?, throttle, receiver, simulated })
     }
@@ -298,7 +298,7 @@ impl<'a> Asking<'a> {
         if left > PUSH_BACK_MAX {
             return Ok(Some(until_us));
         }
-        self.throttle.pause_until(Instant::now() + left);
+        self.throttle.pause_until(Instant::now() + left, EARLIER_PAUSE);
         Ok(None)
     }
 
@@ -337,7 +337,8 @@ impl<'a> Asking<'a> {
                 }
                 Redelivered::PushedBack { wait } => {
                     last = "it asks to wait again and again".to_owned();
-                    self.throttle.pause_until(Instant::now() + wait.unwrap_or(PUSH_BACK_UNSTATED));
+                    self.throttle
+                        .pause_until(Instant::now() + wait.unwrap_or(PUSH_BACK_UNSTATED), "rate limit, HTTP 429");
                 }
                 Redelivered::Unavailable { message } => {
                     last = message;

@@ -4,10 +4,13 @@
 use super::{
     blocking::blocking,
     campaign::{Campaign, consent, rules::use_rules},
-    intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes},
+    intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes, rejections::Rejections},
+    plan::money::Money,
     prepare::Prepared,
-    publish::{PublishOptions, Publisher, Tap, background::Publishing},
+    publish::{PublishOptions, Publisher, Stage, Tap, background::Publishing},
     report::{Ending, RunReport},
+    report_stops,
+    run_record::{NextCommand, recorded},
     send::{
         Progress, RunChannels, SendEnd, SendLoop, Signal,
         earlier_stop::EarlierStop,
@@ -18,10 +21,12 @@ use super::{
 };
 use crate::{
     error::Error,
-    ledger::{CommitMode, Ledger, OpenJobs, Reading},
-    model::Stop,
+    ledger::{AskFate, CommitMode, Ledger, OpenJobs, Reading},
+    model::{Stop, stop::STAGE_SEND},
 };
 use std::{
+    collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -41,6 +46,8 @@ pub struct RunOptions {
     pub at_most: Option<Duration>,
     /// Retry failures.
     pub retry: Option<RetryOrder>,
+    /// The file with the rows that take the place of failed ones.
+    pub corrections: Option<PathBuf>,
     /// Where result rows go beside their parts, as JSON lines.
     pub tap: Option<Tap>,
     /// Send even if an earlier run stopped and nothing has changed since.
@@ -49,6 +56,8 @@ pub struct RunOptions {
     pub lift_pause: bool,
     /// Publish answers that no rule recognises as results.
     pub accept_unrecognised: bool,
+    /// Makes the command that continues, which the report and the ledger name.
+    pub next_command: Option<NextCommand>,
 }
 
 impl Campaign {
@@ -66,13 +75,25 @@ impl Prepared {
     /// # Errors
     /// See [`Error`]. A stop after which the campaign can be resumed is not an error; it is in the report.
     pub async fn go(
+        self,
+        mut options: RunOptions,
+        signals: mpsc::Receiver<Signal>,
+        progress: watch::Sender<Progress>,
+    ) -> Result<RunReport, Error> {
+        let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
+        let next_command = options.next_command.take();
+        let work = Box::pin(self.work(options, signals, progress));
+        recorded(&ledger, &campaign, "run", next_command, work).await
+    }
+
+    async fn work(
         mut self,
         options: RunOptions,
         signals: mpsc::Receiver<Signal>,
         progress: watch::Sender<Progress>,
     ) -> Result<RunReport, Error> {
         let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
-        let was_complete = ledger.sums().completed_at_us.is_some();
+        let (was_complete, attempts_before) = (ledger.sums().completed_at_us.is_some(), ledger.sums().attempts);
         let check_uses = ledger.check_uses(self.check_uses()?).await?;
         self.record_settings().await?;
         ledger.record_consent(consent::recorded(&campaign, &consent::system_user())).await?;
@@ -82,6 +103,7 @@ impl Prepared {
         let receiver = self.body_receiver().await?;
         let context = self.context()?;
         self.remap(&check_uses, receiver.clone()).await?;
+        let is_corrected = self.correct(options.corrections, receiver.clone()).await?;
         if options.continue_anyway {
             // A higher price that only the balance showed may be another client's spending. The user decided to
             // continue.
@@ -89,10 +111,10 @@ impl Prepared {
         }
 
         let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
-        let queue = RequestQueue::new(Reading::open(ledger.path())?, campaign.expect_rows.is_some());
+        let queue = RequestQueue::new(ledger.reading()?, campaign.expect_rows.is_some());
         let ends_with_us = campaign.service.simulate && campaign.service.in_process.is_none();
         let until = if ends_with_us { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
-        let following = Following::new(until, Reading::open(ledger.path())?, &context)?;
+        let following = Following::new(until, ledger.reading()?, &context)?;
         let of_files = self.intake.is_of_files();
         let completed = self.fail_incomplete_lines().await?;
         let (ingest, intake) = self.begin_intake(check_uses, receiver).await?;
@@ -103,8 +125,8 @@ impl Prepared {
             intake,
             deadline: options.at_most.map(|at_most| Instant::now() + at_most),
         };
-        // Retrying failures is also a decision to continue.
-        let continue_anyway = options.continue_anyway || options.retry.is_some();
+        // Retrying or correcting failures is also a decision to continue.
+        let continue_anyway = options.continue_anyway || options.retry.is_some() || is_corrected;
         let earlier_stop = EarlierStop { continue_anyway, lift_pause: options.lift_pause };
         let retry = options.retry;
         let sending = async {
@@ -132,6 +154,8 @@ impl Prepared {
         let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
+        // A retry sends requests of a complete campaign again.
+        let was_complete = was_complete && ledger.sums().attempts == attempts_before;
         let remarks = Remarks { was_complete, notes, completed, collected: false };
         publish_and_report(&campaign, &ledger, publisher, sent, ingested, remarks).await
     }
@@ -264,7 +288,8 @@ pub async fn publish_and_report(
         None
     } else {
         let publishing = Arc::clone(&publisher);
-        unless_interrupted(campaign.commit_mode, move || publishing.publish(), &publisher, &mut sent).await?
+        unless_interrupted(campaign.commit_mode, move || publishing.publish(Stage::Stopped), &publisher, &mut sent)
+            .await?
     };
     let Some(manifest) = published else {
         return Ok(RunReport::cut_short(campaign, ledger.sums(), sent.stops));
@@ -282,6 +307,11 @@ pub async fn publish_and_report(
         let open_jobs = OpenJobs { odd, ..reading.open_jobs(None)? };
         (reading.oldest_doubt_us()?, reading.unrecognised()?, reading.judged_differently()?, open_jobs)
     };
+    let (sufficient_limit, reasons, failures) = {
+        let reading = publisher.reading();
+        let money = Money::new(campaign, &ledger.sums(), &BTreeMap::new(), &reading.planned_by_check()?);
+        (money.sufficient_limit(), rejected(&reading, &sent.stops)?, reading.failures_by_code()?)
+    };
     let SendEnd { stops, answered, withheld, withheld_jobs, unexplained, .. } = sent;
     let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending = Ending {
@@ -298,8 +328,29 @@ pub async fn publish_and_report(
         collected,
         unrecognised,
         judged_differently,
+        sufficient_limit,
+        reasons,
+        by_code: report_stops::commonest(failures),
     };
     Ok(RunReport::new(campaign, ledger.sums(), ending, manifest))
+}
+
+/// Why rows were rejected, if they were too many.
+fn rejected(reading: &Reading, stops: &[Stop]) -> Result<Rejections, Error> {
+    let mut reasons = Rejections::default();
+    let of_rows = |stop: &Stop| matches!(stop, Stop::TooManyErrors { stage, .. } if *stage != STAGE_SEND);
+    if !stops.iter().any(of_rows) {
+        return Ok(reasons);
+    }
+    let uses = reading.check_uses()?;
+    reading.failed_asks(|ask| -> Result<(), Error> {
+        if let AskFate::Failure(failure) = &ask.fate {
+            let name = ask.check_use.filter(|_| uses.len() > 1).and_then(|check_use| uses.get(&check_use));
+            reasons.add(name.map(|row| row.name.as_str()), failure, ask.source, ask.row.line);
+        }
+        Ok(())
+    })?;
+    Ok(reasons)
 }
 
 /// How many kinds of jobs whose state is not told are listed.

@@ -1,6 +1,7 @@
 //! The format of the service's answers: two dialects and two envelopes.
 
 use super::statement::Statement;
+use jiff::civil::Date;
 
 /// How errors, charges and the balance are stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +27,8 @@ pub enum Envelope {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AnswerStyle {
     pub(super) seed: u64,
+    /// The day of the list, if it is not that of the request.
+    pub(super) dataset: Option<Date>,
     pub(super) dialect: Dialect,
     pub(super) envelope: Envelope,
     pub(super) statement: Statement,

@@ -239,11 +239,17 @@ impl Simulator {
         if let Some(refusal) = row.and_then(RowTreatment::refusal) {
             return Err(refusal);
         }
-        let answer = compose(&order, &receipt, self.style_of(&order));
+        let answer = self.completed(&order, &receipt);
         Ok(match row {
             Some(row) => spoil::row(row, answer),
             None => self.spoilt(&order, answer, admission.fault),
         })
+    }
+
+    /// The completed answer to an order.
+    pub(super) fn completed(&self, order: &Order, receipt: &Receipt) -> Value {
+        let expected = self.settings().expected.as_ref().map(|expected| expected.of(order));
+        compose(order, receipt, self.style_of(order), expected.as_ref())
     }
 
     /// An answer as it is sent: unchanged, or corrupted by the fault that was chosen for its request.

@@ -8,8 +8,7 @@ use super::{
     row::{self, RowTreatment},
     statement::ODD_CHARGES,
 };
-use crate::model::nearest::hint;
-use crate::model::rng::Rng;
+use crate::model::{duration::parse_duration, nearest::hint, rng::Rng};
 use std::{str::FromStr, time::Duration};
 
 /// One kind of fault. With those above the line, the service does not act; with those below, it acts and charges first.
@@ -140,8 +139,8 @@ pub struct Faults(Vec<Fault>);
 /// Why a list of faults is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultsError {
-    #[error("no fault is called `{name}`{hint}")]
-    Unknown { name: String, hint: String },
+    #[error("no fault is called `{name}`{hint}; the faults are {all}")]
+    Unknown { name: String, hint: String, all: String },
     #[error("fault `{name}`: expected `{name}:PROBABILITY` (0 to 1) or `{name}@NTH` (from 1), found `{found}`")]
     Chance { name: String, found: String },
     #[error("fault `{name}`: expected `{name}:PROBABILITY` (0 to 1), found `{found}`")]
@@ -151,6 +150,9 @@ pub enum FaultsError {
 }
 
 impl Faults {
+    /// The names of all faults.
+    pub const NAMES: [&str; 31] = NAMES;
+
     /// No faults.
     pub fn none() -> Faults {
         Faults::default()
@@ -198,7 +200,7 @@ fn fault(item: &str) -> Result<Fault, FaultsError> {
     let name_end = item.find([':', '@']).unwrap_or(item.len());
     let (name, rest) = item.split_at(name_end);
     if !NAMES.contains(&name) {
-        return Err(FaultsError::Unknown { name: name.to_owned(), hint: hint(name, NAMES) });
+        return Err(FaultsError::Unknown { name: name.to_owned(), hint: hint(name, NAMES), all: NAMES.join(", ") });
     }
     let (number, parameter) = match rest.get(1..).unwrap_or("").split_once(':') {
         Some((number, parameter)) => (number, Some(parameter)),
@@ -229,9 +231,9 @@ fn kind(name: &str, parameter: Option<&str>) -> Result<FaultKind, FaultsError> {
     let seconds =
         || parameter.unwrap_or("1").parse::<u64>().map_err(|_| wrong("a whole number of seconds such as `30`"));
     Ok(match name {
-        "latency" => FaultKind::Latency(
-            humantime::parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?,
-        ),
+        "latency" => {
+            FaultKind::Latency(parse_duration(parameter.unwrap_or("1s")).map_err(|_| wrong("a duration such as `2s`"))?)
+        }
         "rate429" => FaultKind::Rate429(RetryAfter::Seconds(seconds()?)),
         "rate429_bare" => FaultKind::Rate429(RetryAfter::Absent),
         "rate429_date" => FaultKind::Rate429(RetryAfter::Date(seconds()?)),
@@ -292,7 +294,10 @@ mod tests {
     #[test]
     fn a_wrong_list_says_what_was_expected() {
         let message = |text: &str| text.parse::<Faults>().unwrap_err().to_string();
-        assert_eq!(message("drop_aftr:1"), "no fault is called `drop_aftr`; did you mean `drop_after`?");
+        let unknown =
+            "no fault is called `drop_aftr`; did you mean `drop_after`?; the faults are charged_error, crossed, ";
+        assert!(message("drop_aftr:1").starts_with(unknown), "{}", message("drop_aftr:1"));
+        assert!(NAMES.iter().all(|name| message("bogus:1").contains(name)));
         assert!(message("html").contains("expected `html:PROBABILITY`"), "{}", message("html"));
         assert!(message("html:1.5").contains("0 to 1"));
         assert!(message("html@0").contains("from 1"));

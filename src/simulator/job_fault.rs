@@ -3,7 +3,7 @@
 //! own random numbers, so that none changes what another one, or anything else, gets from the seed.
 
 use super::{digest::Digest, fault::FaultsError};
-use crate::model::{nearest::hint, rng::Rng};
+use crate::model::{duration::parse_duration, nearest::hint, rng::Rng};
 use std::{str::FromStr, time::Duration};
 
 /// What happens to the event of a job. The content of the job decides, so that a seed always picks the same ones.
@@ -69,6 +69,11 @@ const LATE: &str = "30m";
 pub struct JobFaults(Vec<(Kind, f64)>);
 
 impl JobFaults {
+    /// The names of all faults.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        OTHERS.into_iter().chain(STATES.map(|(name, _)| name))
+    }
+
     /// No faults.
     pub fn none() -> JobFaults {
         JobFaults::default()
@@ -124,8 +129,9 @@ fn fault(item: &str) -> Result<(Kind, f64), FaultsError> {
     let (name, rest) = item.split_once(':').unwrap_or((item, ""));
     let state = |name: &str| STATES.iter().find(|(known, _)| *known == name).map(|(_, fault)| *fault);
     if state(name).is_none() && !OTHERS.contains(&name) {
-        let names = STATES.iter().map(|(name, _)| *name).chain(OTHERS);
-        return Err(FaultsError::Unknown { name: name.to_owned(), hint: hint(name, names) });
+        let names: Vec<&str> = JobFaults::names().collect();
+        let (hint, all) = (hint(name, names.iter().copied()), names.join(", "));
+        return Err(FaultsError::Unknown { name: name.to_owned(), hint, all });
     }
     let (number, parameter) = rest.split_once(':').map_or((rest, None), |(number, text)| (number, Some(text)));
     let probability = number.parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
@@ -138,7 +144,7 @@ fn fault(item: &str) -> Result<(Kind, f64), FaultsError> {
     };
     let kind = match (name, parameter) {
         ("late", time) => {
-            Kind::Late(humantime::parse_duration(time.unwrap_or(LATE)).map_err(|_| wrong("a duration such as `30m`"))?)
+            Kind::Late(parse_duration(time.unwrap_or(LATE)).map_err(|_| wrong("a duration such as `30m`"))?)
         }
         ("row", of) => Kind::Row(of.and_then(state).ok_or_else(|| wrong("the name of a state such as `state_404`"))?),
         (_, Some(_)) => return Err(wrong("no parameter")),
@@ -171,7 +177,9 @@ mod tests {
     #[test]
     fn a_wrong_list_says_what_was_expected() {
         let message = |text: &str| text.parse::<JobFaults>().unwrap_err().to_string();
-        assert_eq!(message("lots:1"), "no fault is called `lots`; did you mean `lost`?");
+        assert!(
+            message("lots:1").starts_with("no fault is called `lots`; did you mean `lost`?; the faults are lost, ")
+        );
         assert_eq!(message("lost"), "fault `lost`: expected `lost:PROBABILITY` (0 to 1), found `lost`");
         assert!(message("twice:1.5").contains("(0 to 1)"));
         assert!(message("lost@3").contains("no fault is called `lost@3`"));

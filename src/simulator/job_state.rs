@@ -4,7 +4,7 @@
 
 use super::{
     Simulator,
-    answer::{compose, result_of},
+    answer::result_of,
     digest::Digest,
     job_fault::StateFault,
     jobs::{Job, JobPath, JobState, event_type, report_type},
@@ -102,7 +102,7 @@ impl Simulator {
             JobState::Completed(receipt) => {
                 view["status"] = "completed".into();
                 view["creditsUsed"] = receipt.credits.into();
-                let answer = compose(order, receipt, self.style_of(order));
+                let answer = self.completed(order, receipt);
                 view["result"] = result_of(order, &answer);
             }
         }

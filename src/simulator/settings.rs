@@ -2,12 +2,14 @@
 
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
+    expected::ExpectedValues,
     fault::Faults,
     job_fault::JobFaults,
     seen_routes::ServedRoutes,
     statement::{ChargeStated, CreditsFormat, Statement},
 };
 use crate::{catalogue::Catalogue, model::Clock};
+use jiff::civil::Date;
 use std::{collections::BTreeMap, time::Duration};
 
 /// The settings of the simulated service. They contain an API key, so there is no `Debug`.
@@ -25,6 +27,9 @@ pub struct Settings {
     pub latency: Duration,
     /// Decides answers and faults: the same seed gives the same service.
     pub seed: u64,
+    /// The day of the list that answers are made with: AML answers name it, and each day answers some subjects
+    /// differently. `None` means the day of the request, with the same answers every day.
+    pub dataset: Option<Date>,
     /// How long each job takes; after 48 hours it fails. `None` draws the times from the seed: most take minutes, some
     /// hours, and a few never end.
     pub job_time: Option<Duration>,
@@ -55,6 +60,8 @@ pub struct Settings {
     /// Where replies state credits. `None` means as usual for the dialect and the envelope.
     pub charge_stated: Option<ChargeStated>,
     pub credits_format: CreditsFormat,
+    /// What the rows of a rehearsal expect of their answers.
+    pub expected: Option<ExpectedValues>,
     /// How far the service's `Date` is ahead of its clock, in seconds.
     pub date_ahead_s: i64,
 }
@@ -68,6 +75,7 @@ impl Default for Settings {
             per_minute_max: 120,
             latency: Duration::ZERO,
             seed: 1,
+            dataset: None,
             job_time: None,
             time_scale: 1,
             fallback_of_hundred: 10,
@@ -86,6 +94,7 @@ impl Default for Settings {
             routes: ServedRoutes::default(),
             charge_stated: None,
             credits_format: CreditsFormat::default(),
+            expected: None,
             date_ahead_s: 0,
         }
     }
@@ -94,12 +103,12 @@ impl Default for Settings {
 impl Settings {
     /// The format of the answers.
     pub(super) fn style(&self) -> AnswerStyle {
-        let Settings { seed, dialect, envelope, charge_stated, credits_format: format, .. } = *self;
+        let Settings { seed, dataset, dialect, envelope, charge_stated, credits_format: format, .. } = *self;
         let stated = charge_stated.unwrap_or(match (dialect, envelope) {
             (Dialect::Described, Envelope::DataMeta) => ChargeStated::Meta,
             (Dialect::Described, Envelope::Results) | (Dialect::Field, _) => ChargeStated::Remaining,
         });
-        AnswerStyle { seed, dialect, envelope, statement: Statement { stated, format } }
+        AnswerStyle { seed, dataset, dialect, envelope, statement: Statement { stated, format } }
     }
 }
 

@@ -79,7 +79,8 @@ pub fn claimed_by(folder: &Path) -> Result<Option<Owner>, SinkError> {
 /// Refuses a dataset folder that is a symbolic link: another program may have made it, and it may lead anywhere.
 pub(super) fn refuse_links(folder: &Path) -> Result<(), SinkError> {
     let folders = PUBLISHED.map(|name| folder.join(name));
-    let checks = fs::read_dir(folder.join("results")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let of = |name: &str| fs::read_dir(folder.join(name)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let checks = of("results").chain(of("answers"));
     let is_link = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     match folders.into_iter().chain(checks).find(is_link) {
         Some(path) => Err(SinkError::Link { path }),
@@ -103,12 +104,12 @@ pub fn refuse_inside_another(folder: &Path) -> Result<(), SinkError> {
     Ok(())
 }
 
-/// Compares the result parts with the digests of what was written, because others can change them.
+/// Compares the parts of results and answers with the digests of what was written, because others can change them.
 ///
 /// # Errors
 /// A part is missing, is not the one that was written, or cannot be read.
 pub fn verify(folder: &Path, datasets: &[Dataset]) -> Result<(), SinkError> {
-    let results = datasets.iter().filter(|dataset| dataset.kind == DatasetKind::Results);
+    let results = datasets.iter().filter(|one| matches!(one.kind, DatasetKind::Results | DatasetKind::Answers));
     for part in results.flat_map(|dataset| &dataset.parts) {
         let path = folder.join(&part.path);
         match digest(&path) {

@@ -1,6 +1,6 @@
 //! The rows of each dataset, with typed fields, and their cells in the order of the schema.
 
-use super::TableCell;
+use super::{ResultForm, TableCell};
 use crate::{
     catalogue::ColumnValue,
     model::{Credits, Failure, IdempotencyKey, Mode, Verdict, key::hex},
@@ -34,6 +34,15 @@ impl OutputMode {
             OutputMode::Production => "production",
             OutputMode::Sandbox => "sandbox",
             OutputMode::Simulated => "simulated",
+        }
+    }
+
+    /// Where invented answers come from; `None` if the answers are real.
+    pub fn invented_by(self) -> Option<&'static str> {
+        match self {
+            OutputMode::Production => None,
+            OutputMode::Sandbox => Some("the sandbox of the service"),
+            OutputMode::Simulated => Some("the simulator"),
         }
     }
 }
@@ -83,8 +92,8 @@ pub struct ResultRow<'a> {
     pub head: Head<'a>,
     pub verdict: Verdict,
     pub finding: String,
-    /// One for each carried column.
-    pub carried: Vec<Option<String>>,
+    /// One for each carried column, in its type.
+    pub carried: Vec<TableCell>,
     /// One for each typed column of the check.
     pub columns: Vec<ColumnValue>,
     /// One for each `expect`: whether the answer agrees; `None` if it does not state it.
@@ -106,15 +115,30 @@ pub struct ResultRow<'a> {
     pub sent: Cow<'a, str>,
     /// The answer, JSON, without images.
     pub answer: Cow<'a, str>,
+    /// The answer was read as JSON, so its text is not examined again.
+    pub answer_is_json: bool,
+    /// The digest of the answer.
+    pub answer_digest: String,
 }
 
 impl ResultRow<'_> {
+    /// The cells in the order of [`super::answers_schema`].
+    pub fn answer_cells(&self) -> Vec<TableCell> {
+        let mut cells = self.head.cells();
+        cells.push(json_cell(self.answer.clone(), self.answer_is_json));
+        cells
+    }
+
     /// The cells in the order of [`super::results_schema`].
-    pub fn into_cells(self) -> Vec<TableCell> {
+    pub fn into_cells(self, form: ResultForm) -> Vec<TableCell> {
+        let typed = |cell: TableCell| match cell {
+            TableCell::Json(text) if !form.json => TableCell::Text(text),
+            cell => cell,
+        };
         let mut cells = self.head.cells();
         cells.extend([TableCell::text(self.verdict.as_str()), TableCell::Text(self.finding)]);
-        cells.extend(self.carried.into_iter().map(|text| TableCell::or_null(text.map(TableCell::Text))));
-        cells.extend(self.columns.into_iter().map(TableCell::from));
+        cells.extend(self.carried);
+        cells.extend(self.columns.into_iter().map(TableCell::from).map(typed));
         cells.extend(self.expected.into_iter().map(|meets| TableCell::or_null(meets.map(TableCell::Boolean))));
         cells.extend([
             TableCell::Timestamp(self.completed_at_us),
@@ -131,11 +155,20 @@ impl ResultRow<'_> {
             TableCell::integer(self.attempts),
             TableCell::or_null(self.latency_ms.map(TableCell::integer)),
             TableCell::or_null(self.requested_at_us.map(TableCell::Timestamp)),
-            TableCell::Text(self.sent.into_owned()),
-            TableCell::Text(self.answer.into_owned()),
         ]);
+        let json = |text: Cow<'_, str>, is_json| {
+            if form.json { json_cell(text, is_json) } else { TableCell::Text(text.into_owned()) }
+        };
+        cells.extend(form.sent.then(|| json(self.sent, false)));
+        cells.extend(form.answer.then(|| json(self.answer, self.answer_is_json)));
+        cells.extend(form.answer_digest.then_some(TableCell::Text(self.answer_digest)));
         cells
     }
+}
+
+/// A cell of JSON. `is_json` says that the text is known to be JSON.
+fn json_cell(text: Cow<'_, str>, is_json: bool) -> TableCell {
+    if is_json { TableCell::Json(text.into_owned()) } else { TableCell::json(text) }
 }
 
 /// A row of failures.
@@ -171,7 +204,7 @@ impl FailureRow<'_> {
             TableCell::integer(self.line),
             TableCell::integer(self.byte_offset),
             TableCell::or_null(self.idempotency_key.map(|key| TableCell::Text(key.to_string()))),
-            TableCell::text(self.input),
+            TableCell::json(self.input),
         ]);
         cells
     }
@@ -229,7 +262,7 @@ impl PendingRow<'_> {
             TableCell::or_null(self.job_id.map(TableCell::text)),
             TableCell::or_null(self.deadline_us.map(TableCell::Timestamp)),
             TableCell::or_null(self.credits.map(|credits| TableCell::integer(credits.0))),
-            TableCell::or_null(self.answer.map(TableCell::text)),
+            TableCell::or_null(self.answer.map(TableCell::json)),
             TableCell::text(self.head.source),
             TableCell::integer(self.head.row_number),
         ]);

@@ -1,4 +1,4 @@
-//! The columns of the four datasets, exactly as documented and in that order. Warehouses have tables with these
+//! The columns of the datasets, exactly as documented and in that order. Warehouses have tables with these
 //! columns: a column may be added at the end of its group, but no column may be moved or renamed.
 
 use super::{
@@ -7,6 +7,7 @@ use super::{
     table::{Column, Kind, Schema},
 };
 use crate::catalogue::{ColumnKind, ColumnSpec};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 const NULL: bool = true;
@@ -23,7 +24,7 @@ const HEAD: [(&str, Kind, bool); 5] = [
 
 const VERDICT: [(&str, Kind, bool); 2] = [("verdict", Kind::Text, FULL), ("finding", Kind::Text, FULL)];
 
-const RECEIPT: [(&str, Kind, bool); 13] = [
+const RECEIPT: [(&str, Kind, bool); 11] = [
     ("completed_at", Kind::Timestamp, FULL),
     ("credits", Kind::Integer, FULL),
     ("answer_source", Kind::Text, FULL),
@@ -35,8 +36,6 @@ const RECEIPT: [(&str, Kind, bool); 13] = [
     ("attempts", Kind::Integer, FULL),
     ("latency_ms", Kind::Integer, NULL),
     ("requested_at", Kind::Timestamp, NULL),
-    ("sent", Kind::Text, FULL),
-    ("answer", Kind::Text, FULL),
 ];
 
 const FAILURE: [(&str, Kind, bool); 13] = [
@@ -52,7 +51,7 @@ const FAILURE: [(&str, Kind, bool); 13] = [
     ("line", Kind::Integer, FULL),
     ("byte_offset", Kind::Integer, FULL),
     ("idempotency_key", Kind::Text, NULL),
-    ("input", Kind::Text, FULL),
+    ("input", Kind::Json, FULL),
 ];
 
 const PENDING: [(&str, Kind, bool); 7] = [
@@ -60,7 +59,7 @@ const PENDING: [(&str, Kind, bool); 7] = [
     ("job_id", Kind::Text, NULL),
     ("deadline", Kind::Timestamp, NULL),
     ("credits", Kind::Integer, NULL),
-    ("answer", Kind::Text, NULL),
+    ("answer", Kind::Json, NULL),
     ("source", Kind::Text, FULL),
     ("row_number", Kind::Integer, FULL),
 ];
@@ -72,25 +71,88 @@ fn columns(specs: &[(&str, Kind, bool)]) -> impl Iterator<Item = Column> {
     specs.iter().map(|(name, kind, nullable)| Column { name: (*name).to_owned(), kind: *kind, nullable: *nullable })
 }
 
-/// The columns of one check's results. `carry` has names of input columns, `answer` the check's typed columns, and
-/// `expects` the names that the campaign uses in `expect`.
-pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String]) -> Result<Schema, SinkError> {
+/// Where the answers are in the outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerOutput {
+    /// In a column of the results.
+    #[default]
+    Column,
+    /// In a dataset of their own.
+    Dataset,
+    /// Only in the ledger.
+    None,
+}
+
+impl AnswerOutput {
+    /// The word in the campaign file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AnswerOutput::Column => "column",
+            AnswerOutput::Dataset => "dataset",
+            AnswerOutput::None => "none",
+        }
+    }
+}
+
+/// What the results of a campaign have beside the columns of the check. It never changes within a campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultForm {
+    /// Columns that hold JSON have the type JSON. An older release gave them the type text.
+    pub json: bool,
+    /// There is a column for what was sent.
+    pub sent: bool,
+    /// There is a column for the answer.
+    pub answer: bool,
+    /// There is a column for the digest of the answer. An older release had none.
+    pub answer_digest: bool,
+}
+
+impl Default for ResultForm {
+    fn default() -> ResultForm {
+        ResultForm { json: true, sent: true, answer: true, answer_digest: true }
+    }
+}
+
+impl ResultForm {
+    /// The last columns.
+    fn columns(self) -> impl Iterator<Item = Column> {
+        let json = if self.json { Kind::Json } else { Kind::Text };
+        let all = [
+            (self.sent, ("sent", json, FULL)),
+            (self.answer, ("answer", json, FULL)),
+            (self.answer_digest, ("answer_digest", Kind::Text, FULL)),
+        ];
+        all.into_iter().filter(|(exists, _)| *exists).flat_map(|(_, column)| columns(&[column]).collect::<Vec<_>>())
+    }
+}
+
+/// The columns of one check's results. `carry` has names and types of input columns, `answer` the check's typed columns,
+/// and `expects` the names that the campaign uses in `expect`.
+pub fn results_schema(
+    carry: &[(String, Kind)],
+    answer: &[ColumnSpec],
+    expects: &[String],
+    form: ResultForm,
+) -> Result<Schema, SinkError> {
     let named = |name: &str, kind| (name.to_owned(), Column { name: column_name(name), kind, nullable: NULL });
     let fixed = |column: Column| (column.name.clone(), column);
     let all: Vec<(String, Column)> = columns(&HEAD)
         .chain(columns(&VERDICT))
         .map(fixed)
-        .chain(carry.iter().map(|name| named(name, Kind::Text)))
-        .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind))))
+        .chain(carry.iter().map(|(name, kind)| named(name, *kind)))
+        .chain(answer.iter().map(|column| named(&column.name, kind_of(column.kind, form.json))))
         .chain(expects.iter().map(|name| named(&format!("expected_{name}_match"), Kind::Boolean)))
-        .chain(columns(&RECEIPT).map(fixed))
+        .chain(columns(&RECEIPT).chain(form.columns()).map(fixed))
         .collect();
     let mut known: HashMap<&str, &String> = HashMap::new();
     for (second, column) in &all {
         if let Some(first) = known.insert(&column.name, second) {
             let (first, second, name) = (first.clone(), second.clone(), column.name.clone());
-            let advice = match carry.iter().find(|one| **one == second || **one == first) {
-                Some(one) => format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)"),
+            let advice = match carry.iter().find(|(one, _)| *one == second || *one == first) {
+                Some((one, _)) => {
+                    format!("give one another name, as in --carry 'input_{name}={one}' (or [output] carry)")
+                }
                 None => "rename or drop one of them".to_owned(),
             };
             return Err(SinkError::ColumnClash { first, second, name, advice });
@@ -99,8 +161,9 @@ pub fn results_schema(carry: &[String], answer: &[ColumnSpec], expects: &[String
     Ok(Schema { columns: all.into_iter().map(|(_, column)| column).collect() })
 }
 
-fn kind_of(kind: ColumnKind) -> Kind {
+fn kind_of(kind: ColumnKind, json: bool) -> Kind {
     match kind {
+        ColumnKind::Json if json => Kind::Json,
         ColumnKind::Text | ColumnKind::Json => Kind::Text,
         ColumnKind::Integer | ColumnKind::Count => Kind::Integer,
         ColumnKind::Number => Kind::Number,
@@ -118,6 +181,11 @@ pub fn failures_schema() -> Schema {
         column.nullable = NULL;
     }
     schema
+}
+
+/// The columns of answers, if they are a dataset of their own.
+pub fn answers_schema() -> Schema {
+    Schema { columns: columns(&HEAD).chain(columns(&[("answer", Kind::Json, FULL)])).collect() }
 }
 
 /// The columns of pending.
@@ -149,17 +217,32 @@ mod tests {
         }
     }
 
+    fn shaped(carry: &[&str], answer: &[ColumnSpec], form: ResultForm) -> Result<Schema, SinkError> {
+        let carry: Vec<(String, Kind)> = carry.iter().map(|name| ((*name).to_owned(), Kind::Text)).collect();
+        let expects: &[String] = if answer.iter().any(|column| column.name == "matches") && carry.len() > 1 {
+            &["surname".to_owned()]
+        } else {
+            &[]
+        };
+        results_schema(&carry, answer, expects, form)
+    }
+
     #[test]
     fn the_columns_are_in_the_documented_order() {
-        let schema =
-            results_schema(&["Customer No".into(), "Order".into()], &[spec("matches")], &["surname".into()]).unwrap();
+        let schema = shaped(&["Customer No", "Order"], &[spec("matches")], ResultForm::default()).unwrap();
         assert_eq!(
             names(&schema),
             "result_id, campaign, mode, check_name, subject, verdict, finding, customer_no, order_, matches, \
              expected_surname_match, completed_at, \
              credits, answer_source, request_id, idempotency_key, source, row_number, http_status, attempts, latency_ms, \
-             requested_at, sent, answer"
+             requested_at, sent, answer, answer_digest"
         );
+        let older = ResultForm { json: false, answer_digest: false, ..ResultForm::default() };
+        let older = shaped(&[], &[], older).unwrap();
+        assert!(names(&older).ends_with("requested_at, sent, answer"));
+        assert_eq!(older.columns.last().unwrap().kind, Kind::Text);
+        let bare = shaped(&[], &[], ResultForm { sent: false, answer: false, ..ResultForm::default() }).unwrap();
+        assert!(names(&bare).ends_with("requested_at, answer_digest"));
         assert_eq!(
             names(&failures_schema()),
             "result_id, campaign, mode, check_name, subject, stage, code, message, http_status, attempts, \
@@ -179,9 +262,8 @@ mod tests {
     #[test]
     fn a_name_that_clashes_is_an_error_that_names_both() {
         let message = |carry: &[&str], answer: &[&str]| {
-            let carry: Vec<String> = carry.iter().map(|name| (*name).to_owned()).collect();
             let answer: Vec<ColumnSpec> = answer.iter().map(|name| spec(name)).collect();
-            results_schema(&carry, &answer, &[]).unwrap_err().to_string()
+            shaped(carry, &answer, ResultForm::default()).unwrap_err().to_string()
         };
         let expected = |first, second, name: &str, carried: &str| {
             let advice = match carried {
@@ -200,7 +282,7 @@ mod tests {
     #[test]
     fn every_built_in_check_has_a_table() {
         for declaration in crate::catalogue::Catalogue::built_in().iter() {
-            results_schema(&[], &declaration.answer.columns, &[]).unwrap();
+            shaped(&[], &declaration.answer.columns, ResultForm::default()).unwrap();
         }
     }
 }

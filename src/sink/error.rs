@@ -1,6 +1,7 @@
 //! The errors that stop the writing of outputs. The next run writes the same bytes again, and fails again if the cause
 //! remains.
 
+use crate::model::printable::printable;
 use std::{io, path::PathBuf};
 
 /// Why an output cannot be written or read.
@@ -54,6 +55,21 @@ pub enum SinkError {
          again from the ledger", .path.display()
     )]
     Changed { path: PathBuf },
+    #[error(
+        "{}: expected a folder with published results, found no {}; name the output folder of a campaign that has \
+         published, or its name", .path.display(), super::MANIFEST_NAME
+    )]
+    NotPublished { path: PathBuf },
+    #[error(
+        "{}: the part `{}` cannot be used: {fault}; copy the whole folder again, or publish it again with \
+         `rescreen collect` where its ledger is", .path.display(), printable(.part)
+    )]
+    Part { path: PathBuf, part: String, fault: String },
+    #[error(
+        "{}: {what}; this folder is damaged or was written by another program: copy it again, or publish it again with \
+         `rescreen collect` where its ledger is", .path.display()
+    )]
+    Damaged { path: PathBuf, what: String },
     #[error("{}: the campaign is not complete, so the manifest cannot say so: {fault}", .path.display())]
     NotComplete { path: PathBuf, fault: String },
 }
@@ -67,6 +83,7 @@ impl SinkError {
                 | SinkError::NotOurs { .. }
                 | SinkError::Link { .. }
                 | SinkError::ColumnClash { .. }
+                | SinkError::NotPublished { .. }
         )
     }
 }

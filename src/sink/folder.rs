@@ -3,7 +3,8 @@
 //! Result parts and files of others are never touched.
 
 use super::{
-    OutputFormat, SinkError,
+    OutputFormat, OutputMode, SinkError,
+    empty_part::EMPTY_PART_NUMBER,
     images::{IMAGES, digest_in},
     manifest::{DatasetKind, MANIFEST_NAME, Manifest},
     new_file::{NewFile, create_folder, file_of_temporary},
@@ -30,8 +31,6 @@ const README_BYTES_MAX: u64 = 64 << 10;
 const README_BEGINS: &str = "This folder was written by rescreen.";
 
 const README: &str = "\
-This folder was written by rescreen. It contains personal data: restrict access to the people who need it.
-
 ledger.sqlite      The ledger: what was asked, sent, answered and charged. Do not delete, edit or move it. Without it
                    there is no record of what was paid for, and running the campaign again may cost credits again.
 ledger.sqlite-wal  The newest part of the ledger, until it is moved into ledger.sqlite. It exists during a run and after
@@ -44,19 +43,38 @@ manifest.json      The valid files, their columns and digests, and the totals. \
                    of the input is answered or accounted for. It is written with the first results.
 results/           The answers, one folder for each check. They are final: rows are only added, so results/**/* can be
                    read at any time.
+answers/           The whole answers, if [output] answer = \"dataset\".
 failures/          Rows that could not be read, mapped or sent, or were refused, and why.
+failures.csv       The same rows with their original columns, to correct or send back. Copy it before you edit it: each
+                   publication replaces it.
 pending/           Rows that are not settled yet, or whose answer no rule recognises.
+report.html        The page that `rescreen report` writes. It has no personal data.
 images/            Images of the answers, named by their digest, if [output] images = \"files\".
 skipped/           Rows that were not checked, because of `when`.
 before-*/          The outputs that were here before --new-ledger started a new ledger.
 
 failures/, pending/ and skipped/ are snapshots. Each publication writes new part-* files there and removes the older ones,
-so do not keep your own part-* files in these folders. Read the snapshots through manifest.json, which names the current
+so do not keep your own part-* files in these folders. pending/ and skipped/ have no rows while a run is under way: then
+manifest.json says \"under_way\": true, and counts their rows. Read the snapshots through manifest.json, which names the current
 files.
 
 To resume, or to publish again, run the same command again: what was paid for is not paid for twice. Without the input
 or the campaign file, `rescreen collect` on this folder settles what is in doubt and publishes what was answered.
 ";
+
+/// The README of a folder with answers of a mode.
+fn readme(mode: OutputMode) -> String {
+    let invented = mode.invented_by().map(|inventor| {
+        format!(
+            "THE ANSWERS IN IT ARE INVENTED, NOT REAL VERIFICATIONS: they come from {inventor}. No verdict says anything \
+             about\na person or a company.\n\n"
+        )
+    });
+    format!(
+        "{README_BEGINS} It contains personal data: restrict access to the people who need it.\n\n{}{README}",
+        invented.unwrap_or_default()
+    )
+}
 
 /// rescreen never writes larger numbers.
 const SNAPSHOT_NUMBER_MAX: u64 = 1_000_000_000_000;
@@ -67,6 +85,9 @@ const SNAPSHOTS: [DatasetKind; 3] = [DatasetKind::Failures, DatasetKind::Pending
 /// Whether a file name is a temporary name of rescreen.
 fn is_temporary(name: &str) -> bool {
     let ours = [MANIFEST_NAME, README_NAME, CLAIM_NAME];
+    if name.starts_with(FAILURES_CSV_TEMPORARY) && name.ends_with(".tmp") {
+        return true;
+    }
     file_of_temporary(name)
         .is_some_and(|file| ours.contains(&file) || snapshot_number(file).is_some() || digest_in(file).is_some())
 }
@@ -88,10 +109,11 @@ pub fn next_snapshot(folder: &Path) -> u64 {
 
 /// Writes the README of an output folder, or updates an older one. A file with that name that is not ours is left
 /// unchanged.
-pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
+pub fn write_readme(folder: &Path, mode: OutputMode) -> Result<(), SinkError> {
+    let readme = readme(mode);
     let path = folder.join(README_NAME);
     let mut file = match files::read(&path, Links::Refused, README_BYTES_MAX) {
-        Ok(found) if found == README.as_bytes() || !found.starts_with(README_BEGINS.as_bytes()) => return Ok(()),
+        Ok(found) if found == readme.as_bytes() || !found.starts_with(README_BEGINS.as_bytes()) => return Ok(()),
         Ok(_) => NewFile::create(&path)?,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
             create_folder(folder)?;
@@ -100,12 +122,18 @@ pub fn write_readme(folder: &Path) -> Result<(), SinkError> {
         // Larger than any README of ours, not a regular file, or unreadable: not ours.
         Err(_) => return Ok(()),
     };
-    file.write_all(README.as_bytes()).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
+    file.write_all(readme.as_bytes()).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
     file.publish().map(|_| ())
 }
 
 /// The names of what a campaign publishes in its folder.
-pub(super) const PUBLISHED: [&str; 5] = ["manifest.json", "results", "failures", "pending", "skipped"];
+pub(super) const PUBLISHED: [&str; 7] =
+    ["manifest.json", "results", "failures", "pending", "skipped", "answers", FAILURES_CSV];
+
+/// The failed rows as CSV, to be corrected.
+pub const FAILURES_CSV: &str = "failures.csv";
+/// How the names of its temporary files begin.
+pub const FAILURES_CSV_TEMPORARY: &str = ".rescreen-failures-";
 
 /// The first published name under which a folder has files.
 pub fn used(folder: &Path) -> Option<&'static str> {
@@ -136,7 +164,8 @@ pub fn has_other_results(folder: &Path, known: &HashSet<String>) -> bool {
     });
     parts.any(|(check, part)| {
         let (check, part) = (check.to_string_lossy(), part.to_string_lossy());
-        snapshot_number(&part).is_some() && !known.contains(&format!("{}/{check}/{part}", PUBLISHED[1]))
+        snapshot_number(&part).is_some_and(|number| number != EMPTY_PART_NUMBER)
+            && !known.contains(&format!("{}/{check}/{part}", PUBLISHED[1]))
     })
 }
 
@@ -163,13 +192,19 @@ pub fn set_aside(folder: &Path, aside: &Path, claim: bool) -> Result<(), SinkErr
 }
 
 /// Removes stale temporary files, and snapshot files that the manifest no longer names. Only the process that holds the
-/// ledger may call it, after it has written the manifest. Returns the number of removed files.
-pub fn sweep(folder: &Path, manifest: &Manifest) -> Result<u64, SinkError> {
+/// ledger may call it, after it has written the manifest. Returns the number of removed files. Temporary files of results
+/// are left by a process that died, so they are only looked for if `is_thorough`.
+pub fn sweep(folder: &Path, manifest: &Manifest, is_thorough: bool) -> Result<u64, SinkError> {
     let named: HashSet<&str> =
         manifest.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| part.path.as_str()).collect();
-    let mut removed = remove(folder, "", false, &|name, _| is_temporary(name))?;
-    removed += remove(folder, "results/", true, &|name, _| is_temporary(name))?;
-    removed += remove(folder, &format!("{IMAGES}/"), false, &|name, _| is_temporary(name))?;
+    let has_failures_csv = manifest.files.iter().any(|file| file.path == FAILURES_CSV);
+    let mut removed =
+        remove(folder, "", false, &|name, _| is_temporary(name) || (name == FAILURES_CSV && !has_failures_csv))?;
+    if is_thorough {
+        removed += remove(folder, "results/", true, &|name, _| is_temporary(name))?;
+        removed += remove(folder, "answers/", true, &|name, _| is_temporary(name))?;
+        removed += remove(folder, &format!("{IMAGES}/"), false, &|name, _| is_temporary(name))?;
+    }
     for kind in SNAPSHOTS {
         removed += remove(folder, &format!("{}/", kind.as_str()), false, &|name, path| {
             is_temporary(name) || (snapshot_number(name).is_some() && !named.contains(path))

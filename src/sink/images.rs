@@ -6,7 +6,7 @@ use super::{
     new_file::{NewFile, create_folder},
 };
 use serde::{Deserialize, Serialize};
-use std::{fs, io::Write, path::Path};
+use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
 /// The folder of images in an output folder.
 pub(super) const IMAGES: &str = "images";
@@ -36,34 +36,37 @@ pub struct ImageFile {
 }
 
 /// Writes an image, readable only by its owner, unless it is there already. `sha256` is the digest of `bytes`.
-pub fn write_image(folder: &Path, sha256: &str, extension: &str, bytes: &[u8]) -> Result<(), SinkError> {
+pub fn write_image(folder: &Path, sha256: &str, extension: &str, bytes: &[u8]) -> Result<ImageFile, SinkError> {
     let images = folder.join(IMAGES);
-    let path = images.join(format!("{sha256}.{extension}"));
+    let name = format!("{sha256}.{extension}");
+    let path = images.join(&name);
+    let file = ImageFile { path: format!("{IMAGES}/{name}"), bytes: bytes.len() as u64, sha256: sha256.to_owned() };
     if path.exists() {
-        return Ok(());
+        return Ok(file);
     }
     create_folder(&images)?;
-    let mut file = NewFile::create_new(&path)?;
-    file.write_all(bytes).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
-    file.publish().map(drop)
+    let mut new = NewFile::create_new(&path)?;
+    new.write_all(bytes).map_err(|fault| SinkError::Storage { path, step: "writing", fault })?;
+    new.publish().map(|_| file)
 }
 
-/// The images in an output folder, in the order of their names. Also returns the number of images that are not listed,
-/// because there are too many.
-pub fn image_files(folder: &Path) -> (Vec<ImageFile>, u64) {
+/// The images in an output folder by path.
+pub fn image_files(folder: &Path) -> BTreeMap<String, ImageFile> {
     let entries = fs::read_dir(folder.join(IMAGES)).into_iter().flatten().flatten();
-    let mut files: Vec<ImageFile> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let sha256 = digest_in(&name)?.to_owned();
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some(ImageFile { path: format!("{IMAGES}/{name}"), bytes: metadata.len(), sha256 })
-        })
-        .collect();
-    files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    let files = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let sha256 = digest_in(&name)?.to_owned();
+        let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some(ImageFile { path: format!("{IMAGES}/{name}"), bytes: metadata.len(), sha256 })
+    });
+    files.map(|file| (file.path.clone(), file)).collect()
+}
+
+/// The images that a manifest lists, in the order of their paths. Also returns the number of images that it does not
+/// list, because there are too many.
+pub fn listed(files: &BTreeMap<String, ImageFile>) -> (Vec<ImageFile>, u64) {
     let unlisted = files.len().saturating_sub(LISTED_MAX) as u64;
-    files.truncate(LISTED_MAX);
-    (files, unlisted)
+    (files.values().take(LISTED_MAX).cloned().collect(), unlisted)
 }
 
 /// The digest in the name of an image file; `None` for other names.
@@ -89,7 +92,7 @@ mod tests {
         let path = folder.path().join(format!("images/{sha256}.png"));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(folder.path().join("images/notes.txt"), "of the user").unwrap();
-        let (files, unlisted) = image_files(folder.path());
+        let (files, unlisted) = listed(&image_files(folder.path()));
         assert_eq!(files, [ImageFile { path: format!("images/{sha256}.png"), bytes: 7, sha256 }]);
         assert_eq!(unlisted, 0);
     }

@@ -1,5 +1,5 @@
 //! Rows as JSON Lines: every row has all columns in order, with null for missing values, so that a reader needs no
-//! schema.
+//! schema. JSON is nested, with the digits of its numbers.
 
 use super::{Schema, TableCell};
 use std::io::{self, Write};
@@ -42,6 +42,11 @@ fn write_cell(line: &mut Vec<u8>, cell: &TableCell) -> io::Result<()> {
     match cell {
         TableCell::Null => write!(line, "null"),
         TableCell::Text(text) => Ok(serde_json::to_writer(line, text)?),
+        TableCell::Json(text) => {
+            // A line end in valid JSON is between two values: inside a text it is escaped.
+            line.extend(text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+            Ok(())
+        }
         TableCell::Integer(number) => write!(line, "{number}"),
         TableCell::Number(number) => Ok(serde_json::to_writer(line, number)?),
         TableCell::Boolean(truth) => write!(line, "{truth}"),

@@ -2,13 +2,14 @@
 //! whole. A part that it does not name is not valid. It may say `complete` only if every ask is accounted for.
 
 use super::{
-    ImageFile, Kind, OutputFormat, OutputMode, Schema, SinkError, WrittenFile,
+    FileFormat, ImageFile, Kind, OutputMode, Schema, SinkError, WrittenFile,
     new_file::NewFile,
-    totals::{CheckTotals, InputTotals},
+    totals::{CheckTotals, InputTotals, MappingTotals},
 };
 use crate::{
-    catalogue::DeclaredCheck,
+    catalogue::{DeclaredCheck, DigestSpec},
     files::{self, Links},
+    model::Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::{io::Write, path::Path};
@@ -31,19 +32,45 @@ pub struct Manifest {
     pub mode: OutputMode,
     /// Nothing is pending, and the counts add up to the rows of the input.
     pub complete: bool,
-    pub format: OutputFormat,
+    /// A run was under way: pending and skipped rows are only counted in `totals`, and have no parts. The failures may be
+    /// those of an earlier minute.
+    #[serde(default)]
+    pub under_way: bool,
+    pub format: FileFormat,
     pub datasets: Vec<Dataset>,
+    /// Valid files beside the datasets: `failures.csv`, if a row failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Part>,
     pub totals: Vec<CheckTotals>,
     pub input: InputTotals,
     /// The checks whose declaration is the user's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<DeclaredCheck>,
+    /// The rows of each mapping, for the checks whose mapping changed during the campaign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mappings: Vec<MappingTotals>,
     /// The images of the answers, if they are written as files: the first 100,000 by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageFile>,
     /// The number of further images.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images_unlisted: u64,
+    /// What an export was limited to. Its parts have only these rows; the totals are those of the campaign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
+}
+
+/// The limits of an export. Without any, it has every row.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Selected {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<Verdict>,
+    /// The checks, by their names in the campaign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+    /// The folder of the earlier round that it was compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since: Option<String>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -54,13 +81,24 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dataset {
     pub kind: DatasetKind,
-    /// The check of a results dataset; `None` for a dataset of all checks.
+    /// The check of a results or answers dataset; `None` for a dataset of all checks.
     pub check: Option<String>,
     pub schema: Vec<ColumnType>,
+    /// How the column `answer_digest` of results is made. Digests of two rounds can be compared only if it is equal in
+    /// both. A dataset of an older release has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_digest: Option<DigestSpec>,
     pub parts: Vec<Part>,
 }
 
-/// The four datasets.
+impl Dataset {
+    /// A dataset of all checks.
+    pub fn of_all_checks(kind: DatasetKind, schema: &Schema, parts: Vec<Part>) -> Dataset {
+        Dataset { kind, check: None, schema: schema.column_types(), answer_digest: None, parts }
+    }
+}
+
+/// The datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DatasetKind {
@@ -68,6 +106,8 @@ pub enum DatasetKind {
     Failures,
     Pending,
     Skipped,
+    /// The answers of the results, if they are a dataset of their own.
+    Answers,
 }
 
 impl DatasetKind {
@@ -78,6 +118,7 @@ impl DatasetKind {
             DatasetKind::Failures => "failures",
             DatasetKind::Pending => "pending",
             DatasetKind::Skipped => "skipped",
+            DatasetKind::Answers => "answers",
         }
     }
 }
@@ -137,6 +178,9 @@ impl Manifest {
             }
             let check = Some(totals.check.as_str());
             self.expect_rows(DatasetKind::Results, check, totals.results.into())?;
+            if self.datasets.iter().any(|dataset| dataset.kind == DatasetKind::Answers) {
+                self.expect_rows(DatasetKind::Answers, check, totals.results.into())?;
+            }
         }
         let sum = |count: fn(&CheckTotals) -> u64| self.totals.iter().map(count).map(u128::from).sum::<u128>();
         let failures = sum(|totals| totals.failures) + u128::from(self.input.unreadable_rows);

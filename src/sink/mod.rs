@@ -6,30 +6,43 @@
 //! |---|---|
 //! | `table` | schema, column, cell |
 //! | `writer` | a table being written |
-//! | `parquet_rows`, `jsonl_rows` | its two formats |
+//! | `parquet_rows`, `jsonl_rows`, `csv_rows` | its formats |
+//! | `file_format` | which of them |
+//! | `spreadsheet_text` | text that no spreadsheet program takes for a formula |
+//! | `workbook` | tables as the sheets of one workbook |
 //! | `new_file` | a file that appears complete |
 //! | `datasets` | the columns of results, failures, pending and skipped |
+//! | `ddl` | the same as tables of a database |
 //! | `dataset_rows` | one row of each |
+//! | `empty_part` | the part of a check without results |
 //! | `column_name` | the name of a column in the outputs |
 //! | `manifest`, `totals` | the valid parts, and the counts that must add up |
+//! | `published` | a folder that was published, to be read |
 //! | `claim` | the ledger that an output folder belongs to |
 //! | `images` | images of answers as files |
 //! | `folder` | the output folder: access rights, README, leftovers |
 
 mod claim;
 mod column_name;
+mod csv_rows;
 mod dataset_rows;
 mod datasets;
+mod ddl;
+mod empty_part;
 mod error;
+mod file_format;
 mod folder;
 mod images;
 mod jsonl_rows;
 mod manifest;
 mod new_file;
 mod parquet_rows;
+mod published;
 mod snapshot;
+mod spreadsheet_text;
 mod table;
 mod totals;
+mod workbook;
 mod writer;
 
 pub use claim::{Owner, claim, claimed_by, refuse_inside_another, verify};
@@ -37,14 +50,25 @@ pub use column_name::column_name;
 pub use dataset_rows::{
     AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, SkippedRow, result_id,
 };
-pub use datasets::{failures_schema, pending_schema, results_schema, skipped_schema};
+pub use datasets::{
+    AnswerOutput, ResultForm, answers_schema, failures_schema, pending_schema, results_schema, skipped_schema,
+};
+pub use ddl::{Engine, NewTable, create_table};
+pub use empty_part::empty_part;
 pub use error::SinkError;
-pub use folder::{has_other_results, is_published, next_snapshot, set_aside, sweep, used, write_readme};
-pub use images::{ImageFile, ImageOutput, image_files, write_image};
+pub use file_format::FileFormat;
+pub use folder::{
+    FAILURES_CSV, FAILURES_CSV_TEMPORARY, has_other_results, is_published, next_snapshot, set_aside, sweep, used,
+    write_readme,
+};
+pub use images::{ImageFile, ImageOutput, image_files, listed, write_image};
 pub use jsonl_rows::JsonlRows;
-pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part};
+pub use manifest::{ColumnType, Dataset, DatasetKind, MANIFEST_NAME, MANIFEST_VERSION, Manifest, Part, Selected};
 pub use new_file::{create_folder, sync_folder};
+pub use published::{PublishedFolder, jsonl_cells};
 pub use snapshot::{SNAPSHOT_ROWS_MAX, SnapshotWriter};
+pub use spreadsheet_text::harmless;
 pub use table::{Column, Kind, OutputFormat, Schema, TableCell};
-pub use totals::{CheckTotals, InputTotals, SourceTotals};
+pub use totals::{CheckTotals, InputTotals, MappingTotals, SourceTotals};
+pub use workbook::{CELL_CHARACTERS_MAX, Workbook, WrittenWorkbook};
 pub use writer::{TableWriter, WrittenFile};

@@ -13,7 +13,7 @@ use crate::{
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -136,15 +136,7 @@ impl NewFile {
 
 /// The SHA-256 of a file, in hexadecimal.
 pub(super) fn digest(path: &Path) -> io::Result<String> {
-    let mut file = files::open(path, Links::Refused)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            bytes => hasher.update(&buffer[..bytes]),
-        }
-    }
+    files::sha256_of(files::open(path, Links::Refused)?)
 }
 
 /// The file below the buffer. Its writes go to the disk.

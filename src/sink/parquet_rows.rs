@@ -14,10 +14,14 @@ use arrow::{
     datatypes::{DataType, Field, SchemaRef, TimeUnit},
 };
 use parquet::{
-    arrow::ArrowWriter,
-    basic::{Compression, ZstdLevel},
+    arrow::{
+        ArrowSchemaConverter,
+        arrow_writer::{ArrowWriter, ArrowWriterOptions},
+    },
+    basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType, ZstdLevel},
     errors::ParquetError,
     file::properties::{WriterProperties, WriterVersion},
+    schema::types::{SchemaDescriptor, Type},
 };
 use std::sync::Arc;
 
@@ -51,8 +55,11 @@ impl ParquetRows {
             .set_data_page_size_limit(PAGE_BYTES)
             .set_dictionary_page_size_limit(PAGE_BYTES)
             .build();
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties)
+            .with_parquet_schema(with_json(schema, &ArrowSchemaConverter::new().convert(&arrow_schema)?)?);
         Ok(ParquetRows {
-            writer: ArrowWriter::try_new(file, arrow_schema.clone(), Some(properties))?,
+            writer: ArrowWriter::try_new_with_options(file, arrow_schema.clone(), options)?,
             builders: schema.columns.iter().map(|column| Builder::new(column.kind)).collect(),
             schema: arrow_schema,
             batch_rows: 0,
@@ -99,7 +106,7 @@ impl ParquetRows {
 
 fn field(column: &Column) -> Field {
     let data_type = match column.kind {
-        Kind::Text => DataType::Utf8,
+        Kind::Text | Kind::Json => DataType::Utf8,
         Kind::Integer => DataType::Int64,
         Kind::Number => DataType::Float64,
         Kind::Boolean => DataType::Boolean,
@@ -107,6 +114,26 @@ fn field(column: &Column) -> Field {
         Kind::Timestamp => timestamp(),
     };
     Field::new(&column.name, data_type, column.nullable)
+}
+
+/// The Parquet schema with the logical type JSON for the columns that hold JSON. The Arrow schema in the file calls them
+/// text: readers that do not know Arrow's extension type for JSON refuse it or warn, and all of them read the logical type.
+fn with_json(schema: &Schema, parquet: &SchemaDescriptor) -> Result<SchemaDescriptor, ParquetError> {
+    let root = parquet.root_schema();
+    let column = |(column, field): (&Column, &Arc<Type>)| {
+        if column.kind != Kind::Json {
+            return Ok(Arc::clone(field));
+        }
+        let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field = Type::primitive_type_builder(&column.name, PhysicalType::BYTE_ARRAY)
+            .with_repetition(repetition)
+            .with_logical_type(Some(LogicalType::Json))
+            .with_converted_type(ConvertedType::JSON);
+        field.build().map(Arc::new)
+    };
+    let fields = schema.columns.iter().zip(root.get_fields()).map(column).collect::<Result<Vec<_>, _>>()?;
+    let root = Type::group_type_builder(root.name()).with_fields(fields).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
 }
 
 fn timestamp() -> DataType {
@@ -126,7 +153,7 @@ enum Builder {
 impl Builder {
     fn new(kind: Kind) -> Builder {
         match kind {
-            Kind::Text => Builder::Text(StringBuilder::new()),
+            Kind::Text | Kind::Json => Builder::Text(StringBuilder::new()),
             Kind::Integer => Builder::Integer(Int64Builder::new()),
             Kind::Number => Builder::Number(Float64Builder::new()),
             Kind::Boolean => Builder::Boolean(BooleanBuilder::new()),
@@ -138,7 +165,7 @@ impl Builder {
     /// Adds a cell, and returns its approximate size in memory.
     fn append(&mut self, cell: TableCell) -> usize {
         match (self, cell) {
-            (Builder::Text(builder), TableCell::Text(text)) => {
+            (Builder::Text(builder), TableCell::Text(text) | TableCell::Json(text)) => {
                 builder.append_value(&text);
                 return text.len() + 8;
             }

@@ -1,7 +1,7 @@
-//! A table: columns of six types, and rows of cells that match them. It is used for all datasets and both formats, and
+//! A table: columns of seven types, and rows of cells that match them. It is used for all datasets and both formats, and
 //! decides which cells a column accepts.
 
-use crate::catalogue::ColumnValue;
+use crate::{catalogue::ColumnValue, model::json_values};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -19,6 +19,8 @@ pub enum Kind {
     Date,
     /// UTC, microseconds.
     Timestamp,
+    /// JSON of any shape.
+    Json,
 }
 
 impl Kind {
@@ -31,6 +33,7 @@ impl Kind {
             Kind::Boolean => "boolean",
             Kind::Date => "date",
             Kind::Timestamp => "timestamp",
+            Kind::Json => "json",
         }
     }
 }
@@ -60,11 +63,24 @@ pub enum TableCell {
     Date(jiff::civil::Date),
     /// Microseconds since 1970, UTC.
     Timestamp(i64),
+    /// The text of a JSON value, made by [`TableCell::json`].
+    Json(String),
 }
 
 impl TableCell {
     pub fn text(text: impl Into<String>) -> TableCell {
         TableCell::Text(text.into())
+    }
+
+    /// A JSON value as it is written: its numbers keep their digits. A text that is not JSON becomes a JSON text, so that
+    /// every reader can read the row.
+    pub fn json(text: impl Into<String>) -> TableCell {
+        let text = text.into();
+        if json_values::is_json(&text) {
+            TableCell::Json(text)
+        } else {
+            TableCell::Json(serde_json::Value::from(text).to_string())
+        }
     }
 
     /// An integer. Anything above 2^63 - 1 becomes 2^63 - 1.
@@ -86,6 +102,7 @@ impl TableCell {
             TableCell::Boolean(_) => Some(Kind::Boolean),
             TableCell::Date(_) => Some(Kind::Date),
             TableCell::Timestamp(_) => Some(Kind::Timestamp),
+            TableCell::Json(_) => Some(Kind::Json),
         }
     }
 }
@@ -107,6 +124,7 @@ impl From<ColumnValue> for TableCell {
             ColumnValue::Boolean(truth) => TableCell::Boolean(truth),
             ColumnValue::Date(day) => TableCell::Date(day),
             ColumnValue::Timestamp(at_us) => TableCell::Timestamp(at_us),
+            ColumnValue::Json(text) => TableCell::Json(text),
         }
     }
 }

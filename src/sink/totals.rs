@@ -61,3 +61,12 @@ pub struct SourceTotals {
     /// Whether it was read to the end.
     pub complete: bool,
 }
+
+/// The rows of a check that were read with one of its mappings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappingTotals {
+    pub check: String,
+    /// When the first run with it began, in ISO 8601, UTC.
+    pub since: String,
+    pub rows: u64,
+}

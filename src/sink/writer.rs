@@ -1,7 +1,8 @@
 //! A table being written: rows go in, and a file appears complete. The formats decide its bytes.
 
 use super::{
-    OutputFormat, Schema, SinkError, TableCell,
+    FileFormat, Schema, SinkError, TableCell,
+    csv_rows::CsvRows,
     jsonl_rows::JsonlRows,
     new_file::{NewFile, create_folder},
     parquet_rows::ParquetRows,
@@ -19,6 +20,7 @@ pub struct TableWriter {
 enum RowWriter {
     Parquet(Box<ParquetRows>),
     Jsonl(Box<JsonlRows<NewFile>>),
+    Csv(Box<CsvRows<NewFile>>),
 }
 
 /// A finished table.
@@ -32,16 +34,18 @@ pub struct WrittenFile {
 
 impl TableWriter {
     /// Begins a table at `path`, where no file may exist. Missing folders are created.
-    pub fn create(path: &Path, format: OutputFormat, schema: &Schema) -> Result<TableWriter, SinkError> {
+    pub fn create(path: &Path, format: impl Into<FileFormat>, schema: &Schema) -> Result<TableWriter, SinkError> {
         if let Some(folder) = path.parent() {
             create_folder(folder)?;
         }
         let file = NewFile::create_new(path)?;
-        let format = match format {
-            OutputFormat::Parquet => RowWriter::Parquet(Box::new(
+        let failed = |fault| SinkError::Storage { path: path.to_owned(), step: "writing", fault };
+        let format = match format.into() {
+            FileFormat::Parquet => RowWriter::Parquet(Box::new(
                 ParquetRows::new(file, schema).map_err(|fault| SinkError::Parquet { path: path.to_owned(), fault })?,
             )),
-            OutputFormat::Jsonl => RowWriter::Jsonl(Box::new(JsonlRows::new(file, schema))),
+            FileFormat::Jsonl => RowWriter::Jsonl(Box::new(JsonlRows::new(file, schema))),
+            FileFormat::Csv => RowWriter::Csv(Box::new(CsvRows::new(file, schema).map_err(failed)?)),
         };
         Ok(TableWriter { path: path.to_owned(), schema: schema.clone(), rows: 0, format })
     }
@@ -49,15 +53,13 @@ impl TableWriter {
     /// Adds a row: one cell for each column of the schema.
     pub fn write_row(&mut self, row: Vec<TableCell>) -> Result<(), SinkError> {
         self.schema.admit(&row).map_err(|fault| SinkError::Row { path: self.path.clone(), fault })?;
+        let failed = |fault| SinkError::Storage { path: self.path.clone(), step: "writing", fault };
         match &mut self.format {
             RowWriter::Parquet(rows) => {
                 rows.write(row).map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?;
             }
-            RowWriter::Jsonl(rows) => rows.write(&row).map_err(|fault| SinkError::Storage {
-                path: self.path.clone(),
-                step: "writing",
-                fault,
-            })?,
+            RowWriter::Jsonl(rows) => rows.write(&row).map_err(failed)?,
+            RowWriter::Csv(rows) => rows.write(&row).map_err(failed)?,
         }
         self.rows += 1;
         Ok(())
@@ -73,6 +75,9 @@ impl TableWriter {
                 rows.finish().map_err(|fault| SinkError::Parquet { path: self.path.clone(), fault })?
             }
             RowWriter::Jsonl(rows) => rows.finish(),
+            RowWriter::Csv(rows) => {
+                rows.finish().map_err(|fault| SinkError::Storage { path: self.path.clone(), step: "writing", fault })?
+            }
         };
         let published = file.publish()?;
         Ok(WrittenFile { rows: self.rows, bytes: published.bytes, sha256: published.sha256 })

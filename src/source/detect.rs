@@ -144,7 +144,7 @@ fn skip_to(input: &mut ByteCursor, source_name: &Arc<str>, line: u64) -> Result<
 
 /// The delimiter in a first line `sep=;` or `"sep=;"`, and the length of that line with a line end of one character.
 /// The second value says whether enough was read to know.
-fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
+pub(super) fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
     const WORD: &[u8] = b"sep=";
     let quote = usize::from(start.first() == Some(&b'"'));
     let word =
@@ -168,7 +168,7 @@ fn separator_line(start: &[u8]) -> (Option<(u8, usize)>, bool) {
 /// The delimiter detected from the first non-empty line, ignoring quoted text: the one that splits it into the known
 /// number of columns, else the most frequent one; comma on a tie. The second value says whether the end of the line was
 /// read.
-fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
+pub(super) fn sniff(start: &[u8], columns: Option<usize>) -> (u8, bool) {
     const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
     let mut counts = [0usize; 4];
     let (mut quoted, mut begun, mut whole) = (false, false, false);

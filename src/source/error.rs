@@ -1,7 +1,7 @@
 //! Errors that stop the reading of a source. A record that cannot be read is not an error but data; see
 //! `records/damaged`.
 
-use super::{bytes::encoding::Encoding, xlsx::fault::SheetFault};
+use super::{bytes::encoding::Encoding, parquet::fault::ParquetFault, xlsx::fault::SheetFault};
 use std::{io, ops::RangeInclusive, sync::Arc};
 
 /// Why a source, or the rest of it, cannot be read.
@@ -30,6 +30,13 @@ pub enum SourceError {
     OtherEncoding { source_name: Arc<str>, expected: Encoding, found: &'static str },
     #[error("{source_name}: {fault}")]
     Sheet { source_name: Arc<str>, fault: SheetFault },
+    #[error("{source_name}: {fault}")]
+    Parquet { source_name: Arc<str>, fault: ParquetFault },
+    #[error(
+        "{source_name}: expected CSV or a spreadsheet, found Parquet, which names its own columns; remove `header` and \
+         `columns`, `header_row`, `skip_rows` and `skip_footer`"
+    )]
+    HeaderOfParquet { source_name: Arc<str> },
     #[error(
         "{source_name}: expected a workbook with the sheet `{wanted}`, found a file of another format; remove `sheet`"
     )]
@@ -42,7 +49,7 @@ pub enum SourceError {
     /// The names are not repeated, because the first line of a file without a header is a row.
     #[error(
         "{source_name}: expected the {columns_known} columns that this input had before, found {columns_found}, and \
-         column {first_changed} has another name; restore them, or start a new campaign"
+         column {first_changed} has another name; restore them, or start a new campaign with --campaign NAME"
     )]
     ColumnsChanged { source_name: Arc<str>, columns_known: usize, columns_found: usize, first_changed: usize },
     #[error(
@@ -86,7 +93,7 @@ pub enum SourceError {
     TooManyColumns { source_name: Arc<str>, found: usize },
     #[error(
         "{source_name}: this input has changed since it was read: of the {rows_known} rows that were read, the first \
-         change is in rows {} to {}; restore the old file, or start a new campaign", .first_changed_rows.start(), .first_changed_rows.end()
+         change is in rows {} to {}; restore the old file, or start a new campaign with --campaign NAME", .first_changed_rows.start(), .first_changed_rows.end()
     )]
     Changed {
         source_name: Arc<str>,
@@ -97,7 +104,7 @@ pub enum SourceError {
     },
     #[error(
         "{source_name}: expected the {bytes_known} bytes ({rows_known} rows) that were read before, found an input of \
-         {bytes_found} bytes; restore the whole file, or start a new campaign"
+         {bytes_found} bytes; restore the whole file, or start a new campaign with --campaign NAME"
     )]
     Truncated { source_name: Arc<str>, rows_known: u64, bytes_known: u64, bytes_found: u64 },
     #[error(

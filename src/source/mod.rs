@@ -1,10 +1,10 @@
-//! Reads CSV, JSON Lines and spreadsheets, compressed or not, from a file or a stream, in splits. This module decides
+//! Reads CSV, JSON Lines, spreadsheets and Parquet files, compressed or not, from a file or a stream, in splits. This module decides
 //! what a record is: a row, or a failure with its position. Values stay unchanged (`0012`, `1.10`), nothing is
 //! repaired, and memory does not grow with the input (for a spreadsheet it grows with its shared strings; see
 //! `workbook`).
 //!
-//! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, and for a spreadsheet
-//! the rows of its sheet as CSV. So a campaign resumes at the same place even if its input was compressed again, and a
+//! Offsets and digests refer to the text as the record readers see it: decompressed, in UTF-8, for a spreadsheet the rows
+//! of its sheet as CSV, and for a Parquet file its rows as JSON Lines. So a campaign resumes at the same place even if its input was compressed again, and a
 //! changed value is detected in every format.
 //!
 //! | file | contents |
@@ -25,6 +25,9 @@
 //! | `xlsx/workbook` | spreadsheets, and which sheet is read |
 //! | `xlsx/preflight`, `xlsx/cell_ref` | the limits of a spreadsheet's contents, and which cell references are valid |
 //! | `xlsx/csv_text` | the rows of a sheet as CSV |
+//! | `sample`, `sample/table`, `sample/spread` | a sample of a source; where its table is; rows from its middle |
+//! | `bytes/in_thread` | a file that is read in a thread |
+//! | `parquet` | Parquet files |
 
 mod bytes;
 mod completed_line;
@@ -34,9 +37,11 @@ mod footer;
 mod limits;
 mod open;
 mod options;
+mod parquet;
 mod reader;
 mod records;
 mod resume;
+pub mod sample;
 mod xlsx;
 
 pub use bytes::encoding::Encoding;
@@ -47,6 +52,8 @@ pub use limits::{
     SPLIT_BYTES_MAX, SPLIT_ROWS_MAX, SPLIT_VALUES_MAX, SPLIT_WAIT, UNENDED_BYTES_MAX,
 };
 pub use options::{Origin, SourceOptions};
+pub use parquet::fault::ParquetFault;
+pub use parquet::table::batches as parquet_batches;
 pub use reader::{SourceReader, Split};
 pub use records::header::{Columns, HeaderLine};
 pub use resume::KnownSource;

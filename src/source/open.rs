@@ -4,6 +4,7 @@
 //! ```text
 //! file or stream ─decompress→ ─decode→ bytes in UTF-8 ─→ `ByteCursor`
 //! spreadsheet ─the rows of one sheet as CSV→ ──────────→
+//! Parquet ─the rows as JSON Lines→ ────────────────────→
 //! ```
 //! Offsets and digests refer to the bytes that it returns.
 
@@ -17,6 +18,7 @@ use super::{
     },
     detect::{self, extension},
     options::{Origin, SourceOptions},
+    parquet::table::{self, ColumnKinds},
     records::content::Content,
     xlsx::workbook,
 };
@@ -32,11 +34,11 @@ const START_BYTES: usize = 4;
 const CHUNK_BYTES: usize = 64 << 10;
 
 const CONVERT: &str = "convert it to CSV or JSON Lines first";
-const NAME_ROWS: &str = "name a file of rows, such as CSV, JSON Lines or .xlsx";
+const NAME_ROWS: &str = "name a file of rows, such as CSV, JSON Lines, .xlsx or .parquet";
 const SAVE_AS: &str = "save it as .xlsx or as CSV";
 
 /// What is refused by its file extension: the extension, what it is, and what to do.
-const REFUSED_EXTENSIONS: [(&str, &str, &str); 11] = [
+const REFUSED_EXTENSIONS: [(&str, &str, &str); 10] = [
     ("zip", "a zip archive", CONVERT),
     ("tgz", "a tar archive", CONVERT),
     ("tar", "a tar archive", CONVERT),
@@ -47,11 +49,10 @@ const REFUSED_EXTENSIONS: [(&str, &str, &str); 11] = [
     ("xlsb", "a spreadsheet in the format .xlsb", SAVE_AS),
     ("ods", "a spreadsheet in the format .ods", SAVE_AS),
     ("numbers", "a spreadsheet in the format .numbers", SAVE_AS),
-    ("parquet", "a Parquet file", CONVERT),
 ];
 
 /// What is refused by its first bytes.
-const REFUSED_STARTS: [(&[u8], &str, &str); 11] = [
+const REFUSED_STARTS: [(&[u8], &str, &str); 12] = [
     (b"\x1f\x8b", "a gzip file inside another compressed file", CONVERT),
     (b"\x28\xb5\x2f\xfd", "a zstd file inside another compressed file", CONVERT),
     (
@@ -66,7 +67,8 @@ const REFUSED_STARTS: [(&[u8], &str, &str); 11] = [
         "a spreadsheet in the old format .xls, or one with a password",
         "save it as .xlsx or as CSV, without a password",
     ),
-    (b"PAR1", "a Parquet file", CONVERT),
+    (PARQUET, "a Parquet file in a stream or inside a compressed file", "save it as a separate uncompressed file"),
+    (ENCRYPTED_PARQUET, "an encrypted Parquet file", "save a copy without encryption"),
     (b"\x89PNG", "an image", NAME_ROWS),
     (b"\xff\xd8\xff", "an image", NAME_ROWS),
     (b"GIF8", "an image", NAME_ROWS),
@@ -74,6 +76,8 @@ const REFUSED_STARTS: [(&[u8], &str, &str); 11] = [
 ];
 
 const ZIP: &[u8] = b"PK\x03\x04";
+const PARQUET: &[u8] = b"PAR1";
+const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 /// The container format of .xls files, and of .xlsx files with a password.
 const OLD_SPREADSHEET: &[u8] = b"\xd0\xcf\x11\xe0";
 
@@ -85,6 +89,8 @@ pub(super) struct Opened {
     pub content: Content,
     /// The source may stall, and cannot be read twice.
     pub is_stream: bool,
+    /// The types of its columns, if the file states them.
+    pub kinds: ColumnKinds,
 }
 
 /// Opens a source, or refuses it.
@@ -107,15 +113,30 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     let is_stream = file.is_none();
     let extension = path.as_deref().map(extension).unwrap_or_default();
     let (start, bytes) = read_start(bytes).map_err(|fault| unread(source_name, fault))?;
-    if let Some(file) = file.filter(|_| matches!(extension.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP)) {
-        drop(bytes);
-        if start.starts_with(OLD_SPREADSHEET) {
-            refuse_start(source_name, &start)?;
+    let is_sheet = matches!(extension.as_str(), "xlsx" | "xlsm") || start.starts_with(ZIP);
+    let is_parquet = matches!(extension.as_str(), "parquet" | "pq") || start.starts_with(PARQUET);
+    let file = match file {
+        Some(file) if is_sheet => {
+            drop(bytes);
+            if start.starts_with(OLD_SPREADSHEET) {
+                refuse_start(source_name, &start)?;
+            }
+            return sheet(source_name, file, path, options);
         }
-        return sheet(source_name, file, path, options);
-    }
+        file => file.filter(|_| is_parquet),
+    };
     if let Some(wanted) = &options.sheet {
         return Err(SourceError::NoSheets { source_name: source_name.clone(), wanted: wanted.clone() });
+    }
+    if let Some(file) = file {
+        drop(bytes);
+        if start.starts_with(ENCRYPTED_PARQUET) {
+            refuse_start(source_name, &start)?;
+        }
+        let text = table::open(file);
+        let (text, kinds) = text.map_err(|fault| SourceError::Parquet { source_name: source_name.clone(), fault })?;
+        let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
+        return Ok(Opened { input, path, content: Content::Table, is_stream: false, kinds });
     }
     let path = path.map(|path| Compression::inner_path(&path, &extension));
     if let Some(path) = &path {
@@ -134,7 +155,7 @@ pub(super) fn open(source_name: &Arc<str>, origin: Origin, options: &SourceOptio
     })?;
     let feed = if is_stream { ByteSource::stream(bytes).map_err(failed)? } else { ByteSource::Here(bytes) };
     let input = ByteCursor::new(source_name.clone(), feed);
-    Ok(Opened { input, path, content: Content::Written(encoding), is_stream })
+    Ok(Opened { input, path, content: Content::Written(encoding), is_stream, kinds: ColumnKinds::new() })
 }
 
 fn sheet(
@@ -148,7 +169,7 @@ fn sheet(
     let text = workbook::open(file, options.sheet.clone(), columns, options.skip_lines)
         .map_err(|fault| SourceError::Sheet { source_name: source_name.clone(), fault })?;
     let input = ByteCursor::new(source_name.clone(), ByteSource::Here(text));
-    Ok(Opened { input, path, content: Content::Cells, is_stream: false })
+    Ok(Opened { input, path, content: Content::Cells, is_stream: false, kinds: ColumnKinds::new() })
 }
 
 fn refuse_extension(source_name: &Arc<str>, extension: &str) -> Result<(), SourceError> {

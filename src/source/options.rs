@@ -13,7 +13,7 @@ pub enum Origin {
 }
 
 /// The user's options for a source.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceOptions {
     /// `None`: by the file's extension, else by the first byte that is not whitespace: `{` means JSON Lines.
     pub format: Option<Format>,

@@ -8,10 +8,10 @@ use super::{
     footer::Footer,
     open::{self, Opened},
     options::{Origin, SourceOptions},
-    records::{RecordStep, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines},
+    records::{RecordStep, content::Content, csv::CsvRecords, header::HeaderLine, jsonl::JsonLines},
     resume::{self, KnownSource},
 };
-use crate::model::{Checkpoint, Record};
+use crate::model::{Checkpoint, Record, value_kind::ValueKind};
 use std::{sync::Arc, time::Instant};
 
 /// The unit of intake: a number of consecutive records of one source.
@@ -47,6 +47,7 @@ pub struct SourceReader {
     format: Format,
     delimiter: Option<u8>,
     records: Records,
+    kinds: Vec<(String, ValueKind)>,
     next_row_number: u64,
     footer: Footer,
     completed_row: Option<u64>,
@@ -66,15 +67,19 @@ impl SourceReader {
         options: &SourceOptions,
         known: Option<&KnownSource>,
     ) -> Result<SourceReader, SourceError> {
-        let Opened { mut input, path, content, is_stream } = open::open(&name, origin, options)?;
+        let Opened { mut input, path, content, is_stream, kinds } = open::open(&name, origin, options)?;
         let known = known.filter(|known| !known.checkpoints.is_empty());
         let format = match known {
             Some(known) => known.format,
             None if content.is_sheet() => Format::Csv,
+            None if content == Content::Table => Format::Jsonl,
             None => detect::enter(&mut input, &name, path.as_deref(), options.format)?,
         };
         let columns = options.header.columns();
         let is_of_lines = options.header != HeaderLine::First || options.skip_lines > 0 || options.skip_footer > 0;
+        if content == Content::Table && is_of_lines {
+            return Err(SourceError::HeaderOfParquet { source_name: name });
+        }
         if format == Format::Jsonl && is_of_lines {
             return Err(SourceError::HeaderOfJson { source_name: name });
         }
@@ -132,6 +137,7 @@ impl SourceReader {
             format,
             delimiter,
             records,
+            kinds,
             next_row_number,
             footer: Footer::new(options.skip_footer),
             completed_row,
@@ -140,6 +146,11 @@ impl SourceReader {
             ended: false,
             fault: None,
         })
+    }
+
+    /// The types of the columns by name, if the file states them.
+    pub fn kinds(&self) -> &[(String, ValueKind)] {
+        &self.kinds
     }
 
     /// Format, delimiter and header, to be stored as a [`KnownSource`].

@@ -4,7 +4,7 @@
 use super::{
     methods,
     missing::is_missing,
-    refusal::{FilterRefusal, UnknownColumn, refuse},
+    refusal::{FilterRefusal, RefusalKind, UnknownColumn, refuse, refuse_as},
 };
 use minijinja::{
     Environment, Error, ErrorKind, State, Value,
@@ -47,7 +47,11 @@ fn named(name: &str, value: Option<&Value>, error: Error) -> Error {
         if let Some(refusal) = link.downcast_ref::<FilterRefusal>() {
             let is_named = refusal.message.starts_with('`');
             let message = format!("`{name}`: {}", refusal.message);
-            return if refusal.of_limit || is_named { error } else { refuse(message) };
+            return if refusal.kind == RefusalKind::Limit || is_named {
+                error
+            } else {
+                refuse_as(refusal.kind, message)
+            };
         }
         cause = link.source();
     }

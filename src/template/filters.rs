@@ -3,11 +3,12 @@
 
 use super::{
     calls::{add_filter, add_methods},
+    error::{EMPTY, NO_ENTRY},
     lists,
     made::{capitalized, join, made, parts, replace},
     missing::{is_defined, is_missing, missing, used},
     operators,
-    refusal::refuse,
+    refusal::{RefusalKind, refuse, refuse_as},
     spent,
     text::text,
 };
@@ -167,7 +168,8 @@ fn end_of(value: &Value, which: &str, pick: impl Fn(ListItems) -> Option<Value>)
         }
         _ => return Err(refuse(format!("`{which}` takes a text or a list"))),
     };
-    Ok(pick(items).unwrap_or_else(|| missing(format!("the {which} item of an empty list"))))
+    let (empty, item) = if value.kind() == ValueKind::String { (EMPTY[1], "character") } else { (EMPTY[0], "item") };
+    Ok(pick(items).unwrap_or_else(|| missing(format!("{empty}{which} {item}"))))
 }
 
 fn split(value: &Value, by: Option<&str>) -> Result<Value, Error> {
@@ -234,11 +236,12 @@ fn date(value: &Value, format: &str) -> Result<String, Error> {
 }
 
 fn country_code(value: &Value) -> Result<&'static str, Error> {
-    let found = country::find(&text(value)?);
+    let text = text(value)?;
+    let found = country::find(&text);
     found.map(|country| country.alpha2).ok_or_else(|| {
-        refuse(
-            "expected the English name or the ISO 3166 code of a country; translate other spellings with `| table(…)`",
-        )
+        let refusal = country::refusal(&text, "the English name, the ISO 3166 code or the demonym of a country");
+        let advice = ", or translate the values of the column with `| table(…)`";
+        refuse_as(RefusalKind::Country, refusal.message + advice)
     })
 }
 
@@ -246,5 +249,5 @@ fn table(tables: &Tables, value: &Value, name: &str) -> Result<Value, Error> {
     let table = tables.0.get(name).ok_or_else(|| refuse(format!("there is no table `{name}`")))?;
     let found = table.get(text(value)?.trim());
     spent::text(found.map_or(0, String::len))?;
-    Ok(found.map_or_else(|| missing(format!("the entry of table `{name}` for this value")), Value::from))
+    Ok(found.map_or_else(|| missing(format!("{NO_ENTRY}`{name}`")), Value::from))
 }

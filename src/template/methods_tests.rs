@@ -22,9 +22,16 @@ fn render(source: &str) -> Result<String, RenderFault> {
 
 fn failure(source: &str) -> String {
     match render(source) {
-        Err(RenderFault::Error { message }) => message,
+        Err(RenderFault::Error { message } | RenderFault::Country { message }) => message,
         other => panic!("{source}: {:.200}", format!("{other:?}")),
     }
+}
+
+#[test]
+fn an_end_of_something_empty_is_said_to_be_missing_in_words() {
+    let said = |source| render(source).unwrap_err().to_string();
+    assert!(said("{{ ''.split() | first }}").starts_with("the list is empty and has no first item; set a value"));
+    assert!(said("{{ '' | last }}").starts_with("the text is empty and has no last character; set a value"));
 }
 
 #[test]

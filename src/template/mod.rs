@@ -18,11 +18,13 @@
 //! | `x < 'a'` | fault | fault |
 //! | `x ~ 'a'`, any filter but `default` | fault | fault |
 
+mod answer_view;
 mod bounded;
 mod calls;
 mod error;
 mod filters;
 mod lists;
+mod literal;
 mod made;
 mod methods;
 mod missing;
@@ -36,9 +38,10 @@ mod spent;
 mod text;
 mod view;
 
+pub use answer_view::AnswerView;
 pub use error::{RenderFault, TemplateError};
 pub use filters::Tables;
-pub use view::{AnswerView, Nulls, RowView};
+pub use view::{Nulls, RowView};
 
 use minijinja::{Environment, ErrorKind, Value};
 use missing::{MissingValues, StandIn, watched};
@@ -72,6 +75,14 @@ pub struct Condition(Compiled);
 /// An expression over `payload`, `answer` and `sent`.
 #[derive(Debug, Clone)]
 pub struct AnswerRule(Compiled);
+
+/// Rules of which the first that an answer satisfies counts.
+#[derive(Debug, Clone)]
+pub struct AnswerRules {
+    rules: Vec<AnswerRule>,
+    /// All rules as one template; `None` if that would be too long.
+    together: Option<Compiled>,
+}
 
 #[derive(Debug, Clone)]
 struct Compiled {
@@ -114,6 +125,16 @@ impl Templates {
     /// An expression over an answer, such as `payload.match == []`.
     pub fn answer_rule(&self, source: &str) -> Result<AnswerRule, TemplateError> {
         self.expression(source).map(AnswerRule)
+    }
+
+    /// Rules over an answer, of which the first that holds counts.
+    pub fn answer_rules(&self, sources: &[&str]) -> Result<AnswerRules, TemplateError> {
+        let rules = sources.iter().map(|source| self.answer_rule(source)).collect::<Result<_, _>>()?;
+        let branch =
+            |(at, source): (usize, &&str)| format!("{{% {} ({source}) %}}{at}", if at == 0 { "if" } else { "elif" });
+        let together: String = sources.iter().enumerate().map(branch).collect();
+        let together = self.compiled(&format!("{together}{{% endif %}}"), SourceKind::Expression);
+        Ok(AnswerRules { rules, together: together.ok() })
     }
 
     fn expression(&self, source: &str) -> Result<Compiled, TemplateError> {
@@ -167,10 +188,15 @@ impl AnswerRule {
     /// Whether an answer satisfies it. Missing parts are undefined, at any depth. An error means that this rule cannot
     /// judge the answer.
     pub fn holds(&self, payload: &serde_json::Value, answer: &serde_json::Value) -> Result<bool, String> {
-        self.holds_for(&AnswerView::new(payload, answer))
+        self.holds_for(&AnswerView::of_both(payload, answer))
     }
 
-    /// The same, for an answer that several rules read.
+    /// Whether it reads what was sent.
+    pub fn reads_sent(&self) -> bool {
+        self.0.columns.contains("sent")
+    }
+
+    /// The same as [`AnswerRule::holds`], for an answer that several rules read.
     ///
     /// # Errors
     /// The same as [`AnswerRule::holds`].
@@ -180,7 +206,37 @@ impl AnswerRule {
     }
 }
 
+impl AnswerRules {
+    /// Whether a rule reads what was sent.
+    pub fn read_sent(&self) -> bool {
+        self.rules.iter().any(AnswerRule::reads_sent)
+    }
+
+    /// The place of the first rule that an answer satisfies; `None` if it satisfies none.
+    ///
+    /// # Errors
+    /// The same as [`AnswerRule::holds`], of the first rule that cannot judge the answer.
+    pub fn first(&self, answer: &AnswerView) -> Result<Option<usize>, String> {
+        if let Some(text) = self.together.as_ref().and_then(|together| together.plainly(answer)) {
+            return Ok(text.parse().ok());
+        }
+        for (at, rule) in self.rules.iter().enumerate() {
+            if rule.holds_for(answer)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Compiled {
+    /// The result of an evaluation in which missing values played no part: each rule alone would have the same. `None`
+    /// if one did, or if it failed.
+    fn plainly(&self, answer: &AnswerView) -> Option<String> {
+        let (outcome, watch) = watched(StandIn::Object, || self.render(answer.context()));
+        outcome.ok().filter(|_| watch.printed.is_none() && !watch.kind_asked)
+    }
+
     fn evaluate(&self, context: impl Fn() -> Value) -> Result<String, RenderFault> {
         let (outcome, watch) = watched(StandIn::Object, || self.render(context()));
         if let Some(what) = &watch.printed {
@@ -213,7 +269,11 @@ fn fault(error: &minijinja::Error, watch: &MissingValues) -> RenderFault {
             return RenderFault::UnknownColumn { name: unknown.name.clone(), hint: unknown.hint.clone() };
         }
         if let Some(refusal) = link.downcast_ref::<refusal::FilterRefusal>() {
-            return RenderFault::Error { message: refusal.to_string() };
+            let message = refusal.to_string();
+            return match refusal.kind {
+                refusal::RefusalKind::Country => RenderFault::Country { message },
+                _ => RenderFault::Error { message },
+            };
         }
         cause = link.source();
     }

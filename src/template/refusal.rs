@@ -7,8 +7,18 @@ use minijinja::{Error, ErrorKind};
 #[error("{message}")]
 pub(super) struct FilterRefusal {
     pub message: String,
-    /// It is a limit of the whole template, so no single filter is to blame.
-    pub of_limit: bool,
+    pub kind: RefusalKind,
+}
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusalKind {
+    /// A value that the filter does not take.
+    Value,
+    /// A text that is not a country.
+    Country,
+    /// A limit of the whole template, so no single filter is to blame.
+    Limit,
 }
 
 /// A column that a flat source does not have.
@@ -20,14 +30,15 @@ pub(super) struct UnknownColumn {
 }
 
 pub(super) fn refuse(message: impl Into<String>) -> Error {
-    refused(message.into(), false)
+    refuse_as(RefusalKind::Value, message)
 }
 
 /// The error of a template that reached a limit.
 pub(super) fn refuse_limit(message: impl Into<String>) -> Error {
-    refused(message.into(), true)
+    refuse_as(RefusalKind::Limit, message)
 }
 
-fn refused(message: String, of_limit: bool) -> Error {
-    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(FilterRefusal { message, of_limit })
+pub(super) fn refuse_as(kind: RefusalKind, message: impl Into<String>) -> Error {
+    let message = message.into();
+    Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(FilterRefusal { message, kind })
 }

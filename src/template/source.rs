@@ -6,6 +6,7 @@
 use super::{
     error::TemplateError,
     filters::{TESTS, Tables},
+    literal::unescaped,
     reference::{self, Entry, LISTED},
 };
 use crate::model::nearest::hint;
@@ -197,7 +198,7 @@ fn inspect_code(
 fn column_of_row(after: &[Token<'_>]) -> Option<String> {
     match after {
         [Symbol("["), Text(name), Symbol("]"), ..] | [Symbol("."), Word("get"), Symbol("("), Text(name), ..] => {
-            Some((*name).to_owned())
+            Some(unescaped(name).into_owned())
         }
         [Symbol("."), Word(_), Symbol("("), ..] => None,
         [Symbol("."), Word(name), ..] => Some((*name).to_owned()),

@@ -1,11 +1,7 @@
-//! What a template can read: a row, with its columns as variables and as `row["…"]`, or an answer. It decides which
-//! texts of a row count as null. JSON null always does.
+//! What a template can read of a row: its columns as variables and as `row["…"]`. It decides which texts of a row count
+//! as null. JSON null always does.
 
-use super::{
-    GLOBALS,
-    missing::{missing, null},
-    refusal::UnknownColumn,
-};
+use super::{GLOBALS, missing::missing, refusal::UnknownColumn};
 use crate::model::{
     Row,
     nearest::hint,
@@ -15,7 +11,7 @@ use minijinja::{
     Error, ErrorKind, Value,
     value::{Enumerator, Object, ObjectRepr},
 };
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -113,7 +109,7 @@ impl RowData {
             Values::Nested(map) => {
                 let at = find_column(map.keys().map(String::as_str), name);
                 let found = at.and_then(|at| Some((at, map.values().nth(at)?)));
-                let value = found.and_then(|(at, value)| self.kept(at, || convert(value, Some(self.nulls.of(name)))));
+                let value = found.and_then(|(at, value)| self.kept(at, || convert(value, self.nulls.of(name))));
                 Some(value.unwrap_or_else(|| missing(format!("`{name}`"))))
             }
         }
@@ -173,70 +169,29 @@ impl Object for RowColumns {
     }
 }
 
-/// An answer as rules read it. It is created once for all rules of a check.
-#[derive(Clone)]
-pub struct AnswerView(Value);
-
-impl AnswerView {
-    pub fn new(payload: &Json, answer: &Json) -> AnswerView {
-        AnswerView::with_sent(payload, answer, &Map::new())
-    }
-
-    /// The same, with the members of the body that was sent.
-    pub fn with_sent(payload: &Json, answer: &Json, sent: &Map<String, Json>) -> AnswerView {
-        let part = |value: &Json| convert(value, None);
-        let sent = ObjectView {
-            members: sent.iter().map(|(name, value)| (name.as_str().into(), part(value))).collect(),
-            of_row: false,
-        };
-        let members = BTreeMap::from([
-            ("payload".into(), part(payload)),
-            ("answer".into(), part(answer)),
-            ("sent".into(), Some(Value::from_object(sent))),
-        ]);
-        AnswerView(Value::from_object(ObjectView { members, of_row: false }))
-    }
-
-    pub(super) fn context(&self) -> Value {
-        self.0.clone()
-    }
-}
-
-impl std::fmt::Debug for AnswerView {
-    /// An answer is personal data.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AnswerView([redacted])")
-    }
-}
-
-/// JSON as a MiniJinja value; `None` is null. If `nulls` is given, texts in it are null too.
-fn convert(value: &Json, nulls: Option<&[String]>) -> Option<Value> {
-    let of_row = nulls.is_some();
+/// JSON as a MiniJinja value; `None` is null. Texts in `nulls` are null too.
+fn convert(value: &Json, nulls: &[String]) -> Option<Value> {
     match value {
         Json::Null => None,
         Json::Bool(truth) => Some(Value::from(*truth)),
         Json::Number(number) => Some(Value::from_serialize(number)),
-        Json::String(text) => match nulls {
-            Some(words) if Nulls::is_one_of(words, text) => None,
-            Some(_) => Some(Value::from(text.trim())),
-            None => Some(Value::from(text.as_str())),
-        },
+        Json::String(text) if Nulls::is_one_of(nulls, text) => None,
+        Json::String(text) => Some(Value::from(text.trim())),
         Json::Array(list) => {
             let items = list.iter().map(|item| convert(item, nulls)).collect();
-            Some(Value::from_object(Items { items, of_row }))
+            Some(Value::from_object(Items { items }))
         }
         Json::Object(map) => {
             let members = map.iter().map(|(key, member)| (key.as_str().into(), convert(member, nulls))).collect();
-            Some(Value::from_object(ObjectView { members, of_row }))
+            Some(Value::from_object(ObjectView { members }))
         }
     }
 }
 
-/// A JSON object. In a row, a null member counts as missing; in an answer it is defined but has no value.
+/// A JSON object in a row. A null member counts as missing.
 struct ObjectView {
     /// Shared names, so that a name is returned without copying it.
     members: BTreeMap<Arc<str>, Option<Value>>,
-    of_row: bool,
 }
 
 impl Object for ObjectView {
@@ -248,11 +203,7 @@ impl Object for ObjectView {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        Some(match self.members.get(key) {
-            Some(Some(value)) => value.clone(),
-            Some(None) if !self.of_row => null(format!("`{key}`")),
-            _ => missing(format!("`{key}`")),
-        })
+        Some(self.members.get(key).cloned().flatten().unwrap_or_else(|| missing(format!("`{key}`"))))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -260,19 +211,14 @@ impl Object for ObjectView {
     }
 }
 
-/// A JSON list.
+/// A JSON list in a row.
 struct Items {
     items: Vec<Option<Value>>,
-    of_row: bool,
 }
 
 impl Items {
     fn item(&self, at: usize) -> Value {
-        match self.items.get(at) {
-            Some(Some(value)) => value.clone(),
-            Some(None) if !self.of_row => null("an item of a list".to_owned()),
-            _ => missing("an item of a list".to_owned()),
-        }
+        self.items.get(at).cloned().flatten().unwrap_or_else(|| missing("an item of a list".to_owned()))
     }
 }
 
@@ -290,7 +236,7 @@ impl Object for Items {
     }
 }
 
-/// Rows and answers are personal data.
+/// Rows are personal data.
 macro_rules! redacted {
     ($($name:ident),*) => {$(
         impl fmt::Debug for $name {

@@ -33,6 +33,10 @@ use tokio::{sync::Mutex, time::Instant};
 pub const PERMIT_AGE_MAX: Duration = Duration::from_millis(200);
 /// An old permit is renewed within this many periods, or given back.
 const PERIODS_FOR_RENEWAL: u32 = 4;
+/// A slot that was taken ahead is used within this time. It is much shorter than the schedule's reserve.
+const AHEAD: Duration = Duration::from_millis(20);
+/// The most slots that are taken at once.
+const AHEAD_MAX: u32 = 64;
 /// The wait before the bucket's file is tried again if another process has it locked.
 const BUSY_WAIT: Duration = Duration::from_millis(1);
 /// If another process has the file locked for longer than this, the file is not used any more.
@@ -56,7 +60,7 @@ pub struct Throttle {
     meter: SyncMutex<Meter>,
     /// Admits requests in the order of their arrival.
     turn: Mutex<()>,
-    paused_until: SyncMutex<Option<Instant>>,
+    pause: SyncMutex<Option<Pause>>,
     renewal_max: Duration,
 }
 
@@ -66,7 +70,7 @@ impl Throttle {
         let schedule = Schedule::of(rate);
         let renewal_max = schedule.period.saturating_mul(PERIODS_FOR_RENEWAL).saturating_add(PERMIT_AGE_MAX);
         let meter = SyncMutex::new(Meter::new(schedule, bucket));
-        Throttle { meter, turn: Mutex::new(()), paused_until: SyncMutex::new(None), renewal_max }
+        Throttle { meter, turn: Mutex::new(()), pause: SyncMutex::new(None), renewal_max }
     }
 
     /// Waits for a slot in the schedule, and until no pause is active.
@@ -113,16 +117,31 @@ impl Throttle {
     }
 
     /// Pauses all requests until `until`, unless they are already paused for longer.
-    pub fn pause_until(&self, until: Instant) {
-        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
-        *paused = (*paused).max(Some(until));
+    pub fn pause_until(&self, until: Instant, reason: &str) {
+        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        if pause.as_ref().is_none_or(|known| known.until < until) {
+            *pause = Some(Pause { until, reason: reason.to_owned() });
+        }
     }
 
     /// The end of the pause; `None` if there is none. It is checked again just before each write.
     pub fn paused_until(&self) -> Option<Instant> {
-        let paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
-        paused.filter(|until| *until > Instant::now())
+        self.pause().map(|pause| pause.until)
     }
+
+    /// The pause; `None` if there is none.
+    pub fn pause(&self) -> Option<Pause> {
+        let pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        pause.clone().filter(|pause| pause.until > Instant::now())
+    }
+}
+
+/// A time in which nothing is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    pub until: Instant,
+    /// Why, to be shown.
+    pub reason: String,
 }
 
 /// The pace and its record.
@@ -131,6 +150,15 @@ struct Meter {
     kept: Kept,
     /// No request is admitted before this time. It saves reading the record.
     not_before: Instant,
+    ahead: Ahead,
+}
+
+/// Slots that were taken in one update of the file, so that a fast run does not update it for each request.
+#[derive(Default)]
+struct Ahead {
+    slots: Vec<u64>,
+    /// When they were taken.
+    at: Option<Instant>,
 }
 
 enum Kept {
@@ -160,12 +188,15 @@ impl Meter {
                 Kept::InFile(SharedRecord { file, clock, read: (clock_ns(&clock), started), busy_since: None })
             }
         };
-        Meter { pace: Pace::new(schedule), kept, not_before: started }
+        Meter { pace: Pace::new(schedule), kept, not_before: started, ahead: Ahead::default() }
     }
 
     /// Admits a request, or returns how long to wait.
     fn admit(&mut self) -> Result<u64, Duration> {
         let now = Instant::now();
+        if let Some(slot) = self.ahead.slots.pop_if(|_| self.ahead.at.is_some_and(|at| now - at <= AHEAD)) {
+            return Ok(slot);
+        }
         if let Some(wait) = self.not_before.checked_duration_since(now).filter(|wait| !wait.is_zero()) {
             return Err(wait);
         }
@@ -179,7 +210,7 @@ impl Meter {
     fn take(&mut self, want: Want) -> Result<u64, Duration> {
         match &mut self.kept {
             Kept::InMemory { record, started } => self.pace.take(record, nanos(started.elapsed()), want),
-            Kept::InFile(shared) => match shared.take(&mut self.pace, want) {
+            Kept::InFile(shared) => match shared.take(&mut self.pace, want, &mut self.ahead) {
                 SharedTurn::Turn(taken) => taken,
                 SharedTurn::Unusable(fault) => {
                     tracing::warn!("the rate limit is no longer shared with other runs on this machine: {fault}");
@@ -201,18 +232,30 @@ enum SharedTurn {
 }
 
 impl SharedRecord {
-    fn take(&mut self, pace: &mut Pace, want: Want) -> SharedTurn {
+    fn take(&mut self, pace: &mut Pace, want: Want, ahead: &mut Ahead) -> SharedTurn {
+        let unused = std::mem::take(&mut ahead.slots);
         let now_ns = clock_ns(&self.clock);
         let trusted = !self.clock_moved(now_ns);
         let updated = self.file.update(|found| {
             let found = found.filter(|record| trusted && record.is_believable(now_ns, &pace.schedule));
             let known = found.is_some();
             let mut record = found.unwrap_or_else(|| Record::used_up(now_ns, &pace.schedule));
+            for slot in &unused {
+                // What it counted is given back. The pace stays as it is, which is the safe side.
+                record.uncount(*slot);
+            }
             let taken = pace.take(&mut record, now_ns, want);
-            ((taken.is_ok() || !known).then_some(record), taken)
+            let mut more = Vec::new();
+            if want == Want::New && taken.is_ok() {
+                let most = pace.schedule.within(AHEAD).min(AHEAD_MAX);
+                more.extend((1..most).map_while(|_| pace.take(&mut record, now_ns, Want::New).ok()));
+            }
+            let is_changed = taken.is_ok() || !known || !unused.is_empty();
+            (is_changed.then_some(record), (taken, more))
         });
         match updated {
-            Ok(taken) => {
+            Ok((taken, more)) => {
+                (ahead.slots, ahead.at) = (more, Some(Instant::now()));
                 self.busy_since = None;
                 self.read = (now_ns, Instant::now());
                 SharedTurn::Turn(taken)

@@ -66,6 +66,11 @@ impl Schedule {
         Schedule { period, burst, late_burst, most, borrowed: burst.get().saturating_sub(room) }
     }
 
+    /// The number of requests in this time at the steady rate.
+    pub(super) fn within(&self, time: Duration) -> u32 {
+        u32::try_from(time.as_nanos() / self.period.as_nanos().max(1)).unwrap_or(u32::MAX)
+    }
+
     /// How long the whole burst takes at the steady rate, in nanoseconds.
     pub(super) fn burst_ns(&self) -> u64 {
         self.cells_ns(self.burst.get())

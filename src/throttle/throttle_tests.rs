@@ -114,8 +114,9 @@ async fn thousands_a_second_are_reached() {
 async fn a_pause_closes_the_gate_and_the_longest_counts() {
     let throttle = Throttle::new(Rate::default(), Bucket::Full);
     let start = Instant::now();
-    throttle.pause_until(start + Duration::from_secs(9));
-    throttle.pause_until(start + Duration::from_secs(3));
+    throttle.pause_until(start + Duration::from_secs(9), "HTTP 429");
+    throttle.pause_until(start + Duration::from_secs(3), "HTTP 503");
+    assert_eq!(throttle.pause().unwrap().reason, "HTTP 429", "the longer pause is kept");
     let _permit = throttle.admit().await;
     assert_eq!(start.elapsed().as_secs(), 9);
     assert!(throttle.paused_until().is_none());

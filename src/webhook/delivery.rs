@@ -1,6 +1,6 @@
 //! What a genuine delivery is about. Its body is signed and its other headers are not, so the body decides.
 
-use crate::model::{JobId, printable::printable_cut};
+use crate::model::{JobId, json_pointer, key::hex, printable::printable_cut};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -31,7 +31,7 @@ impl Delivery {
     /// one: then a repeated delivery could not be told from a new one.
     pub fn read(body: Vec<u8>, header_id: Option<&str>) -> Option<Delivery> {
         let json: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let text = |at: &str| json.pointer(at).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text = |at: &str| json_pointer::at(&json, at).and_then(Value::as_str).filter(|text| !text.is_empty());
         let job = text("/data/jobId").or_else(|| text("/jobId")).and_then(JobId::new);
         let event_id = text("/id").or(header_id.filter(|id| !id.is_empty())).map(shown)?;
         let kind = text("/type").map_or_else(|| UNKNOWN.to_owned(), shown);
@@ -43,7 +43,7 @@ impl Delivery {
     /// Reads a body whose events may have no id, because the service does not describe them. Then equal bodies are one
     /// event.
     pub fn read_or_digest(body: Vec<u8>, header_id: Option<&str>) -> Delivery {
-        let digest = || Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let digest = || hex(&Sha256::digest(&body));
         let id = header_id.filter(|id| !id.is_empty()).map_or_else(|| format!("sha256:{}", digest()), str::to_owned);
         let kind = UNKNOWN.to_owned();
         Delivery::read(body.clone(), Some(&id)).unwrap_or(Delivery { event_id: id, kind, job: None, body })

@@ -2,13 +2,17 @@
 //! the input between two runs and whatever the service replies. These tests run the real pipeline, ledger and simulator
 //! over TCP.
 
+mod answer_output;
 mod bad_rows;
 mod book;
+mod carried_values;
 mod checks;
 mod corrected_rules;
+mod corrections;
 mod datasets;
 mod dialects;
 mod expectations;
+mod failures_csv;
 mod identity;
 mod images;
 mod input;
@@ -20,5 +24,6 @@ mod refusals;
 mod replies;
 mod sandbox;
 mod sides;
+mod typed_columns;
 mod unterminated_line;
 mod whose_fault;

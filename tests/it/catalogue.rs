@@ -13,7 +13,7 @@ use described::{Described, DescribedField};
 use rescreen::{
     catalogue::{Catalogue, Declaration, FieldSpec, Spelling},
     pipeline::campaign::file::parse,
-    sink::results_schema,
+    sink::{ResultForm, results_schema},
     template::Templates,
 };
 use serde_json::{Value, json};
@@ -221,7 +221,7 @@ fn a_null_verdict_field_is_never_clear() {
 #[test]
 fn no_answer_column_clashes_with_the_outputs_own_columns() {
     for declaration in Catalogue::built_in().iter() {
-        results_schema(&[], &declaration.answer.columns, &[])
+        results_schema(&[], &declaration.answer.columns, &[], ResultForm::default())
             .unwrap_or_else(|clash| panic!("{}: {clash}", declaration.name));
         for column in &declaration.answer.columns {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -1,16 +1,21 @@
 //! The promise: standard output is data, standard error is messages, every stop has its exit code and prints the
 //! command that continues, and no secret and no subject is ever printed.
 
+mod afterwards;
 mod checks;
+mod chosen;
 mod export;
 mod first_hour;
 mod help;
+mod json;
+mod last_run;
 mod mistakes;
 mod next_command;
 mod production;
 mod quiet;
 mod reading_commands;
 mod secrets;
+mod shell_files;
 mod signals;
 mod simulate;
 
@@ -88,7 +93,7 @@ impl Workspace {
     }
 
     /// The output, without what differs from run to run.
-    fn filtered(&self, text: &str) -> String {
+    pub(crate) fn filtered(&self, text: &str) -> String {
         let host = self.service.url.trim_start_matches("http://");
         let text = text.replace(&self.service.url, "[url]").replace(host, "[host]");
         let until = |line: &str| match line.split_once(", until ") {
@@ -104,6 +109,12 @@ impl Workspace {
                 },
             },
         };
-        text.lines().map(until).collect::<Vec<_>>().join("\n")
+        let ended = |line: String| match (line.split_once("ped "), line.split_once(", exit code")) {
+            (Some((before, _)), Some((_, after))) if line.starts_with("last run") => {
+                format!("{before}ped [time], exit code{after}")
+            }
+            _ => line,
+        };
+        text.lines().map(until).map(ended).collect::<Vec<_>>().join("\n")
     }
 }

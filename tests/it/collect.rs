@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use rescreen::{
+    pipeline::wording::counted,
     simulator::Settings,
     sink::{DatasetKind, Manifest},
 };
@@ -46,7 +47,7 @@ fn in_doubt(workspace: &Workspace) -> u64 {
 fn is_collected(workspace: &Workspace) {
     let (status, stats) = (status(workspace), workspace.service.simulator.stats());
     assert_eq!(in_doubt(workspace), 0);
-    assert_eq!(status["credits_charged"], stats.credits_charged);
+    assert_eq!(status["credits"]["charged"], stats.credits_charged);
     assert_eq!((stats.double_charges, stats.charges), (0, stats.distinct_keys));
     let answered = status["requests"]["answered"].as_u64().unwrap();
     assert!((6..ROWS).contains(&answered), "{status}");
@@ -126,7 +127,7 @@ fn an_api_key_that_was_never_used_is_not_sent_to_the_service() {
 fn a_lost_api_key_leaves_the_decision_to_a_person() {
     let workspace = killed();
     let waiting = in_doubt(&workspace);
-    workspace.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("0 requests need");
+    workspace.say(&["resolve", "out/2026-11", "--list"]).exits(0).says("add --include-in-doubt");
     let said = workspace.say(&["resolve", "out/2026-11", "--list", "--include-in-doubt"]).exits(8);
     assert_eq!(said.stdout.lines().count() as u64, waiting, "{}", said.stdout);
     let reason = ["--reason", "the key was revoked"];
@@ -137,10 +138,10 @@ fn a_lost_api_key_leaves_the_decision_to_a_person() {
     workspace
         .say(&[&decide[..], &["--include-in-doubt"]].concat())
         .exits(0)
-        .says(&format!("{waiting} requests decided"));
+        .says(&format!("{} decided", counted(waiting, "request", "requests")));
     assert_eq!(in_doubt(&workspace), 0);
     let status = status(&workspace);
-    assert_eq!((status["requests"]["failed"].as_u64(), status["credits_held"].as_u64()), (Some(waiting), Some(0)));
+    assert_eq!((status["requests"]["failed"].as_u64(), status["credits"]["held"].as_u64()), (Some(waiting), Some(0)));
     let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT count(*) FROM decision WHERE decision = 'write_off' AND reason = 'the key was revoked'";
     assert_eq!(ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs(), waiting);
@@ -157,7 +158,7 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_states_both_amo
     correct(&["--charge", "5", "--request", "2", "--reason", "invoice 17"])
         .exits(0)
         .says("booked with 5 credits instead of 1");
-    assert_eq!(status(&workspace)["credits_charged"], 8);
+    assert_eq!(status(&workspace)["credits"]["charged"], 8);
     let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT request, reason, charged_before, charged_after, length(decided_by) > 0 AND decided_at > 0
                FROM decision WHERE decision = 'charge'";

@@ -3,12 +3,13 @@
 
 mod commands;
 mod templates;
+mod toolchain;
 
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration, Flow, Subject},
     model::{ExitCode, FailureCode},
     pipeline::campaign::file::parse,
-    sink::{Schema, failures_schema, pending_schema, results_schema, skipped_schema},
+    sink::{ResultForm, Schema, failures_schema, pending_schema, results_schema, skipped_schema},
 };
 use std::{fmt::Write, fs, path::PathBuf};
 
@@ -40,7 +41,7 @@ fn the_page_on_exit_codes_lists_every_code() {
 fn the_page_on_outputs_lists_every_column_and_failure_code() {
     let page = text("outputs.md");
     let head = section(&page, "## Columns of every dataset");
-    let results = results_schema(&[], &[], &[]).unwrap();
+    let results = results_schema(&[], &[], &[], ResultForm::default()).unwrap();
     let datasets: [(&str, Schema); 4] = [
         ("## results", results),
         ("## failures", failures_schema()),
@@ -154,6 +155,20 @@ fn list(items: &[String]) -> String {
     items.iter().map(|item| code(item)).collect::<Vec<_>>().join(" or ")
 }
 
+/// What the digest of an answer is made of.
+fn compared(check: &Declaration) -> String {
+    let answer = &check.answer;
+    let compared = match answer.compared.as_slice() {
+        [] => "the whole payload".to_owned(),
+        pointers => format!("{}{}", list(pointers), assumed(check.is_assumed("answer.compared"))),
+    };
+    let volatile: Vec<String> = answer.volatile.iter().map(|pointer| code(pointer)).collect();
+    match volatile.as_slice() {
+        [] => compared,
+        _ => format!("{compared} without {}{}", volatile.join(", "), assumed(check.is_assumed("answer.volatile"))),
+    }
+}
+
 fn describe(page: &mut String, check: &Declaration) {
     let mark = |part: &str| assumed(check.is_assumed(part));
     let flow = match check.flow {
@@ -203,11 +218,12 @@ fn describe(page: &mut String, check: &Declaration) {
         let kind = format!("{}{}", field.kind.as_str(), mark("kind"));
         writeln!(page, "| `{}` | {kind} | {required} | {default} | {} |", field.name, meaning.trim()).unwrap();
     }
+    writeln!(page, "\n`answer_digest` compares {}.", compared(check)).unwrap();
     page.push_str("\n| result column | type | from the answer |\n|---|---|---|\n");
     for column in &check.answer.columns {
         let kind = match column.kind {
             ColumnKind::Text => "text",
-            ColumnKind::Json => "text, JSON",
+            ColumnKind::Json => "JSON",
             ColumnKind::Integer | ColumnKind::Count => "integer",
             ColumnKind::Number => "number",
             ColumnKind::Boolean => "boolean",

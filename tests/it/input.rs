@@ -7,6 +7,7 @@ mod encodings;
 mod endless;
 mod headers;
 mod json_lines;
+mod parquet;
 mod resume;
 mod sheets;
 mod skipped;

@@ -5,6 +5,7 @@
 mod fencing;
 mod lost;
 mod sums;
+mod upgrade;
 
 use crate::{
     cli::Workspace,
@@ -53,6 +54,6 @@ fn finishes(workspace: &Workspace, said: Said, rows: u64) {
     assert_eq!((stats.charges, stats.double_charges), (rows, 0));
     let status: serde_json::Value =
         serde_json::from_str(&workspace.say(&["status", "--json"]).exits(0).stdout).unwrap();
-    assert_eq!(status["credits_charged"], rows);
-    assert_eq!(status["credits_held"], 0);
+    assert_eq!(status["credits"]["charged"], rows);
+    assert_eq!(status["credits"]["held"], 0);
 }

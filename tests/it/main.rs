@@ -13,8 +13,11 @@ mod campaign;
 mod catalogue;
 mod cli;
 mod collect;
+mod compare;
 mod docs;
 mod doctor;
+#[cfg(unix)]
+mod export;
 #[cfg(feature = "fault-points")]
 mod faults;
 mod files;
@@ -22,6 +25,7 @@ mod fuzzed;
 #[cfg(unix)]
 mod hostile;
 mod import_cycles;
+mod init;
 mod input;
 mod jobs;
 mod key_life;
@@ -31,11 +35,14 @@ mod ledger_files;
 mod mapping;
 mod memory;
 mod outputs;
+mod plan;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod properties;
 mod rate;
 mod real_input;
+mod rehearsals;
+mod report;
 mod safety;
 mod security;
 // Its hooks exist only in builds with debug assertions.
@@ -43,5 +50,7 @@ mod security;
 mod sim;
 mod simulator;
 mod template_memory;
+#[cfg(unix)]
+mod terminal;
 mod tidy;
 mod webhook;

@@ -276,16 +276,19 @@ fn a_value_the_field_refuses_names_field_and_column_and_never_the_value() {
     let said = fields(&mapped[0]);
     assert_eq!(said["failed"], json!("spreadsheet_damage"));
     let message =
-        "field `idNumber` (column `ID No`): expected an ID number of 13 digits, found 12: a spreadsheet has dropped";
+        "field `idNumber` (column `ID No`): expected an ID number of 13 digits, found 12: a spreadsheet may have";
     assert!(said["message"].as_str().unwrap().starts_with(message), "{said}");
     assert!(matches!(mapped[1], Mapped::Ask(_)), "the other check continues");
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "2", "Ruritania"]);
     assert_eq!(
         fields(&mapped[1])["message"],
-        json!("field `entity` (column `entity`): expected one of 0, 1 (or `company`, `person`)")
+        json!(
+            "field `entity` (column `entity`): expected one of 0, 1 (or `business`, `company`, `individual`, `legal entity`, \
+             `legal person`, `natural person`, `organisation`, `organization`, `person`)"
+        )
     );
     let mapped = draft.maps(&header, &["8001015009087", "Thandi", "1", "Ruritania"]);
-    assert_eq!(code(&mapped[1]), FailureCode::InvalidValue);
+    assert_eq!(code(&mapped[1]), FailureCode::UnknownCountry);
     assert!(!fields(&mapped[1]).to_string().contains("Ruritania"));
 }
 
@@ -294,8 +297,11 @@ fn a_template_that_fails_is_its_own_failure() {
     let draft = Draft::plain().field("country", "{{ land | country }}");
     assert_eq!(fields(&draft.maps(&["name", "land"], &["A", "South Africa"])[0])["country"], json!("za"));
     let mapped = draft.maps(&["name", "land"], &["A", "Ruritania"]);
-    assert_eq!(code(&mapped[0]), FailureCode::TemplateError);
+    assert_eq!(code(&mapped[0]), FailureCode::UnknownCountry);
     assert!(!fields(&mapped[0]).to_string().contains("Ruritania"));
+    let mapped =
+        Draft::plain().field("country", "{{ land | date('%Y') }}").maps(&["name", "land"], &["A", "Ruritania"]);
+    assert_eq!(code(&mapped[0]), FailureCode::TemplateError);
 }
 
 #[test]

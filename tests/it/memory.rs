@@ -262,16 +262,17 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
         "--simulate --check aml-screening --map name=name --set entity=0 --set country=za --campaign c --out out";
     let run: Vec<&str> = ["run", "book.csv"].into_iter().chain(flags.split(' ')).collect();
     run_to_its_end(folder.path(), &run).1.exits(0);
-    let pristine = ["ledger.sqlite", "ledger.lock"].map(|name| (name, fs::read(at("out").join(name)).unwrap()));
+    let pristine =
+        ["ledger.sqlite", "ledger.lock"].map(|name| (name, fs::read(at("out.simulated").join(name)).unwrap()));
     let answer = format!(r#"{{"results":[{}1]}}"#, "[],".repeat(30 << 20));
     let answer = zstd::bulk::compress(answer.as_bytes(), 1).unwrap();
     let records = format!(r#"{{"n":1,"l":2,"b":63,"r":[{}1]}}"#, "[],".repeat(12_000_000));
     let records = zstd::bulk::compress(records.as_bytes(), 1).unwrap();
     for (what, change) in LEDGERS {
-        drop(fs::remove_dir_all(at("out")));
-        fs::create_dir(at("out")).unwrap();
-        pristine.iter().for_each(|(name, bytes)| fs::write(at("out").join(name), bytes).unwrap());
-        let ledger = rusqlite::Connection::open(at("out/ledger.sqlite")).unwrap();
+        drop(fs::remove_dir_all(at("out.simulated")));
+        fs::create_dir(at("out.simulated")).unwrap();
+        pristine.iter().for_each(|(name, bytes)| fs::write(at("out.simulated").join(name), bytes).unwrap());
+        let ledger = rusqlite::Connection::open(at("out.simulated/ledger.sqlite")).unwrap();
         for one in change.split("; ") {
             let parameters: &[&dyn rusqlite::ToSql] = match () {
                 () if one.contains("?1") => &[&answer],
@@ -281,7 +282,7 @@ fn ledgers_that_were_tampered_with_stay_within_512_mib() {
             assert!(ledger.execute(one, parameters).unwrap() > 0, "{what}");
         }
         drop(ledger);
-        for words in [&["status", "out"][..], &["collect", "out"], &run] {
+        for words in [&["status", "out.simulated"][..], &["collect", "out.simulated"], &run] {
             let (peak, said) = run_to_its_end(folder.path(), words);
             let last = said.stderr.lines().last().unwrap_or_default();
             println!("{what}, {}: exit {}, at most {peak} MiB: {last}", words[0], said.code);

@@ -1,6 +1,7 @@
 //! The promise: an output is complete or absent, the same rows give the same bytes, and a manifest that says complete
 //! is right.
 
+mod ddl;
 mod folder;
 mod manifest;
 mod tables;

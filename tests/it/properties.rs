@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The default number of cases. Nothing is written to the source folder.
-fn cases(cases: u32) -> Config {
+pub(crate) fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     Config { cases: asked.unwrap_or(cases), failure_persistence: None, ..Config::default() }
 }

@@ -254,9 +254,8 @@ enum CodeLength {
 /// a list searched for a country that does not exist has no match.
 fn known_country(text: &str, length: CodeLength, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
     let word = if length == CodeLength::Two { "two" } else { "three" };
-    let found = country::find(text).ok_or_else(|| {
-        FieldRefusal::invalid(format!("expected a {word}-letter ISO 3166 country code, found something else"))
-    })?;
+    let expected = || format!("a {word}-letter ISO 3166 country code or the English name of a country");
+    let found = country::find(text).ok_or_else(|| country::refusal(text, &expected()))?;
     let code = if length == CodeLength::Two { found.alpha2 } else { found.alpha3 };
     if text.eq_ignore_ascii_case(code) {
         return Ok(Value::String(letter_case.apply(text.to_owned())).into());

@@ -36,7 +36,7 @@ pub fn damaged_sa_id(text: &str) -> Option<FieldRefusal> {
     }
     match (digits.len(), whole) {
         (10..13, _) => Some(damage(format!(
-            "expected an ID number of 13 digits, found {}: a spreadsheet has dropped leading zeros; format the column \
+            "expected an ID number of 13 digits, found {}: a spreadsheet may have dropped leading zeros; format the column \
              as text and export it again with the zeros (do not add them here: another digit may be missing instead)",
             digits.len()
         ))),

@@ -1,6 +1,6 @@
-//! The input columns that are copied into the results, and the names that they get there.
+//! The input columns that are copied into the results, and the names and types that they get there.
 
-use crate::{catalogue::Declaration, error::Error};
+use crate::{catalogue::Declaration, error::Error, model::value_kind::ValueKind};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
@@ -14,12 +14,25 @@ pub struct Carried {
     pub column: String,
     /// Its name in the results, if that is not the column's own.
     pub name: Option<String>,
+    /// Its type in the results. It is `None` until the input was looked at, and in the layout of a column of text.
+    pub kind: Option<ValueKind>,
 }
 
 impl Carried {
     /// A column under its own name.
     pub fn plain(column: impl Into<String>) -> Carried {
-        Carried { column: column.into(), name: None }
+        Carried { column: column.into(), name: None, kind: None }
+    }
+
+    /// Its type in the results.
+    pub fn kind(&self) -> ValueKind {
+        self.kind.unwrap_or(ValueKind::Text)
+    }
+
+    /// Whether the results have the same column under the same name for both. A type that is still open fits any.
+    pub fn agrees(&self, recorded: &Carried) -> bool {
+        let is_same_type = self.kind.is_none_or(|kind| kind == recorded.kind());
+        self.column == recorded.column && self.name() == recorded.name() && is_same_type
     }
 
     /// The name from which the name in the results is made.
@@ -33,17 +46,24 @@ impl From<&str> for Carried {
     fn from(text: &str) -> Carried {
         match text.split_once('=') {
             Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => {
-                Carried { column: column.trim().to_owned(), name: Some(name.trim().to_owned()) }
+                Carried { column: column.trim().to_owned(), name: Some(name.trim().to_owned()), kind: None }
             }
             _ => Carried::plain(text),
         }
     }
 }
 
-/// A column under its own name is a text, as in the layouts of older releases; a renamed one is `{ name = "column" }`.
+/// A column under its own name is a text, as in the layouts of older releases; a renamed one is `{ name = "column" }`,
+/// and one with another type than text is `{ name = { column = "column", type = "integer" } }`.
 impl Serialize for Carried {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let typed = Some(self.kind()).filter(|kind| *kind != ValueKind::Text);
         match &self.name {
+            _ if typed.is_some() => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry(self.name(), &TypedColumn { column: self.column.clone(), kind: typed })?;
+                map.end()
+            }
             None => serializer.serialize_str(&self.column),
             Some(name) => {
                 let mut map = serializer.serialize_map(Some(1))?;
@@ -51,6 +71,44 @@ impl Serialize for Carried {
                 map.end()
             }
         }
+    }
+}
+
+/// A column with its type.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypedColumn {
+    column: String,
+    #[serde(rename = "type", default)]
+    kind: Option<ValueKind>,
+}
+
+/// What a name stands for: a column, or a column with its type.
+struct Target(TypedColumn);
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Target, D::Error> {
+        deserializer.deserialize_any(TargetVisitor)
+    }
+}
+
+struct TargetVisitor;
+
+impl<'de> Visitor<'de> for TargetVisitor {
+    type Value = Target;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a column such as `\"branch\"`, or one with its type such as `{ column = \"age\", type = \"integer\" }`",
+        )
+    }
+
+    fn visit_str<E: serde::de::Error>(self, column: &str) -> Result<Target, E> {
+        Ok(Target(TypedColumn { column: column.to_owned(), kind: None }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Target, A::Error> {
+        TypedColumn::deserialize(MapAccessDeserializer::new(map)).map(Target)
     }
 }
 
@@ -102,8 +160,9 @@ impl<'de> Visitor<'de> for ListVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Carried>, A::Error> {
-        let renamed = BTreeMap::<String, String>::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(renamed.into_iter().map(|(name, column)| Carried { column, name: Some(name) }).collect())
+        let renamed = BTreeMap::<String, Target>::deserialize(MapAccessDeserializer::new(map))?;
+        let carried = |(name, Target(TypedColumn { column, kind }))| Carried { column, name: Some(name), kind };
+        Ok(renamed.into_iter().map(carried).collect())
     }
 }
 
@@ -141,7 +200,7 @@ mod tests {
     }
 
     fn renamed(name: &str, column: &str) -> Carried {
-        Carried { column: column.to_owned(), name: Some(name.to_owned()) }
+        Carried { column: column.to_owned(), name: Some(name.to_owned()), kind: None }
     }
 
     #[test]
@@ -157,6 +216,24 @@ mod tests {
             assert!(message.contains("invalid type"), "{wrong}: {message}");
         }
         assert!(check_names(&[Carried::plain(" ")]).is_err() && check_names(&mixed).is_ok());
+    }
+
+    #[test]
+    fn a_type_is_read_and_recorded_and_text_is_what_older_releases_recorded() {
+        let [typed] = read("carry = { age = { column = \"Age\", type = \"integer\" } }").unwrap().try_into().unwrap();
+        assert_eq!(typed, Carried { kind: Some(ValueKind::Integer), ..renamed("age", "Age") });
+        let recorded = serde_json::to_string(std::slice::from_ref(&typed)).unwrap();
+        assert_eq!(recorded, r#"[{"age":{"column":"Age","type":"integer"}}]"#);
+        assert_eq!(list(&mut serde_json::Deserializer::from_str(&recorded)).unwrap(), std::slice::from_ref(&typed));
+        let plain = Carried { kind: Some(ValueKind::Integer), ..Carried::plain("a") };
+        let recorded = serde_json::to_string(std::slice::from_ref(&plain)).unwrap();
+        let again = list(&mut serde_json::Deserializer::from_str(&recorded)).unwrap();
+        assert!(plain.agrees(&again[0]) && Carried::plain("a").agrees(&again[0]), "{again:?}");
+        let text = Carried { kind: Some(ValueKind::Text), ..Carried::plain("a") };
+        assert_eq!(serde_json::to_string(std::slice::from_ref(&text)).unwrap(), r#"["a"]"#);
+        assert!(text.agrees(&Carried::plain("a")) && !text.agrees(&again[0]));
+        let message = read("carry = { age = { column = \"Age\", type = \"money\" } }").unwrap_err();
+        assert!(message.contains("expected one of `text`, `integer`, `number`, `boolean`"), "{message}");
     }
 
     #[test]

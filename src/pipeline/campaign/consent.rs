@@ -103,12 +103,20 @@ pub fn recorded(campaign: &Campaign, recorded_by: &str) -> Vec<Consent> {
     checks.map(consent).collect()
 }
 
-/// The name of the system user, as decisions and evidence record it.
+/// The name of the system user, as decisions and evidence record it. Where no name is known, as in many containers, it
+/// is the number of the user.
 pub fn system_user() -> String {
-    ["USER", "LOGNAME", "USERNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
-        .unwrap_or_else(|| "unknown".to_owned())
+    user_named_by(|name| std::env::var(name).ok())
+}
+
+fn user_named_by(variable: impl Fn(&str) -> Option<String>) -> String {
+    let named =
+        ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| variable(name).filter(|name| !name.is_empty()));
+    #[cfg(unix)]
+    let unnamed = || format!("user id {}", rustix::process::geteuid().as_raw());
+    #[cfg(not(unix))]
+    let unnamed = || "an unknown user".to_owned();
+    named.unwrap_or_else(unnamed)
 }
 
 #[cfg(test)]
@@ -123,6 +131,16 @@ mod tests {
 
     fn evidence_of(text: &str) -> Result<Option<String>, String> {
         evidence(&parse(text).unwrap(), &Catalogue::built_in(), &Tables::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_user_without_a_name_is_recorded_by_number() {
+        assert_eq!(user_named_by(|name| (name == "LOGNAME").then(|| "nomsa".to_owned())), "nomsa");
+        let unnamed = user_named_by(|_| Some(String::new()));
+        #[cfg(unix)]
+        assert_eq!(unnamed, format!("user id {}", rustix::process::geteuid().as_raw()));
+        #[cfg(not(unix))]
+        assert_eq!(unnamed, "an unknown user");
     }
 
     #[test]

@@ -9,13 +9,13 @@ use super::{
     tables::TableSource,
     webhook::WebhookTable,
 };
-pub use super::{input_table::InputTable, secret::SecretSource};
+pub use super::{input_table::InputTable, secret::SecretSource, share::Share};
 use crate::{
     catalogue::{Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
     model::{Credits, Mode, nearest::hint, printable::printable},
-    sink::{ImageOutput, OutputFormat},
+    sink::{AnswerOutput, ImageOutput, OutputFormat},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -48,6 +48,13 @@ pub struct CampaignFile {
     /// The service is the built-in simulator. Set by `--simulate`, never by the file.
     #[serde(skip)]
     pub simulate: bool,
+    /// The rehearsal is as fast as it can: the limits of the account do not apply. Set by `--simulate`, unless it says
+    /// `realtime`, never by the file.
+    #[serde(skip)]
+    pub unlimited: bool,
+    /// The file that this was read from.
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
     /// Do not start any program that the file names. Set by `plan` and `--simulate`, never by the file.
     #[serde(skip)]
     pub starts_nothing: bool,
@@ -155,6 +162,10 @@ pub struct OutputTable {
     pub carry: Vec<Carried>,
     /// Whether the images in answers are written as files.
     pub images: Option<ImageOutput>,
+    /// Where the answers are.
+    pub answer: AnswerOutput,
+    /// Whether the results have a column for what was sent; they have one by default.
+    pub sent: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -182,50 +193,6 @@ pub struct GuardsTable {
     pub max_errors: Option<Share>,
     pub max_unrecognised: Option<Share>,
     pub accept_failures: Option<Share>,
-}
-
-/// A count or a percentage: `20` or `"2.5%"`.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "toml::Value")]
-pub enum Share {
-    Count(u64),
-    Percent(f64),
-}
-
-impl Share {
-    /// Whether `part` of `whole` is more than this allows.
-    pub fn is_exceeded(self, part: u64, whole: u64) -> bool {
-        match self {
-            Share::Count(most) => part > most,
-            Share::Percent(percent) => part as f64 > whole as f64 * percent / 100.0,
-        }
-    }
-}
-
-impl std::str::FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Share, String> {
-        let expected = || format!("expected a count such as `20` or a percentage such as `2.5%`, found `{text}`");
-        match text.strip_suffix('%') {
-            Some(percent) => match percent.trim().parse() {
-                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Share::Percent(percent)),
-                _ => Err(expected()),
-            },
-            None => text.parse().map(Share::Count).map_err(|_| expected()),
-        }
-    }
-}
-
-impl TryFrom<toml::Value> for Share {
-    type Error = String;
-
-    fn try_from(value: toml::Value) -> Result<Share, String> {
-        match value {
-            toml::Value::String(text) => text.parse(),
-            other => other.to_string().parse(),
-        }
-    }
 }
 
 /// Parses the text of a campaign file. An error names the line and, for an unknown key, the most similar known key. It
@@ -388,13 +355,5 @@ mod tests {
         assert_eq!(file.budget.max_credits, Some(Credits(5000)));
         assert_eq!(file.service.api_key, Some(SecretSource::Env("RESCREEN_API_KEY".into())));
         assert_eq!(file.checks[0].fields.len(), 2);
-    }
-
-    #[test]
-    fn a_share_is_a_number_or_a_percentage() {
-        assert!("25%".parse::<Share>().unwrap().is_exceeded(26, 100));
-        assert!(!"25%".parse::<Share>().unwrap().is_exceeded(25, 100));
-        assert!("3".parse::<Share>().unwrap().is_exceeded(4, 1_000_000));
-        assert!("101%".parse::<Share>().is_err() && "few".parse::<Share>().is_err());
     }
 }

@@ -8,7 +8,10 @@ mod declaration_line;
 pub mod file;
 pub mod input;
 pub mod input_table;
+pub mod mappings;
 pub mod out_folder;
+pub mod place;
+mod production;
 pub mod receiver;
 pub mod recorded;
 pub mod remains;
@@ -16,6 +19,7 @@ pub mod result_layout;
 pub mod rules;
 pub mod secret;
 pub mod service;
+mod share;
 pub mod tables;
 pub mod webhook;
 
@@ -23,10 +27,13 @@ use crate::{
     catalogue::{Catalogue, Declaration, DeclaredCheck, is_identifier},
     error::Error,
     files::{self, Links, Root},
-    ledger::CommitMode,
+    ledger::{CommitMode, Identity},
     mapping::{CheckUse, Mapping, MappingOptions},
-    model::{Clock, Credits, KeyMaker, KeySecret, Mode, budget::Allowance, file_name::check_file_name},
-    sink::{ImageOutput, OutputFormat},
+    model::{
+        Clock, Credits, KeyMaker, KeySecret, Mode, budget::Allowance, file_name::check_file_name, key::hex,
+        shell_words::quoted,
+    },
+    sink::{AnswerOutput, ImageOutput, OutputFormat},
     source::{HeaderLine, SourceOptions},
     template::Tables,
 };
@@ -49,6 +56,8 @@ pub const SIMULATED_ORIGIN: &str = "simulated";
 #[derive(Debug, Clone)]
 pub struct Campaign {
     pub name: String,
+    /// The campaign file in use; `None` if it is defined by flags alone.
+    pub file: Option<PathBuf>,
     pub mode: Mode,
     pub catalogue: Catalogue,
     /// The checks used, in the order of the file.
@@ -68,6 +77,10 @@ pub struct Campaign {
     pub format: OutputFormat,
     /// What becomes of the images in answers.
     pub images: ImageOutput,
+    /// Where the answers are in the outputs.
+    pub answer: AnswerOutput,
+    /// Whether the results have a column for what was sent.
+    pub sent: bool,
     pub ledger: PathBuf,
     pub key_secret: Option<KeySecret>,
     /// The key secret is a placeholder, because it comes from a program and a rehearsal does not start programs. The
@@ -119,8 +132,11 @@ impl Campaign {
         let catalogue = file.declarations.iter().cloned().try_fold(Catalogue::built_in(), Catalogue::with)?;
         check_settings::validate(&file.service.checks, &catalogue)?;
         carried::check_names(&file.output.carry)?;
-        let name = campaign_name(&file)?;
-        let out = output_folder(&file, &name, base);
+        let prices = production::prices(&file, &catalogue)?;
+        production::refuse_incomplete(&file, &catalogue, &prices)?;
+        let name = place::campaign_name(&file)?;
+        let out = place::output_folder(&file, &name, base);
+        out_folder::refuse_file(&out)?;
         let tables = tables::read_all(&file.tables, base)?;
         let campaign = Campaign {
             uses: check_uses(&file, &catalogue)?,
@@ -131,12 +147,15 @@ impl Campaign {
             carry: file.output.carry.clone(),
             service: Service::new(&file, base)?,
             allowance: Allowance { limit: file.budget.max_credits, keep_balance: file.budget.keep_balance },
-            prices: prices(&file, &catalogue)?,
+            prices,
             guards: guards(&file),
             ledger: file.ledger.path.as_ref().map_or_else(|| out.join("ledger.sqlite"), |path| base.join(path)),
+            file: file.path.clone(),
             out,
             format: file.output.format.unwrap_or(OutputFormat::Parquet),
             images: file.output.images.unwrap_or_default(),
+            answer: file.output.answer,
+            sent: file.output.sent.unwrap_or(true),
             key_secret: key_secret(&file, base)?,
             key_secret_stands_in: file.starts_nothing && matches!(file.keys.secret, Some(SecretSource::Command(_))),
             clock: Clock::System,
@@ -154,7 +173,6 @@ impl Campaign {
             name,
             catalogue,
         };
-        campaign.check_production()?;
         campaign.mapping().map(|_| campaign)
     }
 
@@ -242,6 +260,16 @@ impl Campaign {
         Ok(recorded + &digest_of(&format!("{:?}\n{mapping:?}", self.guards)))
     }
 
+    /// What the ledger records of the campaign and may not change.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            campaign: self.name.clone(),
+            mode: self.mode,
+            origin: self.origin(),
+            key_secret: self.key_secret.as_ref().map(KeySecret::fingerprint),
+        }
+    }
+
     /// The service as the ledger records it.
     pub fn origin(&self) -> String {
         match &self.service.url {
@@ -249,35 +277,11 @@ impl Campaign {
             _ => SIMULATED_ORIGIN.to_owned(),
         }
     }
-
-    /// Refuses a production campaign that lacks a required setting; the error names the setting and its flag.
-    fn check_production(&self) -> Result<(), Error> {
-        if self.mode == Mode::Sandbox {
-            return Ok(());
-        }
-        let needs = |what: &str| Err(Error::Config(format!("production needs {what}")));
-        if self.id.is_none() {
-            return needs("the column that identifies a row: --id COLUMN (or [input] id)");
-        }
-        for declaration in self.checks() {
-            let name = &declaration.name;
-            if self.price(name).is_none() {
-                return needs(&format!(
-                    "a price for `{name}`: --price {name}=N (or [budget] prices); the service does not document its \
-                     price"
-                ));
-            }
-        }
-        if self.allowance.limit.is_none() {
-            return needs("a credit limit: --max-credits N (or [budget] max_credits)");
-        }
-        Ok(())
-    }
 }
 
 /// The first 32 hexadecimal characters of a text's SHA-256.
 fn digest_of(text: &str) -> String {
-    Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text)[..16])
 }
 
 // Enough for a campaign file that contains tables; larger tables belong in separate files.
@@ -297,51 +301,32 @@ pub fn read_file(path: &Path) -> Result<CampaignFile, Error> {
 pub fn read_open_file(path: &Path, file: std::fs::File) -> Result<CampaignFile, Error> {
     let fault = |fault: String| Error::CampaignFile { path: path.to_owned(), fault };
     let text = files::read_open(file, CAMPAIGN_FILE_BYTES_MAX).and_then(files::text);
-    parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)
-}
-
-fn campaign_name(file: &CampaignFile) -> Result<String, Error> {
-    let Some(name) = &file.campaign else {
-        return match file.mode {
-            Mode::Sandbox => Ok("trial".to_owned()),
-            Mode::Production => Err(Error::Config(
-                "production needs a campaign name such as 2026-11: --campaign NAME (or campaign = \"…\"); requests \
-                 with the same campaign name are paid for once"
-                    .to_owned(),
-            )),
-        };
-    };
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.len() > 80 || !name.chars().all(fits) || name.starts_with('.') {
-        return Err(Error::Config(format!(
-            "campaign `{name}`: expected up to 80 letters, digits, `-`, `_` and `.`, not starting with `.`; the name \
-             is used for a folder"
-        )));
-    }
-    check_file_name(name).map_err(|fault| Error::Config(format!("campaign `{name}`: {fault}")))?;
-    Ok(name.clone())
-}
-
-/// The output folder: `out/<campaign>`, with the suffix `.simulated` or `.sandbox` outside production, so that a
-/// rehearsal never blocks the production run.
-fn output_folder(file: &CampaignFile, name: &str, base: &Path) -> PathBuf {
-    if let Some(dir) = &file.output.dir {
-        return base.join(dir);
-    }
-    let folder = match (file.simulate, file.mode) {
-        (true, _) => format!("{name}.simulated"),
-        (false, Mode::Sandbox) => format!("{name}.sandbox"),
-        (false, Mode::Production) => name.to_owned(),
-    };
-    base.join("out").join(folder)
+    let file = parse(&text.map_err(|error| fault(error.to_string()))?).map_err(fault)?;
+    Ok(CampaignFile { path: Some(path.to_owned()), ..file })
 }
 
 fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse>, Error> {
     if file.checks.is_empty() {
         let names: Vec<&str> = catalogue.iter().map(|declaration| declaration.name.as_str()).collect();
         let names = names.join(", ");
+        let propose = match &file.path {
+            Some(_) => String::new(),
+            None => {
+                let input = file
+                    .input
+                    .paths
+                    .first()
+                    .filter(|path| path.as_os_str() != "-")
+                    .map(|path| quoted(&[path.display().to_string()]));
+                format!(
+                    ", and there is no campaign file: `rescreen init {}` proposes the checks that fit a list, and writes \
+                     the file",
+                    input.unwrap_or_else(|| "FILE".to_owned())
+                )
+            }
+        };
         return Err(Error::Config(format!(
-            "no check is named: --check NAME (or [[check]] use); the checks are {names}"
+            "no check is named{propose}; to name one: --check NAME (or [[check]] use); the checks are {names}"
         )));
     }
     let check_use = |table: &CheckTable| {
@@ -359,15 +344,6 @@ fn check_uses(file: &CampaignFile, catalogue: &Catalogue) -> Result<Vec<CheckUse
         })
     };
     file.checks.iter().map(check_use).collect()
-}
-
-fn prices(file: &CampaignFile, catalogue: &Catalogue) -> Result<BTreeMap<String, Credits>, Error> {
-    let documented = catalogue.iter().filter_map(|one| Some((one.name.clone(), one.price?)));
-    let mut prices: BTreeMap<String, Credits> = documented.collect();
-    for (name, price) in &file.budget.prices {
-        prices.insert(catalogue.get(name)?.name.clone(), *price);
-    }
-    Ok(prices)
 }
 
 fn guards(file: &CampaignFile) -> Guards {

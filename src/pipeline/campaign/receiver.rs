@@ -4,7 +4,7 @@ use super::Campaign;
 use crate::{
     catalogue::Declaration,
     error::Error,
-    ledger::{Ledger, LedgerError, Reading, Receiver},
+    ledger::{Ledger, LedgerError, Receiver},
     model::shell_words::quoted,
     pipeline::state_folder::state_folder,
     webhook::{Inbox, Namer, PATH, ReceiverId, WebhookSecret},
@@ -35,7 +35,7 @@ impl Campaign {
         else {
             return Ok(None);
         };
-        let known = Reading::open(ledger.path())?.receivers()?;
+        let known = ledger.reading()?.receivers()?;
         if let Some(other) = known.last().filter(|latest| latest.base != url) {
             let out = self.out.display().to_string();
             let words = ["rescreen", "retry-webhook", &out, "--webhook-url", url].map(str::to_owned);

@@ -8,6 +8,7 @@ use super::{
     check_settings::ByCheck,
     file::{CampaignFile, SecretSource, Share},
     input,
+    mappings::RecordedMapping,
     result_layout::{ResultLayout, named_columns},
     rules::Rules,
     service::Service,
@@ -22,7 +23,7 @@ use crate::{
     mapping::{CheckUse, FieldSource},
     model::{Clock, Credits, budget::Allowance},
     pipeline::state_folder::state_folder,
-    sink::{ImageOutput, OutputFormat},
+    sink::{AnswerOutput, ImageOutput, OutputFormat},
     source::SourceOptions,
     throttle::Rate,
 };
@@ -68,13 +69,16 @@ struct Settings {
     /// The columns and templates that fill secret fields, by the name of the check in the campaign. Outputs hide them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     secret_sources: BTreeMap<String, BTreeMap<String, FieldSource>>,
+    /// The mappings of all runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mappings: Vec<RecordedMapping>,
     /// The command line of the last run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     command: Vec<String>,
 }
 
 /// The settings of a campaign as the ledger records them, in JSON.
-pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
+pub fn settings_of(campaign: &Campaign, mappings: Vec<RecordedMapping>) -> Result<String, Error> {
     let service = &campaign.service;
     let settings = Settings {
         auth: service.auth,
@@ -96,6 +100,7 @@ pub fn settings_of(campaign: &Campaign) -> Result<String, Error> {
         files_root: campaign.files_root.as_ref().map(|root| absolute(root.path())),
         images: campaign.images,
         secret_sources: secret_sources(campaign)?,
+        mappings,
         command: command_of(campaign),
     };
     serde_json::to_string(&settings).map_err(|error| Error::Internal(error.to_string()))
@@ -122,7 +127,7 @@ pub fn command_of(campaign: &Campaign) -> Vec<String> {
 /// # Errors
 /// The text is not an object, or exceeds the limits.
 pub fn recorded_object(text: &str, what: &str) -> Result<Map<String, Value>, LedgerError> {
-    match json_body(text.as_bytes()).map(|json| json.value) {
+    match json_body(text.as_bytes()).map(|json| Arc::unwrap_or_clone(json.value)) {
         Some(Value::Object(object)) => Ok(object),
         _ => Err(LedgerError::Damaged(format!("{what} cannot be read"))),
     }
@@ -151,6 +156,7 @@ pub fn campaign_of(
     let catalogue = with_current_rules(catalogue, reading, &checks, file.map(|(file, _)| file))?;
     Ok(Campaign {
         name: identity.campaign.clone(),
+        file: None,
         mode: identity.mode,
         uses: checks.values().map(|row| check_use(row, &settings.secret_sources)).collect(),
         catalogue,
@@ -165,6 +171,9 @@ pub fn campaign_of(
         out: out.to_owned(),
         format: settings.format,
         images: file.and_then(|(file, _)| file.output.images).unwrap_or(settings.images),
+        // The layouts that the ledger records decide.
+        answer: AnswerOutput::default(),
+        sent: true,
         ledger: ledger.to_owned(),
         // The secret is needed only to make new keys, and collecting sends only requests that already have a key.
         key_secret: None,
@@ -201,6 +210,27 @@ pub fn declared_in(reading: &Reading) -> Result<Vec<DeclaredCheck>, Error> {
     Ok(declared.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
 }
 
+/// The limits of the last run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct RecordedLimits {
+    /// The steady rate, in requests a minute.
+    pub per_minute: u32,
+    /// The most requests in any minute.
+    pub per_minute_max: u32,
+    /// The most credits that the campaign may cost.
+    #[serde(default)]
+    pub max_credits: Option<Credits>,
+}
+
+/// The limits of the last run; `None` if no run has sent anything.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn limits_in(reading: &Reading) -> Result<Option<RecordedLimits>, LedgerError> {
+    let damaged = |error| LedgerError::Damaged(format!("the settings of its last run: {error}"));
+    reading.settings()?.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+}
+
 fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFile, &Path)>) -> Result<Service, Error> {
     let simulate = identity.origin == SIMULATED_ORIGIN;
     let url = (!simulate).then(|| identity.origin.clone());
@@ -208,6 +238,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
     let base = file.map_or(Path::new(""), |(_, base)| base);
     let table = file.map(|(file, _)| &file.service);
     Ok(Service {
+        unlimited: false,
         url,
         simulate,
         auth: settings.auth,

@@ -83,7 +83,7 @@ pub fn set_aside_unknown(campaign: &Campaign, ledger: &Ledger) -> Result<Option<
     if !campaign.accept_older_ledger {
         return Ok(None);
     }
-    let known = Reading::open(ledger.path())?.parts()?.into_iter().map(|part| part.path).collect();
+    let known = ledger.reading()?.parts()?.into_iter().map(|part| part.path).collect();
     if !sink::has_other_results(&campaign.out, &known) {
         return Ok(None);
     }

@@ -6,17 +6,18 @@ use super::{
     carried::{self, Carried, expected_names},
 };
 use crate::{
-    catalogue::{AnswerSpec, ColumnKind, ColumnSpec, Declaration},
+    catalogue::{AnswerSpec, Catalogue, ColumnKind, ColumnSpec, Declaration, DeclaredCheck, DigestSpec},
     error::Error,
-    ledger::{CheckUseRow, LedgerError},
+    ledger::{CheckUseRow, LedgerError, Reading},
     mapping::CheckUse,
-    sink::{self, OutputFormat, Schema},
+    model::value_kind::ValueKind,
+    sink::{self, AnswerOutput, Kind, OutputFormat, ResultForm, Schema},
 };
 use serde::{Deserialize, Serialize};
 
 /// The layout of a check's results, fixed at its first use and recorded in the ledger. A ledger of an older release
 /// records more about each column, which is ignored here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResultLayout {
     /// The format of all parts of the campaign. With two formats, every glob would miss some of the parts.
     pub format: OutputFormat,
@@ -26,6 +27,20 @@ pub struct ResultLayout {
     /// The names of the values that rows expect in the answer, in column order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expects: Vec<String>,
+    /// How the digests of the answers are made. The layout of an older release has none: its results have no digests,
+    /// and JSON in columns of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<DigestSpec>,
+    /// Where the answers are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub answer: AnswerOutput,
+    /// The results have no column for what was sent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub without_sent: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A column of the check, by name and type.
@@ -62,6 +77,9 @@ impl ResultLayout {
             carry: campaign.carry.clone(),
             columns: named_columns(declaration),
             expects: expected_names(declaration, &one.expect),
+            digest: Some(declaration.answer.digest_spec()),
+            answer: campaign.answer,
+            without_sent: !campaign.sent,
         })
     }
 
@@ -79,8 +97,26 @@ impl ResultLayout {
     /// # Errors
     /// Two columns have the same name.
     pub fn schema(&self) -> Result<Schema, Error> {
-        let names: Vec<String> = self.carry.iter().map(|one| one.name().to_owned()).collect();
-        Ok(sink::results_schema(&names, &self.columns_of(&AnswerSpec::default()), &self.expects)?)
+        let carry: Vec<(String, Kind)> =
+            self.carry.iter().map(|one| (one.name().to_owned(), kind_of(one.kind()))).collect();
+        Ok(sink::results_schema(&carry, &self.columns_of(&AnswerSpec::default()), &self.expects, self.form())?)
+    }
+
+    /// The same layout with all columns of this release. The digests are made by the rules of the check, or by those of
+    /// the built-in check if the rules are of an older release, which compared nothing.
+    pub fn with_all_columns(self, check: &str, rules: DigestSpec) -> ResultLayout {
+        let is_older = rules.compared.is_empty() && rules.volatile.is_empty();
+        let built_in = Catalogue::built_in();
+        let built_in = built_in.get(check).ok().filter(|_| is_older).map(|one| one.answer.digest_spec());
+        let digest = built_in.map_or(rules.clone(), |one| DigestSpec { payload: rules.payload, ..one });
+        ResultLayout { digest: Some(digest), answer: AnswerOutput::Column, without_sent: false, ..self }
+    }
+
+    /// What the results have beside the columns of the check.
+    pub fn form(&self) -> ResultForm {
+        let is_older = self.digest.is_none();
+        let answer = self.answer == AnswerOutput::Column;
+        ResultForm { json: !is_older, answer_digest: !is_older, sent: !self.without_sent, answer }
     }
 
     /// The columns of the layout with the places that `answer` declares. A column that it does not declare is always
@@ -106,7 +142,7 @@ impl ResultLayout {
     /// must have the recorded columns.
     ///
     /// # Errors
-    /// The format, the carried columns, the expectations, or the columns of the user's declaration differ.
+    /// The format, the place of the answers, the carried columns, the expectations, or the columns of the user's declaration differ.
     pub fn agreed(&self, recorded: Option<&CheckUseRow>, is_built_in: bool) -> Result<String, Error> {
         let Some(row) = recorded else {
             return serde_json::to_string(self).map_err(|error| Error::Internal(error.to_string()));
@@ -114,16 +150,44 @@ impl ResultLayout {
         let known = ResultLayout::of(row)?;
         let differs = if known.format != self.format {
             format!("the format was {} and is now {}", known.format, self.format)
-        } else if known.carry != self.carry {
-            "the carried columns".to_owned()
+        } else if known.answer != self.answer {
+            format!("`answer` of [output] was \"{}\" and is now \"{}\"", known.answer.as_str(), self.answer.as_str())
+        } else if known.without_sent != self.without_sent {
+            format!("`sent` of [output] was {} and is now {}", !known.without_sent, !self.without_sent)
+        } else if let Some(differs) = known.carries_differently(&self.carry) {
+            differs
         } else if known.expects != self.expects {
             "the expectations".to_owned()
         } else if known.columns != self.columns && !is_built_in {
             known.differing(self)
+        } else if known.compares_differently(self) && !is_built_in {
+            "what is compared of an answer (`compared` and `volatile` of the declaration)".to_owned()
         } else {
             return Ok(row.layout.clone());
         };
         Err(LedgerError::Layout { check: row.name.clone(), differs }.into())
+    }
+
+    /// How other carried columns differ from those of this layout.
+    fn carries_differently(&self, carry: &[Carried]) -> Option<String> {
+        let retyped = self
+            .carry
+            .iter()
+            .zip(carry)
+            .find(|(known, now)| !now.agrees(known) && Carried { kind: None, ..Carried::clone(now) }.agrees(known));
+        if let Some((known, now)) = retyped {
+            let [was, is] = [known, now].map(|one| one.kind().as_str());
+            return Some(format!("the carried column `{}` had the type {was} and has {is} now", now.column));
+        }
+        let is_same =
+            self.carry.len() == carry.len() && carry.iter().zip(&self.carry).all(|(now, known)| now.agrees(known));
+        (!is_same).then(|| "the carried columns".to_owned())
+    }
+
+    /// Whether another layout compares other parts of an answer. Where the payload is may be corrected at any time.
+    fn compares_differently(&self, other: &ResultLayout) -> bool {
+        let parts = |digest: &DigestSpec| (digest.compared.clone(), digest.volatile.clone());
+        self.digest.is_some() && self.digest.as_ref().map(parts) != other.digest.as_ref().map(parts)
     }
 
     /// The first column that differs in another layout.
@@ -147,6 +211,47 @@ impl ResultLayout {
     }
 }
 
+/// The type of a carried column in the results.
+fn kind_of(kind: ValueKind) -> Kind {
+    match kind {
+        ValueKind::Text => Kind::Text,
+        ValueKind::Integer => Kind::Integer,
+        ValueKind::Number => Kind::Number,
+        ValueKind::Boolean => Kind::Boolean,
+    }
+}
+
+/// Gives the carried columns of a campaign the types that the ledger records.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub fn with_recorded_types(mut carry: Vec<Carried>, ledger: &Reading) -> Result<Vec<Carried>, Error> {
+    let Some(row) = ledger.check_uses()?.into_values().next() else { return Ok(carry) };
+    for (one, known) in carry.iter_mut().zip(ResultLayout::of(&row)?.carry) {
+        if one.agrees(&known) {
+            one.kind = Some(known.kind());
+        }
+    }
+    Ok(carry)
+}
+
+/// The checks of a campaign as the ledger records them.
+///
+/// # Errors
+/// A check would have another layout than the ledger records.
+pub fn agreed_uses(campaign: &Campaign, ledger: &Reading) -> Result<Vec<CheckUseRow>, Error> {
+    let recorded = ledger.check_uses()?;
+    let row = |one: &CheckUse| {
+        let declaration = campaign.catalogue.get(&one.check)?;
+        let layout = ResultLayout::new(campaign, one)?;
+        layout.schema()?;
+        let known = recorded.values().find(|row| row.name == one.name());
+        let layout = layout.agreed(known, DeclaredCheck::of(declaration).is_none())?;
+        Ok(CheckUseRow { name: one.name().to_owned(), check: one.check.clone(), layout })
+    };
+    campaign.uses.iter().map(row).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +259,8 @@ mod tests {
     fn layout(columns: &[(&str, ColumnKind)]) -> ResultLayout {
         let named = |(name, kind): &(&str, ColumnKind)| NamedColumn { name: (*name).to_owned(), kind: *kind };
         let columns = columns.iter().map(named).collect();
-        ResultLayout { format: OutputFormat::Parquet, carry: Vec::new(), columns, expects: Vec::new() }
+        let digest = Some(DigestSpec { compared: vec!["/match".to_owned()], ..DigestSpec::default() });
+        ResultLayout { columns, digest, ..ResultLayout::default() }
     }
 
     fn row(layout: &str) -> CheckUseRow {
@@ -169,7 +275,25 @@ mod tests {
     fn a_layout_of_an_older_release_still_opens_and_keeps_its_types() {
         let new = layout(&[("day", ColumnKind::Date), ("more", ColumnKind::Text)]);
         assert_eq!(new.agreed(Some(&row(OLDER)), true).unwrap(), OLDER);
-        assert_eq!(ResultLayout::of(&row(OLDER)).unwrap(), layout(&[("day", ColumnKind::Text)]));
+        let older = ResultLayout::of(&row(OLDER)).unwrap();
+        assert_eq!(older, ResultLayout { digest: None, ..layout(&[("day", ColumnKind::Text)]) });
+        let schema = older.schema().unwrap();
+        let answer = schema.columns.last().unwrap();
+        assert_eq!((answer.name.as_str(), answer.kind), ("answer", Kind::Text), "as its parts already have it");
+        let answer = new.schema().unwrap().columns.into_iter().rev().find(|column| column.name == "answer").unwrap();
+        assert_eq!(answer.kind, Kind::Json);
+    }
+
+    #[test]
+    fn a_declaration_of_the_user_keeps_what_is_compared_and_may_correct_the_payload() {
+        let known = layout(&[("a", ColumnKind::Text)]);
+        let text = known.agreed(None, false).unwrap();
+        let other = |digest| ResultLayout { digest: Some(digest), ..layout(&[("a", ColumnKind::Text)]) };
+        let corrected = DigestSpec { payload: vec!["/results".to_owned()], ..known.digest.clone().unwrap() };
+        assert_eq!(other(corrected).agreed(Some(&row(&text)), false).unwrap(), text);
+        let error = other(DigestSpec::default()).agreed(Some(&row(&text)), false).unwrap_err().to_string();
+        assert!(error.contains("what is compared of an answer"), "{error}");
+        assert_eq!(other(DigestSpec::default()).agreed(Some(&row(&text)), true).unwrap(), text);
     }
 
     #[test]

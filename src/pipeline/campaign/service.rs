@@ -16,6 +16,9 @@ use crate::{
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
 
+/// A rate that this machine does not reach.
+const UNLIMITED: Rate = Rate { per_minute: 6_000_000, per_minute_max: 12_000_000 };
+
 /// How to reach the service. The API key is read only when it is needed.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -23,6 +26,8 @@ pub struct Service {
     pub url: Option<String>,
     /// The service is the built-in simulator.
     pub simulate: bool,
+    /// It is rehearsed as fast as this machine can: the rate and the hourly limits do not apply.
+    pub unlimited: bool,
     pub auth: client::Auth,
     pub routes: Spelling,
     /// The same for single checks.
@@ -55,11 +60,7 @@ impl Service {
     pub fn new(file: &CampaignFile, base: &Path) -> Result<Service, Error> {
         let table = &file.service;
         if !file.simulate && table.url.is_none() {
-            return Err(Error::Config(
-                "no service is named: --service URL (or [service] url), or --simulate to rehearse against the built-in \
-                 simulator"
-                    .to_owned(),
-            ));
+            return Err(Error::NoService);
         }
         // Checked before the URL is used or shown: it may contain a password.
         table.url.as_deref().map_or(Ok(()), client::check_url)?;
@@ -76,6 +77,7 @@ impl Service {
         Ok(Service {
             url: table.url.clone(),
             simulate: file.simulate,
+            unlimited: file.simulate && file.unlimited,
             auth: table.auth,
             routes: table.routes,
             checks: table.checks.clone(),
@@ -97,6 +99,11 @@ impl Service {
         })
     }
 
+    /// The rate at which requests are sent: that of the account, except in a rehearsal without limits.
+    pub fn pace(&self) -> Rate {
+        if self.unlimited { UNLIMITED } else { self.rate }
+    }
+
     /// How the API key is sent to a check.
     pub fn auth_of(&self, check: &str) -> client::Auth {
         self.checks.get(check).and_then(|one| one.auth).unwrap_or(self.auth)
@@ -105,6 +112,12 @@ impl Service {
     /// The spelling of a check's route.
     pub fn routes_of(&self, check: &str) -> Spelling {
         self.checks.get(check).and_then(|one| one.routes).unwrap_or(self.routes)
+    }
+
+    /// Whether the API key, or the password of the proxy, comes from a program.
+    pub fn needs_program(&self) -> bool {
+        let is_program = |source: &SecretSource| matches!(source, SecretSource::Command(_));
+        !self.simulate && (is_program(&self.api_key) || self.proxy_auth.as_ref().is_some_and(is_program))
     }
 
     /// Reads the API key from its source.

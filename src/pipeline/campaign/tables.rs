@@ -81,7 +81,8 @@ fn read(name: &str, path: &Path) -> Result<BTreeMap<String, String>, Error> {
         return refused("expected a file".to_owned());
     }
     let source = path.display().to_string().as_str().into();
-    let mut reader = SourceReader::open(source, Origin::File(path.to_owned()), &SourceOptions::default(), None)?;
+    let opened = SourceReader::open(source, Origin::File(path.to_owned()), &SourceOptions::default(), None);
+    let mut reader = opened.map_err(|fault| Error::Config(format!("[tables] {name}: {fault}")))?;
     let Some((key_at, value_at)) = reader.layout().2.and_then(places) else {
         return refused("expected a CSV file with at least two columns, the key first and the value second".to_owned());
     };

@@ -181,7 +181,7 @@ fn clock(reply: &Reply, now: Timestamp) -> Finding {
     let detail = format!("{} s apart from the service's", apart_us.abs() / 1_000_000);
     if are_apart(apart_us) {
         let detail =
-            format!("{detail}; set the clock, because requests in doubt are not sent again with such a difference");
+            format!("{detail}; set the clock: with such a difference, rescreen does not repeat requests in doubt");
         return Finding::new("clock", Standing::Note, detail);
     }
     Finding::new("clock", Standing::Good, detail)

@@ -3,10 +3,7 @@
 use crate::{
     catalogue::Spelling,
     client::Auth,
-    model::{
-        ExitCode,
-        printable::{is_printable, printable_cut},
-    },
+    model::{ExitCode, printable::printable_cut, toml_text::toml_text},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -88,20 +85,6 @@ impl Recommended {
     }
 }
 
-/// A text as a TOML string on one line, which is safe to print.
-fn toml_text(text: &str) -> String {
-    let mut quoted = "\"".to_owned();
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if is_printable(c.encode_utf8(&mut [0; 4])) => quoted.push(c),
-            c => quoted.push_str(&format!("\\U{:08X}", u32::from(c))),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 fn auth_line(auth: Auth) -> String {
     let word = if auth == Auth::Bearer { "bearer" } else { "x-api-key" };
     format!("auth = \"{word}\"")
@@ -130,7 +113,6 @@ impl Diagnosis {
         json!({
             "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
             "campaign_file": self.recommended.lines(),
-            "exit_code": self.exit_code() as u8,
         })
     }
 }
@@ -138,7 +120,7 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::campaign::file::parse;
+    use crate::{model::printable::is_printable, pipeline::campaign::file::parse};
 
     #[test]
     fn the_recommended_lines_are_a_campaign_file() {

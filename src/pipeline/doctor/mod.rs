@@ -81,7 +81,7 @@ impl Examination {
         let api_key = self.service.api_key()?;
         let client = Client::new(&self.service.client_settings(url, api_key.clone())?)?;
         let (bucket, _) = bucket(&self.service, &api_key, Bucket::Full, self.clock);
-        let throttle = Throttle::new(self.service.rate, bucket);
+        let throttle = Throttle::new(self.service.pace(), bucket);
         let caller = Caller::new(&client, &throttle, &self.service, self.clock);
         let pointer = self.service.balance_pointer.as_deref();
         let Some(auth) = account::examine(&caller, pointer, findings, recommended).await else {

@@ -3,9 +3,11 @@
 //! (the plan).
 
 pub mod body_receiver;
+pub mod carried_kinds;
 pub mod ingest;
 pub mod layout;
 pub mod notes;
+pub mod rejections;
 pub mod remap;
 
 pub use layout::{SourceLayout, layout_of};
@@ -18,9 +20,11 @@ use crate::{
     model::{
         Checkpoint, Clock, Record, Row,
         row::{find_column, find_two_columns},
+        value_kind::SeenValues,
     },
     source::{Format, KnownSource, Origin, SourceError, SourceOptions, SourceReader, Split},
 };
+use carried_kinds::{CarriedKinds, seen_values};
 use std::{collections::VecDeque, sync::Arc};
 
 /// The progress of intake.
@@ -40,6 +44,7 @@ pub struct Intake {
     mapping: Arc<Mapping>,
     id: Option<String>,
     carry: Vec<Carried>,
+    carried: Arc<CarriedKinds>,
     pub clock: Clock,
     /// What the user specified about the inputs.
     given: SourceOptions,
@@ -81,6 +86,7 @@ impl Intake {
             mapping: Arc::new(campaign.mapping()?),
             id: campaign.id.clone(),
             carry: campaign.carry.clone(),
+            carried: Arc::default(),
             clock: campaign.clock,
             given: campaign.source_options.clone(),
             is_one: campaign.inputs.len() == 1,
@@ -114,7 +120,30 @@ impl Intake {
                 Err(error) => return Err(error.into()),
             }
         }
+        intake.settle_kinds(campaign);
         Ok(intake)
+    }
+
+    /// Gives the carried columns whose type is still open the type of their first values.
+    fn settle_kinds(&mut self, campaign: &Campaign) {
+        for one in self.carry.iter_mut().filter(|one| one.kind.is_none()) {
+            let mut seen = SeenValues::default();
+            for source in &self.opened {
+                seen.join(seen_values(&source.reader, source.first.as_ref(), &one.column));
+            }
+            one.kind = Some(seen.kind());
+        }
+        self.carried = Arc::new(CarriedKinds::new(campaign, &self.carry));
+    }
+
+    /// The carried columns with their types.
+    pub fn carry(&self) -> &[Carried] {
+        &self.carry
+    }
+
+    /// The types of the carried columns, by which every row is mapped.
+    pub fn carried_kinds(&self) -> Arc<CarriedKinds> {
+        Arc::clone(&self.carried)
     }
 
     fn bind(&mut self, name: String, mut reader: SourceReader, known: Option<&SourceView>) -> Result<(), Error> {
@@ -177,6 +206,21 @@ impl Intake {
     /// The column, template or constant that fills each field, for the first input.
     pub fn feeds(&self) -> Vec<FieldFeed> {
         self.opened.iter().find_map(|source| source.bound.as_ref()).map(|bound| bound.feeds()).unwrap_or_default()
+    }
+
+    /// The columns of all inputs: their headers, and the keys of the first row of JSON.
+    pub fn columns(&self) -> Vec<String> {
+        let mut columns: Vec<String> = Vec::new();
+        for source in &self.opened {
+            let header = source.reader.layout().2.map(<[String]>::to_vec);
+            let names = header.or_else(|| source.first.as_ref().and_then(first_keys)).unwrap_or_default();
+            for name in names {
+                if !columns.contains(&name) {
+                    columns.push(name);
+                }
+            }
+        }
+        columns
     }
 
     /// The columns of the first input that have the name of an optional field and are not mapped.
@@ -244,7 +288,7 @@ impl Intake {
                     parts.asks.push((place, None, Mapped::Failed(failure)));
                 }
                 Record::Row(row) => {
-                    let mapped = bound.ok_or_else(unbound)?.map(&row)?;
+                    let mapped = self.carried.map(bound.ok_or_else(unbound)?, &row)?;
                     parts.rows.push(ingested_row(&row.position, self.subject(&row), row.to_json().into()));
                     parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
                 }

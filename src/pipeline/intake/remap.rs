@@ -1,10 +1,10 @@
 //! Applies a changed mapping to the rows that failed to map. They are remapped from the ledger, which costs nothing
 //! until they are sent. Rows that were mapped are not changed, because their answers belong to the old mapping.
 
-use super::{body_receiver::BodyReceiver, ingest::fate, layout_of};
+use super::{body_receiver::BodyReceiver, carried_kinds::CarriedKinds, ingest::fate, layout_of};
 use crate::{
     error::Error,
-    ledger::{AskFate, AskView, Fate, Ledger, Reading},
+    ledger::{AskFate, AskView, Fate, Ledger},
     mapping::{Bound, Mapping},
     model::{Failure, Position, Row, Stage, row::Values},
 };
@@ -18,11 +18,16 @@ const CHUNK: usize = 1_000;
 ///
 /// # Errors
 /// The mapping no longer matches the columns, or the ledger fails.
-pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)], receiver: &BodyReceiver) -> Result<(), Error> {
+pub fn remap(
+    ledger: &Ledger,
+    (mapping, carried): (&Mapping, &CarriedKinds),
+    uses: &[(i64, String)],
+    receiver: &BodyReceiver,
+) -> Result<(), Error> {
     if ledger.sums().unmapped == 0 {
         return Ok(());
     }
-    let reading = Reading::open(ledger.path())?;
+    let reading = ledger.reading()?;
     let mut bound: BTreeMap<String, Bound> = BTreeMap::new();
     for source in reading.sources()? {
         if let Some(layout) = &source.layout {
@@ -33,7 +38,7 @@ pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)], receive
     reading.failed_asks(|ask| -> Result<(), Error> {
         let AskFate::Failure(failure) = &ask.fate else { return Ok(()) };
         if let Some(bound) = bound.get(ask.source)
-            && let Some(fate) = new_fate(bound, uses, &ask, failure, receiver)?
+            && let Some(fate) = new_fate((bound, carried), uses, &ask, failure, receiver)?
         {
             changed.push((ask.id, fate));
         }
@@ -47,7 +52,7 @@ pub fn remap(ledger: &Ledger, mapping: &Mapping, uses: &[(i64, String)], receive
 
 /// The fate of an ask under the current mapping, if it has changed.
 fn new_fate(
-    bound: &Bound,
+    (bound, carried): (&Bound, &CarriedKinds),
     uses: &[(i64, String)],
     ask: &AskView<'_>,
     failure: &Failure,
@@ -62,7 +67,7 @@ fn new_fate(
         byte_offset: ask.row.byte_offset,
     };
     let row = Row { position, values: Values::Nested(values.clone()) };
-    let mapped = bound.map(&row)?.into_iter().nth(at);
+    let mapped = carried.map(bound, &row)?.into_iter().nth(at);
     let fate = mapped.map(|mapped| fate(&uses[at].1, mapped, receiver));
     Ok(fate.filter(|fate| !matches!(fate, Fate::Failure(again) if again == failure)))
 }

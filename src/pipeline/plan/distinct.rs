@@ -1,6 +1,6 @@
-//! Counts the distinct requests of a plan in bounded memory. The digests of up to 2^20 asks are sorted in memory. For
-//! larger inputs, each sorted run of 2^20 digests is written to a temporary file, and all runs are merged at the end.
-//! Of equal asks, the first in input order counts.
+//! Counts the distinct requests and values of a plan exactly, in bounded memory. Up to 2^20 different digests are sorted
+//! in memory. If there are more, each sorted run of digests is written to a temporary file, and all runs are merged at
+//! the end. Of equal asks, the first in input order counts.
 
 use crate::error::Error;
 use std::{
@@ -10,8 +10,10 @@ use std::{
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
 };
 
-/// The maximum number of digests kept in memory (24 MiB).
+/// The maximum number of digests of asks kept in memory (24 MiB).
 const ENTRIES_MAX: usize = 1 << 20;
+/// The same for the values of one field (3 MiB), because a campaign may fill many fields.
+const VALUES_MAX: usize = 1 << 17;
 /// The number of digests read at once from each sorted run.
 const READ_ENTRIES: usize = 1_024;
 const ENTRY_BYTES: usize = 20;
@@ -28,10 +30,12 @@ struct AskDigest {
     shape: u32,
 }
 
-/// Counts distinct asks.
+/// Counts distinct asks, or distinct values.
 pub struct Distinct {
     entries: Vec<AskDigest>,
     entries_max: usize,
+    /// The position of the next digest within the run.
+    next_order: u32,
     spilled: Option<Spilled>,
 }
 
@@ -47,19 +51,37 @@ impl Distinct {
         Distinct::of_runs(ENTRIES_MAX)
     }
 
+    /// For the values of one field.
+    pub fn of_values() -> Distinct {
+        Distinct::of_runs(VALUES_MAX)
+    }
+
     fn of_runs(entries_max: usize) -> Distinct {
-        Distinct { entries: Vec::new(), entries_max, spilled: None }
+        Distinct { entries: Vec::new(), entries_max, next_order: 0, spilled: None }
     }
 
     /// Adds the next ask of the input. `shape` is passed to the callback of [`Distinct::each_first`] if the ask is the
     /// first with its content.
     pub fn add(&mut self, digest: Digest, shape: u32) -> Result<(), Error> {
-        let order = u32::try_from(self.entries.len()).expect("a run has at most 2^20 digests");
-        self.entries.push(AskDigest { digest, order, shape });
-        if self.entries.len() < self.entries_max {
+        self.entries.push(AskDigest { digest, order: self.next_order, shape });
+        self.next_order += 1;
+        let is_over = self.next_order == u32::MAX;
+        if self.entries.len() < self.entries_max && !is_over {
+            return Ok(());
+        }
+        sort(&mut self.entries);
+        // Few different digests stay in memory, however many there are of each.
+        if self.entries.len() <= self.entries_max / 2 && !is_over {
             return Ok(());
         }
         self.spill().map_err(no_room)
+    }
+
+    /// The number of distinct digests.
+    pub fn count(self) -> Result<u64, Error> {
+        let mut count = 0;
+        self.each_first(|_| count += 1)?;
+        Ok(count)
     }
 
     /// Calls `each` with the shape of the first ask of each distinct content, in no particular order.
@@ -91,6 +113,7 @@ impl Distinct {
         }
         spilled.runs.push(self.entries.len() as u64);
         self.entries.clear();
+        self.next_order = 0;
         Ok(())
     }
 }
@@ -217,6 +240,19 @@ mod tests {
         for entries_max in [1, 2, 7, 1_000, 2_500, 4_999, 5_000, 5_001, 1 << 20] {
             assert_eq!(firsts(entries_max, &digests), expected, "runs of {entries_max}");
         }
+    }
+
+    #[test]
+    fn a_field_keeps_a_bounded_number_of_values_and_few_different_ones_never_leave_memory() {
+        let mut different = Distinct::of_values();
+        let mut equal = Distinct::of_values();
+        for value in 0..300_000_u64 {
+            different.add([value, 1], 0).unwrap();
+            equal.add([value % 60_000, 1], 0).unwrap();
+            assert!(different.entries.len() < VALUES_MAX && equal.entries.len() < VALUES_MAX);
+        }
+        assert!(different.spilled.is_some() && equal.spilled.is_none());
+        assert_eq!((different.count().unwrap(), equal.count().unwrap()), (300_000, 60_000));
     }
 
     #[test]

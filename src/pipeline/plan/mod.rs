@@ -1,77 +1,97 @@
-//! The plan: reads and maps all inputs, sends nothing, and says what a run would do and cost.
+//! The plan: reads and maps all inputs, sends nothing, and says what a run would do and cost, and what would stop it.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `planned` | everything that a plan found |
+//! | `split_counts` | the counts of one split, made by several threads |
+//! | `tally` | the sum of the counts |
+//! | `earlier_rows` | the rows that earlier runs have read |
+//! | `tree` | the counts from rows to requests |
+//! | `values` | how often each field has a value |
+//! | `distinct` | exact numbers of different values in bounded memory |
+//! | `money` | cost, limit, balance and time |
+//! | `outlook` | what would stop a run |
 
 pub mod distinct;
+pub mod earlier_rows;
+pub mod money;
+pub mod outlook;
+pub mod planned;
+pub mod split_counts;
+pub mod tally;
+pub mod tree;
+pub mod values;
 
 use super::{
-    campaign::{Campaign, remains::refuse_lost_ledger, result_layout::check_layouts},
-    intake::{Found, Intake, notes::Notes, unbound},
+    campaign::{
+        Campaign,
+        out_folder::{refuse_inputs_inside, refuse_other_writers},
+        remains::refuse_lost_ledger,
+        result_layout::{agreed_uses, check_layouts, with_recorded_types},
+        rules::compile_rules,
+    },
+    corrections::{Correcting, CorrectionCounts, decide, file},
+    failure_file::FailureFile,
+    intake::{Found, Intake, body_receiver::BodyReceiver},
 };
 use crate::{
     error::Error,
-    ledger::{Reading, Sums},
-    mapping::{AskRequest, Bound, FieldFeed, Mapped, UnmappedColumns},
-    model::{Credits, FailureCode, Record},
+    ledger::{Reading, SourceView},
+    mapping::Bound,
     source::Split,
 };
-use distinct::{Digest, Distinct};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    hash::{BuildHasher, Hasher, RandomState},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
-    time::Duration,
+use earlier_rows::EarlierRows;
+use money::Money;
+pub use planned::{Plan, PlanOptions};
+use split_counts::{SplitCounts, Worker};
+use std::sync::{
+    Arc,
+    atomic::Ordering,
+    mpsc::{Receiver, SyncSender, sync_channel},
 };
+use tally::Tally;
 
-/// What a run would do.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    pub rows: u64,
-    pub asks: u64,
-    /// The number of distinct requests of the whole input.
-    pub requests: u64,
-    /// Asks that share another's request.
-    pub duplicates: u64,
-    pub skipped: u64,
-    /// Rows and asks that fail before anything is sent, by reason.
-    pub rejected: BTreeMap<FailureCode, u64>,
-    /// Notes about values that were accepted.
-    pub notes: Notes,
-    /// The number of requests that a run would still send.
-    pub to_send: u64,
-    /// The cost of these requests at the table prices; `None` if a price is not known.
-    pub credits: Option<Credits>,
-    /// The time to send them at the campaign's rate.
-    pub duration: Duration,
-    /// The number of requests that fill each field, by check and field.
-    pub filled: BTreeMap<(String, String), u64>,
-    pub feeds: Vec<FieldFeed>,
-    pub unmapped_columns: Vec<UnmappedColumns>,
-    /// The first requests, with values masked.
-    pub shown: Vec<String>,
-    /// The sums of the ledger, if there is one.
-    pub known: Option<Sums>,
-    /// When the oldest request in doubt was armed, in microseconds since 1970.
-    pub oldest_doubt_us: Option<i64>,
-}
-
-/// Reads and maps all inputs. Keeps the first `show` requests, masked. Blocks.
+/// Reads and maps all inputs. Blocks.
 ///
 /// # Errors
 /// The errors that would stop a run before its first request.
-pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
+pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
+    compile_rules(campaign)?;
     check_layouts(campaign)?;
-    let reading = Reading::find(&campaign.ledger)?;
-    if reading.is_none() {
-        refuse_lost_ledger(campaign)?;
+    refuse_inputs_inside(campaign)?;
+    if campaign.out.is_dir() {
+        refuse_other_writers(&campaign.out)?;
     }
-    let mut intake = Intake::open(campaign, &[])?;
-    let (feeds, unmapped_columns) = (intake.feeds(), intake.unmapped_columns());
-    let plan = Plan { feeds, unmapped_columns, ..Plan::default() };
-    let mut adding = Tally { plan, distinct: Distinct::new(), shapes: BTreeMap::new(), shown: BTreeSet::new(), show };
-    let worker = Worker { campaign, secrets: Default::default(), show, wants_more: AtomicBool::new(show > 0) };
+    let reading = Reading::find(&campaign.ledger)?;
+    let known = match &reading {
+        None => {
+            refuse_lost_ledger(campaign)?;
+            Vec::new()
+        }
+        Some(reading) => {
+            let mut identity = campaign.identity();
+            if campaign.key_secret_stands_in {
+                identity.key_secret = reading.identity()?.key_secret;
+            }
+            reading.agrees(&identity)?;
+            agreed_uses(campaign, reading)?;
+            reading.sources()?
+        }
+    };
+    let sums = reading.as_ref().map(Reading::sums).transpose()?;
+    let carry = match &reading {
+        Some(reading) => with_recorded_types(campaign.carry.clone(), reading)?,
+        None => campaign.carry.clone(),
+    };
+    let campaign = &Campaign { carry, ..campaign.clone() };
+    let mut intake = open(campaign, &known)?;
+    let failures = options.failures.as_ref().map(|path| FailureFile::create(path, intake.columns())).transpose()?;
+    let corrections = corrections(campaign, options, reading.as_ref(), &intake)?;
+    let plan =
+        Plan { corrections, feeds: intake.feeds(), unmapped_columns: intake.unmapped_columns(), ..Plan::default() };
+    let earlier = reading.as_ref().map(|reading| EarlierRows::new(campaign, reading, &known)).transpose()?;
+    let worker = Worker::new(campaign, options, earlier.unwrap_or_default(), intake.carried_kinds())?;
+    let mut tally = Tally::new(plan, campaign.guards, options.show, failures);
     std::thread::scope(|scope| {
         // Splits are given to the workers in turn, and the results are received in turn. This keeps the input order.
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(WORKERS_MAX));
@@ -87,19 +107,49 @@ pub fn plan(campaign: &Campaign, show: usize) -> Result<Plan, Error> {
         let reading = scope.spawn(move || send_all(&mut intake, &senders));
         for worker_index in (0..workers).cycle() {
             let Ok(split) = counted[worker_index].recv() else { break };
-            adding.add(split?)?;
-            worker.wants_more.store(adding.plan.shown.len() < show, Ordering::Relaxed);
+            tally.add(split?)?;
+            worker.wants_more.store(tally.wants_more(), Ordering::Relaxed);
         }
         drop(counted);
         reading.join().unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
     })?;
-    let mut plan = adding.end(campaign)?;
-    plan.duration = Duration::from_secs_f64(plan.to_send as f64 * 60.0 / f64::from(campaign.service.rate.per_minute));
-    if let Some(reading) = reading {
-        plan.known = Some(reading.sums()?);
-        plan.oldest_doubt_us = reading.oldest_doubt_us()?;
-    }
+    let (mut plan, to_send) = tally.end(campaign)?;
+    let planned = reading.as_ref().map(Reading::planned_by_check).transpose()?.unwrap_or_default();
+    plan.money = Money::new(campaign, &sums.clone().unwrap_or_default(), &to_send, &planned);
+    (plan.duration, plan.slowest) = plan.money.duration(plan.tree.in_doubt, campaign.service.rate.per_minute);
+    plan.oldest_doubt_us = reading.map(|reading| reading.oldest_doubt_us()).transpose()?.flatten();
+    plan.known = sums;
     Ok(plan)
+}
+
+/// What a file of corrections would change.
+fn corrections(
+    campaign: &Campaign,
+    options: &PlanOptions,
+    reading: Option<&Reading>,
+    intake: &Intake,
+) -> Result<Option<CorrectionCounts>, Error> {
+    let Some(path) = &options.corrections else { return Ok(None) };
+    let Some(reading) = reading else {
+        return Err(Error::Config(format!(
+            "--corrections {}: expected a campaign that has run, found none; correct the input itself",
+            path.display()
+        )));
+    };
+    let (mapping, carried) = (intake.mapping(), intake.carried_kinds());
+    let receiver = BodyReceiver::default();
+    let with = Correcting { campaign, mapping: &mapping, carried: &carried, receiver: &receiver };
+    Ok(Some(decide(reading, &file::read(path)?, &with)?.1))
+}
+
+/// Opens the inputs from their beginning. Where an earlier run has read them, it first checks like a run that they are
+/// still the same.
+fn open(campaign: &Campaign, known: &[SourceView]) -> Result<Intake, Error> {
+    let is_of_files = campaign.inputs.iter().all(|input| input.path.as_ref().is_some_and(|path| path.is_file()));
+    if is_of_files && !known.is_empty() {
+        drop(Intake::open(campaign, known)?);
+    }
+    Intake::open(campaign, &[])
 }
 
 /// The maximum number of mapping threads. Reading the input cannot keep more of them busy.
@@ -122,7 +172,7 @@ fn send_all(intake: &mut Intake, workers: &[SyncSender<Bundle>]) -> Result<(), E
 }
 
 /// Maps and counts splits until there are no more, or until the receiver is dropped.
-fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSender<Result<Counted, Error>>) {
+fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSender<Result<SplitCounts, Error>>) {
     let reading = match Reading::find(&worker.campaign.ledger) {
         Ok(reading) => reading,
         Err(error) => return drop(counted.send(Err(error.into()))),
@@ -132,179 +182,4 @@ fn count_all(worker: &Worker<'_>, splits: &Receiver<Bundle>, counted: &SyncSende
             return;
         }
     }
-}
-
-/// The state that all workers share.
-struct Worker<'a> {
-    campaign: &'a Campaign,
-    /// Random hash keys of this process, so that an input cannot be crafted to make digests collide.
-    secrets: [RandomState; 2],
-    show: usize,
-    /// Whether more requests are needed for [`Plan::shown`].
-    wants_more: AtomicBool,
-}
-
-/// The shape of an ask: its check, whether its request is settled, and the fields it fills.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct AskShape {
-    check_index: usize,
-    settled: bool,
-    /// One bit for each field of the declaration.
-    filled: Vec<u64>,
-}
-
-/// The counts of one split.
-#[derive(Default)]
-struct Counted {
-    rows: u64,
-    asks: u64,
-    skipped: u64,
-    rejected: BTreeMap<FailureCode, u64>,
-    notes: Notes,
-    shapes: Vec<AskShape>,
-    /// The digests in input order, each with the index of its shape.
-    digests: Vec<(Digest, usize)>,
-    shown: Vec<(Digest, String)>,
-}
-
-impl Worker<'_> {
-    fn count(&self, reading: Option<&Reading>, bound: Option<&Bound>, split: Split) -> Result<Counted, Error> {
-        let mut counted = Counted { rows: split.records.len() as u64, ..Counted::default() };
-        for record in split.records {
-            match record {
-                Record::Damaged { failure, .. } => *counted.rejected.entry(failure.code).or_default() += 1,
-                Record::Row(row) => {
-                    for mapped in bound.ok_or_else(unbound)?.map(&row)? {
-                        counted.asks += 1;
-                        match mapped {
-                            Mapped::Skipped(_) => counted.skipped += 1,
-                            Mapped::Failed(failure) => *counted.rejected.entry(failure.code).or_default() += 1,
-                            Mapped::Ask(ask) => {
-                                counted.notes.add(&row.position.source, row.position.row_number, &ask.notes);
-                                self.count_ask(&mut counted, reading, &ask)?;
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        Ok(counted)
-    }
-
-    fn count_ask(&self, counted: &mut Counted, reading: Option<&Reading>, ask: &AskRequest) -> Result<(), Error> {
-        let one = &self.campaign.uses[ask.check_index];
-        let digest = self.digest(&one.check, &ask.body);
-        let settled = reading.map_or(Ok(false), |reading| reading.is_settled(&ask.key, &one.check, &ask.body))?;
-        let shape = AskShape { check_index: ask.check_index, settled, filled: self.filled(ask)? };
-        // Searched from the end, because most rows have the shape of the row before.
-        let known = counted.shapes.iter().rposition(|known| *known == shape);
-        let shape = known.unwrap_or_else(|| {
-            counted.shapes.push(shape);
-            counted.shapes.len() - 1
-        });
-        counted.digests.push((digest, shape));
-        if self.wants_more.load(Ordering::Relaxed)
-            && counted.shown.len() < self.show
-            && counted.shown.iter().all(|(shown, _)| *shown != digest)
-        {
-            counted.shown.push((digest, masked(one.name(), ask)));
-        }
-        Ok(())
-    }
-
-    fn filled(&self, ask: &AskRequest) -> Result<Vec<u64>, Error> {
-        let declared = &self.campaign.catalogue.get(&self.campaign.uses[ask.check_index].check)?.fields;
-        let mut filled = vec![0; declared.len().div_ceil(64)];
-        for (at, _) in declared.iter().enumerate().filter(|(_, field)| ask.fields.contains_key(&field.name)) {
-            filled[at / 64] |= 1 << (at % 64);
-        }
-        Ok(filled)
-    }
-
-    /// Asks of one check with equal bodies share a request. The ledger uses the same rule.
-    fn digest(&self, check: &str, body: &[u8]) -> Digest {
-        [0, 1].map(|at: usize| {
-            let mut hasher = self.secrets[at].build_hasher();
-            hasher.write(check.as_bytes());
-            hasher.write_u8(0);
-            hasher.write(body);
-            hasher.finish()
-        })
-    }
-}
-
-/// The running totals of the splits, added in input order.
-struct Tally {
-    plan: Plan,
-    distinct: Distinct,
-    /// The number of every shape that was seen.
-    shapes: BTreeMap<AskShape, u32>,
-    shown: BTreeSet<Digest>,
-    show: usize,
-}
-
-impl Tally {
-    fn add(&mut self, split: Counted) -> Result<(), Error> {
-        self.plan.rows += split.rows;
-        self.plan.asks += split.asks;
-        self.plan.skipped += split.skipped;
-        for (code, count) in split.rejected {
-            *self.plan.rejected.entry(code).or_default() += count;
-        }
-        self.plan.notes.join(split.notes);
-        let numbers: Vec<u32> = split.shapes.into_iter().map(|shape| self.number(shape)).collect();
-        self.plan.duplicates += split.digests.len() as u64;
-        for (digest, shape) in split.digests {
-            self.distinct.add(digest, numbers[shape])?;
-        }
-        for (digest, text) in split.shown {
-            if self.plan.shown.len() < self.show && self.shown.insert(digest) {
-                self.plan.shown.push(text);
-            }
-        }
-        Ok(())
-    }
-
-    fn number(&mut self, shape: AskShape) -> u32 {
-        let next = u32::try_from(self.shapes.len()).expect("shapes are checks and fields, not rows");
-        *self.shapes.entry(shape).or_insert(next)
-    }
-
-    /// Completes the plan with the counts of distinct asks.
-    fn end(self, campaign: &Campaign) -> Result<Plan, Error> {
-        let mut counts = vec![0_u64; self.shapes.len()];
-        self.distinct.each_first(|shape| counts[shape as usize] += 1)?;
-        let mut plan = self.plan;
-        let mut unsent: BTreeMap<&str, u64> = BTreeMap::new();
-        for (shape, number) in self.shapes {
-            let (one, count) = (&campaign.uses[shape.check_index], counts[number as usize]);
-            plan.requests += count;
-            plan.duplicates -= count;
-            if count > 0 {
-                *unsent.entry(&one.check).or_default() += if shape.settled { 0 } else { count };
-            }
-            let declared = &campaign.catalogue.get(&one.check)?.fields;
-            let filled = |at: usize| shape.filled[at / 64] & (1 << (at % 64)) != 0;
-            for (_, field) in declared.iter().enumerate().filter(|(at, _)| count > 0 && filled(*at)) {
-                *plan.filled.entry((one.name().to_owned(), field.name.clone())).or_default() += count;
-            }
-        }
-        plan.to_send = unsent.values().sum();
-        let cost = |(check, count): (&&str, &u64)| campaign.price(check).map(|price| price.times(*count));
-        plan.credits = unsent.iter().map(cost).sum();
-        Ok(plan)
-    }
-}
-
-/// A request with masked values: the first character and the length of each text. Numbers and texts of at most three
-/// characters are shown as they are.
-fn masked(check: &str, ask: &AskRequest) -> String {
-    let fields = ask.fields.iter().map(|(field, value)| match value.as_str() {
-        Some(text) if text.chars().count() > 3 => {
-            let first = text.chars().next().unwrap_or_default();
-            format!("{field} = \"{first}…\" ({} characters)", text.chars().count())
-        }
-        _ => format!("{field} = {value}"),
-    });
-    format!("{check}: {}", fields.collect::<Vec<_>>().join(", "))
 }

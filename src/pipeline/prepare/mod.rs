@@ -7,26 +7,30 @@ use super::{
     blocking::blocking,
     campaign::{
         Campaign,
+        mappings::{self, ChangedMapping},
         out_folder::{claim, refuse_inputs_inside},
         recorded,
         remains::{refuse_lost_ledger, set_aside, set_aside_unknown},
-        result_layout::{ResultLayout, check_layouts},
+        result_layout::{agreed_uses, check_layouts, with_recorded_types},
         rules::compile_rules,
     },
+    corrections::{Correcting, correct},
     intake::{Intake, body_receiver::BodyReceiver, remap::remap},
+    run_record,
     send::{
         bucket::bucket,
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         judge::Judge,
+        latencies::SharedLatencies,
         limit::Limit,
     },
 };
 use crate::{
-    catalogue::{Declaration, DeclaredCheck},
+    catalogue::Declaration,
     client::{ApiKey, Client},
     error::Error,
-    ledger::{CheckUseRow, Identity, Ledger, LedgerError, Reading},
+    ledger::{CheckUseRow, Ledger, LedgerError, Reading},
     mapping::FieldFeed,
     model::{
         Mode,
@@ -40,7 +44,7 @@ use crate::{
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 /// A campaign whose ledger and inputs are open and match. Nothing has been sent yet.
@@ -60,7 +64,7 @@ impl Prepared {
     /// # Errors
     /// The ledger belongs to another campaign or is in use, an input changed, the mapping does not match the columns,
     /// or the API key is missing.
-    pub async fn open(campaign: Campaign) -> Result<Prepared, Error> {
+    pub async fn open(mut campaign: Campaign) -> Result<Prepared, Error> {
         compile_rules(&campaign)?;
         check_layouts(&campaign)?;
         let api_key = campaign.service.api_key()?;
@@ -68,12 +72,7 @@ impl Prepared {
             // Validated first, so that a mistake in the service settings does not leave a ledger behind.
             Client::new(&campaign.service.client_settings(url.clone(), api_key.clone())?)?;
         }
-        let identity = Identity {
-            campaign: campaign.name.clone(),
-            mode: campaign.mode,
-            origin: campaign.origin(),
-            key_secret: campaign.key_secret.as_ref().map(crate::model::KeySecret::fingerprint),
-        };
+        let identity = campaign.identity();
         let (commit_mode, now_us) = (campaign.commit_mode, campaign.clock.now_us());
         refuse_inputs_inside(&campaign)?;
         let set_aside = if campaign.new_ledger { set_aside(&campaign, &identity)? } else { None };
@@ -94,14 +93,22 @@ impl Prepared {
             }
         };
         let existing = if fresh { None } else { Some(open(&campaign.ledger)?) };
+        if let Some(reading) = &reading {
+            campaign.carry = with_recorded_types(campaign.carry, reading)?;
+        }
         let known = reading.map(|reading| reading.sources()).transpose()?.unwrap_or_default();
         let campaign = Arc::new(campaign);
         let for_intake = Arc::clone(&campaign);
         let intake = blocking(commit_mode, move || Intake::open(&for_intake, &known)).await;
-        let intake = intake.map_err(|error| match &existing {
-            Some(ledger) => paid_for(error, &campaign, ledger),
-            None => error,
-        })?;
+        let intake = match (intake, &existing) {
+            (Err(error), Some(ledger)) => {
+                let error = paid_for(error, &campaign, ledger);
+                run_record::refused(ledger, &campaign, &error).await;
+                return Err(error);
+            }
+            (intake, _) => intake?,
+        };
+        let campaign = Arc::new(Campaign { carry: intake.carry().to_vec(), ..Arc::unwrap_or_clone(campaign) });
         let ledger = match existing {
             Some(ledger) => ledger,
             None => {
@@ -120,7 +127,7 @@ impl Prepared {
         // Checked again: the path of an input may only resolve now that the output folder exists.
         crate::sink::create_folder(&campaign.out)?;
         refuse_inputs_inside(&campaign)?;
-        claim(&campaign.out, &campaign.name, &Reading::open(ledger.path())?)?;
+        claim(&campaign.out, &campaign.name, &ledger.reading()?)?;
         let private = if fresh || planted(Bug::BucketFullAtStart) { Bucket::Full } else { Bucket::Empty };
         let (bucket, rate_note) = bucket(&campaign.service, &api_key, private, campaign.clock);
         Ok(Prepared { campaign, ledger, intake, api_key, bucket, rate_note, set_aside })
@@ -136,7 +143,16 @@ impl Prepared {
         if let Err(error) = known_service::note(&self.campaign, &self.api_key) {
             tracing::info!("the state folder cannot be written ({error}): `rescreen collect` will need --service");
         }
-        Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign)?).await?)
+        let mappings = mappings::with_current(&self.campaign, &self.ledger.reading()?)?;
+        Ok(self.ledger.record_settings(recorded::settings_of(&self.campaign, mappings)?).await?)
+    }
+
+    /// The checks whose mapping differs from the one of the last run.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn changed_mappings(&self) -> Result<Vec<ChangedMapping>, Error> {
+        Ok(mappings::changed(&self.campaign, &self.ledger.reading()?)?)
     }
 
     pub fn campaign(&self) -> &Campaign {
@@ -169,24 +185,33 @@ impl Prepared {
 
     /// The checks of the campaign as the ledger records them.
     pub fn check_uses(&self) -> Result<Vec<CheckUseRow>, Error> {
-        let recorded = Reading::open(self.ledger.path())?.check_uses()?;
-        let row = |one: &crate::mapping::CheckUse| {
-            let declaration = self.campaign.catalogue.get(&one.check)?;
-            let layout = ResultLayout::new(&self.campaign, one)?;
-            layout.schema()?;
-            let known = recorded.values().find(|row| row.name == one.name());
-            let layout = layout.agreed(known, DeclaredCheck::of(declaration).is_none())?;
-            Ok(CheckUseRow { name: one.name().to_owned(), check: one.check.clone(), layout })
-        };
-        self.campaign.uses.iter().map(row).collect()
+        agreed_uses(&self.campaign, &self.ledger.reading()?)
     }
 
     /// Remaps the asks that failed to map in an earlier run.
     pub async fn remap(&self, check_uses: &[i64], receiver: BodyReceiver) -> Result<(), Error> {
-        let (ledger, mapping) = (Arc::clone(&self.ledger), self.intake.mapping());
+        let (ledger, mapping, carried) = (Arc::clone(&self.ledger), self.intake.mapping(), self.intake.carried_kinds());
         let checks = self.campaign.uses.iter().map(|one| one.check.clone());
         let uses: Vec<(i64, String)> = check_uses.iter().copied().zip(checks).collect();
-        blocking(self.campaign.commit_mode, move || remap(&ledger, &mapping, &uses, &receiver)).await
+        blocking(self.campaign.commit_mode, move || remap(&ledger, (&mapping, &carried), &uses, &receiver)).await
+    }
+
+    /// Puts the rows of a file of corrections in the place of rows that failed before they were charged, and says what
+    /// became of them. Returns whether any row was corrected.
+    ///
+    /// # Errors
+    /// The file cannot be read, the mapping does not match the columns, or the ledger fails.
+    pub async fn correct(&self, file: Option<PathBuf>, receiver: BodyReceiver) -> Result<bool, Error> {
+        let Some(file) = file else { return Ok(false) };
+        let (campaign, ledger) = (Arc::clone(&self.campaign), Arc::clone(&self.ledger));
+        let (mapping, carried) = (self.intake.mapping(), self.intake.carried_kinds());
+        let work = move || {
+            let with = Correcting { campaign: &campaign, mapping: &mapping, carried: &carried, receiver: &receiver };
+            correct(&ledger, &file, &with)
+        };
+        let counts = blocking(self.campaign.commit_mode, work).await?;
+        counts.lines().iter().for_each(|line| tracing::warn!("{line}"));
+        Ok(counts.corrected > 0)
     }
 
     /// The run context that all attempts of this run share.
@@ -208,7 +233,8 @@ fn paid_for(error: Error, campaign: &Campaign, ledger: &Ledger) -> Error {
 /// The limits of a check: those of the campaign file, else those of its declaration.
 fn limit_of(campaign: &Campaign, declaration: &Declaration) -> Limit {
     let own = campaign.service.checks.get(&declaration.name).copied().unwrap_or_default();
-    Limit { per_hour: own.per_hour.or(declaration.per_hour), in_flight: own.in_flight.or(declaration.in_flight) }
+    let per_hour = own.per_hour.or(declaration.per_hour).filter(|_| !campaign.service.unlimited);
+    Limit { per_hour, in_flight: own.in_flight.or(declaration.in_flight) }
 }
 
 /// Makes the run context that all attempts of a run share.
@@ -222,10 +248,10 @@ pub fn context(
     let url = campaign.service.url.clone().ok_or_else(nowhere)?;
     let clock_watch = Arc::new(ClockWatch::new(campaign.clock, campaign.mode == Mode::Production));
     let watch = Arc::clone(&clock_watch);
-    let reading = Reading::open(ledger.path())?;
+    let reading = ledger.reading()?;
     let mut settings = campaign.service.client_settings(url, api_key.clone())?;
     settings.known_secrets = reading.receivers()?.into_iter().map(|receiver| receiver.secret.into()).collect();
-    let throttle = Arc::new(Throttle::new(campaign.service.rate, bucket));
+    let throttle = Arc::new(Throttle::new(campaign.service.pace(), bucket));
     let gate = Arc::clone(&throttle);
     let client = Client::new(&settings)?.writing_only_if(move || !watch.has_moved() && gate.paused_until().is_none());
     let templates = Templates::new(Tables::default());
@@ -253,9 +279,12 @@ pub fn context(
         peer.get_or_init(|| simulated);
     }
     // The declarations may have changed since requests with files were recorded.
+    let names = reading.check_uses()?.into_iter().map(|(id, check)| (id, check.name)).collect();
     let has_files = campaign.checks().iter().any(|declaration| declaration.has_files()) || reading.has_files()?;
     let file_bodies = has_files.then(|| FileBodies::new(reading, campaign.files_root.clone()));
     let context = RunContext {
+        check_names: Arc::new(names),
+        latencies: SharedLatencies::default(),
         file_bodies,
         ledger: Arc::clone(ledger),
         client,
@@ -266,6 +295,7 @@ pub fn context(
         clock_watch,
         settings: campaign.settings_digest(&api_key.fingerprint())?,
         campaign: Arc::clone(campaign),
+        key_in_question: AtomicBool::default(),
         peer,
     };
     Ok(Arc::new(context))

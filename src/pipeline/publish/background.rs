@@ -1,14 +1,19 @@
 //! Periodic publishing in the background while requests are sent. Only one publication runs at a time.
 
-use super::{PART_ROWS_MAX, Publisher};
-use crate::{error::Error, ledger::CommitMode, model::fault_point::unless_failing};
+use super::{PART_ROWS_MAX, Publisher, Stage};
+use crate::{
+    error::Error,
+    ledger::{CheckSums, CommitMode},
+    model::fault_point::unless_failing,
+    pipeline::wording::grouped,
+};
 use futures::FutureExt;
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-/// How often to publish at least. Builds with fault points publish more often, so that storage can fail during a short
-/// run.
-const PUBLISH_EVERY: Duration = unless_failing(Duration::from_secs(15 * 60), Duration::from_millis(300));
+/// How often to publish, if anything is new. Builds with fault points publish more often, so that storage can fail
+/// during a short run.
+pub const PUBLISH_EVERY: Duration = unless_failing(Duration::from_secs(60), Duration::from_millis(300));
 
 /// The background publication of a run.
 pub struct Publishing {
@@ -17,35 +22,61 @@ pub struct Publishing {
     task: Option<JoinHandle<Result<(), Error>>>,
     last: Instant,
     answered: u64,
+    times: u64,
+    /// What the last publication found. If nothing has changed since, there is nothing to publish.
+    found: BTreeMap<i64, CheckSums>,
 }
 
 impl Publishing {
     pub fn new(publisher: Arc<Publisher>, commit_mode: CommitMode) -> Publishing {
-        Publishing { publisher, commit_mode, task: None, last: Instant::now(), answered: 0 }
+        let found = publisher.sums().checks.clone();
+        Publishing { publisher, commit_mode, task: None, last: Instant::now(), answered: 0, times: 0, found }
     }
 
-    /// Starts a publication if one is due.
+    /// Starts a publication if one is due. Returns the number of publications so far, and when the next one is due if
+    /// anything is new.
     ///
     /// # Errors
     /// The error of this publication or of the one before. A disk that cannot be written stops the run now, not days
     /// later.
-    pub fn now_and_then(&mut self, answered: u64) -> Result<(), Error> {
+    pub fn now_and_then(&mut self, answered: u64) -> Result<(u64, Option<Instant>), Error> {
         if let Some(task) = self.task.take_if(|task| task.is_finished()) {
             // The task is finished, so this does not wait.
             task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(Error::from)??;
         }
-        let due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
-        if !due || self.task.is_some() {
-            return Ok(());
+        let is_due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
+        if is_due && self.task.is_none() && self.is_anything_new() {
+            self.start(answered)?;
         }
-        self.last = Instant::now();
-        self.answered = answered;
+        let next = self.is_anything_new().then(|| self.last + PUBLISH_EVERY);
+        Ok((self.times, next))
+    }
+
+    fn start(&mut self, answered: u64) -> Result<(), Error> {
+        (self.last, self.answered) = (Instant::now(), answered);
+        self.times += 1;
+        self.found = self.publisher.sums().checks.clone();
         let publisher = Arc::clone(&self.publisher);
+        let publish = move || {
+            let manifest = publisher.publish(Stage::UnderWay)?;
+            let results: u64 = manifest.totals.iter().map(|totals| totals.results).sum();
+            tracing::info!("published: {} results so far", grouped(results));
+            Ok(())
+        };
         if self.commit_mode == CommitMode::Inline {
-            return publisher.publish().map(drop);
+            return publish();
         }
-        self.task = Some(tokio::task::spawn_blocking(move || publisher.publish().map(drop)));
+        self.task = Some(tokio::task::spawn_blocking(publish));
         Ok(())
+    }
+
+    /// Whether asks were added, answered or failed since the last publication. Publishing itself changes only the count
+    /// of published asks, and verdicts.
+    fn is_anything_new(&self) -> bool {
+        let counts = |checks: &BTreeMap<i64, CheckSums>| -> Vec<(u64, u64, u64, u64)> {
+            checks.values().map(|check| (check.asks, check.skipped, check.failed(), check.answered())).collect()
+        };
+        counts(&self.publisher.sums().checks) != counts(&self.found)
     }
 
     pub async fn finish(self) -> Result<(), Error> {

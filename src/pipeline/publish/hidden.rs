@@ -2,7 +2,10 @@
 //! text is one if the declaration says so, or if it is longer than 8 KiB and is the base64 of a JPEG, PNG, WEBP or TIFF
 //! file. The rest of a JSON text stays as it is, byte for byte.
 
-use crate::model::json_tokens::{Tokens, unescaped};
+use crate::model::{
+    json_pointer,
+    json_tokens::{Tokens, unescaped},
+};
 use base64::{
     Engine,
     alphabet::{Alphabet, STANDARD, URL_SAFE},
@@ -58,7 +61,7 @@ impl Hiding {
     /// The images of a payload by the declaration.
     pub fn declared<'a>(&self, payload: &'a Value) -> Declared<'a> {
         let mut found = HashSet::new();
-        for place in self.images.iter().filter_map(|pointer| payload.pointer(pointer)) {
+        for place in self.images.iter().filter_map(|pointer| json_pointer::at(payload, pointer)) {
             texts(place, &mut found);
         }
         Declared(found)

@@ -2,7 +2,7 @@
 //! become results if the rules recognise them. Rows of existing parts stay as they are, and are only compared. Both can
 //! be interrupted between two batches, and continue at the next publication.
 
-use super::{Publisher, project::Projected};
+use super::{Judging, Publisher, project::Projected};
 use crate::{
     error::Error,
     ledger::{AskFate, AskView, LedgerError, LedgerPart, Reading},
@@ -73,6 +73,6 @@ impl Publisher {
 fn differs(check: &Projected, published: &super::RowRules, ask: &AskView<'_>) -> Result<bool, Error> {
     let AskFate::Request(request) = &ask.fate else { return Ok(false) };
     let Some(answer) = &request.answer else { return Ok(false) };
-    let before = published.read(ask, request, answer)?.judgement;
-    Ok(check.current.read(ask, request, answer)?.judgement != before)
+    let before = published.read(ask, request, answer, Judging::Recorded)?.judgement;
+    Ok(check.current.read(ask, request, answer, Judging::Anew)?.judgement != before)
 }

@@ -2,33 +2,36 @@
 //! written, and the manifest is written last. Publishing can be repeated at any time with the same result.
 
 pub mod background;
+#[cfg(test)]
+mod cost_tests;
 pub mod hidden;
 mod judging;
+pub mod manifest;
 pub mod project;
 pub mod row_rules;
-mod secret_columns;
+pub mod secret_columns;
 
 use super::campaign::{Campaign, out_folder::claim};
 use crate::{
     catalogue::DeclaredCheck,
     error::Error,
-    ledger::{AskFate, Ledger, LedgerError, LedgerPart, PartPlan, Reading},
+    ledger::{AskFate, Ledger, LedgerError, LedgerPart, PartFiles, PartPlan, Reading, Sums},
     model::{
         Credits, Verdict,
         planted::{Bug, planted},
     },
-    sink::{
-        self, CheckTotals, Dataset, DatasetKind, ImageOutput, InputTotals, JsonlRows, MANIFEST_VERSION, Manifest,
-        OutputFormat, OutputMode, Part, Schema, SnapshotWriter, SourceTotals, TableWriter,
-    },
+    sink::{self, Dataset, DatasetKind, ImageOutput, JsonlRows, Manifest, OutputFormat, OutputMode, Part, TableWriter},
 };
 use project::Projector;
-use row_rules::RowRules;
+use row_rules::{Judging, RowRules};
 use std::{
     collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The maximum number of rows in a result part.
@@ -54,6 +57,36 @@ pub struct Publisher {
     declared: Vec<DeclaredCheck>,
     /// A person asked the run to end, so nothing is judged any more.
     interrupted: AtomicBool,
+    /// This process has published.
+    has_begun: AtomicBool,
+    /// The last snapshot of the failures.
+    failures: Mutex<Option<Failures>>,
+    /// The empty snapshots that stand for pending and skipped rows while a run is under way.
+    counted_only: Mutex<BTreeMap<DatasetKind, Dataset>>,
+    /// The empty parts of the checks, once they were written.
+    empty_parts: Mutex<BTreeMap<(DatasetKind, i64), Part>>,
+    /// The images in the output folder by path, once they were listed.
+    image_files: Mutex<Option<BTreeMap<String, sink::ImageFile>>>,
+}
+
+/// The failures as they were last written.
+#[derive(Clone)]
+struct Failures {
+    dataset: Dataset,
+    /// The same rows as CSV, if there are any.
+    csv: Option<Part>,
+    /// How many there were.
+    count: u64,
+}
+
+/// When a publication happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// A run is under way. A publication costs work in proportion to what is new: pending and skipped rows are only
+    /// counted.
+    UnderWay,
+    /// Nothing is sent any more. Every dataset is written.
+    Stopped,
 }
 
 /// What a publication needs in addition to campaign and ledger.
@@ -72,7 +105,7 @@ pub type Tap = Box<dyn Write + Send>;
 impl Publisher {
     pub fn new(campaign: &Campaign, ledger: Arc<Ledger>, options: PublishOptions) -> Result<Publisher, Error> {
         let PublishOptions { tap, rules, accept_unrecognised } = options;
-        let reading = Reading::open(ledger.path())?;
+        let reading = ledger.reading()?;
         let projector = Projector::new(campaign, reading.check_uses()?)?;
         Ok(Publisher {
             reading: Mutex::new(reading),
@@ -88,15 +121,20 @@ impl Publisher {
             images: campaign.images,
             declared: campaign.declared(),
             interrupted: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
+            failures: Mutex::new(None),
+            counted_only: Mutex::default(),
+            empty_parts: Mutex::default(),
+            image_files: Mutex::new(None),
         })
     }
 
     /// Writes new parts and replaces the snapshots and the manifest. Blocks: call it from a separate thread.
-    pub fn publish(&self) -> Result<Manifest, Error> {
+    pub fn publish(&self, stage: Stage) -> Result<Manifest, Error> {
         // If the folder was moved away, it must not be created again without its ledger.
         self.ledger.check_files()?;
         let reading = self.reading();
-        let published = self.publish_from(&reading);
+        let published = self.publish_from(&reading, stage);
         // A publication that failed may have left its transaction open, which would keep the log from being emptied.
         reading.move_on()?;
         published
@@ -107,7 +145,14 @@ impl Publisher {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish_from(&self, reading: &Reading) -> Result<Manifest, Error> {
+    /// The sums of the ledger.
+    pub fn sums(&self) -> Arc<Sums> {
+        self.ledger.sums()
+    }
+
+    fn publish_from(&self, reading: &Reading, stage: Stage) -> Result<Manifest, Error> {
+        // What an earlier run or another program may have left is looked for only twice in a run.
+        let is_thorough = stage == Stage::Stopped || !self.has_begun.load(Ordering::Relaxed);
         claim(&self.out, self.projector.campaign(), reading)?;
         let extension = self.format.extension().to_owned();
         let folders = self.projector.checks().map(|(id, check)| (id, check.name.clone())).collect();
@@ -116,22 +161,40 @@ impl Publisher {
         let accept_unrecognised = self.accept_unrecognised;
         let plan = PartPlan { rows_max: PART_ROWS_MAX, extension, folders, rules, accept_unrecognised };
         self.judge_waiting(reading)?;
-        // A part that is not full is the last one. While answers keep coming, there would always be another small part.
-        let rows = |parts: Vec<LedgerPart>| parts.iter().map(|part| part.rows).sum::<u64>();
-        while rows(self.ledger.cut_parts(plan.clone())?) == PART_ROWS_MAX {}
-        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&Reading::open(self.ledger.path())?));
-        for part in reading.parts()? {
-            if part.written.is_none() || !self.out.join(&part.path).exists() {
-                self.write_part(reading, &part)?;
+        let mut new: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        loop {
+            let cut = self.ledger.cut_parts(plan.clone())?;
+            let rows: u64 = cut.iter().map(|(part, _)| part.rows).sum();
+            new.extend(cut.into_iter().map(|(part, asks)| (part.id, asks)));
+            // A part that is not full is the last one. While answers keep coming, there would always be another small part.
+            if rows < PART_ROWS_MAX {
+                break;
             }
         }
-        let manifest = early.unwrap_or_else(|| self.manifest(reading))?;
+        let mut parts = reading.parts()?;
+        let early = planted(Bug::ManifestBeforeParts).then(|| self.manifest(&self.ledger.reading()?, stage, &parts));
+        for part in &mut parts {
+            let is_gone = |part: &LedgerPart| {
+                let answers = part.answers.is_some().then(|| part.answers_path());
+                [Some(part.path.clone()), answers].into_iter().flatten().any(|path| !self.out.join(path).exists())
+            };
+            let check = self.projector.check(Some(part.check_use))?;
+            let is_incomplete = part.answers.is_none() && check.has_answers_dataset();
+            if part.written.is_none() || is_incomplete || is_thorough && is_gone(part) {
+                let files = self.write_part(reading, part, new.get(&part.id).map(Vec::as_slice))?;
+                (part.written, part.answers) = (Some(files.results), files.answers);
+            }
+        }
+        let manifest = early.unwrap_or_else(|| self.manifest(reading, stage, &parts))?;
         manifest.write_atomically(&self.out)?;
-        sink::sweep(&self.out, &manifest)?;
+        sink::sweep(&self.out, &manifest, is_thorough)?;
         // Last, because only `status` and the report need it.
         reading.move_on()?;
-        self.compare_parts(reading)?;
+        if is_thorough {
+            self.compare_parts(reading)?;
+        }
         self.ledger.checkpoint()?;
+        self.has_begun.store(true, Ordering::Relaxed);
         Ok(manifest)
     }
 
@@ -139,7 +202,8 @@ impl Publisher {
         OutputMode::of(self.mode, self.rehearsal || simulated == Some(true))
     }
 
-    fn write_part(&self, reading: &Reading, part: &LedgerPart) -> Result<(), Error> {
+    /// Writes the files of a part. `asks` are its asks, if they are at hand.
+    fn write_part(&self, reading: &Reading, part: &LedgerPart, asks: Option<&[i64]>) -> Result<PartFiles, Error> {
         let check = self.projector.check(Some(part.check_use))?;
         let mode = self.mode(reading.sums()?.simulated);
         let schema = check.schema()?;
@@ -151,154 +215,51 @@ impl Publisher {
             other = self.projector.rules_of(check, part.rules, reading)?;
             &other
         };
-        let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
+        let (mut verdicts, mut answers) = (BTreeMap::<Verdict, u64>::new(), BTreeMap::<Verdict, u64>::new());
         let path = self.out.join(&part.path);
         let mut writer = TableWriter::create(&path, format_of(&path), &schema)?;
+        let answers_path = self.out.join(part.answers_path());
+        let answers_schema = check.has_answers_dataset().then(sink::answers_schema);
+        let answers_writer = answers_schema.map(|schema| TableWriter::create(&answers_path, format_of(&path), &schema));
+        let mut answers_writer = answers_writer.transpose()?;
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tapped = tap.as_mut().map(|tap| JsonlRows::new(tap, &schema));
-        reading.part_asks(part, |ask| -> Result<(), Error> {
+        reading.part_asks(part, asks, |ask| -> Result<(), Error> {
+            if let AskFate::Request(request) = &ask.fate
+                && let Some(answer) = &request.answer
+            {
+                *answers.entry(answer.verdict).or_default() += 1;
+            }
             let mut images = Vec::new();
-            let row = self.projector.result_row(check, rules, mode, &ask, &mut |image| images.push(image))?;
+            let row = self
+                .projector
+                .result_row(check, (rules, Judging::Recorded), mode, &ask, &mut |image| images.push(image))?;
             self.write_images(&images)?;
             *verdicts.entry(row.verdict).or_default() += 1;
-            let cells = row.into_cells();
+            if let Some(writer) = &mut answers_writer {
+                writer.write_row(row.answer_cells())?;
+            }
+            let cells = row.into_cells(check.form());
             if tapped.as_mut().is_some_and(|rows| rows.write(&cells).is_err()) {
                 // The reader of the tap is gone. The part still gets every row.
                 tapped = None;
             }
             Ok(writer.write_row(cells)?)
         })?;
+        // The answers first: a reader of the results finds them.
+        let written_answers = answers_writer.map(TableWriter::finish).transpose()?;
         let written = writer.finish()?;
         if written.rows != part.rows {
             let fault = format!("part {} has {} rows, but {} asks", part.id, part.rows, written.rows);
             return Err(LedgerError::Damaged(fault).into());
         }
-        self.ledger.part_written(part.id, written.bytes, written.sha256, &verdicts)?;
-        Ok(())
-    }
-
-    /// Writes the images of a row, before the row can be read.
-    fn write_images(&self, images: &[hidden::Image]) -> Result<(), Error> {
-        if self.images == ImageOutput::Files {
-            for image in images {
-                sink::write_image(&self.out, &image.sha256, image.extension, &image.bytes)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the snapshots and makes the manifest, both from one consistent state of the ledger.
-    fn manifest(&self, reading: &Reading) -> Result<Manifest, Error> {
-        reading.hold_still()?;
-        let mode = self.mode(reading.sums()?.simulated);
-        let number = sink::next_snapshot(&self.out);
-        let mut datasets = self.results(reading)?;
-        datasets.push(self.snapshot(DatasetKind::Failures, number, |each| {
-            reading.failed_asks(|ask| each(self.projector.failure_row(mode, &ask)?))
-        })?);
-        datasets.push(self.snapshot(DatasetKind::Pending, number, |each| {
-            reading.pending_asks(|ask| {
-                let unrecognised = matches!(&ask.fate, AskFate::Request(request) if request.unrecognised);
-                each(self.projector.pending_row(mode, &ask, unrecognised)?)
-            })
-        })?);
-        datasets.push(self.snapshot(DatasetKind::Skipped, number, |each| {
-            reading.skipped_asks(|ask| each(self.projector.skipped_row(mode, &ask)?))
-        })?);
-        let totals = self.totals(reading)?;
-        let input = input(reading)?;
-        let accounted = input.sources.iter().all(|source| source.complete)
-            && !input.sources.is_empty()
-            && totals.iter().all(|totals| totals.pending == 0 || planted(Bug::CompleteTooSoon));
-        if accounted {
-            sink::verify(&self.out, &datasets)?;
-        }
-        let (images, images_unlisted) = sink::image_files(&self.out);
-        Ok(Manifest {
-            manifest_version: MANIFEST_VERSION,
-            program: concat!("rescreen ", env!("CARGO_PKG_VERSION")).to_owned(),
-            campaign: self.projector.campaign().to_owned(),
-            mode,
-            complete: accounted,
-            format: self.format,
-            datasets,
-            totals,
-            input,
-            declared: self.declared.clone(),
-            images,
-            images_unlisted,
-        })
-    }
-
-    fn results(&self, reading: &Reading) -> Result<Vec<Dataset>, Error> {
-        let mut datasets: BTreeMap<i64, Dataset> = BTreeMap::new();
-        for (id, check) in self.projector.checks() {
-            let schema = check.schema()?.column_types();
-            let kind = DatasetKind::Results;
-            datasets.insert(id, Dataset { kind, check: Some(check.name.clone()), schema, parts: Vec::new() });
-        }
-        for part in reading.parts()? {
-            if let (Some(dataset), Some((bytes, sha256))) = (datasets.get_mut(&part.check_use), part.written) {
-                dataset.parts.push(Part { path: part.path, rows: part.rows, bytes, sha256 });
-            }
-        }
-        Ok(datasets.into_values().collect())
-    }
-
-    fn snapshot(
-        &self,
-        kind: DatasetKind,
-        number: u64,
-        fill: impl FnOnce(&mut dyn FnMut(Vec<sink::TableCell>) -> Result<(), Error>) -> Result<(), Error>,
-    ) -> Result<Dataset, Error> {
-        let schema: Schema = match kind {
-            DatasetKind::Failures => sink::failures_schema(),
-            DatasetKind::Pending => sink::pending_schema(),
-            DatasetKind::Skipped | DatasetKind::Results => sink::skipped_schema(),
+        let files = PartFiles {
+            results: (written.bytes, written.sha256),
+            answers: written_answers.map(|written| (written.bytes, written.sha256)),
         };
-        let mut writer = SnapshotWriter::create(&self.out, kind, number, self.format, &schema)?;
-        fill(&mut |cells| Ok(writer.write_row(cells)?))?;
-        let mut parts = writer.finish()?;
-        if planted(Bug::SnapshotAppended) {
-            let before = Manifest::read(&self.out)?.into_iter().flat_map(|manifest| manifest.datasets);
-            parts.extend(before.filter(|dataset| dataset.kind == kind).flat_map(|dataset| dataset.parts));
-        }
-        Ok(Dataset { kind, check: None, schema: schema.column_types(), parts })
+        self.ledger.part_written(part.id, files.clone(), verdicts, answers)?;
+        Ok(files)
     }
-
-    fn totals(&self, reading: &Reading) -> Result<Vec<CheckTotals>, Error> {
-        let counts = reading.counts()?;
-        let totals = self.projector.checks().map(|(id, check)| {
-            let counts = counts.get(&Some(id)).cloned().unwrap_or_default();
-            CheckTotals {
-                check: check.name.clone(),
-                asks: counts.results + counts.failures + counts.pending + counts.skipped,
-                results: counts.results,
-                failures: counts.failures,
-                pending: counts.pending,
-                skipped: counts.skipped,
-                credits: counts.credits.0,
-                by_verdict: counts.by_verdict,
-            }
-        });
-        Ok(totals.collect())
-    }
-}
-
-/// What was read of the inputs.
-pub fn input(reading: &Reading) -> Result<InputTotals, Error> {
-    let sums = reading.sums()?;
-    let sources = reading.sources()?.into_iter().map(|source| {
-        let end = source.ends.last();
-        SourceTotals {
-            name: source.name,
-            rows: end.map_or(0, |end| end.next_row_number - 1),
-            bytes: end.map_or(0, |end| end.end_offset),
-            sha256: end.map(|end| crate::model::key::hex(&end.sha256)).unwrap_or_default(),
-            complete: source.complete,
-        }
-    });
-    Ok(InputTotals { rows: sums.rows, unreadable_rows: sums.unreadable, sources: sources.collect() })
 }
 
 /// The format of a part, by its extension. A part is always written again in its original format.

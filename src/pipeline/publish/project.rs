@@ -2,24 +2,30 @@
 
 use super::{
     hidden::{Declared, Hiding, Image, SECRET},
-    row_rules::RowRules,
+    row_rules::{Judging, RowRules},
     secret_columns::SecretColumns,
 };
 use crate::{
-    catalogue::{ColumnKind, ColumnValue},
+    catalogue::{ColumnValue, DigestSpec},
+    client::json_body,
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
-        Failure, FailureCode, Stage, job_life::LOST_AFTER, reply_text::reply_text, row::find_column, state::State,
+        Failure, FailureCode, Judgement, Position, Stage, job_life::LOST_AFTER, reply_text::reply_text,
+        row::find_column, state::State, value_kind::TypedValue,
     },
-    pipeline::campaign::{Campaign, result_layout::ResultLayout, rules::Rules},
+    pipeline::{
+        campaign::{Campaign, carried::Carried, result_layout::ResultLayout, rules::Rules},
+        failure_file::FailedRow,
+    },
     sink::{
-        self, AnswerSource, FailureRow, Head, OutputMode, PendingReason, PendingRow, ResultRow, Schema, SkippedRow,
+        self, AnswerOutput, AnswerSource, Dataset, DatasetKind, FailureRow, Head, OutputMode, Part, PendingReason,
+        PendingRow, ResultForm, ResultRow, Schema, SkippedRow, TableCell,
     },
     template::{Tables, Templates},
 };
 use serde_json::{Map, Value};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// After this time, in microseconds, a job without a result is quarantined.
 const LOST_AFTER_US: i64 = LOST_AFTER.as_micros() as i64;
@@ -37,6 +43,29 @@ pub struct Projected {
 impl Projected {
     pub fn schema(&self) -> Result<Schema, Error> {
         self.layout.schema()
+    }
+
+    /// Whether its answers are a dataset of their own.
+    pub fn has_answers_dataset(&self) -> bool {
+        self.layout.answer == AnswerOutput::Dataset
+    }
+
+    /// Its answers as the manifest names them, if they are a dataset of their own.
+    pub fn answers_dataset(&self, parts: Vec<Part>) -> Dataset {
+        let check = Some(self.name.clone());
+        Dataset { check, ..Dataset::of_all_checks(DatasetKind::Answers, &sink::answers_schema(), parts) }
+    }
+
+    /// What its results have beside the columns of the check.
+    pub fn form(&self) -> ResultForm {
+        self.layout.form()
+    }
+
+    /// Its results as the manifest names them.
+    pub fn dataset(&self, parts: Vec<Part>) -> Result<Dataset, Error> {
+        let schema = self.schema()?.column_types();
+        let (kind, check, answer_digest) = (DatasetKind::Results, Some(self.name.clone()), self.layout.digest.clone());
+        Ok(Dataset { kind, check, schema, answer_digest, parts })
     }
 
     /// The catalogue name.
@@ -68,6 +97,15 @@ impl Projector {
         let checks = checks.collect::<Result<_, Error>>()?;
         let secret_columns = SecretColumns::of(campaign)?;
         Ok(Projector { campaign: campaign.name.clone(), checks, templates, secret_columns })
+    }
+
+    /// The same with all columns of this release, for a new folder, whatever those of the campaign are.
+    pub fn with_all_columns(mut self) -> Projector {
+        for check in self.checks.values_mut() {
+            check.layout =
+                std::mem::take(&mut check.layout).with_all_columns(&check.row.check, check.current.digest_spec());
+        }
+        self
     }
 
     pub fn campaign(&self) -> &str {
@@ -114,7 +152,7 @@ impl Projector {
     pub fn result_row<'a>(
         &'a self,
         check: &'a Projected,
-        rules: &RowRules,
+        (rules, judging): (&RowRules, Judging),
         mode: OutputMode,
         ask: &'a AskView<'a>,
         each: &mut dyn FnMut(Image),
@@ -122,24 +160,34 @@ impl Projector {
         let defect = || damaged("an ask with a result has no answer");
         let AskFate::Request(request) = &ask.fate else { return Err(defect()) };
         let answer = request.answer.as_ref().ok_or_else(defect)?;
-        let mut read = rules.read(ask, request, answer)?;
+        let mut read = rules.read(ask, request, answer, judging)?;
         let row = self.secret_columns.masked(&ask.row.input);
         let text = reply_text(&answer.body).0;
         let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
+        let mut hidden: Option<Arc<Value>> = None;
         if let Some(hiding) = &self.secret_columns.hiding(rules.hiding.as_ref(), ask) {
             let declared = hiding.declared(rules.payload(&read.json));
-            for (value, named) in read.columns.iter_mut().zip(&check.layout.columns) {
-                hide(value, named.kind, hiding, &declared);
+            read.columns.iter_mut().for_each(|value| hide(value, hiding, &declared));
+            let changed = match hiding.json(&shown, &declared, each) {
+                Cow::Owned(without) => Some(without),
+                Cow::Borrowed(_) => None,
+            };
+            if let Some(without) = changed {
+                hidden = Some(json_body(without.as_bytes()).map(|body| body.value).unwrap_or_default());
+                shown = Cow::Owned(without);
             }
-            shown = Cow::Owned(hiding.json(&shown, &declared, each).into_owned());
             sent = without_secrets(&request.fields, hiding);
         }
+        // Of the answer as it is shown, so that a digest says nothing about a secret.
+        let digest = |spec: &DigestSpec| spec.digest(hidden.as_ref().unwrap_or(&read.json));
+        let answer_digest = check.layout.digest.as_ref().map(digest).unwrap_or_default();
         Ok(ResultRow {
             head: self.head(mode, ask),
             verdict: read.judgement.verdict,
             finding: read.judgement.finding,
-            carried: check.layout.carry.iter().map(|one| carried(&row, &one.column)).collect(),
+            carried: check.layout.carry.iter().map(|one| carried(&row, one)).collect(),
             columns: read.columns,
+            answer_digest,
             expected: read.expected,
             completed_at_us: answer.completed_at_us,
             credits: request.credits,
@@ -152,29 +200,69 @@ impl Projector {
             requested_at_us: Some(answer.requested_at_us),
             sent,
             answer: shown,
+            answer_is_json: read.is_json && hidden.is_none(),
         })
     }
 
-    pub fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
-        let unexplained = Failure {
+    /// The judgement of an answered ask by the current rules, and when its answer came.
+    pub fn judged(&self, ask: &AskView<'_>, request: &RequestView) -> Result<(Judgement, i64), Error> {
+        let answer = request.answer.as_ref().ok_or_else(|| damaged("an ask with a result has no answer"))?;
+        let read = self.check(ask.check_use)?.current.read(ask, request, answer, Judging::Anew)?;
+        Ok((read.judgement, answer.completed_at_us))
+    }
+
+    /// What identifies an ask in the outputs.
+    pub fn result_id(&self, mode: OutputMode, ask: &AskView<'_>) -> String {
+        let check = self.check(ask.check_use).ok().map(|check| check.name.as_str());
+        sink::result_id(&self.campaign, mode, check, ask.source, ask.row.row_number)
+    }
+
+    /// A row of the input as the outputs show it: without the cells of secret columns.
+    pub fn shown_row<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
+        self.secret_columns.masked(input)
+    }
+
+    /// Why an ask failed, without the values of secret fields, and its request if it has one.
+    fn shown_failure<'a>(&self, ask: &'a AskView<'_>) -> Result<(Failure, Option<&'a RequestView>), Error> {
+        let unexplained = || Failure {
             stage: Stage::Send,
             code: FailureCode::Refused,
             message: "the ledger records no reason".to_owned(),
         };
-        let (failure, request): (&Failure, Option<&RequestView>) = match &ask.fate {
-            AskFate::Failure(failure) => (failure, None),
-            AskFate::Request(request) => (request.failure.as_ref().unwrap_or(&unexplained), Some(request)),
+        let (failure, request): (Failure, Option<&RequestView>) = match &ask.fate {
+            AskFate::Failure(failure) => (failure.clone(), None),
+            AskFate::Request(request) => (request.failure.clone().unwrap_or_else(unexplained), Some(request)),
             AskFate::Skipped(_) => return Err(damaged("a skipped ask is among the failures")),
         };
         let hiding = self.check(ask.check_use).ok().and_then(|check| check.current.hiding.as_ref());
         let failure = match self.secret_columns.hiding(hiding, ask) {
-            Some(hiding) => &Failure { message: hiding.text(&failure.message).into_owned(), ..failure.clone() },
+            Some(hiding) => Failure { message: hiding.text(&failure.message).into_owned(), ..failure },
             None => failure,
         };
+        Ok((failure, request))
+    }
+
+    /// The row of a failed ask for the file of failed rows.
+    pub fn failed_row(&self, ask: &AskView<'_>) -> Result<FailedRow, Error> {
+        let (failure, _) = self.shown_failure(ask)?;
+        let position = Position {
+            source: ask.source.into(),
+            row_number: ask.row.row_number,
+            line: ask.row.line,
+            byte_offset: ask.row.byte_offset,
+        };
+        // With one check, its name would only repeat what is known.
+        let check = self.check(ask.check_use).ok().filter(|_| self.checks.len() > 1).map(|check| check.name.as_str());
+        let input = self.secret_columns.masked(&ask.row.input).into_owned();
+        Ok(FailedRow::new(&position, check, &failure, input))
+    }
+
+    pub fn failure_row(&self, mode: OutputMode, ask: &AskView<'_>) -> Result<Vec<sink::TableCell>, Error> {
+        let (failure, request) = self.shown_failure(ask)?;
         let possibly_charged = request.is_some_and(|request| request.possibly_charged);
         let row = FailureRow {
             head: self.head(mode, ask),
-            failure,
+            failure: &failure,
             http_status: request.and_then(|request| request.http_status),
             attempts: request.map_or(0, |request| request.attempts),
             possibly_charged,
@@ -197,15 +285,7 @@ impl Projector {
         let AskFate::Request(request) = &ask.fate else {
             return Err(damaged("a pending ask has no request"));
         };
-        let reason = match request.state {
-            State::Planned => PendingReason::Unsent,
-            State::Armed | State::InDoubt => PendingReason::InDoubt,
-            State::Repeating => PendingReason::Repeating,
-            State::Submitted => PendingReason::ServiceJob,
-            State::Quarantined => PendingReason::Quarantined,
-            State::Answered if unrecognised => PendingReason::Unrecognised,
-            State::Answered | State::Failed => PendingReason::Answered,
-        };
+        let reason = pending_reason(request.state, unrecognised);
         let check = self.check(ask.check_use)?;
         let life_us = i64::from(check.key_life_hours) * 3_600 * 1_000_000;
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
@@ -229,14 +309,36 @@ impl Projector {
     }
 }
 
-/// The value of a carried column as text; lists and objects as JSON.
-fn carried(input: &Value, column: &str) -> Option<String> {
-    let map = input.as_object()?;
-    let by_other_spelling = || map.values().nth(find_column(map.keys().map(String::as_str), column)?);
-    match map.get(column).or_else(by_other_spelling)? {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
+/// Why an ask of a request in this state is pending. `unrecognised` means that no rule recognises its answer.
+pub fn pending_reason(state: State, unrecognised: bool) -> PendingReason {
+    match state {
+        State::Planned => PendingReason::Unsent,
+        State::Armed | State::InDoubt => PendingReason::InDoubt,
+        State::Repeating => PendingReason::Repeating,
+        State::Submitted => PendingReason::ServiceJob,
+        State::Quarantined => PendingReason::Quarantined,
+        State::Answered if unrecognised => PendingReason::Unrecognised,
+        State::Answered | State::Failed => PendingReason::Answered,
+    }
+}
+
+/// The value of a carried column in its type; in a column of text, lists and objects are JSON. What means null, and a secret,
+/// has no type.
+fn carried(input: &Value, one: &Carried) -> TableCell {
+    let column = one.column.as_str();
+    let found = input.as_object().and_then(|map| {
+        let by_other_spelling = || map.values().nth(find_column(map.keys().map(String::as_str), column)?);
+        map.get(column).or_else(by_other_spelling)
+    });
+    match found {
+        None | Some(Value::Null) => TableCell::Null,
+        Some(value) => match one.kind().read(value) {
+            None => TableCell::Null,
+            Some(TypedValue::Text(text)) => TableCell::Text(text),
+            Some(TypedValue::Integer(number)) => TableCell::Integer(number),
+            Some(TypedValue::Number(number)) => TableCell::Number(number),
+            Some(TypedValue::Boolean(truth)) => TableCell::Boolean(truth),
+        },
     }
 }
 
@@ -249,13 +351,14 @@ fn shown_answer(rules: &RowRules, hiding: Option<&Hiding>, body: &[u8]) -> Strin
 }
 
 /// Replaces an image in a cell by its size and digest, and a secret by its sign.
-fn hide(value: &mut ColumnValue, kind: ColumnKind, hiding: &Hiding, declared: &Declared<'_>) {
+fn hide(value: &mut ColumnValue, hiding: &Hiding, declared: &Declared<'_>) {
+    if let ColumnValue::Json(text) = value
+        && let Cow::Owned(shown) = hiding.json(text, declared, &mut drop)
+    {
+        *text = shown;
+    }
     let ColumnValue::Text(text) = value else { return };
-    if kind == ColumnKind::Json {
-        if let Cow::Owned(shown) = hiding.json(text, declared, &mut drop) {
-            *text = shown;
-        }
-    } else if let Some(image) = declared.image(text) {
+    if let Some(image) = declared.image(text) {
         *text = image.text();
     } else if let Cow::Owned(shown) = hiding.text(text) {
         *text = shown;

@@ -3,7 +3,7 @@
 
 use super::hidden::Hiding;
 use crate::{
-    catalogue::{ColumnSpec, ColumnValue, payload_at},
+    catalogue::{ColumnSpec, ColumnValue, DigestSpec, payload_at},
     client::{JsonBody, json_body},
     error::Error,
     ledger::{AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
@@ -20,21 +20,34 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The rules of a part, compiled.
 pub struct RowRules {
     columns: Vec<ColumnSpec>,
     expects: Vec<String>,
     payload: Vec<String>,
+    digest: DigestSpec,
     /// `None` for a part of an older release: its verdicts are those that were recorded with the answers.
     judge: Option<Judge>,
     /// `None` for a part of an older release, which hides nothing.
     pub hiding: Option<Hiding>,
 }
 
+/// Where the verdict on an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judging {
+    /// The rules are those of the row's part. The answer was judged by them when it came, or is judged now.
+    Recorded,
+    /// The answer is judged now.
+    Anew,
+}
+
 /// An answer as its row shows it.
 pub struct ReadAnswer {
-    pub json: Value,
+    pub json: Arc<Value>,
+    /// Whether the answer is JSON. If not, `json` is null.
+    pub is_json: bool,
     pub judgement: Judgement,
     /// One for each column of the layout.
     pub columns: Vec<ColumnValue>,
@@ -61,6 +74,7 @@ impl RowRules {
         Ok(RowRules {
             expects: layout.expects.clone(),
             payload: rules.answer.payload.clone(),
+            digest: rules.answer.digest_spec(),
             judge: Some(Judge::of(check, &rules.answer, &rules.verdict, templates)?),
             hiding: Some(Hiding { images, secrets: rules.secrets.clone(), values: Vec::new() }),
             columns,
@@ -74,7 +88,12 @@ impl RowRules {
     pub fn of_older_part(row: &CheckUseRow) -> Result<RowRules, Error> {
         let damaged = |error| LedgerError::Damaged(format!("the layout of a check: {error}"));
         let OlderLayout { columns, payload, expects } = serde_json::from_str(&row.layout).map_err(damaged)?;
-        Ok(RowRules { columns, expects, payload, judge: None, hiding: None })
+        Ok(RowRules { columns, expects, payload, digest: DigestSpec::default(), judge: None, hiding: None })
+    }
+
+    /// How these rules make the digest of an answer.
+    pub fn digest_spec(&self) -> DigestSpec {
+        self.digest.clone()
     }
 
     /// The part of an answer that columns and places of images are read from.
@@ -86,9 +105,19 @@ impl RowRules {
     ///
     /// # Errors
     /// What the row expects cannot be read.
-    pub fn read(&self, ask: &AskView<'_>, request: &RequestView, answer: &StoredAnswer) -> Result<ReadAnswer, Error> {
+    pub fn read(
+        &self,
+        ask: &AskView<'_>,
+        request: &RequestView,
+        answer: &StoredAnswer,
+        judging: Judging,
+    ) -> Result<ReadAnswer, Error> {
         let body = json_body(&answer.body);
-        let judgement = self.judged(request, answer, body.as_ref());
+        let judgement = match judging {
+            Judging::Recorded if !request.judged_again => recorded(answer),
+            _ => self.judged(request, answer, body.as_ref()),
+        };
+        let is_json = body.is_some();
         let json = body.map(|body| body.value).unwrap_or_default();
         let payload = self.payload(&json);
         let met = self.met(ask.expected.as_deref(), payload)?;
@@ -97,6 +126,7 @@ impl RowRules {
             columns: self.columns.iter().map(|column| column.read(payload)).collect(),
             expected: met.into_iter().map(|one| one.and_then(|(_, meets)| meets)).collect(),
             json,
+            is_json,
         })
     }
 
@@ -107,8 +137,7 @@ impl RowRules {
     }
 
     fn judged(&self, request: &RequestView, answer: &StoredAnswer, body: Option<&JsonBody>) -> Judgement {
-        let recorded = || Judgement { verdict: answer.verdict, finding: answer.finding.clone() };
-        let Some(judge) = &self.judge else { return recorded() };
+        let Some(judge) = &self.judge else { return recorded(answer) };
         let Some(body) = body else { return Judgement::unrecognised() };
         let judgement = judge.judge(body, &sent_members(&request.body)).judgement;
         // An older release recorded only the finding.
@@ -126,6 +155,10 @@ impl RowRules {
         };
         Ok(self.expects.iter().map(one).collect())
     }
+}
+
+fn recorded(answer: &StoredAnswer) -> Judgement {
+    Judgement { verdict: answer.verdict, finding: answer.finding.clone() }
 }
 
 /// The finding of an answer that belongs to another request.

@@ -6,6 +6,7 @@ use super::{
     bucket::bucket,
     context::RunContext,
     earlier_stop::paused_until,
+    gate::close_gate,
     peer::note_peer,
 };
 use crate::{
@@ -66,7 +67,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
     let (mut last, mut not_json) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
         let ungated =
-            planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.rate, Bucket::Full));
+            planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.pace(), Bucket::Full));
         let permit = ungated.as_ref().unwrap_or(&context.throttle).admit().await;
         let before = context.ledger.sums();
         // The gate opens after at most 15 minutes, and the service may have asked for a longer pause meanwhile.
@@ -96,7 +97,7 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
                 last = message;
                 let now_us = context.clock.now_us();
                 context.ledger.pause_until(now_us.saturating_add(micros(wait)), now_us).await?;
-                context.throttle.pause_until(tokio::time::Instant::now() + wait);
+                close_gate(context, wait, exchange.reply.as_ref().ok().map(|reply| reply.status));
             }
             BalanceReply::Again { wait, message } => {
                 last = message;
@@ -175,7 +176,7 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, E
     let api_key = service.api_key()?;
     let client = Client::new(&service.client_settings(url, api_key.clone())?)?;
     let (bucket, _) = bucket(service, &api_key, Bucket::Full, clock);
-    let throttle = Throttle::new(service.rate, bucket);
+    let throttle = Throttle::new(service.pace(), bucket);
     let exchange = client.get(throttle.admit().await, Balance::PATH).await;
     let mut delays = Delays::new(0);
     let pointer = service.balance_pointer.as_deref();

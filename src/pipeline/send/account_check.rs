@@ -11,8 +11,11 @@ use crate::{
         transitions::CACHED_REFUSALS_MAX,
     },
 };
-use std::ops::ControlFlow::{Break, Continue};
-use std::time::Duration;
+use std::{
+    ops::ControlFlow::{Break, Continue},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 /// How long to wait before trying a request again that was refused alone. The refusal may be temporary, and others may
 /// be answered meanwhile.
@@ -24,7 +27,11 @@ impl SendLoop {
         if !self.stops.is_empty() {
             return Ok(());
         }
-        let balance = match self.balance().await? {
+        let is_refused = attempted.outcome == Outcome::Unauthorised;
+        self.context.key_in_question.store(is_refused, Ordering::Relaxed);
+        let read = self.balance().await;
+        self.context.key_in_question.store(false, Ordering::Relaxed);
+        let balance = match read? {
             Continue(balance) => balance,
             // In sandbox the balance does not matter, and answers to other requests show that the service works.
             Break(Stop::BalanceUnreadable) if !self.proofs.is_watched() && self.answered > 0 => Credits::ZERO,

@@ -4,6 +4,7 @@ use super::{
     SendLoop,
     attempt::{AttemptEnd, Attempted, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
     context::Candidate,
+    gate::whole_seconds,
     next_step::Next,
     planted_steps::next_step,
 };
@@ -21,6 +22,9 @@ use tokio::time::Instant;
 
 /// Above this number of postponed requests, a pending request is left for the next run.
 const PENDING_MAX: usize = 500;
+
+/// The longest wait before a request is repeated in a rehearsal at full speed.
+const REHEARSED_DELAY_MAX: Duration = Duration::from_millis(200);
 
 impl SendLoop {
     pub async fn apply(&mut self, one: Candidate, end: AttemptEnd) -> Result<(), Error> {
@@ -114,7 +118,10 @@ impl SendLoop {
             Next::Again(one, _) if attempted.is_pending() && self.schedule.postponed_count() >= PENDING_MAX => {
                 self.left_for_later(&one);
             }
-            Next::Again(one, delay) => self.postpone(one, delay),
+            Next::Again(one, delay) => {
+                note_repeat(&one, attempted, delay);
+                self.postpone(one, delay);
+            }
             Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
                 self.row_at_fault(one, attempted).await?;
             }
@@ -162,9 +169,13 @@ impl SendLoop {
 
     /// Records a request that failed permanently.
     pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
+        self.fails(one);
+        self.stops.extend(self.watch.refused(&attempted.same_refusals, &self.context.campaign.guards));
+    }
+
+    fn fails(&mut self, one: &Candidate) {
         self.queue.settled(one.request);
         self.spending.leaves(one.request);
-        self.stops.extend(self.watch.refused(&attempted.same_refusals, &self.context.campaign.guards));
     }
 
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
@@ -196,7 +207,8 @@ impl SendLoop {
             return;
         }
         let now = Instant::now();
-        let due = self.context.throttle.paused_until().unwrap_or(now).max(now + delay.min(PUSH_BACK_MAX));
+        let most = if self.context.campaign.service.unlimited { REHEARSED_DELAY_MAX } else { PUSH_BACK_MAX };
+        let due = self.context.throttle.paused_until().unwrap_or(now).max(now + delay.min(most));
         self.schedule.postpone(due, one);
     }
 
@@ -204,11 +216,17 @@ impl SendLoop {
         let failure = Failure {
             stage: Stage::Send,
             code: FailureCode::AttemptsOver,
-            message: format!("no answer after {} attempts in sandbox: {}", one.attempts, attempted.message),
+            message: format!("no answer in sandbox after {} attempts of this run: {}", one.attempts, attempted.message),
         };
         let event = Event::AttemptsOver { mode: self.context.campaign.mode };
         self.context.ledger.event(one.request, event, Some(failure)).await?;
-        self.failed(one, attempted);
+        self.fails(one);
+        // Repeated requests end last, one after the other, so that they follow each other says nothing if the service
+        // answers requests of the check.
+        let answers = self.context.ledger.sums().was_answered(&one.check);
+        let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
+        let stop = if answers { watch.failed_alone(guards) } else { watch.refused(&attempted.same_refusals, guards) };
+        self.stops.extend(stop);
         Ok(())
     }
 
@@ -222,4 +240,14 @@ impl SendLoop {
         self.put_first(Candidate { is_repeat: true, ..one });
         Ok(())
     }
+}
+
+/// Logs that a request is sent again. A rate limit is logged once for all requests.
+fn note_repeat(one: &Candidate, attempted: &Attempted, delay: Duration) {
+    if attempted.push_back.is_some() {
+        return;
+    }
+    let reply = attempted.http_status.map_or_else(|| "no reply".to_owned(), |status| format!("HTTP {status}"));
+    let (request, check, seconds) = (one.request.0, &one.check, whole_seconds(delay));
+    tracing::info!("request {request} of {check} is sent again in {seconds} s: {reply}");
 }

@@ -4,6 +4,7 @@
 use super::context::{CheckContext, RunContext};
 use super::echo::{Echo, echo};
 use super::file_body::{FileBody, FileFault};
+use super::gate::close_gate;
 use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
 use super::peer::note_peer;
@@ -22,7 +23,10 @@ use crate::{
     },
 };
 use serde_json::{Map, Value};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// A push-back longer than this stops the run. A shorter one is waited for.
 pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
@@ -155,11 +159,13 @@ pub async fn attempt(
     // the gate.
     let withheld = match &permit {
         _ if context.clock_watch.has_moved() && !planted(Bug::SleptAfterCommit) => Some(AttemptEnd::ClockMoved),
+        // An upload may have waited for the rate between its steps.
+        _ if context.key_in_question.load(Ordering::Relaxed) => Some(AttemptEnd::GateClosed),
         Some(_) if context.throttle.paused_until().is_none() => None,
         _ => Some(AttemptEnd::GateClosed),
     };
     let (Some(permit), None) = (permit, &withheld) else {
-        context.ledger.settle(sent.settlement(Outcome::NotWritten, &context.clock)).await?;
+        context.ledger.take_back(sent.settlement(Outcome::NotWritten, &context.clock)).await?;
         return Ok(withheld.unwrap_or(AttemptEnd::GateClosed));
     };
     let mut room = None;
@@ -265,6 +271,7 @@ async fn settle(
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
+    context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
     let (answer, unreadable) = match &judged {
         _ if classified.outcome == Outcome::Unreadable => (None, Some(body)),
@@ -294,7 +301,7 @@ async fn settle(
         ..sent.settlement(classified.outcome, &context.clock)
     };
     if let Some(pause) = pause {
-        context.throttle.pause_until(tokio::time::Instant::now() + pause.min(PUSH_BACK_MAX));
+        close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
     }
     let has_server_time = settlement.server_offset_us.is_some();
     let settled = match order {

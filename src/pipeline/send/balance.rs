@@ -6,7 +6,10 @@ use crate::{
     ledger::KeptStop,
     model::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal},
 };
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::{
+    ops::ControlFlow::{self, Break, Continue},
+    sync::Arc,
+};
 
 impl SendLoop {
     /// Whether the account must be read before anything else is sent.
@@ -123,12 +126,17 @@ impl SendLoop {
 
     /// Reads the balance, unless the run must end first. A closed gate may delay the reading for minutes.
     pub async fn balance(&mut self) -> Result<ControlFlow<Stop, Credits>, Error> {
-        let RunChannels { signals, deadline, .. } = &mut self.channels;
-        let read = tokio::select! {
-            biased;
-            Some(signal) = signals.recv() => return Ok(Break(signal.stop())),
-            () = until(*deadline) => return Ok(Break(Stop::TimeIsUp)),
-            read = read_balance(&self.context) => read?,
+        let context = Arc::clone(&self.context);
+        let mut reading = std::pin::pin!(read_balance(&context));
+        let read = loop {
+            let RunChannels { signals, deadline, .. } = &mut self.channels;
+            tokio::select! {
+                biased;
+                Some(signal) = signals.recv() => return Ok(Break(signal.stop())),
+                () = until(*deadline) => return Ok(Break(Stop::TimeIsUp)),
+                read = &mut reading => break read?,
+                _ = self.tick.tick() => self.report(),
+            }
         };
         self.proofs.read(self.attempts_under_way.is_empty());
         Ok(read.map_continue(|reading| {

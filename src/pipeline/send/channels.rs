@@ -1,11 +1,12 @@
 //! What goes into a run and what comes out of it: signals and the deadline, its progress, and how it ended.
 
+use super::latencies::Latencies;
 use crate::{
     ledger::Sums,
     model::{Credits, Stop},
     pipeline::intake::IntakeProgress,
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -19,6 +20,8 @@ pub enum Signal {
     Interrupt,
     /// From a scheduler.
     Terminate,
+    /// The terminal is gone. The same as a signal from a scheduler.
+    Hangup,
 }
 
 impl Signal {
@@ -26,7 +29,7 @@ impl Signal {
     pub fn stop(self) -> Stop {
         match self {
             Signal::Interrupt => Stop::Interrupted,
-            Signal::Terminate => Stop::Terminated,
+            Signal::Terminate | Signal::Hangup => Stop::Terminated,
         }
     }
 }
@@ -35,10 +38,46 @@ impl Signal {
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     pub sums: Arc<Sums>,
+    /// The names of the campaign's checks by their id in the ledger.
+    pub checks: Arc<BTreeMap<i64, String>>,
     pub in_flight: usize,
     /// The number of answers in this run.
     pub answered: u64,
     pub intake: IntakeProgress,
+    /// Requests that were answered or failed per minute, lately; `None` until enough of them are known.
+    pub rate: Option<f64>,
+    /// The steady rate that holds for this run: that of the account, and none in a rehearsal at full speed.
+    pub per_minute: u32,
+    /// The most credits that the campaign may cost.
+    pub limit: Option<Credits>,
+    /// What the run waits for.
+    pub wait: Option<Wait>,
+    /// The run sends nothing more, and waits for replies.
+    pub draining: Option<Draining>,
+    /// How long the exchanges of this run took.
+    pub latencies: Latencies,
+    /// The number of publications of this run.
+    pub publications: u64,
+    /// Nothing more is sent or awaited: the rest of the input is read, and the results are published.
+    pub is_publishing: bool,
+}
+
+/// A pause of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// When it ends, in microseconds since 1970.
+    pub until_us: i64,
+    /// Why nothing is sent until then.
+    pub reason: String,
+}
+
+/// The end of a run, while replies are awaited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draining {
+    /// The signal that ended the run, if one did.
+    pub signal: Option<Signal>,
+    /// When the last reply has come or timed out, in microseconds since 1970.
+    pub until_us: i64,
 }
 
 /// The channels of a run.

@@ -1,6 +1,6 @@
 //! The run context that all attempts share, and the candidate that an attempt is about.
 
-use super::{file_body::FileBodies, judge::Judge, limit::Limit};
+use super::{file_body::FileBodies, judge::Judge, latencies::SharedLatencies, limit::Limit};
 use crate::{
     catalogue::Declaration,
     client::{Auth, Client, Delays},
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 /// A check, as a run uses it.
@@ -46,8 +46,14 @@ pub struct RunContext {
     /// Watches whether this machine's clock was set, or the machine slept, since it was last compared with the
     /// service's. Both clocks decide the age of a key.
     pub clock_watch: Arc<ClockWatch>,
+    /// The service refused the API key, and the account is being read to find out why. Nothing is sent meanwhile.
+    pub key_in_question: AtomicBool,
     /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
+    /// The names of the campaign's checks by their id in the ledger.
+    pub check_names: Arc<BTreeMap<i64, String>>,
+    /// How long the exchanges of this run took.
+    pub latencies: SharedLatencies,
     /// The files of requests; `None` if no check of the campaign has files.
     pub file_bodies: Option<FileBodies>,
 }

@@ -17,6 +17,9 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The reason of a pause that an earlier run was asked for.
+pub const EARLIER_PAUSE: &str = "the service asked an earlier run to wait";
+
 /// The end of the recorded pause, in microseconds since 1970; `None` if no pause is in force. A pause that was recorded
 /// by a clock ahead of this one is ignored.
 pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
@@ -30,6 +33,24 @@ pub fn paused_until(sums: &Sums, now_us: i64) -> Option<i64> {
 fn is_foreign(sums: &Sums, now_us: i64) -> bool {
     let left_us = sums.paused_until_us.map_or(0, |until_us| until_us.saturating_sub(now_us));
     left_us > micros(PAUSE_KEPT_MAX) && !planted(Bug::ForeignPauseKept)
+}
+
+/// The stop of an earlier run, if these settings are those that it ran with.
+pub fn kept_stop(sums: &Sums, settings: &str) -> Option<Stop> {
+    // The stop of a `collect` knows only the first half of the settings.
+    let kept = sums.stop.as_ref().filter(|kept| settings.starts_with(&kept.settings))?;
+    let exit_code = ExitCode::from_number(kept.exit_code);
+    Some(Stop::Kept { exit_code, message: kept.message.clone(), at_us: kept.at_us })
+}
+
+/// The stop for a pause in force that is longer than a run waits.
+pub fn long_pause(sums: &Sums, now_us: i64) -> Option<Stop> {
+    let until_us = paused_until(sums, now_us)?;
+    (left(until_us, now_us) > PUSH_BACK_MAX).then_some(Stop::PushedBack { until_us })
+}
+
+fn left(until_us: i64, now_us: i64) -> Duration {
+    Duration::from_micros(u64::try_from(until_us.saturating_sub(now_us)).unwrap_or_default())
 }
 
 /// The user's decisions about an earlier stop.
@@ -52,16 +73,15 @@ impl EarlierStop {
 
     /// The stop of an earlier run, if no setting has changed that could prevent it from happening again.
     async fn kept_stop(self, context: &RunContext) -> Result<Option<Stop>, Error> {
-        let Some(kept) = context.ledger.sums().stop.clone().filter(|_| !planted(Bug::StopForgotten)) else {
-            return Ok(None);
-        };
-        // The stop of a `collect` knows only the first half of the settings.
-        if self.continue_anyway || !context.settings.starts_with(&kept.settings) {
-            context.ledger.keep_stop(None).await?;
+        let sums = context.ledger.sums();
+        if sums.stop.is_none() || planted(Bug::StopForgotten) {
             return Ok(None);
         }
-        let exit_code = ExitCode::from_number(kept.exit_code);
-        Ok(Some(Stop::Kept { exit_code, message: kept.message, at_us: kept.at_us }))
+        let kept = kept_stop(&sums, &context.settings).filter(|_| !self.continue_anyway);
+        if kept.is_none() {
+            context.ledger.keep_stop(None).await?;
+        }
+        Ok(kept)
     }
 
     /// The pause that the service asked an earlier run for, if it is not over. A pause that ends later than any
@@ -76,12 +96,14 @@ impl EarlierStop {
             context.ledger.lift_pause().await?;
             return Ok(None);
         }
-        let Some(until_us) = paused_until(&sums, now_us) else { return Ok(None) };
-        let left = Duration::from_micros(u64::try_from(until_us.saturating_sub(now_us)).unwrap_or_default());
-        if left > PUSH_BACK_MAX {
-            return Ok(Some(Stop::PushedBack { until_us }));
+        if let Some(stop) = long_pause(&sums, now_us) {
+            return Ok(Some(stop));
         }
-        context.throttle.pause_until(Instant::now() + left);
+        if let Some(until_us) = paused_until(&sums, now_us) {
+            let left = left(until_us, now_us);
+            tracing::info!("waiting {} s: {EARLIER_PAUSE}", left.as_secs());
+            context.throttle.pause_until(Instant::now() + left, EARLIER_PAUSE);
+        }
         Ok(None)
     }
 }

@@ -1,6 +1,7 @@
 //! Compares an answer with its request. The service echoes the submitted fields and the mode. If the echo differs, the
 //! answer belongs to another request, or is a sandbox fixture returned in production.
 
+use crate::model::json_pointer;
 use serde_json::{Map, Value};
 
 /// The result of comparing an echo with what was sent.
@@ -20,7 +21,7 @@ pub fn echo(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) 
         return Echo::OtherMode(mode);
     }
     let inputs = ["/input", "/data/input", "/meta/input"];
-    let inputs = inputs.iter().filter_map(|at| answer.pointer(at)?.as_object());
+    let inputs = inputs.iter().filter_map(|at| json_pointer::at(answer, at)?.as_object());
     let differs = inputs.flatten().any(|(name, echoed)| sent.get(name).is_some_and(|sent| differ(sent, echoed)));
     let report = |name: &str| Some(differ(sent.get(name)?, answer.get(name)?));
     if differs || report("reportType") == Some(true) { Echo::Differs } else { Echo::Fits }
@@ -47,6 +48,9 @@ fn known_mode(word: &Value) -> Option<&'static str> {
 /// Whether two values differ for a person. Case, punctuation and the difference between number and text are ignored. A
 /// masked echo does not count as a difference; an echo of null does.
 fn differ(sent: &Value, echoed: &Value) -> bool {
+    if sent == echoed {
+        return false;
+    }
     if echoed.is_null() {
         return !sent.is_null();
     }

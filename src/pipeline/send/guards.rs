@@ -107,6 +107,13 @@ impl GuardState {
         too_many(guards, self.refused, of, STAGE_SEND)
     }
 
+    /// Counts a request that failed for a reason of its own, while others of its check are answered.
+    pub fn failed_alone(&mut self, guards: &Guards) -> Option<Stop> {
+        self.refused += 1;
+        self.forget();
+        too_many(guards, self.refused, self.refused + self.answered, STAGE_SEND)
+    }
+
     /// Counts an attempt that reached no working service.
     pub fn unanswered(&mut self, request: RequestId, in_flight: usize) -> Option<Stop> {
         self.unanswered.insert(request);

@@ -14,9 +14,10 @@ use crate::{
         planted::{Bug, planted},
         printable::printable_cut,
     },
-    template::{AnswerRule, AnswerView, Templates},
+    template::{AnswerRules, AnswerView, Templates},
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The judgement on an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,8 +36,8 @@ const DATASET_CHARACTERS_MAX: usize = 100;
 
 /// The compiled rules of one check.
 pub struct Judge {
-    recognised: AnswerRule,
-    rules: Vec<AnswerRule>,
+    /// The first holds if the answer is not recognised. The others are the rules of the declaration.
+    rules: AnswerRules,
     answer: AnswerSpec,
     verdict: VerdictSpec,
 }
@@ -53,15 +54,14 @@ impl Judge {
     /// # Errors
     /// A rule is not a valid expression.
     pub fn of(check: &str, answer: &AnswerSpec, verdict: &VerdictSpec, templates: &Templates) -> Result<Judge, Error> {
-        let compile = |source: &str| {
-            templates
-                .answer_rule(source)
-                .map_err(|error| Error::Config(format!("verdict rule of check `{check}`: {error}")))
-        };
-        let VerdictSpec { recognised, rules, .. } = verdict;
+        let faulty = |error| Error::Config(format!("verdict rule of check `{check}`: {error}"));
+        // Alone first, so that a mistake is named in its own words.
+        templates.answer_rule(&verdict.recognised).map_err(faulty)?;
+        let unrecognised = format!("not ({})", verdict.recognised);
+        let sources: Vec<&str> =
+            [unrecognised.as_str()].into_iter().chain(verdict.rules.iter().map(|rule| rule.when.as_str())).collect();
         Ok(Judge {
-            recognised: compile(recognised)?,
-            rules: rules.iter().map(|rule| compile(&rule.when)).collect::<Result<_, _>>()?,
+            rules: templates.answer_rules(&sources).map_err(faulty)?,
             answer: answer.clone(),
             verdict: verdict.clone(),
         })
@@ -71,7 +71,7 @@ impl Judge {
     /// `review` regardless of its fields.
     pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
         let payload = self.answer.payload(&answer.value);
-        let judgement = payload.and_then(|payload| self.find(payload, &answer.value, sent));
+        let judgement = self.find(&answer.value, sent);
         let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
         let echo = mistaken(echo(&answer.value, payload, sent));
         let doubt = match &echo {
@@ -99,18 +99,15 @@ impl Judge {
         }
     }
 
-    fn find(&self, payload: &Value, answer: &Value, sent: &Map<String, Value>) -> Option<Judgement> {
-        let view = AnswerView::with_sent(payload, answer, sent);
-        if !self.recognised.holds_for(&view).ok()? {
-            return None;
-        }
-        let spec = &self.verdict;
-        for (rule, compiled) in spec.rules.iter().zip(&self.rules) {
-            if compiled.holds_for(&view).ok()? {
-                return Some(Judgement { verdict: rule.verdict, finding: rule.finding.clone() });
-            }
-        }
-        Some(Judgement { verdict: spec.otherwise.verdict, finding: spec.otherwise.finding.clone() })
+    fn find(&self, answer: &Arc<Value>, sent: &Map<String, Value>) -> Option<Judgement> {
+        let sent = if self.rules.read_sent() { sent.clone() } else { Map::new() };
+        let view = AnswerView::new(answer, self.answer.payload_pointer(answer)?, sent);
+        let VerdictSpec { rules, otherwise, .. } = &self.verdict;
+        Some(match self.rules.first(&view).ok()? {
+            Some(0) => return None,
+            Some(at) => Judgement { verdict: rules[at - 1].verdict, finding: rules[at - 1].finding.clone() },
+            None => Judgement { verdict: otherwise.verdict, finding: otherwise.finding.clone() },
+        })
     }
 }
 

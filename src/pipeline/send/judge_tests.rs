@@ -13,7 +13,7 @@ pub(super) fn verdict_on(check: &str, answer: Value, sent: Value) -> (Verdict, S
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap();
-    let answer = JsonBody { value: answer, duplicate_names: false, wrong_encoding: false };
+    let answer = JsonBody { value: answer.into(), duplicate_names: false, wrong_encoding: false };
     let Judgement { verdict, finding } = judge.judge(&answer, sent.as_object().unwrap()).judgement;
     (verdict, finding)
 }
@@ -349,16 +349,16 @@ fn a_doubtful_answer_is_for_review_regardless_of_its_fields() {
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get("aml-screening").unwrap(), &templates).unwrap();
-    let body = JsonBody { value: clear, duplicate_names: true, wrong_encoding: false };
+    let body = JsonBody { value: clear.into(), duplicate_names: true, wrong_encoding: false };
     assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "duplicate_names");
     let body = JsonBody { duplicate_names: false, wrong_encoding: true, ..body };
     assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "wrong_encoding");
     let sent = json!({"name": "Jo Vexford", "mode": "production"});
     let crossed = json!({"input": {"name": "Other Person"}, "results": {"match": []}});
-    let body = JsonBody { value: crossed, duplicate_names: false, wrong_encoding: false };
+    let body = JsonBody { value: crossed.into(), duplicate_names: false, wrong_encoding: false };
     assert_eq!(judge.judge(&body, sent.as_object().unwrap()).judgement.finding, "echo_mismatch");
     let fixture = json!({"mode": "sandbox", "results": {"match": []}});
-    let body = JsonBody { value: fixture, ..body };
+    let body = JsonBody { value: fixture.into(), ..body };
     let judged = judge.judge(&body, sent.as_object().unwrap());
     assert_eq!((judged.judgement.verdict, judged.other_mode.as_deref()), (Verdict::Review, Some("sandbox")));
 }

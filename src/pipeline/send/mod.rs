@@ -14,10 +14,12 @@ pub mod echo;
 pub mod file_body;
 pub mod file_changes;
 pub mod follow;
+pub mod gate;
 pub mod guards;
 pub mod health;
 pub mod jobs_beside;
 pub mod judge;
+pub mod latencies;
 pub mod limit;
 pub mod limits;
 pub mod make_ready;
@@ -25,6 +27,7 @@ pub mod next_step;
 pub mod other_bank;
 pub mod peer;
 pub mod planted_steps;
+mod progress;
 pub mod proof;
 pub mod proving;
 pub mod queue;
@@ -42,11 +45,12 @@ use crate::{
 };
 use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
-pub use channels::{Progress, RunChannels, SendEnd, Signal};
+pub use channels::{Draining, Progress, RunChannels, SendEnd, Signal, Wait};
 use context::{Candidate, RunContext};
 use follow::Following;
 use guards::GuardState;
 use health::Health;
+use latencies::RateMeter;
 use limits::Limits;
 use proof::Proofs;
 use queue::RequestQueue;
@@ -97,6 +101,10 @@ pub struct SendLoop {
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
     tick: Interval,
+    meter: RateMeter,
+    /// When the last attempt was started.
+    last_start: Option<Instant>,
+    publications: u64,
 }
 
 impl SendLoop {
@@ -131,13 +139,21 @@ impl SendLoop {
             cut_short: false,
             time_is_over: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
+            meter: RateMeter::default(),
+            last_start: None,
+            publications: 0,
         }
     }
 
     /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the
-    /// number of answers so far. If it fails, attempts in flight are drained before the error is returned.
-    pub async fn run(mut self, mut publish: impl FnMut(u64) -> Result<(), Error>) -> Result<SendEnd, Error> {
+    /// number of answers so far, and returns the number of publications and when the next one is due. If it fails,
+    /// attempts in flight are drained before the error is returned.
+    pub async fn run(
+        mut self,
+        mut publish: impl FnMut(u64) -> Result<(u64, Option<Instant>), Error>,
+    ) -> Result<SendEnd, Error> {
         let mut unpublished = None;
+        let mut publish_at = None;
         self.plan_retries().await?;
         self.report();
         loop {
@@ -174,6 +190,7 @@ impl SendLoop {
             let next_look = self.following.next_look();
             // While nothing but jobs is left, hours may pass until something happens.
             let quiet_until = next_look.filter(|_| is_sent && self.is_idle());
+            let quiet_until = quiet_until.map(|look| publish_at.map_or(look, |at| look.min(at)));
             tokio::select! {
                 biased;
                 Some(ended) = self.attempts_under_way.join_next(), if !self.attempts_under_way.is_empty() => {
@@ -197,7 +214,10 @@ impl SendLoop {
                 () = beat(&mut self.tick, quiet_until) => {
                     self.report();
                     if unpublished.is_none() {
-                        unpublished = publish(self.answered).err();
+                        match publish(self.answered) {
+                            Ok(published) => (self.publications, publish_at) = published,
+                            Err(error) => unpublished = Some(error),
+                        }
                     }
                 }
             }
@@ -214,6 +234,7 @@ impl SendLoop {
         self.read_at_the_end().await?;
         self.keep_stop().await?;
         self.report();
+        self.channels.progress.send_modify(|progress| progress.is_publishing = true);
         Ok(SendEnd {
             stops: self.stops,
             answered: self.answered,
@@ -330,6 +351,7 @@ impl SendLoop {
             self.proofs.started(&one, reading.map(|reading| reading.balance));
             self.limits.started(&one.check);
             let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
+            self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {
                 let ended = attempt(context, permit, one.request, one.check.clone(), shown).await?;
                 Ok((one, ended))
@@ -347,15 +369,8 @@ impl SendLoop {
             self.schedule.all_ended();
             self.cut_short = true;
         }
-    }
-
-    fn report(&self) {
-        self.channels.progress.send_replace(Progress {
-            sums: self.context.ledger.sums(),
-            in_flight: self.attempts_under_way.len(),
-            answered: self.answered,
-            intake: *self.channels.intake.borrow(),
-        });
+        // Shown at once: replies may take minutes, and a second signal would leave these requests in doubt.
+        self.report();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Compares the bank that an answer names with the bank that was asked for. The service masks the account, so only the
 //! name shows that an answer is about an account at another bank.
 
+use crate::model::json_pointer;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ const GENERIC: [&str; 12] =
 
 /// Whether the payload of an answer names another bank than was asked for.
 pub fn is_other_bank(payload: Option<&Value>, sent: &Map<String, Value>) -> bool {
-    let named = payload.and_then(|payload| payload.pointer("/bank/name")).filter(|name| !name.is_null());
+    let named = payload.and_then(|payload| json_pointer::at(payload, "/bank/name")).filter(|name| !name.is_null());
     let (Some(named), Some(asked)) = (named, sent.get("bankName").and_then(Value::as_str)) else { return false };
     // Another type than text says nothing that can be compared, so a person reads it.
     let Some(named) = named.as_str() else { return true };

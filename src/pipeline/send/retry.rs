@@ -4,7 +4,7 @@
 use super::context::RunContext;
 use crate::{
     error::Error,
-    ledger::{Reading, Retryable},
+    ledger::Retryable,
     model::{FailureCode, RequestId, state::Event},
 };
 use futures::future::try_join_all;
@@ -36,7 +36,7 @@ impl RetryOrder {
 
 /// Plans the failures again. Returns how many were left out because they may have been charged.
 pub async fn retry(context: &RunContext, order: RetryOrder) -> Result<u64, Error> {
-    let reading = Reading::open(context.ledger.path())?;
+    let reading = context.ledger.reading()?;
     let since_us = context.ledger.sums().unexplained_since_us;
     let (mut after, mut left_out) = (RequestId(0), 0);
     loop {

@@ -24,11 +24,13 @@ pub(super) fn content(question: Question<'_>) -> Value {
         965..985 => vec![2],
         _ => (0..2 + rng.below(3)).map(|_| rng.below(3) as usize).collect(),
     };
+    rng = question.details.clone().unwrap_or(rng);
     let mut matches: Vec<Value> = kinds.into_iter().map(|kind| hit(&question, kind, &mut rng)).collect();
     matches.sort_by_key(|hit| Reverse(hit["score"].as_f64().map(|score| (score * 100.0).round() as u64)));
-    let published = question.at.strftime("%Y-%m-%dT04:00:00Z").to_string();
+    let day = question.list_day();
+    let published = day.strftime("%Y-%m-%dT04:00:00Z").to_string();
     json!({
-        "Header": {"DatasetVersion": question.at.strftime("%Y.%m.%d").to_string(), "DatasetPublishedAt": published},
+        "Header": {"DatasetVersion": day.strftime("%Y.%m.%d").to_string(), "DatasetPublishedAt": published},
         "match": matches,
     })
 }

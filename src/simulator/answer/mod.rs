@@ -1,4 +1,4 @@
-//! Completed answers: a pure function of the order, its receipt and the seed, so that a replay gives the same text
+//! Completed answers: a pure function of the order, its receipt, the seed and what its row expects, so that a replay gives the same text
 //! without being stored. This file builds the two envelopes. Their content comes from one file per check, and a generic
 //! one.
 
@@ -22,10 +22,12 @@ mod vehicle;
 use super::{
     answer_style::{AnswerStyle, Dialect, Envelope},
     digest::digest_of_fields,
+    expected,
     jobs::report_type,
     keys::Receipt,
     order::Order,
     received::is_received,
+    revision::Revision,
     statement::Statement,
 };
 use crate::catalogue::Declaration;
@@ -35,16 +37,27 @@ use jiff::Timestamp;
 use question::{Question, place};
 use serde_json::{Map, Value, json};
 
-/// The completed answer to an order.
-pub(super) fn compose(order: &Order, receipt: &Receipt, style: AnswerStyle) -> Value {
+/// The completed answer to an order. `expected` is what its row expects of the answer, if that is known.
+pub(super) fn compose(
+    order: &Order,
+    receipt: &Receipt,
+    style: AnswerStyle,
+    expected: Option<&Map<String, Value>>,
+) -> Value {
     let mut subject = order.fields.clone();
     subject.retain(|name, _| !["mode", "webhookUrl", "webhookSecret", "document_reference"].contains(&name.as_str()));
     let mut rng = Rng::of(style.seed, digest_of_fields(&subject));
     let latency_ms = 40 + rng.below(900);
     let at = Timestamp::from_microsecond(receipt.at_us).unwrap_or(Timestamp::UNIX_EPOCH);
     let negative = order.mode == Mode::Sandbox && order.ends_in("90");
-    let question = Question { order, at, negative, dialect: style.dialect, rng };
-    let content = match order.check.name.as_str() {
+    let (mut details, dataset) = (None, style.dataset);
+    match dataset.map(|day| Revision::of(style.seed, day, digest_of_fields(&subject))) {
+        Some(Revision::Answer(revised)) => rng = revised,
+        Some(Revision::Details(revised)) => details = Some(revised),
+        Some(Revision::None) | None => {}
+    }
+    let question = Question { order, at, negative, dialect: style.dialect, rng, dataset, details };
+    let mut content = match order.check.name.as_str() {
         "adverse-media" => media::content(question),
         "aml-ongoing-enrol" => ongoing::content(question, "enrolled"),
         "aml-ongoing-rescreen" => ongoing::content(question, "rescreened"),
@@ -71,6 +84,9 @@ pub(super) fn compose(order: &Order, receipt: &Receipt, style: AnswerStyle) -> V
         "vin-decode" => vehicle::decoded(question),
         _ => generic::content(question),
     };
+    if let Some(expected) = expected {
+        expected::put(&order.check, &mut content, expected, style.seed, digest_of_fields(&subject));
+    }
     // A separate generator, so that the place of the content does not change the content.
     let mut places = Rng::of(!style.seed, digest_of_fields(&subject));
     match style.envelope {

@@ -4,7 +4,7 @@ use crate::{
     model::rng::Rng,
     simulator::{answer_style::Dialect, order::Order},
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{Map, Value};
 
 /// The input for the content of an answer.
@@ -15,9 +15,18 @@ pub(super) struct Question<'a> {
     pub(super) negative: bool,
     pub(super) dialect: Dialect,
     pub(super) rng: Rng,
+    /// The day of the list, if it is not that of the request.
+    pub(super) dataset: Option<Date>,
+    /// Draws the details of the hits, if this version of the list changes only them.
+    pub(super) details: Option<Rng>,
 }
 
 impl Question<'_> {
+    /// The day of the list that the answer is made with.
+    pub(super) fn list_day(&self) -> Date {
+        self.dataset.unwrap_or_else(|| self.at.to_zoned(TimeZone::UTC).date())
+    }
+
     pub(super) fn text(&self, name: &str) -> &str {
         self.order.fields.get(name).and_then(Value::as_str).unwrap_or_default()
     }

@@ -3,6 +3,7 @@
 pub mod compression;
 pub mod cursor;
 pub mod encoding;
+pub mod in_thread;
 
 use std::io::Read;
 

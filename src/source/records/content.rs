@@ -12,6 +12,8 @@ pub enum Content {
     Written(Encoding),
     /// The cells of a sheet; each row of the sheet is one record.
     Cells,
+    /// The rows of a Parquet file.
+    Table,
 }
 
 /// Why a cell of a sheet has no value.
@@ -69,6 +71,45 @@ impl NoValue {
     }
 }
 
+/// Why a column of a Parquet file has no value in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoColumnValue {
+    NotFinite,
+    Date,
+    /// Bytes that are not UTF-8.
+    Bytes,
+}
+
+impl NoColumnValue {
+    const ALL: [NoColumnValue; 3] = [NoColumnValue::NotFinite, NoColumnValue::Date, NoColumnValue::Bytes];
+
+    fn letter(self) -> u8 {
+        match self {
+            NoColumnValue::NotFinite => b'n',
+            NoColumnValue::Date => b'd',
+            NoColumnValue::Bytes => b'b',
+        }
+    }
+
+    /// Marks the row that ends here: the byte that never occurs in UTF-8, the reason, and the name of the column.
+    pub fn mark(self, row: &mut Vec<u8>, column: &str) {
+        row.extend_from_slice(&[NO_VALUE, self.letter()]);
+        row.extend(column.bytes().filter(|byte| *byte != b'\n'));
+    }
+
+    fn failure(self, column: &str) -> (FailureCode, String) {
+        let message = match self {
+            NoColumnValue::NotFinite => {
+                "expected a number, found NaN or an infinite one; write null for a missing number"
+            }
+            NoColumnValue::Date => "expected a date or time from year 1 to 9999, found another one; correct it",
+            NoColumnValue::Bytes => "expected text, found bytes that are not UTF-8; correct them or remove the column",
+        };
+        let code = if self == NoColumnValue::Bytes { FailureCode::InvalidUtf8 } else { FailureCode::InvalidValue };
+        (code, format!("column `{column}`: {message}"))
+    }
+}
+
 impl Content {
     pub fn is_sheet(self) -> bool {
         self == Content::Cells
@@ -87,7 +128,7 @@ impl Content {
             Content::Written(Encoding::Windows1252) => {
                 ("windows-1252", "a byte that has no character in it", "; check the encoding of the file")
             }
-            Content::Cells => ("text", "a cell without a value", "; fix the cell"),
+            Content::Cells | Content::Table => ("text", "a cell without a value", "; fix the cell"),
         }
     }
 
@@ -100,13 +141,28 @@ impl Content {
         (FailureCode::InvalidUtf8, format!("expected {expected}, found {found}{advice}"))
     }
 
+    /// The failure of a row that a Parquet file has no value for; `None` if it has all.
+    pub fn column_failure(self, row: &[u8]) -> Option<(FailureCode, String)> {
+        let (_, mark) = (self == Content::Table).then(|| split_mark(row))??;
+        let (letter, column) = mark.split_first()?;
+        let reason = NoColumnValue::ALL.into_iter().find(|reason| reason.letter() == *letter)?;
+        Some(reason.failure(&String::from_utf8_lossy(column)))
+    }
+
     /// The cell as it is kept for a damaged record.
     pub fn shown(self, cell: &[u8]) -> &[u8] {
-        match no_value(cell) {
-            Some((shown, _)) if self.is_sheet() => shown,
+        match (self, no_value(cell)) {
+            (Content::Cells, Some((shown, _))) => shown,
+            (Content::Table, _) => split_mark(cell).map_or(cell, |(shown, _)| shown),
             _ => cell,
         }
     }
+}
+
+/// A row before its mark, and the mark without its first byte.
+fn split_mark(row: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = row.iter().rposition(|byte| *byte == NO_VALUE)?;
+    Some((&row[..at], &row[at + 1..]))
 }
 
 /// The text of a cell without a value, and why it has none.
@@ -129,6 +185,15 @@ mod tests {
             assert_eq!(Content::Cells.shown(&cell), b"#N/A");
             assert_eq!(Content::Written(Encoding::Utf8).failure(&cell).0, FailureCode::InvalidUtf8);
             assert_eq!(Content::Written(Encoding::Utf8).shown(&cell), cell);
+        }
+        assert_eq!(Content::Cells.column_failure(b"{}\xffna"), None);
+        for reason in NoColumnValue::ALL {
+            let mut row = b"{\"a\":null}".to_vec();
+            reason.mark(&mut row, "a");
+            let (_, message) = Content::Table.column_failure(&row).unwrap();
+            assert!(message.starts_with("column `a`: expected "), "{message}");
+            assert_eq!(Content::Table.shown(&row), b"{\"a\":null}");
+            assert_eq!(Content::Table.column_failure(b"{\"a\":null}"), None);
         }
         assert!(Content::Cells.failure(b"#REF!\xffe").1.contains("found the error #REF!;"));
     }

@@ -107,7 +107,7 @@ impl JsonLines {
                 self.values += exact.values;
                 Record::Row(Row { position, values: Values::Nested(exact.row) })
             }
-            Err(failure) => damaged::raw(position, failure, self.line.trim_ascii()),
+            Err(failure) => damaged::raw(position, failure, self.content.shown(self.line.trim_ascii())),
         })
     }
 
@@ -117,6 +117,9 @@ impl JsonLines {
         if bytes > ROW_BYTES_MAX {
             let message = format!("expected a row of at most 16 MiB, found {bytes} bytes");
             return Err(Failure::read(FailureCode::RowTooLarge, message));
+        }
+        if let Some((code, message)) = self.content.column_failure(&self.line) {
+            return Err(Failure::read(code, message));
         }
         let text = std::str::from_utf8(&self.line).map_err(|fault| {
             let (_, message) = self.content.failure(&self.line);

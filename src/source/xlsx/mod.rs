@@ -1,6 +1,5 @@
 //! Spreadsheets: validated before calamine reads them, and read as the CSV text of one sheet.
 
-pub mod cell_ref;
 pub mod csv_text;
 pub mod fault;
 pub mod preflight;

@@ -8,11 +8,11 @@
 //! of overhead each) and 200 MiB of styles ([`FORMATS_MAX`] formats, each with a name and a format code of
 //! [`STYLE_TAG_BYTES_MAX`]).
 
-use super::{
-    cell_ref::{is_cell_ref, is_range_ref},
-    fault::SheetFault,
+use super::fault::SheetFault;
+use crate::{
+    model::cell_ref::{is_cell_ref, is_range_ref},
+    source::bytes::compression::is_too_dense,
 };
-use crate::source::bytes::compression::is_too_dense;
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},

@@ -3,25 +3,24 @@
 //! are refused.
 //!
 //! The cells are read one by one in a separate thread. Only the file's table of shared strings stays in memory; see
-//! `preflight`. The thread also contains a panic in calamine: it then ends without its last message, which is reported
-//! as a fault and never as the end of the sheet.
+//! `preflight`. The thread also contains a panic in calamine; see `in_thread`.
 
 use super::{
-    cell_ref::{is_in_a_sheet, reference},
     csv_text::{SheetText, is_empty},
     fault::SheetFault,
     preflight,
 };
-use crate::source::bytes::Bytes;
-use calamine::{Dimensions, Reader, SheetType, Xlsx};
-use std::{
-    fs::File,
-    io::{self, BufReader, Read},
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+use crate::{
+    model::cell_ref::{is_in_a_sheet, reference},
+    source::bytes::{
+        Bytes,
+        in_thread::{self, Pieces},
+    },
 };
+use calamine::{DataRef, Dimensions, Reader, SheetType, Xlsx};
+use std::{fs::File, io::BufReader};
 
 const CHUNK_BYTES: usize = 64 << 10;
-const CHUNKS: usize = 4;
 
 /// What to do about merged cells.
 const UNMERGE: &str = "unmerge the cells and fill every one";
@@ -29,35 +28,17 @@ const UNMERGE: &str = "unmerge the cells and fill every one";
 const ABOVE: &str = "if it is a title above the table, say which row has the column names with --header-row N (or \
                      [input] header_row); else unmerge the cells and fill every one";
 
-/// A message from the thread.
-enum Piece {
-    /// The sheet was found and can be read.
-    Begun,
-    Bytes(Vec<u8>),
-    Fault(SheetFault),
-    End,
-}
-
 type Book = Xlsx<BufReader<File>>;
 
 /// The rows of a sheet as CSV. `columns` is the number of columns, if the user named them. The first `skip` rows of the
 /// sheet become empty lines.
 pub fn open(file: File, wanted: Option<String>, columns: Option<usize>, skip: u32) -> Result<Bytes, SheetFault> {
-    let (sender, receiver) = sync_channel(CHUNKS);
-    let read = move || {
-        let last = match read(file, wanted.as_deref(), columns, skip, &sender) {
-            Ok(()) => Piece::End,
-            Err(fault) => Piece::Fault(fault),
-        };
-        // An error means that the receiver was dropped.
-        _ = sender.send(last);
-    };
-    std::thread::Builder::new().name("sheet".to_owned()).spawn(read).map_err(SheetFault::Io)?;
-    match receiver.recv() {
-        Ok(Piece::Begun) => Ok(Box::new(Rows { receiver, chunk: Vec::new(), at: 0, ended: false })),
-        Ok(Piece::Fault(fault)) => Err(fault),
-        _ => Err(SheetFault::BrokeOff),
-    }
+    in_thread::open(
+        "sheet",
+        || SheetFault::BrokeOff,
+        SheetFault::Io,
+        move |pieces| read(file, wanted.as_deref(), columns, skip, pieces),
+    )
 }
 
 fn read(
@@ -65,7 +46,7 @@ fn read(
     wanted: Option<&str>,
     columns: Option<usize>,
     skip: u32,
-    sender: &SyncSender<Piece>,
+    pieces: &Pieces<SheetFault>,
 ) -> Result<(), SheetFault> {
     preflight::check(&mut file)?;
     let mut book = Xlsx::new(BufReader::new(file))?;
@@ -77,8 +58,7 @@ fn read(
         let advice = if merged.start.0 == extent.row && skip == 0 { ABOVE } else { UNMERGE };
         return Err(SheetFault::Merged { sheet: name, range, advice });
     }
-    let is_received = |sent: Result<(), _>| sent.is_ok();
-    if !is_received(sender.send(Piece::Begun)) {
+    if !pieces.begin() {
         return Ok(());
     }
     let is_1904 = book.has_1904_epoch();
@@ -92,13 +72,44 @@ fn read(
         if !text.cell(cell.pos, &cell.value, is_1904) {
             return Err(SheetFault::OutOfOrder { row: cell.pos.0 + 1 });
         }
-        if text.bytes.len() >= CHUNK_BYTES && !is_received(sender.send(Piece::Bytes(std::mem::take(&mut text.bytes)))) {
+        if text.bytes.len() >= CHUNK_BYTES && !pieces.send(std::mem::take(&mut text.bytes)) {
             return Ok(());
         }
     }
     text.end_row();
-    _ = sender.send(Piece::Bytes(text.bytes));
+    pieces.send(text.bytes);
     Ok(())
+}
+
+/// The first rows of a sheet as CSV, whatever is merged in them. Nothing below them is read.
+///
+/// # Errors
+/// The workbook cannot be read, or has no such sheet.
+pub fn start(mut file: File, wanted: Option<&str>, rows: u32) -> Result<String, SheetFault> {
+    preflight::check(&mut file)?;
+    let mut book = Xlsx::new(BufReader::new(file))?;
+    let (name, extent) = chosen(&mut book, wanted, 0)?;
+    let is_1904 = book.has_1904_epoch();
+    let mut cells = book.worksheet_cells_reader(&name)?;
+    let mut kept: Vec<((u32, u32), DataRef<'_>)> = Vec::new();
+    while let Some(cell) = cells.next_cell_with_formula_metadata()? {
+        check_position(cell.pos)?;
+        if cell.pos.0 >= extent.row.saturating_add(rows) {
+            break;
+        }
+        if !is_empty(&cell.value, cell.formula.is_some()) {
+            kept.push((cell.pos, cell.value));
+        }
+    }
+    let width = kept.iter().map(|((_, column), _)| column + 1).max().unwrap_or_default();
+    let mut text = SheetText::new(width);
+    for (place, value) in &kept {
+        if !text.cell(*place, value, is_1904) {
+            return Err(SheetFault::OutOfOrder { row: place.0 + 1 });
+        }
+    }
+    text.end_row();
+    Ok(String::from_utf8_lossy(&text.bytes).into_owned())
 }
 
 /// The first row with data, from 0, and its number of cells up to the last one with data.
@@ -157,30 +168,4 @@ fn extent(book: &mut Book, name: &str, skip: u32) -> Result<Option<Extent>, Shee
 /// before a cell becomes a line of CSV.
 fn check_position(position: (u32, u32)) -> Result<(), SheetFault> {
     is_in_a_sheet(position).then_some(()).ok_or(SheetFault::Damaged { what: "content (a cell outside the sheet)" })
-}
-
-/// The messages from the thread, as one stream of bytes.
-struct Rows {
-    receiver: Receiver<Piece>,
-    chunk: Vec<u8>,
-    at: usize,
-    ended: bool,
-}
-
-impl Read for Rows {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.chunk.len() && !self.ended {
-            match self.receiver.recv() {
-                Ok(Piece::Bytes(chunk)) => (self.chunk, self.at) = (chunk, 0),
-                Ok(Piece::Begun) => {}
-                Ok(Piece::End) => self.ended = true,
-                Ok(Piece::Fault(fault)) => return Err(io::Error::other(fault)),
-                Err(_) => return Err(io::Error::other(SheetFault::BrokeOff)),
-            }
-        }
-        let count = buffer.len().min(self.chunk.len() - self.at);
-        buffer[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
-        self.at += count;
-        Ok(count)
-    }
 }

@@ -2,6 +2,7 @@
 //! pointers and verdict rules may change in the same campaign. Nothing is sent for it, and published rows stay as they are.
 
 use crate::support::{
+    older_ledger::downgrade,
     ran::{Ran, results},
     tables::{self, number, text},
     world::{AML, World, book, people},
@@ -10,8 +11,8 @@ use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration},
     model::{ExitCode, Stop, Verdict},
     pipeline::campaign::file::Share,
-    pipeline::{CollectOptions, Collection, ExportOrder, Progress, RunOptions, Signal, export, status},
-    sink::{DatasetKind, Manifest, OutputFormat},
+    pipeline::{CollectOptions, Collection, ExportFormat, ExportOrder, Progress, RunOptions, Signal, export, status},
+    sink::{DatasetKind, FileFormat},
 };
 use rusqlite::Connection;
 use std::{collections::BTreeMap, fs, path::Path};
@@ -108,17 +109,19 @@ async fn published_rows_stay_and_export_publishes_them_as_the_new_rules_judge_th
     assert!(ran.report().lines().join("\n").contains("8 results are judged differently"));
 
     let to = world.path("exported");
-    let order = ExportOrder { place: &ran.out, to: &to, config: None, format: Some(OutputFormat::Jsonl) };
-    let manifest = export(&order, &|| None).unwrap();
+    let format = Some(ExportFormat::Files(FileFormat::Jsonl));
+    let order = ExportOrder { format, ..ExportOrder::of(&ran.out, &to) };
+    let exported = export(&order, &|| None).unwrap();
+    let manifest = tables::manifest(&to);
     assert!(manifest.complete && manifest.accounts().is_ok(), "{manifest:?}");
-    assert_eq!(Manifest::read(&to).unwrap(), Some(manifest));
+    assert_eq!((manifest.totals, exported.rows), (exported.totals, 10));
     let lines = tables::lines(&to, DatasetKind::Results);
     assert_eq!(verdicts(&lines), BTreeMap::from([("strict".into(), 10)]));
     assert_eq!(lines.iter().map(|line| number(line, "credits")).sum::<i64>(), 10);
     assert_eq!(world.run().await.posts(), 10, "an export changes nothing in the campaign");
     assert!(export(&order, &|| None).unwrap_err().to_string().contains("does not exist"), "nothing is overwritten");
-    let other = ExportOrder { to: &world.path("other"), ..order };
-    assert!(export(&other, &|| Some(Stop::Interrupted)).is_err());
+    let other = world.path("other");
+    assert!(export(&ExportOrder::of(&ran.out, &other), &|| Some(Stop::Interrupted)).is_err());
     let left = fs::read_dir(world.path("")).unwrap().flatten().map(|entry| entry.file_name());
     assert!(!left.into_iter().any(|name| name.to_string_lossy().contains("export-")), "nothing is left behind");
     assert!(!world.path("other").exists());
@@ -235,6 +238,7 @@ async fn a_ledger_of_the_version_before_is_upgraded_and_its_parts_stay() {
 /// Turns a ledger into one of version 6, which recorded the pointers in the layout.
 fn make_older(path: &Path) {
     let ledger = Connection::open(path).unwrap();
+    downgrade(&ledger, 7);
     let judged = ["compared", "part_rules", "current_rules", "rules", "unjudged", "unrecognised", "crossed"];
     for table in judged.iter().chain(&[
         "attachment",

@@ -6,7 +6,8 @@ use crate::support::{
     world::World,
 };
 use rescreen::{
-    model::{ExitCode, Stop, state::State},
+    model::{ExitCode, Mode, Stop, state::State},
+    pipeline::RunReport,
     sink::DatasetKind,
 };
 use std::time::Duration;
@@ -65,6 +66,10 @@ async fn requests_in_doubt_at_the_end_of_a_run_are_held_and_settled_by_the_next(
     assert!(pending.iter().all(|line| text(line, "reason") == "in_doubt" && !line["deadline"].is_null()));
     let lines = first.report().lines().join("\n");
     assert!(lines.contains("3 requests may have been charged and have no answer yet"), "{lines}");
+    let of_mode = |mode| RunReport { mode, ..first.report().clone() }.lines().join("\n");
+    let sandbox = of_mode(Mode::Sandbox);
+    assert!(!sandbox.contains("may have been charged"), "{sandbox}");
+    assert!(sandbox.contains("3 requests were sent and have no answer yet; running again before "), "{sandbox}");
     let second = world.run().await.exits(ExitCode::Complete).charged(3).adds_up(true);
     assert_eq!((second.stats.replays, second.report().sums.account.held.0), (3, 0));
 }

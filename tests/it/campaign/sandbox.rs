@@ -24,7 +24,7 @@ async fn sandbox_requires_neither_prices_nor_a_limit_nor_an_id() {
         file.campaign = None;
     });
     let ran = world.run().await.exits(ExitCode::Complete);
-    assert!(ran.results().iter().all(|line| line["subject"].is_null() && text(line, "campaign") == "trial"));
+    assert!(ran.results().iter().all(|line| line["subject"].is_null() && text(line, "campaign") == "book"));
 }
 
 #[tokio::test]

@@ -13,14 +13,14 @@ adverse-media; name.required name.length_max entity.required; sanctions_match pe
 aml-ongoing-enrol fixed.action; name.required name.length_max;
 aml-ongoing-rescreen routes.guide fixed.action; name.required name.length_max;
 aml-ongoing-withdraw routes.guide fixed.action; name.required name.length_max;
-aml-screening; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
-bank-account; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
+aml-screening answer.compared; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
+bank-account answer.volatile; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
 cipc-company; registration_number.required registration_number.kind;
 cipc-director flow routes.guide fixed.reportType;;
 consumer-trace routes.guide; idNumber.required;
 consumer-trace-lite flow routes.guide;;
 drivers-licence flow;;
-kyc-bundle flow; idNumber.required;
+kyc-bundle flow answer.volatile; idNumber.required;
 licence-disc flow fixed.bundle;;
 number-plate flow routes.guide;;
 property-search;;

@@ -86,7 +86,7 @@ fn a_carried_column_can_have_another_name() {
     workspace.say(&words("run", &more)).exits(0);
     let said = workspace.say(&words("run", &["--map", "name=Full Name", "--carry", "born=Date of Birth,no"])).exits(2);
     assert!(said.stderr.contains("the carried columns"), "{}", said.stderr);
-    let folder = "out/trial.simulated";
+    let folder = "out/rehearsals/people";
     workspace.say(&["collect", folder]).exits(0);
 
     let campaign = "campaign = \"toml\"\n[input]\npaths = [\"people.csv\"]\n[[check]]\nuse = \"aml-screening\"\n\

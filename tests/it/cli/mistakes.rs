@@ -30,6 +30,28 @@ fn an_unknown_check_suggests_the_nearest_known_one() {
 }
 
 #[test]
+fn several_checks_that_are_equally_near_are_all_suggested() {
+    insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "cipc"]), @r#"
+    error: no check is called `cipc`; did you mean `cipc-company` or `cipc-director`?
+    "#);
+}
+
+#[test]
+fn without_a_campaign_file_and_a_check_init_is_the_first_command_that_is_named() {
+    let workspace = Workspace::new(2);
+    for (arguments, init) in [
+        (&["plan", "book.csv"][..], "`rescreen init book.csv`"),
+        (&["run", "book.csv", "--simulate"], "`rescreen init book.csv`"),
+        (&["run", "--simulate"], "`rescreen init FILE`"),
+        (&["plan"], "`rescreen init FILE`"),
+    ] {
+        let message = refused(&workspace, arguments);
+        let at = message.find(init).unwrap_or_else(|| panic!("{arguments:?}: {message}"));
+        assert!(at < message.find("--check").unwrap() && at < message.find("aml-screening").unwrap(), "{message}");
+    }
+}
+
+#[test]
 fn an_unknown_column_suggests_the_nearest_known_one() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening", "--map", "name=nam", "--set", "entity=0"]), @r#"
     error: check `aml-screening`, field `name`: there is no column `nam`; did you mean `name`?; the columns are `no`, `name`, `status`
@@ -46,7 +68,7 @@ fn an_unknown_field_suggests_the_nearest_known_one() {
 #[test]
 fn a_field_without_a_source_says_what_to_write() {
     insta::assert_snapshot!(run(&Workspace::new(2), &["--check", "aml-screening"]), @r#"
-    error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column matches it; the columns are `no`, `name`, `status`; set it with `--map entity=COLUMN`
+    error: check `aml-screening` needs field `entity` (0 = person, 1 = company), and no column matches it; the columns are `no`, `name`, `status`; set it with `--map entity=COLUMN`, for all rows with `--set entity=0` (or 1), or in its line of the campaign file, which `rescreen init` marks OPEN
     "#);
 }
 

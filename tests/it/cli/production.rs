@@ -26,7 +26,11 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
       aml-screening.dataset ← default "all"
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
+    these answers are INVENTED by the simulator: they are not real verifications
+    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures
     outputs: out/2026-11
+    its state: rescreen status out/2026-11
+    in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
     let again = workspace.run(&[]).exits(3).without_data();
     insta::assert_snapshot!(workspace.filtered(&again.stderr), @r#"
@@ -38,7 +42,11 @@ fn a_run_prints_its_service_its_mapping_and_its_result() {
     complete since [time], nothing sent; for a new round, use a new --campaign
     4 rows: 3 results (3 clear), 1 failure, 0 pending, 0 skipped
     2 requests, 1 free duplicate, 2 credits charged
+    these answers are INVENTED by the simulator: they are not real verifications
+    1 of 4 asks failed (1 ragged_row); see out/2026-11/failures
     outputs: out/2026-11
+    its state: rescreen status out/2026-11
+    in DuckDB: SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/2026-11/results/**/*.parquet', union_by_name = true) GROUP BY ALL
     "#);
 }
 
@@ -101,7 +109,7 @@ fn a_rehearsal_needs_no_service_no_key_and_no_yes() {
         --max-credits 30 --price aml-screening=1 --per-minute 60000 --simulate";
     let mut command = rescreen(workspace.path(), &words.split_whitespace().collect::<Vec<_>>());
     Said::of(command.env_remove("RESCREEN_API_KEY")).exits(0).says("PRODUCTION · simulator").without_data();
-    assert_eq!(manifest(&workspace.path().join("out/r.simulated")).totals[0].credits, 30);
+    assert_eq!(manifest(&workspace.path().join("out/rehearsals/r")).totals[0].credits, 30);
     assert_eq!(workspace.service.simulator.stats().requests, 0);
 }
 

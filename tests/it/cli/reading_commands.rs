@@ -15,25 +15,19 @@ fn a_plan_counts_everything_and_sends_nothing_that_costs() {
         "[[check]]\nuse = \"aml-screening\"\nwhen = \"status == 'active'\"\nfields.name = \"name\"\n",
     );
     let said = Said::of(&mut workspace.production("plan", &["--show", "1"])).exits(0);
-    insta::assert_snapshot!(workspace.filtered(&said.stdout), @r#"
-    rows                     143
-    asks                     142
-    requests                 120   one for each distinct content
-    duplicates                20   answered by another row's request, free
-    skipped                    1
-    rejected                   2   cost nothing, see failures/
-      ragged_row               1
-      missing_value            1
-    already settled            0
-    to send                  120
-    credits                  120   at the table prices
-    time                     0 s   at 600000 a minute, until [time]
-    filled                   120   aml-screening.country
-    filled                   120   aml-screening.entity
-    filled                   120   aml-screening.name
-    request         aml-screening: name = "P…" (14 characters), entity = 0, country = "za"
-    balance            1,000,000
-    "#);
+    assert_eq!(said.stderr, "", "the whole plan is data");
+    let said = said.shows("request aml-screening: name = \"P…\" (14 characters), entity = 0, country = \"za\"");
+    for line in [
+        "rows                         143",
+        "  unreadable                   1",
+        "checks asked                 142",
+        "  skipped                      1",
+        "  rejected                     1",
+        "  duplicates                  20",
+        "  to send                    120",
+    ] {
+        assert!(said.stdout.contains(line), "expected `{line}` in:\n{}", said.stdout);
+    }
     let stats = workspace.service.simulator.stats();
     assert_eq!((stats.charges, stats.requests), (0, 1), "the balance alone is read");
     assert!(!workspace.path().join("out").exists());
@@ -42,7 +36,7 @@ fn a_plan_counts_everything_and_sends_nothing_that_costs() {
     assert_eq!(workspace.service.simulator.stats().charges, 120, "as planned");
     let said = Said::of(&mut workspace.production("plan", &[])).exits(0);
     let line = |name: &str| said.stdout.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(line("to send").ends_with(" 0") && line("already settled").contains(" 120"), "{}", said.stdout);
+    assert!(line("  to send").ends_with(" 0") && line("  already settled").contains(" 120"), "{}", said.stdout);
 }
 
 #[test]
@@ -50,13 +44,13 @@ fn a_plan_warns_that_limit_or_balance_will_pause_the_run() {
     let settings = rescreen::simulator::Settings { credits: 5, ..crate::support::service::lifted() };
     let workspace = Workspace::with(20, settings);
     let more = ["--max-credits", "8", "--price", "aml-screening=1"];
-    let said = Said::of(&mut workspace.production("plan", &more)).exits(0);
-    assert!(
-        said.stdout.contains("the limit of 8 credits will pause the run: 12 more credits are needed"),
-        "{}",
-        said.stdout
-    );
-    assert!(said.stdout.contains("the balance will pause the run before it is complete"), "{}", said.stdout);
+    let said = Said::of(&mut workspace.production("plan", &more)).exits(4);
+    let said = said.shows("the limit of 8 credits is 12 short: 0 are used, and this run needs 20; --max-credits 20");
+    assert!(said.next_command().contains("--max-credits 20"), "{}", said.stdout);
+    let more = ["--max-credits", "20", "--price", "aml-screening=1", "--keep-balance", "2"];
+    let said = Said::of(&mut workspace.production("plan", &more)).exits(4);
+    said.shows("the balance of 5 credits is 17 short: this run needs 20, 0 are held and 2 are to be kept")
+        .shows("then plan again: rescreen plan");
 }
 
 #[test]
@@ -67,12 +61,17 @@ fn status_reports_a_campaign_as_text_and_as_json() {
     assert_eq!(said.stderr, "");
     insta::assert_snapshot!(workspace.filtered(&said.stdout), @r#"
     campaign 2026-11 · production (simulated) · [url]
+    last run        stopped [time], exit code 4 (limit)
+      the next request (1 credits) would exceed the limit of 5: 5 are charged and 0 are held; run again with a higher --max-credits
+      continue with: rescreen run book.csv --check aml-screening --set entity=0 --set country=za --campaign 2026-11 --mode production --id no --per-minute 600000 --per-minute-max 900000 --service [url] --max-credits 12 --price aml-screening=1 --yes
+    progress              41.6 %   5 of 12 requests
     rows                      12
     rejected                   0
     skipped                    0
     requests                  12
       planned                  7
       answered                 5
+    results                    5   aml-screening: 5 clear
     attempts                   5
     credits charged            5
     credits held               0
@@ -85,7 +84,7 @@ fn status_reports_a_campaign_as_text_and_as_json() {
     );
     assert_eq!((&status["simulated"], &status["input_complete"]), (&json!(true), &json!(true)));
     assert_eq!((&status["requests"]["answered"], &status["requests"]["planned"]), (&json!(5), &json!(7)));
-    assert_eq!((&status["credits_charged"], &status["credits_held"]), (&json!(5), &json!(0)));
+    assert_eq!((&status["credits"]["charged"], &status["credits"]["held"]), (&json!(5), &json!(0)));
     assert_eq!(status["service"], json!(workspace.service.url));
     let named = workspace.say(&["status", "out/2026-11", "--json"]).exits(0);
     assert_eq!(serde_json::from_str::<Value>(&named.stdout).unwrap(), status);
@@ -96,7 +95,7 @@ fn nothing_waits_for_a_decision_where_nothing_is_quarantined() {
     let workspace = Workspace::new(2);
     workspace.run(&[]).exits(0);
     let said = workspace.say(&["resolve", "--list"]).exits(0).without_data();
-    assert_eq!(said.stderr, "0 requests need a decision\n");
+    assert_eq!(said.stderr, "no request waits for a decision\n");
     workspace.say(&["resolve", "--write-off"]).exits(2).says("--reason");
 }
 
@@ -125,7 +124,7 @@ fn a_printed_declaration_loads_as_one_of_the_campaign_file() {
     workspace.write("rescreen.toml", &own);
     workspace.run(&[]).exits(0);
     let json = workspace.say(&["checks", "aml-screening", "--json"]).exits(0).stdout;
-    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["name"], "aml-screening");
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["checks"][0]["name"], "aml-screening");
 }
 
 #[test]
@@ -136,6 +135,6 @@ fn the_demo_completes_and_can_be_repeated() {
         assert!(said.stderr.contains(part), "expected `{part}` in:\n{}", said.stderr);
     }
     workspace.say(&["demo"]).exits(0).says("demo-2");
-    let line = said.stderr.lines().last().unwrap().trim().to_owned();
-    Said::of(&mut crate::support::program::shell(workspace.path(), &line)).exits(3).says("nothing sent");
+    let line = said.stderr.lines().map(str::trim).find(|line| line.starts_with("rescreen run -c")).unwrap();
+    Said::of(&mut crate::support::program::shell(workspace.path(), line)).exits(3).says("nothing sent");
 }

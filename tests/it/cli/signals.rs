@@ -36,6 +36,7 @@ fn an_interrupt_drains_publishes_and_ends_with_130() {
         under_way.wait().exits(130).without_data().says("stopped: interrupted").says("continue with: rescreen run");
     let charges = workspace.service.simulator.stats().charges;
     assert!((4..40).contains(&charges), "{charges}");
+    assert!(said.stderr.contains(&format!("{charges} of 40 requests sent, ")), "{}", said.stderr);
     let manifest = manifest(&workspace.path().join("out/2026-11"));
     assert_eq!((manifest.totals[0].results, manifest.complete), (charges, false), "{}", said.stderr);
     finished_by_another_run(&workspace);

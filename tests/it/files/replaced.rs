@@ -89,3 +89,17 @@ async fn collect_repeats_a_request_with_its_files_from_the_ledger_alone() {
     let stats = world.running_service().simulator.stats();
     assert_eq!((stats.charges, stats.double_charges, stats.replays, stats.conflicts), (2, 0, 1, 0));
 }
+
+#[tokio::test]
+async fn a_request_gets_no_file_of_a_request_that_was_deleted() {
+    let mut world = addresses(&[&pdf(1, 300), &pdf(2, 300), &pdf(3, 300)]).max_credits(3);
+    let book = fs::read_to_string(world.path("book.csv")).unwrap();
+    // The last line has no line end. The budget leaves its row unsent, and the line is completed later.
+    world.write("book.csv", book.trim_end());
+    world.run().await.exits(ExitCode::Budget).charged(3);
+    put(&world, "d3.pdf", &pdf(4, 300));
+    world.append("book.csv", ".old\n4,d3.pdf\n");
+    let mut world = world.max_credits(100);
+    let ran = world.run().await.exits(ExitCode::Failures).charged(9).counts(results(3).failures(1)).adds_up(true);
+    assert_eq!(ran.failure_codes(), [("incomplete_line".to_owned(), 1)].into());
+}

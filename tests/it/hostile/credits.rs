@@ -97,6 +97,23 @@ fn a_person_corrects_a_charge_that_was_booked_too_high() {
 
 #[test]
 #[ignore = "make hostile"]
+fn a_refusal_that_a_person_found_to_be_charged_is_not_sent_again() {
+    let service = Hostile::new().on_row_until_healed(2, Reply::error(422, json!({ "error": "no" }))).start();
+    let campaign = Campaign::of(&service, 3).limit(100);
+    campaign.run().exits(3);
+    let id = campaign.ledger().row(2).id;
+    campaign.say(&format!("resolve out/hostile --charge 1 --request {id} --reason on-the-invoice")).exits(0);
+    service.heal();
+    campaign.run_with("--retry").exits(3);
+    assert_eq!(service.book().charges(), 2, "the refused request was not sent under a new key");
+    // If the person corrects that, it may be sent.
+    campaign.say(&format!("resolve out/hostile --charge 0 --request {id} --reason refunded")).exits(0);
+    campaign.run_with("--retry").exits(0);
+    assert_eq!(service.book().charges(), 3);
+}
+
+#[test]
+#[ignore = "make hostile"]
 fn a_balance_in_a_reply_is_read_as_a_float_or_numeric_text() {
     for (text, price) in [(false, 8), (true, 8), (false, 1), (true, 1)] {
         let service = Hostile::new()

@@ -173,7 +173,7 @@ const CRAFTED: [(&str, &str); 53] = [
     ("virtual table", "CREATE VIRTUAL TABLE evil USING fts5(x)"),
     ("more columns", "ALTER TABLE request ADD COLUMN more TEXT"),
     ("fewer columns", "ALTER TABLE request DROP COLUMN finding"),
-    ("index gone", "DROP INDEX request_unanswered"),
+    ("index gone", "DROP INDEX request_in_state"),
     ("table gone", "DROP TABLE answer"),
     ("sums negative", "UPDATE campaign SET sums = '{\"rows\":-1}'"),
     ("sums huge", "UPDATE campaign SET sums = replace(sums, ':1', ':18446744073709551615')"),

@@ -81,7 +81,7 @@ fn an_edit_is_reported_with_the_rows_of_its_split() {
     assert_eq!(
         message,
         "input: this input has changed since it was read: of the 2500 rows that were read, the first change is in rows 1 to 1000; \
-         restore the old file, or start a new campaign"
+         restore the old file, or start a new campaign with --campaign NAME"
     );
 }
 

@@ -4,7 +4,7 @@ use super::{FOREIGN, foreigners, world};
 use crate::support::{
     program::{Said, rescreen},
     ran::results,
-    tables::text,
+    tables::{files, text},
 };
 use rescreen::{mapping::FieldSource, model::ExitCode};
 use std::fs;
@@ -68,12 +68,15 @@ fn the_evidence_is_recorded_with_who_and_when_and_status_and_collect_show_it() {
     assert!(said.stderr.contains("map it to a column"), "{}", said.stderr);
     let ran = run(&["--consent-evidence", "board minute 12"]);
     assert!([0, 3].contains(&ran.code), "{}", ran.stderr);
-    let status = Said::of(&mut rescreen(folder.path(), &["status"])).exits(0);
+    // A rehearsal is never chosen without its folder.
+    let ledger = files(folder.path(), "").into_iter().find(|file| file.ends_with("ledger.sqlite")).unwrap();
+    let out = ledger.parent().unwrap().to_str().unwrap();
+    let status = Said::of(&mut rescreen(folder.path(), &["status", out])).exits(0);
     let wanted = "consent of foreign-bank-account: board minute 12; recorded by thandi on ";
     assert!(status.stdout.contains(wanted), "{}", status.stdout);
-    let json = Said::of(&mut rescreen(folder.path(), &["status", "--json"])).exits(0).stdout;
+    let json = Said::of(&mut rescreen(folder.path(), &["status", out, "--json"])).exits(0).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["consents"][0]["recorded_by"], "thandi");
-    let collected = Said::of(&mut rescreen(folder.path(), &["collect"]));
+    let collected = Said::of(&mut rescreen(folder.path(), &["collect", out]));
     assert!(collected.stderr.contains(wanted), "{}", collected.stderr);
 }

@@ -118,7 +118,7 @@ fn a_kill_between_the_202_and_the_commit_leaves_one_job_and_one_hold() {
     assert!(status.stdout.contains("submitted") && status.stdout.contains("credits held"), "{}", status.stdout);
     let status = Said::of(&mut rescreen(folder.path(), &["status", "--json"])).exits(0);
     let json: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
-    assert_eq!((&json["requests"]["submitted"], &json["credits_held"]), (&3.into(), &21.into()));
+    assert_eq!((&json["requests"]["submitted"], &json["credits"]["held"]), (&3.into(), &21.into()));
     let collected = Said::of(&mut rescreen(folder.path(), &["collect"])).exits(ExitCode::Jobs as i32);
     assert!(collected.stderr.contains("in progress at the service"), "{}", collected.stderr);
     assert_eq!(service.simulator.stats().checks(), 4, "collect sends no job again");

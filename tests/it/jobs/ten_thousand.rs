@@ -71,7 +71,7 @@ fn is_complete(folder: &Path, service: &SimulatorProcess) {
     assert!(manifest.complete && manifest.totals[0].results == ROWS as u64, "{:?}", manifest.totals);
     let status = Said::of(&mut rescreen(folder, &["status", "--json"])).exits(0);
     let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
-    assert_eq!((&status["credits_charged"], &status["credits_held"]), (&stats.credits_charged.into(), &0.into()));
+    assert_eq!((&status["credits"]["charged"], &status["credits"]["held"]), (&stats.credits_charged.into(), &0.into()));
     assert!(!status.to_string().contains(API_KEY));
 }
 

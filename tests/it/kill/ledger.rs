@@ -56,7 +56,7 @@ impl Ledger {
         Some(Ledger {
             requests: requests(&conn),
             sums: serde_json::from_str(&sums).expect("the sums are JSON"),
-            attempts: number("SELECT count(*) FROM attempt"),
+            attempts: number("SELECT coalesce(sum(attempts), 0) FROM request"),
             jobs: usize::try_from(number("SELECT count(DISTINCT job_id) FROM job")).expect("a count"),
             asked: number("SELECT coalesce(sum(asks), 0) FROM job"),
             jobs_ended: number("SELECT count(*) FROM job WHERE ask_at IS NULL"),

@@ -13,7 +13,7 @@ use crate::support::{
     tables,
 };
 use rescreen::{
-    pipeline::{self, Campaign},
+    pipeline::{self, Campaign, PlanOptions},
     sink::DatasetKind,
 };
 use std::{
@@ -102,9 +102,10 @@ impl World {
         let mut world = World { dir, simulator, listener, moves_clock, shape, rows, requests, max_credits };
         world.write_campaign();
         let campaign = Campaign::load(&world.campaign_file()).unwrap();
-        let plan = pipeline::plan(&campaign, 0).unwrap();
+        let plan = pipeline::plan(&campaign, &PlanOptions::default()).unwrap();
         // The budget is exact to the credit: with one charge or one hold too many, the campaign cannot complete.
-        (world.requests, world.max_credits) = (plan.requests, plan.credits.expect("every price is known").0);
+        (world.requests, world.max_credits) =
+            (plan.tree.requests(), plan.money.this_run().expect("every price is known").0);
         world.write_campaign();
         world
     }

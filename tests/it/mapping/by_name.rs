@@ -26,7 +26,7 @@ fn a_country_is_translated_before_it_is_sent_and_counted() {
         let noted = if cell == "ZA" { vec![] } else { vec![Note::CountryTranslated] };
         assert_eq!(ask.notes, noted, "{cell}");
     }
-    assert_eq!(code(&draft.maps(&["name", "country"], &["A", "EU"])[0]), FailureCode::InvalidValue);
+    assert_eq!(code(&draft.maps(&["name", "country"], &["A", "EU"])[0]), FailureCode::UnknownCountry);
 }
 
 #[test]
@@ -40,6 +40,18 @@ fn a_path_that_is_named_like_a_column_of_json_is_answered_with_a_template() {
     assert!(message.contains("to read a part of `names`, write `{{ names[0].full }}`"), "{message}");
     assert!(message.contains(r#"write `{{ row["names[0].full"] }}`"#), "{message}");
     bind(&["id", "names[0].full"]).unwrap();
+    for path in ["FEATURES[].ADDR_COUNTRY", "FEATURES[0].in.x", "FEATURES[].a.b", "FEATURES.a b", "FEATURES[}}"] {
+        let draft = Draft::plain().field("name", path);
+        let keys = ["FEATURES".to_owned()];
+        let message = draft.mapping().unwrap().bind_nested(&keys).map(drop).unwrap_err().to_string();
+        let hints: Vec<&str> = message.split("write `").skip(1).map(|rest| rest.split('`').next().unwrap()).collect();
+        assert!(!hints.is_empty(), "{message}");
+        for hint in hints {
+            Draft::plain().field("name", hint).mapping().unwrap_or_else(|error| panic!("{message}: {error}"));
+        }
+        let listed = "write `{{ FEATURES | map(attribute='ADDR_COUNTRY') | select | first }}`";
+        assert!(message.contains(listed) || !path.contains("ADDR"), "{message}");
+    }
     bind(&["id"]).expect("the first row may lack a key");
 }
 

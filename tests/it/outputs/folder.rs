@@ -2,7 +2,7 @@
 
 use super::{names, write};
 use crate::outputs::manifest::{dataset, manifest};
-use rescreen::sink::{DatasetKind, OutputFormat, claim, create_folder, set_aside, sweep, write_readme};
+use rescreen::sink::{DatasetKind, OutputFormat, OutputMode, claim, create_folder, set_aside, sweep, write_readme};
 use std::fs;
 
 #[cfg(unix)]
@@ -12,7 +12,7 @@ fn folders_and_files_are_private_to_the_owner() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out/2026-11");
     create_folder(&out).unwrap();
-    write_readme(&out).unwrap();
+    write_readme(&out, OutputMode::Production).unwrap();
     manifest().write_atomically(&out).unwrap();
     write(&out.join("results/aml/part-1.parquet"), OutputFormat::Parquet, 1).unwrap();
     let mode = |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
@@ -27,14 +27,20 @@ fn folders_and_files_are_private_to_the_owner() {
 #[test]
 fn the_readme_says_what_must_not_be_deleted_and_a_users_own_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    write_readme(folder.path()).unwrap();
+    write_readme(folder.path(), OutputMode::Production).unwrap();
     let path = folder.path().join("README.txt");
     let text = fs::read_to_string(&path).unwrap();
     for words in ["ledger.sqlite", "may cost", "personal data", "manifest.json"] {
         assert!(text.contains(words), "{words}");
     }
+    assert!(!text.contains("INVENTED"), "{text}");
+    for (mode, inventor) in [(OutputMode::Sandbox, "sandbox of the service"), (OutputMode::Simulated, "simulator")] {
+        write_readme(folder.path(), mode).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("INVENTED, NOT REAL VERIFICATIONS") && text.contains(inventor), "{text}");
+    }
     fs::write(&path, "mine").unwrap();
-    write_readme(folder.path()).unwrap();
+    write_readme(folder.path(), OutputMode::Production).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
 }
 
@@ -70,9 +76,9 @@ fn a_sweep_removes_leftovers_and_nothing_else() {
         dataset(DatasetKind::Results, Some("aml"), "results/aml/part-000001.parquet", 1),
         dataset(DatasetKind::Failures, None, "failures/part-000002.jsonl", 1),
     ];
-    assert_eq!(sweep(folder.path(), &manifest).unwrap(), gone.len() as u64);
+    assert_eq!(sweep(folder.path(), &manifest, true).unwrap(), gone.len() as u64);
     assert_eq!(names(folder.path()), kept);
-    assert_eq!(sweep(folder.path(), &manifest).unwrap(), 0);
+    assert_eq!(sweep(folder.path(), &manifest, true).unwrap(), 0);
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use super::{names, write};
 use rescreen::sink::{
-    CheckTotals, Dataset, DatasetKind, InputTotals, Manifest, OutputFormat, OutputMode, Part, SinkError, SourceTotals,
-    skipped_schema,
+    CheckTotals, Dataset, DatasetKind, FileFormat, InputTotals, Manifest, OutputFormat, OutputMode, Part, SinkError,
+    SourceTotals, skipped_schema,
 };
 use std::fs;
 
 pub fn dataset(kind: DatasetKind, check: Option<&str>, path: &str, rows: u64) -> Dataset {
     let part = Part { path: path.to_owned(), rows, bytes: 100, sha256: "00".repeat(32) };
-    Dataset { kind, check: check.map(str::to_owned), schema: skipped_schema().column_types(), parts: vec![part] }
+    let check = check.map(str::to_owned);
+    Dataset { check, ..Dataset::of_all_checks(kind, &skipped_schema(), vec![part]) }
 }
 
 /// A complete campaign of ten rows, one of them unreadable.
@@ -22,7 +23,9 @@ pub fn manifest() -> Manifest {
         campaign: "2026-11".into(),
         mode: OutputMode::Simulated,
         complete: true,
-        format: OutputFormat::Parquet,
+        under_way: false,
+        format: FileFormat::Parquet,
+        files: Vec::new(),
         datasets: vec![
             dataset(DatasetKind::Results, Some("aml"), "results/aml/part-1.parquet", 6),
             dataset(DatasetKind::Failures, None, "failures/part-1.parquet", 3),
@@ -42,6 +45,8 @@ pub fn manifest() -> Manifest {
         declared: Vec::new(),
         images: Vec::new(),
         images_unlisted: 0,
+        selected: None,
+        mappings: Vec::new(),
     }
 }
 

@@ -5,13 +5,18 @@ use arrow::{
     array::{Array, AsArray, RecordBatch},
     datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType},
 };
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::{
+    arrow::arrow_reader::ParquetRecordBatchReaderBuilder,
+    basic::LogicalType,
+    file::reader::{FileReader, SerializedFileReader},
+};
 use rescreen::{
     catalogue::ColumnValue,
     model::{Credits, Failure, FailureCode, IdempotencyKey, Verdict},
     sink::{
-        AnswerSource, FailureRow, Head, OutputFormat, OutputMode, PendingReason, PendingRow, ResultRow, Schema,
-        SinkError, SkippedRow, TableCell, TableWriter, failures_schema, pending_schema, results_schema, skipped_schema,
+        AnswerSource, Column, FailureRow, Head, Kind, OutputFormat, OutputMode, PendingReason, PendingRow, ResultForm,
+        ResultRow, Schema, SinkError, SkippedRow, TableCell, TableWriter, failures_schema, pending_schema,
+        results_schema, skipped_schema,
     },
 };
 use sha2::{Digest, Sha256};
@@ -57,6 +62,48 @@ fn parquet_that_is_read_back_has_the_written_types() {
     let bytes = fs::read(&path).unwrap();
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!((written.rows, written.bytes, written.sha256), (20_000, bytes.len() as u64, digest));
+}
+
+/// A table with a column of JSON, and rows of it. The last text is not JSON.
+fn write_json(path: &Path, format: OutputFormat) {
+    let column = |name: &str, kind| Column { name: name.to_owned(), kind, nullable: true };
+    let schema = Schema { columns: vec![column("id", Kind::Text), column("answer", Kind::Json)] };
+    let mut writer = TableWriter::create(path, format, &schema).unwrap();
+    for (id, text) in [
+        ("a", "{\"score\": 1.50,\r\n \"n\": 12345678901234567890123, \"s\": \"a\\nb\"}"),
+        ("b", "[]"),
+        ("c", "half {\n"),
+    ] {
+        writer.write_row(vec![TableCell::text(id), TableCell::json(text)]).unwrap();
+    }
+    writer.write_row(vec![TableCell::text("d"), TableCell::Null]).unwrap();
+    writer.finish().unwrap();
+}
+
+#[test]
+fn json_is_nested_in_json_lines_with_the_digits_of_its_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.jsonl");
+    write_json(&path, OutputFormat::Jsonl);
+    assert_eq!(
+        fs::read_to_string(path).unwrap(),
+        "{\"id\":\"a\",\"answer\":{\"score\": 1.50, \"n\": 12345678901234567890123, \"s\": \"a\\nb\"}}\n\
+         {\"id\":\"b\",\"answer\":[]}\n{\"id\":\"c\",\"answer\":\"half {\\n\"}\n{\"id\":\"d\",\"answer\":null}\n"
+    );
+}
+
+#[test]
+fn json_has_its_logical_type_in_parquet_and_is_text_for_arrow() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.parquet");
+    write_json(&path, OutputFormat::Parquet);
+    let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let logical = |at: usize| file.metadata().file_metadata().schema_descr().column(at).logical_type_ref().cloned();
+    assert_eq!((logical(0), logical(1)), (Some(LogicalType::String), Some(LogicalType::Json)));
+    let (batches, _) = read(&path);
+    let answers = batches[0].column(1).as_string::<i32>();
+    assert!(answers.value(0).starts_with("{\"score\": 1.50,\r\n"), "unchanged: {}", answers.value(0));
+    assert_eq!((answers.value(2), answers.is_null(3)), ("\"half {\\n\"", true));
 }
 
 #[test]
@@ -135,7 +182,9 @@ fn a_row_that_does_not_match_the_schema_is_an_error_that_does_not_repeat_the_val
 fn a_row_of_each_dataset_fits_its_schema() {
     let catalogue = rescreen::catalogue::Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer.columns;
-    let results = results_schema(&["Branch".to_owned()], answer, &["surname".to_owned()]).unwrap();
+    let results =
+        results_schema(&[("Branch".to_owned(), Kind::Text)], answer, &["surname".to_owned()], ResultForm::default())
+            .unwrap();
     let head = Head {
         campaign: "2026-11",
         mode: OutputMode::Sandbox,
@@ -149,7 +198,7 @@ fn a_row_of_each_dataset_fits_its_schema() {
         head,
         verdict: Verdict::Review,
         finding: "name_match".to_owned(),
-        carried: vec![None],
+        carried: vec![TableCell::Null],
         columns: vec![ColumnValue::Null; answer.len()],
         expected: vec![Some(false)],
         completed_at_us: 1,
@@ -162,7 +211,9 @@ fn a_row_of_each_dataset_fits_its_schema() {
         latency_ms: Some(31),
         requested_at_us: None,
         sent: "{}".into(),
-        answer: "{}".into(),
+        answer: "{\"score\": 1.50,\n \"n\": 12345678901234567890123}".into(),
+        answer_is_json: false,
+        answer_digest: "0f".to_owned(),
     };
     let failure = Failure::read(FailureCode::RaggedRow, "expected 2 columns, found 1");
     let failure = FailureRow {
@@ -196,11 +247,12 @@ fn a_row_of_each_dataset_fits_its_schema() {
         fs::remove_file(path).unwrap();
         serde_json::from_str::<serde_json::Value>(&line).unwrap()
     };
-    let result = line(&results, result.into_cells());
+    let result = line(&results, result.into_cells(ResultForm::default()));
     assert_eq!((&result["verdict"], &result["credits"]), (&"review".into(), &2.into()));
     assert_eq!(result["idempotency_key"], "07070707-0707-0707-0707-070707070707");
     assert_eq!(result["completed_at"], "1970-01-01T00:00:00.000001Z");
     assert!(result["branch"].is_null());
+    assert_eq!((&result["answer"]["score"], &result["answer_digest"]), (&1.5.into(), &"0f".into()));
     let failure = line(&failures_schema(), failure.into_cells());
     assert!(failure["check_name"].is_null());
     assert_eq!((&failure["code"], &failure["line"]), (&"ragged_row".into(), &13.into()));

@@ -43,7 +43,7 @@ async fn messages(rate: Rate, events: &[Event]) -> Vec<Instant> {
                 }
             }
             Event::Wait(wait) => tokio::time::sleep(*wait).await,
-            Event::PushBack(wait) => throttle.pause_until(Instant::now() + *wait),
+            Event::PushBack(wait) => throttle.pause_until(Instant::now() + *wait, ""),
             Event::Restart => throttle = Throttle::new(rate, Bucket::Empty),
         }
     }
@@ -70,7 +70,7 @@ async fn messages_of_processes(rate: Rate, events: &[Event]) -> Vec<Instant> {
                 }
             }
             Event::Wait(wait) => tokio::time::sleep(*wait).await,
-            Event::PushBack(wait) => turn.pause_until(Instant::now() + *wait),
+            Event::PushBack(wait) => turn.pause_until(Instant::now() + *wait, ""),
             Event::Restart => *turn = process(),
         }
     }

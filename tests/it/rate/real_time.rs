@@ -20,6 +20,15 @@ fn steady_is_used(limits: Limits, seconds: u32) {
     steady(limits, seconds).is_within(u64::from(limits.per_minute_max)).is_used();
 }
 
+/// The messages that this machine sends in a minute if no limit holds them back. Both processes are unoptimised builds.
+fn possible_per_minute() -> f64 {
+    let per_minute = 1_000_000;
+    let account = Account::new(Limits { per_minute, per_minute_max: per_minute });
+    account.campaign("unlimited", 5_000);
+    account.run("unlimited");
+    account.judge("as fast as possible", &["unlimited"]).used * f64::from(per_minute)
+}
+
 fn two_at_once(limits: Limits) -> Judged {
     let account = Account::new(limits);
     let rows = limits.per_minute as usize * 33 / 60;
@@ -75,6 +84,7 @@ fn moderate_rates_are_used_and_never_exceeded() {
         scope.spawn(|| steady_is_used(Limits { per_minute: 60, per_minute_max: 120 }, 66));
         scope.spawn(|| steady_is_used(Limits { per_minute: 600, per_minute_max: 600 }, 66));
         scope.spawn(|| steady_is_used(Limits { per_minute: 600, per_minute_max: 720 }, 66));
+        scope.spawn(|| steady_is_used(Limits { per_minute: 6_000, per_minute_max: 6_000 }, 64));
         // Balance queries, which are not in the ledgers, are a few percent of these messages.
         scope.spawn(|| two_at_once(Limits { per_minute: 60, per_minute_max: 60 }));
         scope.spawn(|| {
@@ -87,13 +97,17 @@ fn moderate_rates_are_used_and_never_exceeded() {
 
 #[test]
 #[ignore = "a minute of real time; make rate"]
-fn six_thousand_a_minute_are_used_and_never_exceeded() {
-    steady_is_used(Limits { per_minute: 6_000, per_minute_max: 6_000 }, 64);
-}
-
-#[test]
-#[ignore = "a minute of real time; make rate"]
 fn thirty_thousand_a_minute_are_used_and_never_exceeded() {
     // Longer than a minute, so that a minute with too many messages is visible.
-    steady_is_used(Limits { per_minute: 30_000, per_minute_max: 30_000 }, 64);
+    let per_minute = 30_000;
+    let judged = steady(Limits { per_minute, per_minute_max: per_minute }, 64);
+    judged.is_within(per_minute.into());
+    let possible = possible_per_minute();
+    if possible < 1.25 * f64::from(per_minute) {
+        println!(
+            "SKIPPED: this machine sends {possible:.0} a minute without a limit, too few to tell how much of {per_minute} is used"
+        );
+    } else {
+        judged.is_used();
+    }
 }

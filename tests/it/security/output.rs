@@ -72,7 +72,9 @@ fn planted_markers_are_in_no_byte_outside_outputs_and_ledger() {
         let Said { stdout, stderr, .. } = say(folder.path(), words);
         said += &(stdout + &stderr);
     }
-    let plan = say(folder.path(), &["plan", "--config", "rescreen.toml", "--show", "20", "-vv"]).exits(0);
+    let plan = say(folder.path(), &["plan", "--config", "rescreen.toml", "--show", "20", "-vv"]);
+    // The service may fail to tell the balance, too.
+    assert!([0, 10].contains(&plan.code), "{}{}", plan.stdout, plan.stderr);
     said += &(plan.stdout + &plan.stderr);
     let out = folder.path().join("out");
     for file in files(&out, "") {

@@ -41,8 +41,8 @@ fn harmless(folder: &Path, line: &[&str]) -> Said {
     said
 }
 
-fn edit(folder: &Path, sql: &str) {
-    let ledger = rusqlite::Connection::open(folder.join("out/c/ledger.sqlite")).unwrap();
+fn edit(out: &Path, sql: &str) {
+    let ledger = rusqlite::Connection::open(out.join("ledger.sqlite")).unwrap();
     assert!(ledger.execute(sql, [HOSTILE]).unwrap() > 0, "{sql}");
 }
 
@@ -56,13 +56,13 @@ fn with_book() -> TempDir {
 fn a_ledger_cannot_control_the_terminal_through_status() {
     let folder = with_book();
     harmless(folder.path(), &[&words(RUN)[..], &["book.csv", "--simulate"]].concat()).exits(0);
-    edit(folder.path(), "update campaign set campaign = ?1, origin = ?1");
-    let said = harmless(folder.path(), &["status", "out/c"]).exits(0);
+    edit(&folder.path().join("out/c.simulated"), "update campaign set campaign = ?1, origin = ?1");
+    let said = harmless(folder.path(), &["status", "out/c.simulated"]).exits(0);
     assert!(said.stdout.contains(r"\u{1b}]0;pwn\u{7}\u{1b}[2J\nerror: all is well\u{202e}"), "{}", said.stdout);
-    let said = harmless(folder.path(), &["status", "out/c", "--json"]).exits(0);
+    let said = harmless(folder.path(), &["status", "out/c.simulated", "--json"]).exits(0);
     let status: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(status["campaign"], HOSTILE, "JSON says the same in escapes");
-    for command in [&["resolve", "out/c", "--list"][..], &["collect", "out/c", "-vv"]] {
+    for command in [&["resolve", "out/c.simulated", "--list"][..], &["collect", "out/c.simulated", "-vv"]] {
         harmless(folder.path(), command);
     }
 }
@@ -76,7 +76,7 @@ fn a_ledger_cannot_control_the_terminal_through_the_list_of_decisions() {
     let more = ["--max-credits", "9", "--service", &wire.url];
     let ran = harmless(folder.path(), &[&run[..], &more].concat());
     assert!(!wire.checks().is_empty(), "{}", ran.stderr);
-    edit(folder.path(), "update source set name = ?1");
+    edit(&folder.path().join("out/c"), "update source set name = ?1");
     let said = harmless(folder.path(), &["resolve", "out/c", "--list", "--include-in-doubt"]);
     assert!(said.stdout.contains(r"\u{1b}[2J\nerror"), "{}{}", said.stdout, said.stderr);
     harmless(folder.path(), &[&run[..], &more, &["-vv"]].concat());

@@ -11,6 +11,7 @@ use crate::support::{
     ran::results,
     world::World,
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rescreen::model::{ExitCode, Stop, state::State};
 use rustls::{
@@ -30,7 +31,9 @@ impl Authority {
     }
 
     fn pem(&self) -> String {
-        self.0.pem()
+        let base64 = STANDARD.encode(self.0.der());
+        let lines: Vec<&str> = base64.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
     }
 
     /// A service with a certificate of this authority.

@@ -79,14 +79,14 @@ fn a_plan_and_a_rehearsal_start_no_program() {
         program("secret")
     ));
     let started = || ["key", "secret"].map(|name| folder.path().join(name).exists());
-    said(folder.path(), &["plan"]).exits(0).says("key not read");
+    said(folder.path(), &["plan"]).exits(0).shows("key not read");
     said(folder.path(), &["plan", "--simulate"]).exits(0);
     said(folder.path(), &["run", "--simulate"]).exits(0).says("a rehearsal does not start");
     assert_eq!(started(), [false, false]);
     said(folder.path(), &["run", "--yes"]).exits(0);
     assert_eq!(started(), [true, true]);
     // Without the secret, new requests cannot be distinguished from those the run sent.
-    said(folder.path(), &["plan"]).exits(0).says("count as new");
+    said(folder.path(), &["plan"]).exits(0).shows("count as new");
 }
 
 #[test]

@@ -165,6 +165,12 @@ impl Life {
         }
     }
 
+    /// This machine's clock is set while it runs.
+    pub fn sets_the_clock(&self) -> bool {
+        let sets = |one: ClockMove| matches!(one, ClockMove::Set(_));
+        self.clock_moves.iter().any(|(_, one)| sets(*one)) || self.at_commit.is_some_and(|(_, one)| sets(one))
+    }
+
     /// The clock is set a day ahead between two messages, and corrected when the keys are old. Chance alone does this
     /// once in ten thousand campaigns.
     pub fn of_a_set_clock(self) -> Life {

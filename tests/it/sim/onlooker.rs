@@ -7,12 +7,15 @@ use super::{
     life::{ClockMove, Crash, Life},
 };
 use rescreen::{
-    ledger::Sums,
-    model::fault_point::{self, Point},
+    model::{
+        budget::Account,
+        fault_point::{self, Point},
+    },
     simulator::Simulator,
-    sink::Manifest,
+    sink::{CheckTotals, DatasetKind, Manifest},
 };
 use rusqlite::{Connection, OpenFlags};
+use serde::Deserialize;
 use std::{
     collections::{HashMap, HashSet},
     fs, io,
@@ -24,6 +27,12 @@ use uuid::Uuid;
 
 /// The service's description, Limits: 15 minutes. A request may wait for the rate after it was made ready.
 const UPLOAD_AGE_MAX_US: i64 = 20 * 60 * 1_000_000;
+
+/// The part of the sums that is checked at every commit.
+#[derive(Deserialize)]
+struct InSums {
+    account: Account,
+}
 
 #[derive(Clone)]
 pub struct Onlooker(Arc<Mutex<Seen>>);
@@ -202,7 +211,7 @@ impl Seen {
             Ok(found) => found,
             Err(error) => return self.faults.push(format!("the ledger cannot be read: {error}")),
         };
-        let account = serde_json::from_str::<Sums>(&sums).expect("the ledger's sums are sums").account;
+        let InSums { account } = serde_json::from_str(&sums).expect("the ledger's sums are sums");
         self.held_most = self.held_most.max(held);
         let set_aside = account.charged.0 + account.held.0;
         if limit.is_some_and(|limit| set_aside > limit) {
@@ -240,7 +249,8 @@ impl Seen {
             // Written so that both indexes of keys are used: this is asked at every message.
             let sql = "SELECT body, id, unproven FROM request
                        WHERE (key = ?1 OR first_key = ?1 AND key IS NULL) AND held >= 0 AND state = 1
-                       AND EXISTS (SELECT 1 FROM attempt WHERE request = request.id AND outcome IS NULL)";
+                       AND NOT EXISTS (SELECT 1 FROM attempt WHERE request = request.id AND number = request.attempts
+                                       AND outcome IS NOT NULL)";
             let (body, id, unproven): (Vec<u8>, i64, i64) =
                 ledger.prepare_cached(sql)?.query_row([bytes], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             let files = Kept::read(ledger, id, &body)?;
@@ -281,7 +291,9 @@ impl Seen {
         for folder in fs::read_dir(self.out.join("results")).into_iter().flatten().flatten() {
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
                 let hidden = file.file_name().to_string_lossy().starts_with('.');
-                if !hidden && !self.parts.contains(&file.path()) {
+                // The part without rows of a check is not in the ledger.
+                let is_empty = file.file_name().to_string_lossy().starts_with("part-000000.");
+                if !hidden && !is_empty && !self.parts.contains(&file.path()) {
                     self.new_part(file.path());
                 }
             }
@@ -292,6 +304,8 @@ impl Seen {
             self.manifest = Manifest::read(&self.out).ok().flatten().map(|manifest| (text, manifest));
         }
         let Some((_, manifest)) = &self.manifest else { return };
+        self.faults.extend(manifest.accounts().err().map(|fault| format!("the manifest: {fault}")));
+        self.faults.extend(under_way(manifest).map(|fault| format!("the manifest: {fault}")));
         for part in manifest.datasets.iter().flat_map(|dataset| &dataset.parts) {
             let length = fs::metadata(self.out.join(&part.path)).map(|metadata| metadata.len()).ok();
             if length != Some(part.bytes) {
@@ -313,4 +327,21 @@ impl Seen {
         self.parts.insert(file);
         self.appeared += 1;
     }
+}
+
+/// What is wrong with a manifest of a run under way: pending and skipped rows are only counted, and it is never complete.
+/// The results are all there.
+fn under_way(manifest: &Manifest) -> Option<String> {
+    let rows = |kind| -> u64 {
+        let parts = manifest.datasets.iter().filter(|dataset| dataset.kind == kind).flat_map(|dataset| &dataset.parts);
+        parts.map(|part| part.rows).sum()
+    };
+    let sum = |of: fn(&CheckTotals) -> u64| manifest.totals.iter().map(of).sum::<u64>();
+    let counted = (sum(|totals| totals.pending), sum(|totals| totals.skipped));
+    let written = (rows(DatasetKind::Pending), rows(DatasetKind::Skipped));
+    let expected = if manifest.under_way { (0, 0) } else { counted };
+    if written != expected || rows(DatasetKind::Results) != sum(|totals| totals.results) {
+        return Some(format!("under way: {}, {written:?} rows of {counted:?} are written", manifest.under_way));
+    }
+    (manifest.under_way && manifest.complete).then(|| "it is complete while a run is under way".to_owned())
 }

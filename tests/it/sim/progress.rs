@@ -69,6 +69,15 @@ pub fn asks_a_person(stop: &Stop) -> bool {
     }
 }
 
+/// How many different refused requests show that their check is the cause.
+pub const REFUSED_MIN: usize = 5;
+
+/// How many different requests were refused in a life.
+pub fn refused_requests(life: &[Message]) -> usize {
+    let is_refused = |one: &&Message| one.submit && matches!(one.reply, Some((400..500, _)));
+    life.iter().filter(is_refused).map(|one| one.key.as_str()).collect::<HashSet<_>>().len()
+}
+
 /// A stop for a number of different requests in a row was caused by that many: one request that fails again and again
 /// is one. `refused` are the messages that found no connection.
 pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: &[Message]) -> Option<String> {

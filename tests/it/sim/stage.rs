@@ -8,7 +8,7 @@ use super::{
     life::{Crash, Edit, Life},
     oddities::{Oddity, is_played},
     onlooker::Onlooker,
-    progress::{asks_a_person, held_up, miscounted, stalled},
+    progress::{REFUSED_MIN, asks_a_person, held_up, miscounted, refused_requests, stalled},
     script::Script,
     wire::{Message, Wire},
 };
@@ -195,10 +195,6 @@ impl Stage {
                 if code == ExitCode::Internal || refused {
                     self.audit.fault(format!("life {number} ended with {code:?} after {:?}", life.edit));
                 }
-                self.named = report
-                    .stops
-                    .iter()
-                    .any(|stop| asks_a_person(stop) || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. }));
                 self.unanswered = report.stops.iter().any(|stop| matches!(stop, Stop::Unavailable { .. }));
                 self.apart = report.stops.iter().any(|stop| matches!(stop, Stop::ClockApart { .. }));
                 let refuses = |stop: &Stop| match stop {
@@ -220,6 +216,14 @@ impl Stage {
                 }
                 let log = self.wire.log();
                 let (earlier, lately) = log.split_at(sent_before);
+                // A check that refused five different requests is left out, and a person decides what to do about it.
+                let alike = refused_requests(lately) >= REFUSED_MIN;
+                let names = |stop: &Stop| {
+                    asks_a_person(stop)
+                        || alike && refuses(stop)
+                        || matches!(stop, Stop::Conflict { .. } | Stop::PushedBack { .. } | Stop::JobUnusable { .. })
+                };
+                self.named = report.stops.iter().any(names);
                 let refused = self.wire.refused();
                 let seen = [miscounted(&report, number, lately, &refused), held_up(&before, earlier, &refused, lately)];
                 for fault in seen.into_iter().flatten().filter(|_| is_played(Oddity::Progress)) {

@@ -1,6 +1,11 @@
 //! What must hold for the messages of a campaign, whatever the ledger says: I4, I5, I6 and I12.
 
-use super::{checks::Check, life::Step, script::Script, wire::Message};
+use super::{
+    checks::Check,
+    life::{Life, Step},
+    script::Script,
+    wire::Message,
+};
 use std::collections::{HashMap, HashSet};
 
 const MINUTE_US: u64 = 60_000_000;
@@ -128,7 +133,10 @@ fn push_back(wire: &[Message], script: &Script, died: &[bool]) -> Vec<String> {
             // A run counts with its timers, whatever its clock is set to. A pause in the ledger depends on a clock: if
             // the clock was set since, even for a run in between, a later run may drop the pause.
             let since = || wire.iter().filter(|other| (refusal.life..=one.life).contains(&other.life));
-            let same_clock = || since().all(|other| other.apart_s == refusal.apart_s);
+            // A run in between may have sent nothing, but it drops a pause as well.
+            let between = || script.lives.iter().take(one.life).skip(refusal.life + 1);
+            let same = |life: &Life| life.clock_apart == refusal.apart_s && !life.sets_the_clock();
+            let same_clock = || since().all(|other| other.apart_s == refusal.apart_s) && between().all(same);
             let bound = || if same_life { wait <= HELD_MAX_S } else { same_clock() };
             after && one.wall_us + 2 < until_us.min(kept_us) && bound()
         });

@@ -70,10 +70,19 @@ impl Said {
         self
     }
 
+    /// Standard output contains this text, wherever its lines end.
+    #[track_caller]
+    pub fn shows(self, part: &str) -> Said {
+        let text = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "expected `{part}` in:\n{}", self.stdout);
+        self
+    }
+
     /// The command it printed to continue with.
     #[track_caller]
     pub fn next_command(&self) -> &str {
-        let line = self.stderr.lines().find_map(|line| line.strip_prefix("continue with: "));
+        let mut lines = self.stderr.lines().chain(self.stdout.lines());
+        let line = lines.find_map(|line| line.strip_prefix("continue with: "));
         line.unwrap_or_else(|| panic!("no command to continue with in:\n{}", self.stderr))
     }
 }

@@ -5,8 +5,9 @@ use parquet::{
     record::Field,
 };
 use rescreen::sink::{DatasetKind, Manifest};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
 };
@@ -18,13 +19,27 @@ pub type Line = Map<String, Value>;
 pub fn read(path: &Path) -> Vec<Line> {
     if path.extension().is_some_and(|extension| extension == "jsonl") {
         let text = fs::read_to_string(path).unwrap();
-        return text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        return text.lines().map(with_json_as_text).collect();
     }
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let line = |row: parquet::record::Row| {
         row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect::<Line>()
     };
     reader.get_row_iter(None).unwrap().map(|row| line(row.unwrap())).collect()
+}
+
+/// A line of JSON lines with its nested values as texts, as the columns of JSON in Parquet are: unchanged, also with a
+/// name twice in one object.
+fn with_json_as_text(text: &str) -> Line {
+    let written: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap();
+    let as_text = |(name, value): (String, Value)| match value {
+        Value::Object(_) | Value::Array(_) => {
+            let text = written[&name].get().to_owned();
+            (name, text.into())
+        }
+        value => (name, value),
+    };
+    serde_json::from_str::<Line>(text).unwrap().into_iter().map(as_text).collect()
 }
 
 fn value(field: &Field) -> Value {

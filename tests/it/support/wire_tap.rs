@@ -35,15 +35,19 @@ impl Counted {
     }
 }
 
+/// Counts the attempts of a ledger that may have been sent. A first attempt in flight is a request that is armed.
+pub const MAY_BE_SENT: &str = "(SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written')
+    + (SELECT count(*) FROM request WHERE state = 1 AND attempts = 1
+       AND NOT EXISTS (SELECT 1 FROM attempt WHERE request = request.id))";
+
 /// Attempts of a ledger that may have been sent; 0 where there is no ledger.
 pub fn noted(ledger: &Path) -> u64 {
     if !ledger.exists() {
         return 0;
     }
     let ledger = Connection::open(ledger).unwrap();
-    let sql = "SELECT count(*) FROM attempt WHERE outcome IS NULL OR outcome <> 'not_written'";
     // A ledger of another schema, or of none, has no attempts of ours.
-    ledger.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap_or(0).unsigned_abs()
+    ledger.query_row(&format!("SELECT {MAY_BE_SENT}"), [], |row| row.get::<_, i64>(0)).unwrap_or(0).unsigned_abs()
 }
 
 #[test]

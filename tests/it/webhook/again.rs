@@ -117,7 +117,7 @@ fn what_cannot_be_asked_for_is_said_and_nothing_is_sent() {
     office
         .say("run book.csv --check aml-screening --set entity=0 --set country=za --simulate --out rehearsal")
         .exits(0);
-    office.say("retry-webhook rehearsal").exits(2).says("built-in simulator");
+    office.say("retry-webhook rehearsal.simulated").exits(2).says("built-in simulator");
 }
 
 #[test]
@@ -272,6 +272,9 @@ fn a_folder_with_a_space_is_quoted_and_one_that_is_missing_is_said() {
     let said = run("http://127.0.0.1:10").exits(2);
     said.says("`rescreen retry-webhook 'out/c my' --webhook-url http://127.0.0.1:10`");
     for command in ["collect nope", "retry-webhook nope"] {
-        office.say(command).exits(2).says("nope: expected the output folder of a campaign, found no file or folder");
+        office
+            .say(command)
+            .exits(2)
+            .says("expected a folder or a campaign, found none called `nope`; the campaigns are out/c my");
     }
 }

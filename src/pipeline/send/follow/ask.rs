@@ -17,12 +17,12 @@ use crate::{
     pipeline::send::{
         attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, pause, reply_spec},
         context::{CheckContext, RunContext},
+        gate::close_gate,
         judge::Judged,
         peer::note_peer,
     },
 };
 use std::{sync::Arc, time::Duration};
-use tokio::time::Instant;
 
 /// The longest text of the service that is kept of a reply about a job.
 const HEARD_CHARACTERS_MAX: usize = 120;
@@ -90,7 +90,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
     // A 503 may be about this job alone. It is asked for again when the reply says.
     let is_of_all = classified.http_status == Some(429);
     if let Some(pause) = pause.filter(|_| is_of_all) {
-        context.throttle.pause_until(Instant::now() + pause.min(PUSH_BACK_MAX));
+        close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
         context.ledger.pause_until(now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX))), now_us).await?;
     }
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);

@@ -1,0 +1,19 @@
+select
+    result_id,
+    campaign,
+    mode,
+    check_name,
+    subject,
+    verdict,
+    finding,
+    completed_at,
+    credits,
+    answer_source,
+    request_id,
+    idempotency_key,
+    source,
+    row_number,
+    attempts,
+    latency_ms,
+    requested_at
+from {{ source('rescreen', 'results') }}

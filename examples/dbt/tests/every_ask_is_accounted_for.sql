@@ -1,0 +1,3 @@
+select *
+from {{ ref('stg_totals') }}
+where asks <> results + failures + pending + skipped

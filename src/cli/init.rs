@@ -1,0 +1,294 @@
+//! `rescreen init`: proposes a campaign file for a list. It prints what was guessed and why, what is open, and the next
+//! command. No value of the list is printed or written.
+
+use super::{
+    campaign_args::{CAMPAIGN_FILE, feed, split},
+    output::{OutputArgs, lines_to_stdout, to_stderr},
+    plan::paragraph::paragraph,
+    program::program,
+};
+use clap::Args;
+use rescreen::{
+    Error,
+    mapping::FieldSource,
+    model::{ExitCode, shell_words::quoted},
+    pipeline::{
+        campaign::file::{CampaignFile, CheckTable},
+        init::{
+            FittingCheck, InitInput, InitOrder, OpenSetting, Proposal, ProposalLine, fitting_checks, in_words, propose,
+        },
+    },
+};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The most checks that are proposed.
+const CHECKS_MAX: usize = 10;
+
+#[derive(Args)]
+pub struct InitArgs {
+    /// Input files: CSV or JSON Lines (also .gz or .zst), or .xlsx; all of the same layout
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Check to run (see `rescreen checks`); repeatable. Without it, the checks that fit are listed
+    #[arg(long = "check", value_name = "NAME")]
+    checks: Vec<String>,
+    /// Fill a field from a column or a template; with several checks, NAME.FIELD=…
+    #[arg(long = "map", value_name = "FIELD=COLUMN|TEMPLATE")]
+    maps: Vec<String>,
+    /// Fill a field with a constant; with several checks, NAME.FIELD=…
+    #[arg(long = "set", value_name = "FIELD=CONSTANT")]
+    sets: Vec<String>,
+    /// Sheet of the workbook [default: the one whose columns fit the checks]
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
+    /// Read the first line of the input as a row, not as a header [default: detected]
+    #[arg(long)]
+    no_header: bool,
+    /// File to write; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = CAMPAIGN_FILE)]
+    output: PathBuf,
+    /// Overwrite the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+pub fn init(args: &InitArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
+    let to_stdout = args.output.as_os_str() == "-";
+    if !to_stdout && !args.force && fs::symlink_metadata(&args.output).is_ok() {
+        return Err(Error::Config(format!(
+            "{} exists and is not overwritten; write another file with --output FILE, print it with --output -, or \
+             overwrite it with --force",
+            args.output.display()
+        )));
+    }
+    let order = args.order()?;
+    if order.checks.is_empty() {
+        return args.list(&fitting_checks(&order)?);
+    }
+    let proposal = propose(&order)?;
+    if to_stdout {
+        lines_to_stdout(proposal.text.trim_end());
+    } else {
+        write(&args.output, &proposal.text, args.force)?;
+    }
+    args.say(&proposal, to_stdout, output);
+    Ok(ExitCode::Complete)
+}
+
+impl InitArgs {
+    fn order(&self) -> Result<InitOrder, Error> {
+        let inputs = self.inputs.iter().map(|path| self.input(path)).collect::<Result<_, _>>()?;
+        let mut file = CampaignFile {
+            checks: self.checks.iter().map(|name| CheckTable::of(name)).collect(),
+            ..CampaignFile::default()
+        };
+        for map in &self.maps {
+            let (target, source) = split(map, "--map", "FIELD=COLUMN")?;
+            feed(&mut file, "--map", target, FieldSource::from(source))?;
+        }
+        for set in &self.sets {
+            let (target, constant) = split(set, "--set", "FIELD=CONSTANT")?;
+            feed(&mut file, "--set", target, FieldSource::Constant(constant.into()))?;
+        }
+        Ok(InitOrder { inputs, checks: file.checks, sheet: self.sheet.clone(), has_no_header: self.no_header })
+    }
+
+    /// An input as the campaign file names it: relative to that file.
+    fn input(&self, path: &Path) -> Result<InitInput, Error> {
+        if path.as_os_str() == "-" {
+            return Err(Error::Config(
+                "init needs a file, found standard input: the run would have to read the same rows again; save them to \
+                 a file and name it"
+                    .to_owned(),
+            ));
+        }
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(Error::Config(format!(
+                "{}: init needs a file, found a pipe or a device: the run would have to read the same rows again; save \
+                 them to a file and name it",
+                path.display()
+            )));
+        }
+        let folder =
+            self.output.parent().filter(|folder| !folder.as_os_str().is_empty() && self.output.as_os_str() != "-");
+        let name = match folder {
+            None => path.to_owned(),
+            Some(folder) => match path.strip_prefix(folder) {
+                Ok(inside) => inside.to_owned(),
+                Err(_) => {
+                    std::path::absolute(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))?
+                }
+            },
+        };
+        let Some(name) = name.to_str() else {
+            return Err(Error::Config(format!(
+                "{}: expected a file name in UTF-8, which a campaign file can contain, found another; rename the file",
+                path.display()
+            )));
+        };
+        Ok(InitInput { name: name.to_owned(), path: path.to_owned() })
+    }
+
+    /// What was guessed, what is open, and the next command.
+    fn say(&self, proposal: &Proposal, to_stdout: bool, output: &OutputArgs) {
+        proposal.inputs.iter().flat_map(|line| paragraph("", 4, line)).for_each(|line| output.say(&line));
+        output.say("");
+        for line in &proposal.lines {
+            shown(line).iter().for_each(|line| output.say(line));
+        }
+        output.say("");
+        if !to_stdout {
+            output.say(&format!("{} is written. Check what was guessed in it.", self.output.display()));
+        }
+        let doubtful: Vec<&str> =
+            proposal.lines.iter().filter(|line| line.is_doubtful).map(|line| line.target.as_str()).collect();
+        if !doubtful.is_empty() {
+            lines_to_stderr(&format!("doubtful, so check it first: {}", doubtful.join(", ")));
+        }
+        if !proposal.open.is_empty() {
+            let what = in_words(proposal.open.len(), "setting is", "settings are");
+            let keys: Vec<&str> = proposal.open.iter().map(|open| open.key.as_str()).collect();
+            lines_to_stderr(&format!("{what} needed and open: {}", keys.join(", ")));
+            self.say_how_to_fill(&proposal.open);
+        }
+        if to_stdout {
+            return;
+        }
+        let then = if proposal.open.is_empty() {
+            "Next, see what a run would do, in a rehearsal with the built-in simulator:"
+        } else {
+            "Then:"
+        };
+        output.say(then);
+        output.say(&format!("  {}", quoted(&self.plan())));
+    }
+
+    /// How to fill the first open setting that has a possible source. Each command can be run without a change.
+    fn say_how_to_fill(&self, open: &[OpenSetting]) {
+        let Some(open) = open.iter().find(|open| open.map.is_some() || open.set.is_some()) else {
+            return to_stderr("Fill in the lines marked OPEN.");
+        };
+        if let Some(source) = &open.map {
+            to_stderr("Fill in the lines marked OPEN, or say it here and write the file again, such as:");
+            to_stderr(&format!("  {}", quoted(&self.again("--map", &open.key, source))));
+        }
+        if let Some(constant) = &open.set {
+            lines_to_stderr(match &open.map {
+                Some(_) => "Or give every row the same value; this one is a guess, and you decide:",
+                None => {
+                    "Fill in the lines marked OPEN, or say it here and write the file again. This value for every row \
+                     is a guess, and you decide:"
+                }
+            });
+            to_stderr(&format!("  {}", quoted(&self.again("--set", &open.key, constant))));
+        }
+    }
+
+    /// This command with an open field filled.
+    fn again(&self, flag: &str, open: &str, value: &str) -> Vec<String> {
+        let mut words = self.words();
+        words.extend(self.checks.iter().flat_map(|check| ["--check".to_owned(), check.clone()]));
+        for (flag, values) in [("--map", &self.maps), ("--set", &self.sets)] {
+            words.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        words.extend([flag.to_owned(), format!("{open}={value}")]);
+        words.extend((self.output.as_os_str() != "-").then(|| "--force".to_owned()));
+        words
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![program(), "init".to_owned()];
+        words.extend(self.inputs.iter().map(|path| path.display().to_string()));
+        words.extend(self.sheet.iter().flat_map(|sheet| ["--sheet".to_owned(), sheet.clone()]));
+        words.extend(self.no_header.then(|| "--no-header".to_owned()));
+        if self.output.as_os_str() != CAMPAIGN_FILE {
+            words.extend(["--output".to_owned(), self.output.display().to_string()]);
+        }
+        words
+    }
+
+    fn plan(&self) -> Vec<String> {
+        let mut words = vec![program(), "plan".to_owned()];
+        if self.output.as_os_str() != CAMPAIGN_FILE {
+            words.extend(["-c".to_owned(), self.output.display().to_string()]);
+        }
+        // The file names no service yet.
+        words.push("--simulate".to_owned());
+        words
+    }
+
+    /// The checks that fit, as commands.
+    fn list(&self, fitting: &[FittingCheck]) -> Result<ExitCode, Error> {
+        if fitting.is_empty() {
+            return Err(Error::Config(
+                "no check is named, and none fits the columns by their values or names; name one with --check NAME: `rescreen \
+                 checks` lists them"
+                    .to_owned(),
+            ));
+        }
+        if fitting.iter().any(|check| check.is_by_name_only) {
+            lines_to_stderr(
+                "No check is named, and none fits the columns by their values. These fit by the names of columns only, \
+                 so look at the values first:",
+            );
+        } else {
+            to_stderr("No check is named. These fit the values of the columns:");
+        }
+        for check in fitting.iter().take(CHECKS_MAX) {
+            to_stderr("");
+            lines_to_stderr(&format!("{}: {}", check.name, check.summary));
+            paragraph("  ", 4, &check.fed.join("; ")).iter().for_each(|line| to_stderr(line));
+            if !check.open.is_empty() {
+                paragraph("  open: ", 4, &check.open.join(", ")).iter().for_each(|line| to_stderr(line));
+            }
+            let words: Vec<String> =
+                self.words().into_iter().chain(["--check".to_owned(), check.name.clone()]).collect();
+            to_stderr(&format!("  {}", quoted(&words)));
+        }
+        to_stderr("");
+        let more = fitting.len().saturating_sub(CHECKS_MAX);
+        let more = if more > 0 { format!("{more} more fit. ") } else { String::new() };
+        to_stderr(&format!("{more}`rescreen checks` lists all checks. --check can be given several times."));
+        Ok(ExitCode::Usage)
+    }
+}
+
+/// A sentence on standard error, in lines of the width of a screen.
+fn lines_to_stderr(text: &str) {
+    paragraph("", 4, text).iter().for_each(|line| to_stderr(line));
+}
+
+/// What feeds a field, and below it why.
+fn shown(line: &ProposalLine) -> Vec<String> {
+    let first = match &line.from {
+        Some(from) => paragraph(&format!("{} ← ", line.target), 4, from),
+        None => vec![format!("{}: open", line.target)],
+    };
+    first.into_iter().chain(paragraph("    ", 4, &line.why)).collect()
+}
+
+/// Writes the file at once or not at all.
+fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        Error::Config(format!(
+            "{}: {error}; check the folder and its permissions, or name another file with --output",
+            path.display()
+        ))
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Error::Config(format!(
+            "{}: expected the folder {}, found none; make it, or name another file with --output",
+            path.display(),
+            folder.display()
+        )));
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    kept.map(|_| ()).map_err(|error| failed(error.error))
+}

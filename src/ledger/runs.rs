@@ -1,0 +1,149 @@
+//! The runs of a campaign: when each began, and how it ended. `rescreen status` shows the last one. A run that recorded
+//! no end is under way, or it was killed.
+
+use super::{Ledger, LedgerError, Reading, identity};
+use rusqlite::{Row, params};
+
+/// The longest text of a run that is read, in characters. Others may have changed the ledger.
+const TEXT_MAX: i64 = 20_000;
+
+/// The start of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunBegun {
+    /// Its number in this ledger.
+    pub number: i64,
+    /// A name that no other run has: that of the ledger and the number.
+    pub id: String,
+    pub started_at_us: i64,
+}
+
+/// When a run began and ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStamp {
+    /// A name that no other run has.
+    pub id: String,
+    pub started_at_us: i64,
+    pub ended_at_us: i64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    pub at_us: i64,
+    pub exit_code: u8,
+    /// The name of its [`StopKind`](crate::model::StopKind); `None` if nothing stopped it.
+    pub kind: Option<String>,
+    /// Why it stopped, and what to do about it.
+    pub message: Option<String>,
+    /// The limit of credits that suffices, if the limit stopped it.
+    pub credits_needed: Option<u64>,
+}
+
+/// A run as the ledger records it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    pub number: i64,
+    pub id: String,
+    /// `run` or `collect`.
+    pub command: String,
+    /// The version of rescreen.
+    pub program: String,
+    pub started_at_us: i64,
+    pub end: Option<RunEnd>,
+    /// The command that continues, as a user can copy it.
+    pub next_command: Option<String>,
+}
+
+impl Ledger {
+    /// Records that a run of this command begins. `next_command` continues it if it is killed.
+    pub async fn begin_run(
+        &self,
+        command: &'static str,
+        next_command: Option<String>,
+        now_us: i64,
+    ) -> Result<RunBegun, LedgerError> {
+        self.write(move |store| {
+            let sql = "INSERT INTO run (command, program, started_at, next_command) VALUES (?1, ?2, ?3, ?4)";
+            store.conn.execute(sql, params![command, env!("CARGO_PKG_VERSION"), now_us, next_command])?;
+            let number = store.conn.last_insert_rowid();
+            Ok(RunBegun { number, id: run_id(&identity::ledger_id(&store.conn)?, number), started_at_us: now_us })
+        })
+        .await
+    }
+
+    /// Records how a run ended.
+    pub async fn end_run(&self, number: i64, end: RunEnd, next_command: Option<String>) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            store.conn.execute(
+                "UPDATE run SET ended_at = ?2, exit_code = ?3, kind = ?4, message = ?5, next_command = ?6,
+                                credits_needed = ?7
+                 WHERE id = ?1",
+                params![
+                    number,
+                    end.at_us,
+                    end.exit_code,
+                    end.kind,
+                    end.message,
+                    next_command,
+                    end.credits_needed.and_then(|credits| i64::try_from(credits).ok())
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn run_id(ledger_id: &str, number: i64) -> String {
+    format!("{ledger_id}-{number}")
+}
+
+impl Reading {
+    /// The last run, if this ledger records any.
+    pub fn last_run(&self) -> Result<Option<RunRow>, LedgerError> {
+        Ok(self.last_runs(1)?.pop())
+    }
+
+    /// The last runs, the newest first.
+    pub fn last_runs(&self, count_max: u64) -> Result<Vec<RunRow>, LedgerError> {
+        let ledger_id = self.ledger_id()?;
+        let sql = "SELECT id, substr(command, 1, ?1), substr(program, 1, ?1), started_at, ended_at, exit_code,
+                          substr(kind, 1, ?1), substr(message, 1, ?1), substr(next_command, 1, ?1), credits_needed
+                   FROM run ORDER BY id DESC LIMIT ?2";
+        let mut select = self.conn.prepare(sql)?;
+        let count_max = i64::try_from(count_max).unwrap_or(i64::MAX);
+        let runs = select.query_map([TEXT_MAX, count_max], |row| run_of(row, &ledger_id))?;
+        Ok(runs.collect::<Result<_, _>>()?)
+    }
+
+    /// The number of runs.
+    pub fn run_count(&self) -> Result<u64, LedgerError> {
+        Ok(self.conn.query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+}
+
+fn run_of(row: &Row<'_>, ledger_id: &str) -> Result<RunRow, rusqlite::Error> {
+    let ended_at: Option<i64> = row.get(4)?;
+    let exit_code: Option<i64> = row.get(5)?;
+    let credits_needed: Option<i64> = row.get(9)?;
+    let end = match ended_at {
+        Some(at_us) => Some(RunEnd {
+            at_us,
+            exit_code: exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            kind: row.get(6)?,
+            message: row.get(7)?,
+            credits_needed: credits_needed.and_then(|credits| u64::try_from(credits).ok()),
+        }),
+        None => None,
+    };
+    let number = row.get(0)?;
+    Ok(RunRow {
+        number,
+        id: run_id(ledger_id, number),
+        command: row.get(1)?,
+        program: row.get(2)?,
+        started_at_us: row.get(3)?,
+        end,
+        next_command: row.get(8)?,
+    })
+}

@@ -1,0 +1,109 @@
+//! What each stop says, word for word, with its exit code.
+
+use super::{Credits, ExitCode, RequestId, Stop, budget::BudgetRefusal, clock::local_time, stop::STAGE_SEND};
+use std::fmt::Write;
+
+/// A stop of each kind, and of each form of its message.
+fn all() -> Vec<Stop> {
+    let check = || "aml-screening".to_owned();
+    vec![
+        Stop::Budget(BudgetRefusal::Limit {
+            limit: Credits(120),
+            charged: Credits(118),
+            held: Credits(0),
+            price: Credits(5),
+        }),
+        Stop::Budget(BudgetRefusal::Balance { spendable: Credits(4), price: Credits(5), keep: Credits(50) }),
+        Stop::Budget(BudgetRefusal::Unread),
+        Stop::Price { check: check(), stated: Credits(7), table: Credits(5), request: Some(RequestId(12)) },
+        Stop::Price { check: check(), stated: Credits(7), table: Credits(5), request: None },
+        Stop::AmountUnreadable { check: check(), found: "-5".to_owned() },
+        Stop::NoCredits { balance: Credits(3), price: Credits(5) },
+        Stop::Unauthorised { status: 401 },
+        Stop::Unauthorised { status: 403 },
+        Stop::CheckRefused { check: check(), status: 403 },
+        Stop::Misrouted { status: 404, path: "/aml".to_owned(), check: Some(check()) },
+        Stop::Misrouted { status: 404, path: "/my_credits".to_owned(), check: None },
+        Stop::JobRoute { check: check(), status: 404, count: 5 },
+        Stop::JobUnusable { check: check(), fault: "the reply names no job".to_owned() },
+        Stop::Unavailable { message: "no reply in 60 s".to_owned() },
+        Stop::Untrusted { host: "service.example".to_owned(), fault: "it has expired".to_owned() },
+        Stop::NotTheService,
+        Stop::Conflict { count: 5, has_webhook: false },
+        Stop::Conflict { count: 5, has_webhook: true },
+        Stop::OtherMode { sent: "production".to_owned(), echoed: "sandbox".to_owned() },
+        Stop::Kept { exit_code: ExitCode::Budget, message: "the price rose".to_owned(), at_us: 0 },
+        Stop::BalanceUnreadable,
+        Stop::PushedBack { until_us: 0 },
+        Stop::ClockApart { seconds: 400 },
+        Stop::UnknownService { url: "https://service.example".to_owned() },
+        Stop::OtherRoute { check: check() },
+        Stop::FilesChanged { check: check(), first: "scans/1.png has other bytes".to_owned() },
+        Stop::UploadUnusable { check: check(), fault: "it names no place".to_owned() },
+        Stop::OtherSide { simulated: true },
+        Stop::OtherSide { simulated: false },
+        Stop::TooManyErrors { failed: 51, of: 100, stage: STAGE_SEND },
+        Stop::SameRefusals { count: 5, message: "name is too short".to_owned() },
+        Stop::Unrecognised { check: check(), unrecognised: 20, of: 20 },
+        Stop::ExpectedRows { found: 9, least: 10, most: 20 },
+        Stop::InputFailed,
+        Stop::TimeIsUp,
+        Stop::Interrupted,
+        Stop::Terminated,
+    ]
+}
+
+#[test]
+fn each_stop_says_what_happened_and_what_to_do() {
+    let mut said = String::new();
+    for stop in all() {
+        // Times are shown in the time zone of this machine.
+        let message = stop.to_string().replace(&local_time(0), "1 Jan 1970 00:00");
+        _ = writeln!(said, "{} {message}\n", stop.exit_code() as i32);
+    }
+    insta::assert_snapshot!(said);
+}
+
+/// A stop that is added has no message here until this match and [`all`] name it.
+#[test]
+fn every_kind_of_stop_is_in_the_list() {
+    let mut kinds: Vec<u8> = all().iter().map(kind).collect();
+    kinds.dedup();
+    assert_eq!(kinds, (0..31).collect::<Vec<u8>>());
+}
+
+fn kind(stop: &Stop) -> u8 {
+    match stop {
+        Stop::Budget(_) => 0,
+        Stop::Price { .. } => 1,
+        Stop::AmountUnreadable { .. } => 2,
+        Stop::NoCredits { .. } => 3,
+        Stop::Unauthorised { .. } => 4,
+        Stop::CheckRefused { .. } => 5,
+        Stop::Misrouted { .. } => 6,
+        Stop::JobRoute { .. } => 7,
+        Stop::JobUnusable { .. } => 8,
+        Stop::Unavailable { .. } => 9,
+        Stop::Untrusted { .. } => 10,
+        Stop::NotTheService => 11,
+        Stop::Conflict { .. } => 12,
+        Stop::OtherMode { .. } => 13,
+        Stop::Kept { .. } => 14,
+        Stop::BalanceUnreadable => 15,
+        Stop::PushedBack { .. } => 16,
+        Stop::ClockApart { .. } => 17,
+        Stop::UnknownService { .. } => 18,
+        Stop::OtherRoute { .. } => 19,
+        Stop::FilesChanged { .. } => 20,
+        Stop::UploadUnusable { .. } => 21,
+        Stop::OtherSide { .. } => 22,
+        Stop::TooManyErrors { .. } => 23,
+        Stop::SameRefusals { .. } => 24,
+        Stop::Unrecognised { .. } => 25,
+        Stop::ExpectedRows { .. } => 26,
+        Stop::InputFailed => 27,
+        Stop::TimeIsUp => 28,
+        Stop::Interrupted => 29,
+        Stop::Terminated => 30,
+    }
+}

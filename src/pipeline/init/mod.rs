@@ -1,0 +1,288 @@
+//! Proposes a campaign file for an input that has not been described yet: samples it, matches its columns with the
+//! fields of the checks, and writes what it guessed, why, and what is open.
+//!
+//! ```text
+//! file ─sample→ rows ─profiles→ counts by column ─check→ guesses ─text→ campaign file
+//! ```
+//! Reading is in `inputs`. Everything after the profiles is a pure function over counts: no guess sees a value, and no
+//! value of the input gets into the file or onto the screen.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `inputs` | samples of the inputs |
+//! | `given` | the columns that the user named |
+//! | `column` | where a value is in a row, and how a campaign file names the place |
+//! | `value` | what a value looks like |
+//! | `profile` | the counts of a column |
+//! | `guess` | the column for a field |
+//! | `subject_name`, `entity`, `row_id` | the fields that need more than one column: name, person or company, `id` |
+//! | `check` | all fields of a check |
+//! | `layout` | the layout of the input |
+//! | `text` | the campaign file |
+
+mod check;
+mod column;
+mod entity;
+mod given;
+mod guess;
+mod inputs;
+mod layout;
+mod profile;
+mod row_id;
+mod subject_name;
+mod text;
+mod value;
+
+pub use inputs::{InitInput, InitOrder};
+
+use super::wording::counted;
+use crate::{
+    catalogue::{Catalogue, Declaration, FieldSpec},
+    error::Error,
+    mapping::{FieldSource, MappingError},
+    model::{
+        field::{FieldKind, refusal::FieldRefusal},
+        file_name::check_file_name,
+        nearest::hint,
+    },
+    source::sample::{HeaderGuess, Sample},
+};
+use check::{CheckGuess, Standing};
+use guess::OpenField;
+use inputs::{files_root, read};
+use profile::Profile;
+use std::{collections::BTreeMap, path::Path};
+use text::{Draft, capitalised};
+
+/// One line of what was guessed, for a table on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposalLine {
+    /// `id`, or check and field.
+    pub target: String,
+    /// What feeds it; `None` if it is open.
+    pub from: Option<String>,
+    pub why: String,
+    pub is_doubtful: bool,
+}
+
+/// A campaign file, and what to say about it.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// The campaign file.
+    pub text: String,
+    /// About the inputs.
+    pub inputs: Vec<String>,
+    pub lines: Vec<ProposalLine>,
+    /// The needed settings that are open.
+    pub open: Vec<OpenSetting>,
+}
+
+/// A needed setting that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSetting {
+    /// Its key in the campaign file; for a field what `--map` and `--set` call it.
+    pub key: String,
+    /// A column or a template that may do, for `--map`.
+    pub map: Option<String>,
+    /// A constant that may do for every row, for `--set`. It is a guess.
+    pub set: Option<String>,
+}
+
+impl OpenSetting {
+    fn of(key: String, open: &OpenField) -> OpenSetting {
+        // A field that only few rows have rejects the others, so the form with a default comes first.
+        let map = open.with_default.iter().chain(&open.candidates).find_map(|source| match source {
+            FieldSource::Column(text) | FieldSource::Template(text) => Some(text.clone()),
+            FieldSource::Constant(_) => None,
+        });
+        let set = open.candidates.iter().find_map(|source| match source {
+            FieldSource::Constant(value) => Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+            FieldSource::Column(_) | FieldSource::Template(_) => None,
+        });
+        OpenSetting { key, map, set }
+    }
+}
+
+/// A check that fits an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FittingCheck {
+    pub name: String,
+    pub summary: String,
+    /// What feeds its fields.
+    pub fed: Vec<String>,
+    /// Its needed fields that are open.
+    pub open: Vec<String>,
+    /// It fits by the names of columns only, because no check fits by values.
+    pub is_by_name_only: bool,
+}
+
+/// Proposes a campaign file.
+///
+/// # Errors
+/// An input cannot be read, the inputs differ in their layout, or a check or field is unknown.
+pub fn propose(order: &InitOrder) -> Result<Proposal, Error> {
+    let catalogue = Catalogue::built_in();
+    let mut declarations: Vec<(&Declaration, BTreeMap<String, FieldSource>)> = Vec::new();
+    for table in &order.checks {
+        let declaration = catalogue.get(&table.check)?;
+        let known = || declaration.fields.iter().map(|field| field.name.as_str());
+        if let Some(unknown) = table.fields.keys().find(|field| !known().any(|name| name == *field)) {
+            let (check, field, hint) = (table.check.clone(), unknown.clone(), hint(unknown, known()));
+            return Err(MappingError::UnknownField { check, field, hint }.into());
+        }
+        let mut given = table.fields.clone();
+        for field in &declaration.fields {
+            if let Some(FieldSource::Constant(value)) = given.get_mut(&field.name) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let refused = |fault: FieldRefusal| MappingError::Constant {
+                    check: table.check.clone(),
+                    field: field.name.clone(),
+                    fault: fault.message,
+                };
+                *value = field.accept(&text).map_err(refused)?.value;
+            }
+        }
+        declarations.push((declaration, given));
+    }
+    let all_fields = fields_of(declarations.iter().map(|(one, _)| *one), &catalogue);
+    type Given<'a> = [(&'a Declaration, BTreeMap<String, FieldSource>)];
+    let guesses = |declarations: &Given<'_>, profiles: &[Profile]| -> Vec<CheckGuess> {
+        declarations.iter().map(|(one, given)| check::check(one, profiles, given, &all_fields)).collect()
+    };
+    let score = |profiles: &[Profile]| guesses(&declarations, profiles).iter().map(|guess| guess.fed().count()).sum();
+    let sampled = read(order, &all_fields, &score)?;
+    for (declaration, sources) in &mut declarations {
+        *sources = given::given(&declaration.name, sources, &sampled)?;
+    }
+    let checks = guesses(&declarations, &sampled.profiles);
+    let first = &sampled.samples[0];
+    let id = if first.found.header == HeaderGuess::Undecided && first.header.is_some() {
+        row_id::RowId::open("the first line may be a row, so no column is named here")
+    } else {
+        row_id::row_id(&sampled.profiles, &all_fields)
+    };
+    let rows = sampled.samples.iter().map(|sample| sample.rows.len()).sum();
+    let is_whole = sampled.samples.iter().all(|sample| sample.is_whole);
+    let files_root = files_root(order, &checks, &sampled);
+    let layout = layout::layout_lines(first, &sampled.other_sheets);
+    let nulls = nulls(&sampled.profiles);
+    let draft = Draft {
+        campaign: &campaign_name(&order.inputs[0].path),
+        paths: order.inputs.iter().map(|input| input.name.clone()).collect(),
+        sampled: format!("{}.", capitalised(&layout::sampled(rows, is_whole))),
+        layout: &layout,
+        id: &id,
+        nulls: &nulls,
+        files_root: files_root.clone(),
+        checks: &checks,
+    };
+    let summary = |(input, sample): (&InitInput, &Sample)| layout::summary(&input.name, sample, sample.rows.len());
+    let mut open: Vec<OpenSetting> = Vec::new();
+    let mut lines = vec![id_line(&id)];
+    let several = checks.len() > 1;
+    for guess in &checks {
+        for one in &guess.fields {
+            let target = format!("{}.{}", guess.check, one.field.name);
+            lines.extend(field_line(target, &one.standing));
+        }
+        let key = |name: &str| if several { format!("{}.{name}", guess.check) } else { name.to_owned() };
+        open.extend(guess.open().map(|(field, open)| OpenSetting::of(key(&field.name), open)));
+    }
+    if files_root == Some(None) {
+        open.push(OpenSetting { key: "[input] files_root".to_owned(), map: None, set: None });
+    }
+    Ok(Proposal {
+        text: draft.text(),
+        inputs: order.inputs.iter().zip(&sampled.samples).map(summary).collect(),
+        lines,
+        open,
+    })
+}
+
+/// The checks whose fields the columns of an input fit by content; if there is none, those that fit by name.
+///
+/// # Errors
+/// An input cannot be read, or the inputs differ in their layout.
+pub fn fitting_checks(order: &InitOrder) -> Result<Vec<FittingCheck>, Error> {
+    let catalogue = Catalogue::built_in();
+    let all_fields = fields_of(catalogue.iter(), &catalogue);
+    let nothing = BTreeMap::new();
+    let guesses = |profiles: &[Profile], fits: fn(&CheckGuess) -> bool| -> Vec<(CheckGuess, &Declaration)> {
+        let guessed = catalogue.iter().map(|one| (check::check(one, profiles, &nothing, &all_fields), one));
+        guessed.filter(|(guess, one)| fits(guess) && one.consent.is_none()).collect()
+    };
+    // Names decide between two sheets only if no value does.
+    let score = |profiles: &[Profile]| {
+        guesses(profiles, CheckGuess::is_by_content).len() * 100 + guesses(profiles, CheckGuess::is_by_name).len()
+    };
+    let sampled = read(order, &all_fields, &score)?;
+    let by_content = guesses(&sampled.profiles, CheckGuess::is_by_content);
+    let is_by_name_only = by_content.is_empty();
+    let guessed = if is_by_name_only { guesses(&sampled.profiles, CheckGuess::is_by_name) } else { by_content };
+    let mut fitting: Vec<FittingCheck> =
+        guessed.into_iter().map(|guess| FittingCheck { is_by_name_only, ..fitting_check(guess) }).collect();
+    fitting.sort_by_key(|check| check.open.len());
+    Ok(fitting)
+}
+
+fn fitting_check((guess, declaration): (CheckGuess, &Declaration)) -> FittingCheck {
+    let fed = guess.fields.iter().filter_map(|one| match &one.standing {
+        Standing::Fed(feed) => Some(format!("{} ← {}", one.field.name, feed.from)),
+        Standing::Suggested(feed) => Some(format!("{} ← {} (optional)", one.field.name, feed.from)),
+        Standing::Open(_) => None,
+    });
+    FittingCheck {
+        name: declaration.name.clone(),
+        summary: declaration.summary.clone(),
+        fed: fed.collect(),
+        open: guess.open().map(|(field, _)| field.name.clone()).collect(),
+        is_by_name_only: false,
+    }
+}
+
+/// The fields that values are compared with: those of the checks, and the numbers that show a person or a company.
+fn fields_of<'a>(checks: impl Iterator<Item = &'a Declaration>, catalogue: &'a Catalogue) -> Vec<&'a FieldSpec> {
+    let shows = |kind| catalogue.iter().flat_map(|one| &one.fields).find(move |field| field.kind == kind);
+    let subjects = [FieldKind::SaId, FieldKind::RegistrationNumber].into_iter().filter_map(shows);
+    checks.flat_map(|one| &one.fields).chain(subjects).collect()
+}
+
+/// The words for a missing value in the sample, with their counts.
+fn nulls(profiles: &[Profile]) -> BTreeMap<&'static str, usize> {
+    let mut sum = BTreeMap::new();
+    for (word, count) in profiles.iter().flat_map(|one| &one.nulls) {
+        *sum.entry(*word).or_default() += count;
+    }
+    sum
+}
+
+/// A name for the first round: that of the file, so that two lists do not get the same one.
+fn campaign_name(path: &Path) -> String {
+    let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let name: String = stem.chars().map(plain).take(60).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() || check_file_name(name).is_err() { "first-round".to_owned() } else { format!("{name}-1") }
+}
+
+fn id_line(id: &row_id::RowId) -> ProposalLine {
+    let from = id.column.as_ref().map(|_| format!("column {}", id.shown.trim_start_matches("column ")));
+    ProposalLine { target: "id".to_owned(), from, why: id.why.clone(), is_doubtful: false }
+}
+
+fn field_line(target: String, standing: &Standing) -> Option<ProposalLine> {
+    match standing {
+        Standing::Fed(feed) => {
+            let (from, why, is_doubtful) = (Some(feed.from.clone()), feed.why.clone(), feed.is_doubtful);
+            Some(ProposalLine { target, from, why, is_doubtful })
+        }
+        Standing::Open(open) => Some(ProposalLine { target, from: None, why: open.why.clone(), is_doubtful: false }),
+        Standing::Suggested(_) => None,
+    }
+}
+
+/// How many of something there are, for the screen.
+pub fn in_words(count: usize, one: &str, many: &str) -> String {
+    counted(count as u64, one, many)
+}

@@ -1,0 +1,65 @@
+//! What a plan found, and what it is asked for.
+
+use super::{money::Money, tree::Tree, values::ValueCounts};
+use crate::{
+    error::Error,
+    ledger::Sums,
+    mapping::{FieldFeed, UnmappedColumns},
+    model::Stop,
+    pipeline::{
+        corrections::CorrectionCounts,
+        intake::{notes::Notes, rejections::Rejections},
+    },
+};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+/// What a plan shows in addition to its counts.
+#[derive(Debug, Clone, Default)]
+pub struct PlanOptions {
+    /// The number of requests to keep, masked.
+    pub show: usize,
+    /// The file to write the rows to that fail.
+    pub failures: Option<PathBuf>,
+    /// The file with the rows that would take the place of failed ones.
+    pub corrections: Option<PathBuf>,
+}
+
+/// What a run would do.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub tree: Tree,
+    /// Why rows and asks are rejected.
+    pub reasons: Rejections,
+    /// Notes about values that were accepted.
+    pub notes: Notes,
+    /// The values of the id, if there is one.
+    pub id: Option<ValueCounts>,
+    /// The values of each field that the row decides, by the index of the check and that of the field in its declaration.
+    pub fields: BTreeMap<(usize, usize), ValueCounts>,
+    pub feeds: Vec<FieldFeed>,
+    pub unmapped_columns: Vec<UnmappedColumns>,
+    pub money: Money,
+    /// The time to send everything.
+    pub duration: Duration,
+    /// The check and its limit in an hour that decide the time, if the rate does not.
+    pub slowest: Option<(String, u32)>,
+    /// The first requests, with values masked.
+    pub shown: Vec<String>,
+    /// The sums of the ledger, if there is one.
+    pub known: Option<Sums>,
+    /// When the oldest request in doubt was armed, in microseconds since 1970.
+    pub oldest_doubt_us: Option<i64>,
+    /// The guard on errors would stop a run after this many rows, before later rows are read.
+    pub early_stop: Option<(u64, Stop)>,
+    /// The number of rows in the file of failures, or why it could not be written.
+    pub failures: Option<Result<u64, Error>>,
+    /// What a file of corrections would change.
+    pub corrections: Option<CorrectionCounts>,
+}
+
+impl Plan {
+    /// Whether a run has nothing left to send or to wait for, also of rows that were read with another mapping.
+    pub fn is_settled(&self) -> bool {
+        self.tree.is_settled() && self.money.requests() == 0
+    }
+}

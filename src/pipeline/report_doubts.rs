@@ -1,0 +1,73 @@
+//! What the report of a run says about requests without an answer, and about answers that are judged differently.
+
+use super::{report::RunReport, wording::counted};
+use crate::model::{Stop, clock::local_time, state::State};
+
+impl RunReport {
+    /// What the current declarations say about answers that are paid for.
+    pub fn rejudging(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.unrecognised > 0 {
+            lines.push(format!(
+                "{} no rule recognises: paid for, never sent again, and in pending/ with the reason `unrecognised` and \
+                 the answer. Correct the declaration in the campaign file (`rescreen checks NAME --toml` prints it) and \
+                 run again, which judges them at no cost; or publish them as they are with --accept-unrecognised",
+                counted(self.unrecognised, "row has an answer that", "rows have an answer that"),
+            ));
+        }
+        if self.judged_differently > 0 {
+            lines.push(format!(
+                "{} judged differently by the current declaration; published rows stay as they are, and `rescreen \
+                 export {} --to FOLDER` publishes all results judged by it",
+                counted(self.judged_differently, "result is", "results are"),
+                self.out.display()
+            ));
+        }
+        lines
+    }
+
+    /// What may have been charged and has no answer, and what to do about it.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        // A key is not used for sending again in the last two hours of its lifetime.
+        let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
+        let until = self.oldest_doubt_us.map_or_else(|| "the keys expire".to_owned(), |at| local_time(at + safe_us));
+        if self.withheld > 0 {
+            lines.push(format!(
+                "{} sent under another API key, and only that key's account can tell what was answered or \
+                 charged: run again with that API key before {until}. If it is lost, decide now with `rescreen resolve \
+                 {} --list --include-in-doubt`, or run again after that time and decide then",
+                counted(self.withheld, "request in doubt was", "requests in doubt were"),
+                self.out.display()
+            ));
+        } else if self.in_doubt() > 0 && !self.is_charged() {
+            lines.push(format!(
+                "{} sent and {} no answer yet; running again before {until} settles this",
+                counted(self.in_doubt(), "request was", "requests were"),
+                if self.in_doubt() == 1 { "has" } else { "have" },
+            ));
+        } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
+            // The service says that these keys belong to another body, so sending them again may give no answer.
+            lines.push(format!(
+                "{} may have been charged under their keys and have no answer yet",
+                counted(self.in_doubt(), "request", "requests"),
+            ));
+        } else if self.in_doubt() > 0 {
+            lines.push(format!(
+                "{} may have been charged and have no answer yet; running again before {until} settles this at no cost",
+                counted(self.in_doubt(), "request", "requests"),
+            ));
+        }
+        lines.extend(self.job_lines());
+        let quarantined = self.sums.in_state(State::Quarantined);
+        if quarantined > 0 {
+            let risk = if self.is_charged() { "possibly charged, and sending again may charge again; " } else { "" };
+            lines.push(format!(
+                "{} in quarantine: {risk}decide with `rescreen resolve {} --list`",
+                counted(quarantined, "request is", "requests are"),
+                self.out.display()
+            ));
+        }
+        lines
+    }
+}

@@ -1,0 +1,6 @@
+//! The promise: a comparison of two rounds names every subject whose answer changed, and no other.
+
+mod book;
+mod engine;
+mod million;
+mod screens;

@@ -1,0 +1,138 @@
+//! What is drawn on a terminal: no line of the progress is broken, also after the terminal has become narrower or wider,
+//! nothing of it is left when the run ends, and colours appear only where they are wanted.
+
+use super::emulator::Terminal;
+use crate::{cli::Workspace, support::service::lifted};
+use rescreen::simulator::Settings;
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+/// A campaign of which a request takes this long.
+fn slow(rows: usize, latency_ms: u64, faults: &str) -> Workspace {
+    let faults = faults.parse().unwrap();
+    Workspace::with(rows, Settings { latency: Duration::from_millis(latency_ms), faults, ..lifted() })
+}
+
+fn command(workspace: &Workspace, term: &str) -> Command {
+    let mut command = workspace.production("run", &["--yes", "--in-flight", "4"]);
+    command.env("TERM", term);
+    command
+}
+
+fn is_progress(line: &str) -> bool {
+    line.starts_with("aml-screening ") || line.contains("/min")
+}
+
+fn shows(lines: &[String], part: &str) -> bool {
+    lines.iter().any(|line| line.contains(part))
+}
+
+#[test]
+fn the_progress_breaks_no_line_while_the_terminal_changes_its_width_and_leaves_nothing_behind() {
+    let workspace = slow(60, 300, "");
+    let mut terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
+    terminal.wait_for("the progress", |lines| shows(lines, " of 60 ") && shows(lines, "/min · "));
+    for columns in [60, 200, 20, 80, 47] {
+        terminal.resize(columns);
+        // The second frame is drawn at the new width.
+        for _ in 0..2 {
+            let before = terminal.raw.matches("\u{1b}[J").count();
+            let drawn = |terminal: &Terminal| terminal.raw.matches("\u{1b}[J").count() > before;
+            while !drawn(&terminal) {
+                terminal.wait_for("the next frame", |lines| lines.iter().any(|line| is_progress(line)));
+                terminal.step();
+            }
+        }
+        terminal.wait_for("a whole frame", |lines| lines.last().is_some_and(String::is_empty));
+        let progress: Vec<&String> = terminal.lines().iter().filter(|line| is_progress(line)).collect();
+        assert!((1..=2).contains(&progress.len()), "{progress:?} at {columns}");
+        for line in progress {
+            assert!(line.chars().count() < usize::from(columns), "`{line}` is broken at {columns} columns");
+        }
+    }
+    assert_eq!(terminal.end(), 0, "{}", terminal.text());
+    assert!(!terminal.lines().iter().any(|line| is_progress(line)), "{}", terminal.text());
+    assert_eq!(terminal.text().matches("60 rows: 60 results").count(), 1, "{}", terminal.text());
+    assert!(terminal.raw.contains(" \u{1b}[32mclear\u{1b}[0m"), "verdicts are coloured: {:?}", terminal.raw);
+}
+
+#[test]
+fn an_interrupt_says_at_once_what_the_run_waits_for() {
+    let workspace = slow(40, 2_500, "");
+    let mut terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
+    workspace.service.wait_for_charges(1);
+    let under_way = || workspace.service.simulator.stats().by_route.get("POST /aml-screening") == Some(&5);
+    crate::support::program::wait_until("four requests are under way", under_way);
+    let signalled = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().unwrap().success());
+    terminal.wait_for("what it waits for", |lines| shows(lines, "stopping: 4 requests in flight, up to 1"));
+    assert!(signalled.elapsed() < Duration::from_millis(1_500), "{:?}", signalled.elapsed());
+    assert!(shows(terminal.lines(), "; Ctrl-C again leaves them in doubt"), "{}", terminal.text());
+    assert_eq!(terminal.end(), 130);
+    assert!(!shows(terminal.lines(), "stopping:"), "{}", terminal.text());
+    assert!(terminal.raw.contains("\u{1b}[33mstopped:\u{1b}[0m"), "{:?}", terminal.raw);
+    workspace.run(&[]).exits(0);
+}
+
+#[test]
+fn a_pause_is_shown_with_its_reason_and_its_end() {
+    let workspace = slow(20, 10, "rate429@4:3");
+    let mut terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
+    let waits = |lines: &[String]| {
+        lines.iter().any(|line| line.starts_with("waiting ") && line.contains(" s: rate limit, HTTP 429, until "))
+    };
+    terminal.wait_for("the pause", waits);
+    assert_eq!(terminal.end(), 0, "{}", terminal.text());
+}
+
+#[test]
+fn nothing_is_coloured_with_no_color_and_nothing_is_drawn_on_a_dumb_terminal() {
+    let workspace = slow(6, 300, "");
+    let mut terminal = Terminal::start(command(&workspace, "xterm-256color").env("NO_COLOR", "1"), 80);
+    assert_eq!(terminal.end(), 0);
+    let is_coloured = |raw: &str| {
+        raw.split("\u{1b}[").skip(1).any(|rest| rest.split(['A', 'J']).next().is_some_and(|code| code.contains('m')))
+    };
+    assert!(!is_coloured(&terminal.raw), "{:?}", terminal.raw);
+    assert!(terminal.raw.contains("\u{1b}[J"), "it was drawn: {:?}", terminal.raw);
+    let workspace = slow(6, 300, "");
+    let mut terminal = Terminal::start(&mut command(&workspace, "dumb"), 80);
+    assert_eq!(terminal.end(), 0);
+    assert!(!terminal.raw.contains('\u{1b}'), "{:?}", terminal.raw);
+}
+
+#[test]
+fn errors_are_coloured_on_a_terminal() {
+    let workspace = slow(1, 0, "");
+    let mut command = crate::support::program::rescreen(
+        workspace.path(),
+        &["run", "absent.csv", "--check", "aml-screening", "--simulate"],
+    );
+    let mut terminal = Terminal::start(command.env("TERM", "xterm"), 80);
+    assert_eq!(terminal.end(), 2);
+    assert!(terminal.raw.contains("\u{1b}[31merror:\u{1b}[0m "), "{:?}", terminal.raw);
+}
+
+#[test]
+fn messages_are_wrapped_at_spaces_on_a_terminal_and_whole_elsewhere() {
+    let workspace = slow(1, 0, "");
+    workspace.write("long.csv", "no,the_name_of_the_customer_in_full\n1,P00001 Vexford\n");
+    let words = "run long.csv --check aml-screening --map name=the_name_of_the_customer_in_full --set entity=0 --set \
+                 country=za --simulate";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut command = crate::support::program::rescreen(workspace.path(), &words);
+    let mut terminal = Terminal::start(command.env("TERM", "xterm"), 60);
+    assert_eq!(terminal.end(), 0, "{}", terminal.text());
+    let text = terminal.text();
+    assert!(text.contains("  aml-screening.name ← column\n  `the_name_of_the_customer_in_full`"), "{text}");
+    // Commands and queries are copied as a whole.
+    assert!(terminal.raw.contains("SELECT check_name, verdict, finding, count(*) FROM read_parquet('out/"), "{text}");
+    let piped = workspace.say(&words).exits(0);
+    assert!(
+        piped.stderr.contains("aml-screening.name ← column `the_name_of_the_customer_in_full`"),
+        "{}",
+        piped.stderr
+    );
+}
