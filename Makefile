@@ -1,8 +1,14 @@
 # The project's tasks. `make` without a target lists them.
 .DEFAULT_GOAL := help
-.PHONY: help toolchain demo test check deny sbom sim planted kill kill-short faults hostile properties rate fuzz slow webhook-load bench schemathesis interop interop-engines
+.PHONY: help toolchain demo test gate gauntlet format clippy doc check deny sbom sim planted kill faults hostile timed properties rate \
+	slow fuzz webhook-load bench schemathesis interop interop-engines
 
 CARGO ?= cargo
+# The tests, the examples and the demo link the same compiled crates: one feature has what tests need.
+HARNESS := --features harness
+# For long simulation runs: simulation.
+PROFILE ?= test
+IGNORED := $(CARGO) test --profile $(PROFILE) $(HARNESS) --test it -- --ignored --nocapture
 
 help: ## Show this list
 	@echo "Start with: make demo. The targets need no network except crates.io (and PyPI for interop), and cost no credits."
@@ -12,27 +18,38 @@ help: ## Show this list
 toolchain:
 	@tests/toolchain.sh "$(CARGO)"
 
-# Uses the dev profile, so that `make test` can reuse the build.
 demo: toolchain ## Check a sample list against the built-in simulator; writes to rescreen-demo/
-	$(CARGO) run -- demo --dir rescreen-demo
+	$(CARGO) run $(HARNESS) -- demo --dir rescreen-demo
 
-test: toolchain ## Run all tests and the examples (with cargo-nextest if it is installed)
+EXAMPLES := monthly_aml_book vehicle_fleet check_of_your_own onboarding supplier_banking
+test: toolchain ## Run all tests that need no real time, and the examples (with cargo-nextest if it is installed)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run --no-fail-fast; \
+		$(CARGO) nextest run $(HARNESS) --no-fail-fast; \
 	else \
-		echo "cargo-nextest is not installed; using cargo test"; \
-		$(CARGO) test --lib --bins --tests --no-fail-fast; \
+		echo "cargo-nextest is not installed: cargo test has no time limit for a test, and does not run the tests of the gate itself"; \
+		$(CARGO) test $(HARNESS) --lib --bins --tests --no-fail-fast; \
 	fi
-	$(CARGO) test --doc
-	$(CARGO) run --quiet --example monthly_aml_book
-	$(CARGO) run --quiet --example vehicle_fleet
-	$(CARGO) run --quiet --example check_of_your_own
-	$(CARGO) run --quiet --example onboarding
-	$(CARGO) run --quiet --example supplier_banking
+	@for example in $(EXAMPLES); do \
+		echo "example $$example"; \
+		$(CARGO) run --quiet $(HARNESS) --example $$example || exit 1; \
+	done
 
-check: deny ## Check formatting, lints, documentation and licences
+gate: toolchain ## Run what a change must pass before it is merged, and write target/gate.json (GATE_AGAIN=1 repeats it)
+	@tests/ci/gate
+
+gauntlet: toolchain ## Run what needs real time, kills, new seeds or a long run (ONLY="make-kill …", GAUNTLET_SEED=N)
+	@tests/ci/gauntlet
+
+check: deny format clippy doc ## Check formatting, lints, documentation and licences
+
+format:
 	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
+
+clippy:
+	$(CARGO) clippy --all-targets $(HARNESS) -- -D warnings
+
+doc:
+	$(CARGO) test --doc $(HARNESS)
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 
 # Advisories change over time and need a network: .github/workflows/advisories.yml checks them.
@@ -50,37 +67,34 @@ sbom: ## List the crates in a release as CycloneDX (rescreen.cdx.json), with car
 		echo "SKIPPED: cargo-cyclonedx is not installed (cargo install cargo-cyclonedx --locked)"; \
 	fi
 
-SEEDS ?= 250
-PROFILE ?= test
-sim: ## Run campaigns in simulated time, each from a seed (SEEDS=N: how many; SEED=N: repeat one; PROFILE=simulation for long runs)
-	SEED=$(SEED) SEEDS=$(SEEDS) $(CARGO) test --profile $(PROFILE) --test it -- --ignored --exact sim::seeds --nocapture
+sim: ## Run campaigns in simulated time, each from a seed (SEEDS=N: how many, FIRST=N: from which; SEED=N: repeat one)
+	FIRST=$(FIRST) SEED=$(SEED) SEEDS=$(SEEDS) $(IGNORED) --exact sim::seeds
 
 planted: ## Plant one bug after another, which the simulation must find, and print a table (RESCREEN_PLANTED=name: only one)
-	$(CARGO) test --profile $(PROFILE) --features planted-bugs --test it planted:: -- --ignored --nocapture
+	$(IGNORED) planted::
 
-kill-short: ## Kill runs 20 times in each of two campaigns, resume them, and count the charges (about two minutes)
-	$(CARGO) test --test it kill:: -- --ignored --nocapture
+kill: ## Kill runs 20 times in each of two campaigns, resume them, and count the charges (RESCREEN_KILLS=N: how often)
+	$(IGNORED) kill::
 
-kill: export RESCREEN_KILLS ?= 500
-kill: ## The same with 500 kills (RESCREEN_KILLS=N; half an hour)
-	$(CARGO) test --test it kill:: -- --ignored --nocapture
-
-faults: ## Make each write, fsync, rename and commit of a small campaign fail once, and each storage call, including SQLite's; the next run must complete it
-	$(CARGO) test --features fault-points --test it faults:: -- --ignored --nocapture
+faults: ## Make each write, fsync, rename, commit and storage call of small campaigns fail once; the next run must complete them
+	$(IGNORED) faults::
 
 hostile: ## Run the real binary against misbehaving servers (several minutes)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run --test it --run-ignored only --no-fail-fast --test-threads 6 hostile::; \
+		$(CARGO) nextest run $(HARNESS) --test it --run-ignored only --no-fail-fast --test-threads 6 -E 'test(/^hostile::/) - test(/::timed::/)'; \
 	else \
 		echo "cargo-nextest is not installed; using cargo test"; \
-		$(CARGO) test --test it hostile:: -- --ignored; \
+		$(CARGO) test $(HARNESS) --test it hostile:: -- --ignored --skip ::timed::; \
 	fi
 
+timed: ## Run the tests that need real time or a quiet machine (needs cargo-nextest)
+	$(CARGO) nextest run $(HARNESS) --profile gauntlet --run-ignored only --no-fail-fast -E 'test(/(^|::)timed::/) | test(/(^|::)memory::/)'
+
 properties: ## Test keys and bodies with a million random cases each (PROPTEST_CASES=N), slower properties with fewer
-	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --test it -- --ignored --exact properties::a_long_run_finds_no_violation --nocapture
+	PROPTEST_CASES=$(PROPTEST_CASES) PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(IGNORED) --exact properties::a_long_run_finds_no_violation
 
 schemathesis: ## Test the simulator with requests made from its OpenAPI document (skipped without schemathesis; two minutes)
-	$(CARGO) build
+	$(CARGO) build $(HARNESS)
 	@tests/schemathesis.sh
 
 interop: toolchain ## Read real outputs with DuckDB, pyarrow, polars, pandas, PostgreSQL and dbt (tools from PyPI; a minute)
@@ -90,17 +104,17 @@ interop-engines: toolchain ## The same with PySpark, Iceberg, Delta, Airflow and
 	@tests/interop/run engines || [ $$? -eq 77 ]
 
 rate: ## Test the rate limit in real time, with each run and the service in a separate process (under five minutes)
-	$(CARGO) test --test it rate:: -- --ignored --nocapture --test-threads=1
+	$(IGNORED) --test-threads=1 rate::
 
-fuzz: export FUZZ_SECONDS ?= 600
+fuzz: export FUZZ_SECONDS ?= 60
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds, with cargo-fuzz and a nightly toolchain (make test replays the corpus)
 	@fuzz/run $(TARGET)
 
 webhook-load: ## Send the receiver 200 deliveries a second for 30 seconds, and print how fast it answers
-	$(CARGO) test --test it webhook::load -- --ignored --nocapture
+	$(IGNORED) webhook::load
 
-slow: ## Run the other tests that take real time (a few minutes)
-	$(CARGO) test --test it -- --ignored --skip kill:: --skip faults:: --skip hostile:: --skip properties:: --skip rate:: --skip sim:: --skip webhook::load
+slow: ## Run the other tests that take minutes
+	$(IGNORED) --skip kill:: --skip faults:: --skip hostile:: --skip properties:: --skip rate:: --skip sim:: --skip planted:: --skip webhook::load --skip ::timed:: --skip memory::
 
 bench: ## Compare speed, memory and size with the goals and a bare client (minutes; BENCH_PARTS, BENCH_PAIRS, BENCH_ROWS, BENCH_LARGE=1)
 	$(CARGO) bench --bench campaign

@@ -30,9 +30,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// After this many pages, the log is moved into the database. Builds with fault points use fewer, so that short runs do
-/// it too.
-const CHECKPOINT_PAGES: u32 = unless_failing(4_000, 40);
+/// After this many pages, the log is moved into the database: few where storage is made to fail, so that a short run
+/// does it too.
+fn checkpoint_pages() -> u32 {
+    unless_failing(4_000, 40)
+}
 /// How often the log is moved into the database at least.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
@@ -86,7 +88,7 @@ impl Store {
         keep_write_ahead_log(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         conn.pragma_update(None, "cache_size", -8_192)?;
-        conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        conn.pragma_update(None, "wal_autocheckpoint", checkpoint_pages())?;
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT as i64)?;
         conn.set_prepared_statement_cache_capacity(64);
         let mut store = Store {

@@ -147,11 +147,14 @@ mod tests {
             (json!(" 7.00 "), 7),
             (json!(7.5), 8),
             (json!("7.01"), 8),
+            (json!(6.5), 7),
             (json!(0), 0),
             (json!(0.0), 0),
             (json!(1e3), 1_000),
             (json!(u64::MAX), Credits::STATED_MAX.0),
             (json!(1e23), Credits::STATED_MAX.0),
+            (json!("1e300"), Credits::STATED_MAX.0),
+            (json!(9_007_199_254_740_993_u64), Credits::STATED_MAX.0),
         ] {
             assert_eq!(charge(field.clone()), Amount::Credits(Credits(credits)), "{field}");
         }
@@ -159,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_field_with_an_invalid_amount_is_never_treated_as_absent() {
-        for field in [json!(-1), json!("-0.5"), json!("seven"), json!("7 credits"), json!(""), json!("NaN"), json!([7])]
-        {
+        let unreadable = ["-0.5", "-7", "seven", "7 credits", "7,00", "", "NaN"].map(Value::from);
+        for field in unreadable.into_iter().chain([json!(-1), json!([7])]) {
             assert!(matches!(charge(field.clone()), Amount::Unreadable(_)), "{field}");
         }
         for field in [json!(true), json!({"amount": 7})] {

@@ -1,5 +1,5 @@
 //! Fault points: named places where something becomes durable, so that tests can make the n-th pass through one fail,
-//! or observe it. A fault plan for a process needs the cargo feature `fault-points`; an observer for a thread needs a
+//! or observe it. A fault plan for a process needs the cargo feature `harness`; an observer for a thread needs a
 //! build with debug assertions. A release build has neither, and passing a point does nothing.
 
 use std::io;
@@ -23,10 +23,15 @@ pub enum Point {
     Remove,
 }
 
-/// Returns `small` in a build with injected storage faults, so that a short run reaches every point, and `usual`
+/// Returns `small` in a process whose storage is made to fail, so that a short run reaches every point, and `usual`
 /// otherwise.
-pub const fn unless_failing<T: Copy>(usual: T, small: T) -> T {
-    if cfg!(feature = "fault-points") { small } else { usual }
+#[inline(always)]
+pub fn unless_failing<T>(usual: T, small: T) -> T {
+    #[cfg(feature = "harness")]
+    let fails = planned::is_failing();
+    #[cfg(not(feature = "harness"))]
+    let fails = false;
+    if fails { small } else { usual }
 }
 
 /// Passes a point. It fails if a fault is planned here.
@@ -37,7 +42,7 @@ pub const fn unless_failing<T: Copy>(usual: T, small: T) -> T {
 pub fn pass(point: Point) -> io::Result<()> {
     #[cfg(debug_assertions)]
     watched::pass(point)?;
-    #[cfg(feature = "fault-points")]
+    #[cfg(feature = "harness")]
     planned::pass(point)?;
     let _ = point;
     Ok(())
@@ -73,17 +78,29 @@ mod watched {
     }
 }
 
-#[cfg(feature = "fault-points")]
-pub use planned::{FaultPlan, arm, passed};
+#[cfg(feature = "harness")]
+pub use planned::{FAULT_PLAN, FaultPlan, arm, passed};
 
-#[cfg(feature = "fault-points")]
+#[cfg(feature = "harness")]
 mod planned {
     use super::Point;
     use std::{
         io,
         str::FromStr,
-        sync::{Mutex, OnceLock, PoisonError},
+        sync::{LazyLock, Mutex, OnceLock, PoisonError},
     };
+
+    /// The environment variable with the fault plan of a process.
+    pub const FAULT_PLAN: &str = "RESCREEN_FAULT";
+    /// The environment variable of the library that makes storage calls fail below this program.
+    const FAILING_CALLS: &str = "FAILING_STORAGE";
+
+    /// Whether storage is made to fail in this process, here or below.
+    pub(super) fn is_failing() -> bool {
+        static FAILING: LazyLock<bool> =
+            LazyLock::new(|| [FAULT_PLAN, FAILING_CALLS].into_iter().any(|name| std::env::var_os(name).is_some()));
+        *FAILING
+    }
 
     /// The names of the points in a plan, indexed by the point's number.
     const NAMES: [&str; 7] = ["write", "sync", "rename", "sync-folder", "commit", "after-commit", "remove"];
@@ -147,6 +164,9 @@ mod planned {
     }
 
     pub(super) fn pass(point: Point) -> io::Result<()> {
+        if !is_failing() {
+            return Ok(());
+        }
         let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
         let at = point as usize;
         seen.passed[at] += 1;

@@ -1,10 +1,9 @@
 //! Planted bugs: realistic mistakes, each at the place where it would be made, so that the simulation can show that it
 //! finds them. At most one is planted, in the whole process, by a call or by the environment variable RESCREEN_PLANTED.
-//! The cargo feature `planted-bugs` enables them, and no release build may use it; without it, [`planted`] is always
-//! false.
+//! The cargo feature `harness` enables them, and no release build may use it; without it, [`planted`] is always false.
 
-#[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
-compile_error!("`planted-bugs` is only for `make planted`: it must not be in a release build");
+#[cfg(all(feature = "harness", not(debug_assertions)))]
+compile_error!("`harness` is only for tests: it must not be in a release build");
 
 /// Declares the enum and the list of bugs at once. The doc comment of a bug says what it does.
 macro_rules! bugs {
@@ -15,7 +14,7 @@ macro_rules! bugs {
             $(#[doc = $mistake] $bug,)+
         }
 
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(feature = "harness")]
         const BUGS: &[(Bug, &str, &str)] = &[$((Bug::$bug, stringify!($bug), $mistake)),+];
     };
 }
@@ -227,16 +226,16 @@ bugs! {
 }
 
 /// Whether this bug is planted.
-#[cfg(not(feature = "planted-bugs"))]
+#[cfg(not(feature = "harness"))]
 #[inline(always)]
 pub const fn planted(_: Bug) -> bool {
     false
 }
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "harness")]
 pub use switch::{plant, planted};
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "harness")]
 mod switch {
     use super::{BUGS, Bug};
     use std::sync::atomic::{AtomicUsize, Ordering};

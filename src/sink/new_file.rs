@@ -17,8 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Small for fault tests, so that even a small file is written in several steps.
-const BUFFER_BYTES: usize = unless_failing(64 << 10, 4 << 10);
+/// Small where storage is made to fail, so that even a small file is written in several steps.
+fn buffer_bytes() -> usize {
+    unless_failing(64 << 10, 4 << 10)
+}
 
 /// A file being written.
 pub(super) struct NewFile {
@@ -90,7 +92,7 @@ impl NewFile {
         Ok(NewFile {
             path: path.to_owned(),
             temporary,
-            writer: BufWriter::with_capacity(BUFFER_BYTES, Disk(file)),
+            writer: BufWriter::with_capacity(buffer_bytes(), Disk(file)),
             hasher: Sha256::new(),
             bytes: 0,
             published: false,

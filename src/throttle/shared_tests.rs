@@ -129,20 +129,25 @@ async fn a_record_from_the_far_future_does_not_stop_a_new_process() {
     assert!(most_in_a_minute(&times) <= 62);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_file_that_fails_in_a_run_leaves_the_run_with_an_empty_bucket() {
-    let machine = Machine::idle().await;
-    let throttle = machine.process(Rate::default());
-    let mut times = Vec::new();
-    send(&throttle, 40, &mut times).await;
-    // The file is opened again after a second of real time.
-    let path = machine.file().path().to_owned();
-    fs::remove_file(&path).unwrap();
-    fs::create_dir(&path).unwrap();
-    std::thread::sleep(Duration::from_millis(1_100));
-    send(&throttle, 100, &mut times).await;
-    let most = most_in_a_minute(&times);
-    assert!((90..=120).contains(&most), "{most}");
+mod timed {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    #[ignore = "timed: make gauntlet"]
+    async fn a_file_that_fails_in_a_run_leaves_the_run_with_an_empty_bucket() {
+        let machine = Machine::idle().await;
+        let throttle = machine.process(Rate::default());
+        let mut times = Vec::new();
+        send(&throttle, 40, &mut times).await;
+        // The file is opened again after a second of real time.
+        let path = machine.file().path().to_owned();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        std::thread::sleep(Duration::from_millis(1_100));
+        send(&throttle, 100, &mut times).await;
+        let most = most_in_a_minute(&times);
+        assert!((90..=120).contains(&most), "{most}");
+    }
 }
 
 #[test]

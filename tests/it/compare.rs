@@ -2,5 +2,5 @@
 
 mod book;
 mod engine;
-mod million;
 mod screens;
+mod timed;

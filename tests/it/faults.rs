@@ -2,7 +2,7 @@
 //! in turn, once or permanently. The process also fails just after each commit, and is killed at each of these points.
 //! In the system layer, the system calls of the process fail, including SQLite's. The program stops with exit code 11
 //! before the next send. Run again, it resumes and completes, and nothing is paid twice. Run with `make faults`, which
-//! needs the feature `fault-points`.
+//! needs the feature `harness`.
 
 mod broken;
 mod case;

@@ -16,7 +16,6 @@ mod folders;
 mod inputs;
 mod job_ids;
 mod job_money;
-mod job_route;
 mod jobs;
 mod later_runs;
 mod ledger;
@@ -31,7 +30,7 @@ mod refusals;
 mod reply;
 mod script;
 mod server;
-mod tampered;
+mod timed;
 mod unstated_charges;
 mod wire;
 

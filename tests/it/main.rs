@@ -18,10 +18,12 @@ mod docs;
 mod doctor;
 #[cfg(unix)]
 mod export;
-#[cfg(feature = "fault-points")]
+#[cfg(feature = "harness")]
 mod faults;
 mod files;
 mod fuzzed;
+#[cfg(unix)]
+mod gate;
 #[cfg(unix)]
 mod hostile;
 mod import_cycles;
@@ -36,7 +38,7 @@ mod mapping;
 mod memory;
 mod outputs;
 mod plan;
-#[cfg(feature = "planted-bugs")]
+#[cfg(feature = "harness")]
 mod planted;
 mod properties;
 mod rate;

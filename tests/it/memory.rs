@@ -13,7 +13,7 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     sync::{
-        Arc, Barrier,
+        Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread::{self, sleep},
@@ -22,6 +22,26 @@ use std::{
 
 /// The maximum length of a reply.
 const REPLY_BYTES: usize = 32 * 1024 * 1024;
+
+/// Where requests wait for each other until this many have arrived. One that is repeated later does not wait.
+struct Together {
+    missing: Mutex<usize>,
+    all: Condvar,
+}
+
+impl Together {
+    fn new(count: usize) -> Together {
+        Together { missing: Mutex::new(count), all: Condvar::new() }
+    }
+
+    fn arrive(&self) {
+        let mut missing = self.missing.lock().unwrap();
+        *missing = missing.saturating_sub(1);
+        self.all.notify_all();
+        let waited = self.all.wait_timeout_while(missing, Duration::from_secs(60), |missing| *missing > 0).unwrap();
+        assert!(!waited.1.timed_out(), "{} of the requests at once never arrived", waited.0);
+    }
+}
 
 /// A service that answers each check with the same body, and this many of them at the same moment.
 struct Service {
@@ -34,7 +54,7 @@ impl Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let delivered = Arc::new(AtomicUsize::new(0));
-        let (count, together, body) = (delivered.clone(), Arc::new(Barrier::new(at_once)), Arc::new(body));
+        let (count, together, body) = (delivered.clone(), Arc::new(Together::new(at_once)), Arc::new(body));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (count, together, body) = (count.clone(), together.clone(), body.clone());
@@ -46,7 +66,7 @@ impl Service {
 }
 
 /// Answers one request and closes. Ends when the client disconnects.
-fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: &Barrier) -> Option<()> {
+fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: &Together) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut line, mut length, mut get) = (String::new(), 0, false);
     loop {
@@ -71,7 +91,7 @@ fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: 
         let body = r#"{"available_credits": 1000000}"#;
         return stream.write_all((head(body.len()) + body).as_bytes()).ok();
     }
-    together.wait();
+    together.arrive();
     stream.write_all(head(body.len()).as_bytes()).ok()?;
     stream.write_all(body.as_bytes()).ok()?;
     delivered.fetch_add(1, Ordering::Relaxed);
@@ -138,6 +158,7 @@ fn peak_of_replies(at_once: usize, body: String) -> u64 {
 }
 
 #[test]
+#[ignore = "memory: make gauntlet"]
 fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
     if can_measure() {
         let (open, close) = (r#"{"results":[1"#, "]}");
@@ -150,6 +171,7 @@ fn sixteen_replies_of_32_mib_of_numbers_stay_within_384_mib() {
 
 /// Accepted replies with a text of almost 32 MiB that hardly compresses. They are kept, read back and published.
 #[test]
+#[ignore = "memory: make gauntlet"]
 fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
     if can_measure() {
         let (open, close) = (r#"{"success":true,"results":[{"score":""#, r#""}]}"#);
@@ -162,6 +184,7 @@ fn sixteen_replies_of_32_mib_of_text_stay_within_512_mib() {
 
 /// Small replies that take the most memory once parsed: each of their values is an object with one member.
 #[test]
+#[ignore = "memory: make gauntlet"]
 fn thirty_two_replies_of_100_000_objects_stay_within_512_mib() {
     if can_measure() {
         let nested = format!("{}1{}", r#"{"":"#.repeat(48), "}".repeat(48));
@@ -183,6 +206,7 @@ fn row_of_many_values(number: usize, column_bytes: usize) -> String {
 }
 
 #[test]
+#[ignore = "memory: make gauntlet"]
 fn the_largest_rows_of_json_stay_within_512_mib() {
     if !can_measure() {
         return;
@@ -251,6 +275,7 @@ const LEDGERS: [(&str, &str); 8] = [
 ];
 
 #[test]
+#[ignore = "memory: make gauntlet"]
 fn ledgers_that_were_tampered_with_stay_within_512_mib() {
     if !can_measure() {
         return;

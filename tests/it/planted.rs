@@ -1,6 +1,6 @@
 //! Planted bugs measure the simulation. Each bug of [`Bug`] is planted in turn, and seeds are played until one catches
 //! it. The table says which seed, which check and how many seeds that took. Without the bug the same seeds must hold.
-//! Run with `make planted`, which needs the feature `planted-bugs`.
+//! Run with `make planted`, which needs the feature `harness`.
 //!
 //! The seed that caught a bug before, in `planted/seeds.txt`, is played first. If it no longer catches the bug, all
 //! seeds are played in order. `RESCREEN_PLANTED_SEARCH=1` searches for every bug and writes the file again.

@@ -29,9 +29,14 @@ mod wire_rules;
 
 use crate::support::rng;
 use script::Script;
+use serde_json::json;
 use stage::{Played, play, play_script};
 use std::{
+    fs,
+    io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    process::Command,
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Instant, SystemTime},
@@ -150,6 +155,19 @@ fn a_seed_is_the_same_campaign_every_time() {
     }
 }
 
+/// Appends this run to `sim.jsonl` in the build's folder: the figures of long runs are sums of short ones.
+fn note(first: u64, count: u64, failures: usize, seconds: f64) {
+    let git = Command::new("git").args(["describe", "--always", "--abbrev=12", "--dirty"]).output();
+    let commit = git.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
+    let run = json!({
+        "first": first, "last": first.wrapping_add(count - 1), "commit": commit, "failures": failures,
+        "seconds": seconds.round(),
+    });
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let file = fs::OpenOptions::new().create(true).append(true).open(target.join("sim.jsonl"));
+    writeln!(file.unwrap(), "{run}").unwrap();
+}
+
 #[test]
 #[ignore = "as long as wanted; make sim"]
 fn seeds() {
@@ -173,11 +191,12 @@ fn seeds() {
     let (count, first) = (number("SEEDS").unwrap_or(250), number("FIRST").unwrap_or_else(from_clock));
     let begun = Instant::now();
     let found = play_all(first, count);
+    let seconds = begun.elapsed().as_secs_f64();
     let again = found.first().map_or("…".to_owned(), |(seed, _)| seed.to_string());
     println!(
-        "simulation: {count} campaigns, {} violations, {:.1} s, first seed {first}; again: make sim SEED={again}",
+        "simulation: {count} campaigns, {} violations, {seconds:.1} s, first seed {first}; again: make sim SEED={again}",
         found.len(),
-        begun.elapsed().as_secs_f64(),
     );
+    note(first, count, found.len(), seconds);
     assert!(found.is_empty(), "{found:#?}");
 }

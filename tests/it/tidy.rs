@@ -2,6 +2,8 @@
 //! fault names file and line. The last tests prove that each rule can fail. Clippy holds the rest: see `[lints]` in
 //! `Cargo.toml`.
 
+mod clock;
+
 use std::{fmt, fs, path::Path};
 
 const LINES_MAX: usize = 400;
@@ -37,9 +39,9 @@ const REFUSED_BEGINNINGS: [&str; 2] = ["process_", "handle_"];
 /// Witness values, and the only module that may issue each: nothing is sent without a commit, and nothing without a
 /// permit.
 const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::issue", "throttle")];
-/// The only place that may switch planted bugs on. Elsewhere they are requested by name and do nothing without the
-/// feature.
-const SWITCH: &str = "src/model/planted.rs";
+/// The only places that know whether bugs can be planted and storage can be made to fail. Elsewhere both are requested by
+/// name and do nothing without the feature.
+const SWITCHES: [&str; 3] = ["src/model/planted.rs", "src/model/fault_point.rs", "src/main.rs"];
 
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
@@ -80,10 +82,11 @@ impl<'a> File<'a> {
             faults.push(self.fault(1, "a file starts with `//!`: what it holds and which decision it owns"));
         }
         self.check_names(&mut faults);
-        let switched = |line: &str| line.contains("\"planted-bugs\"");
-        if let Some(at) = self.text.lines().position(switched).filter(|_| self.room().is_some() && self.path != SWITCH)
-        {
-            faults.push(self.fault(at + 1, format!("only `{SWITCH}` knows whether bugs can be planted")));
+        self.check_clocks(&mut faults);
+        let switched = |line: &str| line.contains("\"harness\"");
+        let may_switch = self.room().is_none() || SWITCHES.contains(&self.path);
+        if let Some(at) = self.text.lines().position(switched).filter(|_| !may_switch) {
+            faults.push(self.fault(at + 1, format!("only {SWITCHES:?} know whether this build is for tests")));
         }
         if let Some(room) = self.room() {
             self.check_floors(room, &mut faults);
@@ -134,6 +137,18 @@ impl<'a> File<'a> {
                     let rule = format!("`{} {}`: `{word}` says nothing; find the noun or the verb", pair[0], pair[1]);
                     faults.push(self.fault(number + 1, rule));
                 }
+            }
+        }
+    }
+
+    /// The result of a test does not depend on how fast the machine is.
+    fn check_clocks(&self, faults: &mut Vec<Fault>) {
+        let is_tests = self.room().is_none() || self.path.ends_with("_tests.rs");
+        let tests = test_lines(&self.code);
+        for (line, token) in clock::real_time(self.path, &self.code) {
+            if is_tests || tests[line - 1] {
+                let rule = "real time belongs in a module `timed`";
+                faults.push(self.fault(line, format!("`{token}`: {rule}")));
             }
         }
     }
@@ -356,20 +371,20 @@ fn a_witness_issued_by_another_module_is_found() {
 }
 
 #[test]
-fn a_build_has_planted_bugs_only_when_the_feature_is_named() {
+fn a_build_can_be_broken_by_tests_only_when_the_feature_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cargo: toml::Table = fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
     let features = cargo["features"].as_table().unwrap();
     let taken: Vec<&String> =
-        features.iter().filter(|(_, takes)| takes.to_string().contains("planted-bugs")).map(|(name, _)| name).collect();
-    assert!(features.contains_key("planted-bugs") && taken.is_empty(), "{taken:?}");
+        features.iter().filter(|(_, takes)| takes.to_string().contains("harness")).map(|(name, _)| name).collect();
+    assert!(features.contains_key("harness") && taken.is_empty(), "{taken:?}");
     // Cargo cannot restrict a feature to a profile. The release profile and those that inherit from it build without
     // assertions.
-    let refused = "#[cfg(all(feature = \"planted-bugs\", not(debug_assertions)))]\ncompile_error!";
-    assert!(fs::read_to_string(root.join(SWITCH)).unwrap().contains(refused));
+    let refused = "#[cfg(all(feature = \"harness\", not(debug_assertions)))]\ncompile_error!";
+    assert!(fs::read_to_string(root.join(SWITCHES[0])).unwrap().contains(refused));
     for (name, profile) in cargo["profile"].as_table().unwrap() {
         assert!(name == "dev" || profile.get("debug-assertions").is_none(), "profile {name}");
     }
-    assert_eq!(lines("src/model/row.rs", "//! x\n#[cfg(feature = \"planted-bugs\")]\nfn f() {}\n"), [2]);
-    assert_eq!(lines(SWITCH, "//! x\n#[cfg(feature = \"planted-bugs\")]\nfn f() {}\n"), NONE);
+    assert_eq!(lines("src/model/row.rs", "//! x\n#[cfg(feature = \"harness\")]\nfn f() {}\n"), [2]);
+    assert_eq!(lines(SWITCHES[0], "//! x\n#[cfg(feature = \"harness\")]\nfn f() {}\n"), NONE);
 }

@@ -159,12 +159,22 @@ mod tests {
         assert_eq!(of("echo key", long).unwrap(), "key\n");
         assert_eq!(of("head -c 65536 /dev/zero | tr '\\0' x", long).unwrap().len(), 65_536);
         assert_eq!(of("echo key; exit 3", long).unwrap_err(), "sh ended with exit status: 3");
-        let started = Instant::now();
         assert_eq!(of("yes", long).unwrap_err(), "sh printed more than 65536 bytes");
-        for waits in ["sleep 30", "echo key; exec >&-; sleep 30", "sleep 30 & echo key"] {
-            let error = of(waits, Duration::from_millis(300)).unwrap_err();
-            assert!(error.contains("did not end within"), "{waits}: {error}");
+    }
+
+    mod timed {
+        use super::*;
+
+        #[test]
+        #[ignore = "timed: make gauntlet"]
+        fn a_program_that_does_not_end_in_time_is_abandoned() {
+            let started = Instant::now();
+            assert_eq!(of("yes", Duration::from_secs(30)).unwrap_err(), "sh printed more than 65536 bytes");
+            for waits in ["sleep 30", "echo key; exec >&-; sleep 30", "sleep 30 & echo key"] {
+                let error = of(waits, Duration::from_millis(300)).unwrap_err();
+                assert!(error.contains("did not end within"), "{waits}: {error}");
+            }
+            assert!(started.elapsed() < Duration::from_secs(15), "it does not wait for an abandoned program");
         }
-        assert!(started.elapsed() < Duration::from_secs(15), "it does not wait for an abandoned program");
     }
 }

@@ -11,9 +11,10 @@ use futures::FutureExt;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-/// How often to publish, if anything is new. Builds with fault points publish more often, so that storage can fail
-/// during a short run.
-pub const PUBLISH_EVERY: Duration = unless_failing(Duration::from_secs(60), Duration::from_millis(300));
+/// How often to publish, if anything is new: often where storage is made to fail, so that it can fail in a short run.
+fn publish_every() -> Duration {
+    unless_failing(Duration::from_secs(60), Duration::from_millis(300))
+}
 
 /// The background publication of a run.
 pub struct Publishing {
@@ -44,11 +45,11 @@ impl Publishing {
             // The task is finished, so this does not wait.
             task.now_or_never().unwrap_or(Ok(Ok(()))).map_err(Error::from)??;
         }
-        let is_due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= PUBLISH_EVERY;
+        let is_due = answered - self.answered >= PART_ROWS_MAX || self.last.elapsed() >= publish_every();
         if is_due && self.task.is_none() && self.is_anything_new() {
             self.start(answered)?;
         }
-        let next = self.is_anything_new().then(|| self.last + PUBLISH_EVERY);
+        let next = self.is_anything_new().then(|| self.last + publish_every());
         Ok((self.times, next))
     }
 

@@ -30,34 +30,20 @@ fn stops_at_the_first_charge_of(price: f64, stated: Value) -> u64 {
 #[test]
 #[ignore = "make hostile"]
 fn a_charge_is_read_as_an_integer_a_float_or_numeric_text() {
-    for stated in [json!(7), json!(7.0), json!("7"), json!("7.00"), json!(" 7 "), json!(6.5), json!("6.01")] {
-        assert_eq!(stops_at_the_first_charge(stated.clone()), 7, "{stated}");
-    }
+    // `model::credits` has the other ways to write an amount, here and below.
+    assert_eq!(stops_at_the_first_charge(json!("6.01")), 7);
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn an_amount_that_cannot_be_read_stops_the_run_and_is_not_booked() {
-    for stated in [
-        json!("7 credits"),
-        json!("seven"),
-        json!("7,00"),
-        json!(-7),
-        json!("-7"),
-        json!([7]),
-        json!({ "amount": 7 }),
-        json!(true),
-        json!("NaN"),
-        json!(""),
-    ] {
-        assert_eq!(stops_at_the_first_charge_of(1.0, stated.clone()), 1, "creditsUsed {stated}: the price is booked");
-    }
+    assert_eq!(stops_at_the_first_charge_of(1.0, json!("7,00")), 1, "the price is booked");
 }
 
 #[test]
 #[ignore = "make hostile"]
 fn an_absurd_amount_stops_the_run_and_is_not_booked() {
-    for stated in [json!(u64::MAX), json!(1e23), json!("1e300"), json!(101), json!(9_007_199_254_740_993_u64)] {
+    for stated in [json!(1e23), json!(101)] {
         assert_eq!(stops_at_the_first_charge_of(1.0, stated.clone()), 1, "creditsUsed {stated}: the price is booked");
     }
 }

@@ -1,13 +1,10 @@
-//! What the program prints: nothing from the service reaches a terminal unescaped, and no secret and no subject is in
-//! any byte the program writes outside its outputs and its ledger.
+//! What the program prints: no secret and no subject is in any byte that it writes outside its outputs and its ledger.
 
-use super::wire::{Answer, Wire, json};
 use crate::support::{
     API_KEY,
     program::{Said, rescreen},
     service::{Service, lifted},
     tables::files,
-    world::book,
 };
 use rescreen::simulator::Settings;
 use std::{fs, path::Path};
@@ -33,23 +30,6 @@ fn say(folder: &Path, words: &[&str]) -> Said {
 }
 
 #[test]
-fn control_characters_of_the_service_do_not_reach_the_terminal() {
-    let body = r#"{"error":{"code":"\u001b[31mBAD\u0007\u009b","message":"\u001b]0;owned\u0007\r\b\u202eevil\u2066"}}"#;
-    let wire = Wire::new(|_, _| Answer::Bytes(json("400 Bad Request", body)));
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("book.csv"), book(1..=9).replace("status", "id").replace("active", ID_NUMBER))
-        .unwrap();
-    campaign(folder.path(), &wire.url);
-    let said = say(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "-vv"]).exits(6);
-    let status = say(folder.path(), &["status"]);
-    for text in [said.stderr, said.stdout, status.stderr, status.stdout] {
-        let is_harmful =
-            |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        assert!(!text.contains(is_harmful), "{}", text.escape_debug());
-    }
-}
-
-#[test]
 fn planted_markers_are_in_no_byte_outside_outputs_and_ledger() {
     let faults =
         "error500:0.1,html:0.1,drop_after:0.1,truncate:0.1,drop_before:0.05,pending:0.05,rate429:0.02:1,error502:0.05";
@@ -62,7 +42,7 @@ fn planted_markers_are_in_no_byte_outside_outputs_and_ledger() {
     text += &format!("21,{NAME}\n22,\"{NAME}\u{0}\",{ID_NUMBER}\n23,{NAME},{ID_NUMBER}9\n24,,{ID_NUMBER}x\n");
     fs::write(folder.path().join("book.csv"), text).unwrap();
     campaign(folder.path(), &service.url);
-    let run = ["run", "--config", "rescreen.toml", "--yes", "-vv", "--max-errors", "100%", "--for", "2s"];
+    let run = ["run", "--config", "rescreen.toml", "--yes", "-vv", "--max-errors", "100%", "--for", "10s"];
     let mut said = String::new();
     for _ in 0..2 {
         let Said { stdout, stderr, .. } = say(folder.path(), &run);

@@ -72,7 +72,7 @@ fn a_ledger_cannot_control_the_terminal_through_the_list_of_decisions() {
     let wire = Wire::new(|_, _| Answer::Bytes(json("500 Internal Server Error", "{}")));
     let folder = with_book();
     let run =
-        [&words(RUN)[..], &words("book.csv --mode production --id no --price aml-screening=1 --yes --for 3s --per-minute 60000 --per-minute-max 90000")].concat();
+        [&words(RUN)[..], &words("book.csv --mode production --id no --price aml-screening=1 --yes --for 10s --per-minute 60000 --per-minute-max 90000")].concat();
     let more = ["--max-credits", "9", "--service", &wire.url];
     let ran = harmless(folder.path(), &[&run[..], &more].concat());
     assert!(!wire.checks().is_empty(), "{}", ran.stderr);
@@ -134,7 +134,7 @@ fn service_messages_cannot_control_the_terminal_at_any_verbosity() {
     let error = format!(r#"{{"error":{{"code":{text},"message":{text}}},"requestId":{text}}}"#);
     let priced =
         format!(r#"{{"results":{{"match":[]}},"requestId":{text},"creditsUsed":{text},"remainingCredits":{text}}}"#);
-    for (status, body) in [
+    let cases = [
         ("400 Bad Request", &error),
         ("401 Unauthorized", &error),
         ("402 Payment Required", &error),
@@ -142,12 +142,14 @@ fn service_messages_cannot_control_the_terminal_at_any_verbosity() {
         ("429 Too Many Requests", &error),
         ("503 Service Unavailable", &error),
         ("200 OK", &priced),
-    ] {
-        let reply = (status.to_owned(), body.clone());
+    ];
+    // Most of their time is waiting.
+    let is_harmless = |status: &str, body: &str| {
+        let reply = (status.to_owned(), body.to_owned());
         let wire = Wire::new(move |_, _| Answer::Bytes(json(&reply.0, &reply.1)));
         let folder = with_book();
         for format in ["text", "json"] {
-            let more = "book.csv --mode production --id no --price aml-screening=1 --max-credits 9 --yes --for 2s -vv \
+            let more = "book.csv --mode production --id no --price aml-screening=1 --max-credits 9 --yes --for 10s -vv \
                 --per-minute 60000 --per-minute-max 90000";
             let more = [&words(RUN)[..], &words(more), &["--service", &wire.url, "--log-format", format]].concat();
             let said = harmless(folder.path(), &more);
@@ -156,5 +158,10 @@ fn service_messages_cannot_control_the_terminal_at_any_verbosity() {
             harmless(folder.path(), &["status", "out/c"]);
             harmless(folder.path(), &["credits", "--service", &wire.url, "-vv"]);
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for (status, body) in cases {
+            scope.spawn(move || is_harmless(status, body));
+        }
+    });
 }

@@ -35,7 +35,7 @@ fn write(folder: &Path, campaign: &str, format: OutputFormat, rows: u64, is_new:
 }
 
 #[test]
-#[ignore = "takes a minute, and with a release build in RESCREEN_BINARY several: make slow"]
+#[ignore = "timed: make gauntlet"]
 fn a_million_rows_a_side_are_compared_within_30_seconds_and_1_gib() {
     let binary = std::env::var("RESCREEN_BINARY").unwrap_or_else(|_| BINARY.to_owned());
     let usual = if binary == BINARY { 50_000 } else { 1_000_000 };

@@ -1,7 +1,7 @@
 //! A status route that misbehaves for one job: the job stays open with its hold, the other jobs end, nothing is submitted
 //! twice, and the result comes when the route works again.
 
-use super::{
+use super::super::{
     Hostile, Reply, at_once,
     jobs::{ODD, ROWS, Submitted, completed, job_of, pending, state, with_odd, with_status},
     json,
@@ -55,7 +55,7 @@ fn unfilled() -> serde_json::Value {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_reply_that_does_not_end_a_job_leaves_it_open_and_the_others_end() {
     at_once(odd_replies(), |(what, reply)| {
         let service = with_odd(reply).start();
@@ -73,7 +73,7 @@ fn a_reply_that_does_not_end_a_job_leaves_it_open_and_the_others_end() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_run_sends_its_rows_beside_a_status_route_that_misbehaves() {
     at_once(odd_replies(), |(what, reply)| {
         let service = with_odd(reply).start();
@@ -90,7 +90,7 @@ fn a_run_sends_its_rows_beside_a_status_route_that_misbehaves() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_long_pause_for_one_job_ends_the_run_and_loses_nothing() {
     let service = with_odd(Reply::status(429).header("retry-after", "3600")).start();
     let Some(mut submitted) = Submitted::to(&service) else { return };
@@ -107,7 +107,7 @@ fn a_long_pause_for_one_job_ends_the_run_and_loses_nothing() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_job_that_stays_unknown_is_quarantined_with_its_hold_and_not_sent_again() {
     let service = with_odd(Reply::status(404)).start();
     let Some(mut submitted) = Submitted::to(&service) else { return };
@@ -128,7 +128,7 @@ fn a_job_that_stays_unknown_is_quarantined_with_its_hold_and_not_sent_again() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn the_content_of_another_job_is_never_clear() {
     let named = state(ODD, ODD + 1);
     let mut unnamed = state(ODD, ODD + 1);
@@ -146,7 +146,7 @@ fn the_content_of_another_job_is_never_clear() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_job_that_is_completed_and_then_runs_again_is_booked_once() {
     // The program sees the result at once, or the reply with the first result is lost.
     let seen: fn(u32) -> Hostile =
@@ -170,7 +170,7 @@ fn a_job_that_is_completed_and_then_runs_again_is_booked_once() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_route_that_refuses_every_job_stops_the_run_and_loses_none() {
     at_once([(404, 10), (405, 10), (401, 7), (403, 7), (500, 10)], |(status, code)| {
         let service = with_status(move |asked| match asked.is_healed {

@@ -1,7 +1,7 @@
 //! A ledger that an attacker changed. A ledger is data: whatever it contains, nothing is sent elsewhere, nothing is
 //! written outside the campaign's folder, and the program ends cleanly and soon without being killed.
 
-use super::{Campaign, Hostile, Reply, Service};
+use super::super::{Campaign, Hostile, Reply, Service};
 use crate::support::{program::Said, rng::Rng};
 use rusqlite::{Connection, params};
 use std::{
@@ -200,14 +200,14 @@ const CRAFTED: [(&str, &str); 53] = [
 ];
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_crafted_ledger_sends_nothing_elsewhere_and_writes_nothing_elsewhere() {
     let service = half_working();
     let campaign = interrupted(&service);
     service.heal();
     let cases: Vec<&(&str, &str)> = CRAFTED.iter().collect();
     for beside in cases.chunks(4) {
-        super::at_once(beside.iter(), |(case, sql)| {
+        super::super::at_once(beside.iter(), |(case, sql)| {
             let (copy, elsewhere) = (Copy::of(&campaign), Elsewhere::new());
             let folder = copy.folder.path().display().to_string();
             let sql = sql.replace("PORT", &elsewhere.port().to_string()).replace("FOLDER", &folder);
@@ -240,7 +240,7 @@ fn a_crafted_ledger_sends_nothing_elsewhere_and_writes_nothing_elsewhere() {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn a_request_in_doubt_whose_route_was_changed_stays_in_doubt_and_the_others_are_sent() {
     let service =
         Hostile::new().script(|asked| (asked.row == 3 && !asked.is_healed).then(|| Reply::status(500))).start();
@@ -304,12 +304,12 @@ fn damage(ledger: &Path, rng: &mut Rng) -> String {
 }
 
 #[test]
-#[ignore = "make hostile"]
+#[ignore = "timed: make gauntlet"]
 fn five_hundred_randomly_damaged_ledgers_end_cleanly() {
     let service = half_working();
     let campaign = interrupted(&service);
     service.heal();
-    super::at_once(0..4_u64, |worker| {
+    super::super::at_once(0..4_u64, |worker| {
         for seed in (worker..500).step_by(4) {
             let copy = Copy::of(&campaign);
             let what = damage(&copy.ledger(), &mut Rng::new(seed + 1));
