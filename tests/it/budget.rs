@@ -125,10 +125,10 @@ async fn a_balance_that_cannot_be_read_stops_production_before_any_request() {
     world.run().await.exits(ExitCode::Complete).charged(3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn requests_in_doubt_count_against_the_limit() {
-    let mut world = World::new().rows(3).in_flight(1).max_credits(1).fault("drop_after@2");
-    let ran = world.run_until(|stats| stats.charges == 1).await;
+    let mut world = World::new().rows(3).in_flight(1).max_credits(1).fault("drop_after@2").under_paused_time();
+    let ran = world.run_until("a charge", |stats| stats.charges == 1).await;
     let ran = ran.in_state(State::InDoubt, 1).in_state(State::Planned, 2);
     assert_eq!((ran.posts(), ran.stats.charges), (1, 1));
     assert_eq!((ran.report().sums.account.charged, ran.report().sums.account.held), (Credits(0), Credits(1)));

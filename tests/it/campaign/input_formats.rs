@@ -64,7 +64,8 @@ async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
     for (name, form) in FORMS {
         // The reply to the third message is lost, and the run is interrupted while rows wait.
         let mut world = world(name, &form(&book(1..=1_500))).in_flight(4).fault("drop_after@3");
-        let part = world.run_until(|stats| stats.credits_charged >= 40).await.exits(ExitCode::Interrupted);
+        let part = world.run_until("40 charges", |stats| stats.credits_charged >= 40).await;
+        let part = part.exits(ExitCode::Interrupted);
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
         world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
         // Append: a new member, or a longer sheet.

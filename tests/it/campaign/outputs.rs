@@ -89,10 +89,10 @@ async fn a_lost_part_or_manifest_is_written_again_byte_for_byte() {
     assert_eq!(contents(&again.out, "results"), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_late_answer_goes_to_a_new_part_although_rows_after_it_are_published() {
-    let mut world = World::new().rows(3).in_flight(1).fault("drop_after@2,drop_after@4");
-    let first = world.run_until(|stats| stats.charges == 3).await;
+    let mut world = World::new().rows(3).in_flight(1).fault("drop_after@2,drop_after@4").under_paused_time();
+    let first = world.run_until("three charges", |stats| stats.charges == 3).await;
     let parts = first.manifest().datasets[0].parts.len();
     let second = world.run().await.exits(ExitCode::Complete).charged(3).adds_up(true);
     let rows: Vec<u64> = second.manifest().datasets[0].parts.iter().map(|part| part.rows).collect();

@@ -27,10 +27,10 @@ async fn sandbox_requires_neither_prices_nor_a_limit_nor_an_id() {
     assert!(ran.results().iter().all(|line| line["subject"].is_null() && text(line, "campaign") == "book"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_repeated_payload_waits_out_the_cooldown_alone() {
     // The reply to the first row is lost. Its repeat falls within the two seconds of the cooldown.
-    let mut world = World::new().sandbox().rows(30).in_flight(1).fault("drop_after@1");
+    let mut world = World::new().sandbox().rows(30).in_flight(1).fault("drop_after@1").under_paused_time();
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(30));
     let first = ran.attempts().into_iter().filter(|attempt| attempt.request == 1).collect::<Vec<_>>();
     assert_eq!(first.last().unwrap().outcome, "answered");
@@ -49,19 +49,18 @@ async fn an_input_ending_in_90_has_no_finding() {
     assert!(ran.results().iter().all(|line| text(line, "verdict") == "clear"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_input_ending_in_91_fails_as_documented_and_the_others_continue() {
     let csv = book(1..=20) + "21,Vexford 4591,active\n";
-    let mut world = World::new().sandbox().csv(&csv);
+    let mut world = World::new().sandbox().csv(&csv).under_paused_time();
     let ran = world.run_for(Duration::from_millis(1_500)).await.exits(ExitCode::Doubt).counts(results(20).pending(1));
     assert!(ran.replies(500) >= 1);
 }
 
-#[tokio::test]
-#[ignore = "half a minute of real time"]
+#[tokio::test(start_paused = true)]
 async fn in_sandbox_running_out_of_attempts_is_a_failure() {
     let csv = book(1..=20) + "21,Vexford 4591,active\n";
-    let mut world = World::new().sandbox().csv(&csv);
+    let mut world = World::new().sandbox().csv(&csv).under_paused_time();
     let ran = world.run().await.exits(ExitCode::Failures).counts(results(20).failures(1)).adds_up(true);
     assert_eq!(ran.failure_codes(), [("attempts_over".into(), 1)].into());
 }

@@ -62,6 +62,8 @@ pub struct Door {
     pub simulator: Simulator,
     pub url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
+    /// The messages without a reply that the service has acted on.
+    acted: Arc<Mutex<Vec<Step>>>,
     runtime: Option<Runtime>,
 }
 
@@ -76,22 +78,29 @@ impl Door {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
-        let (simulator, seen) = (Simulator::new(settings), Arc::default());
+        let (simulator, seen, acted) = (Simulator::new(settings), Arc::default(), Arc::default());
         let (inside, recorded, script): (_, _, Script) = (simulator.clone(), Arc::clone(&seen), Arc::new(script));
+        let done = Arc::clone(&acted);
         let router = Router::new().fallback(move |request: Request<Body>| {
             let (inside, recorded, script) = (inside.clone(), Arc::clone(&recorded), Arc::clone(&script));
-            async move { answer(&inside, &recorded, &script, request).await }
+            let done = Arc::clone(&done);
+            async move { answer(&inside, &recorded, &done, &script, request).await }
         });
         runtime.spawn(async move {
             let listener = TcpListener::from_std(socket).unwrap();
             axum::serve(listener, router).await.unwrap();
         });
-        Door { simulator, url, seen, runtime: Some(runtime) }
+        Door { simulator, url, seen, acted, runtime: Some(runtime) }
     }
 
     /// The messages of one kind.
     pub fn seen(&self, step: Step) -> Vec<Seen> {
         self.seen.lock().unwrap().iter().filter(|seen| seen.step == step).cloned().collect()
+    }
+
+    /// Whether the service has acted on a message of this kind that gets no reply.
+    pub fn has_acted(&self, step: Step) -> bool {
+        self.acted.lock().unwrap().contains(&step)
     }
 
     /// Counts the requests that may be charged.
@@ -110,6 +119,7 @@ impl Drop for Door {
 async fn answer(
     simulator: &Simulator,
     recorded: &Mutex<Vec<Seen>>,
+    acted: &Mutex<Vec<Step>>,
     script: &Script,
     request: Request<Body>,
 ) -> Response<Body> {
@@ -144,6 +154,7 @@ async fn answer(
         Act::Stall => std::future::pending().await,
         Act::StallAfter => {
             drop(pass().await);
+            acted.lock().unwrap().push(step);
             std::future::pending().await
         }
     }

@@ -93,7 +93,7 @@ async fn a_document_check_without_any_image_is_a_mistake_of_the_mapping() {
     assert!(error.contains("--map front_image=COLUMN"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn pending_lost_and_failing_replies_are_repeated_with_the_same_body() {
     // The service compares the bodies of one key.
     let files: Vec<Vec<u8>> = (0..8).map(|number| jpeg(number, 3_000)).collect();
@@ -106,7 +106,7 @@ async fn pending_lost_and_failing_replies_are_repeated_with_the_same_body() {
             put(&world, &format!("{at}"), file);
             book += &format!("{at},{at}\n");
         }
-        let mut world = world.csv(&book).fault(faults);
+        let mut world = world.csv(&book).fault(faults).under_paused_time();
         let mut ran = world.run().await;
         for _ in 0..3 {
             if ran.report().exit_code != ExitCode::Complete {
@@ -119,19 +119,19 @@ async fn pending_lost_and_failing_replies_are_repeated_with_the_same_body() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cached_failure_of_a_document_stays_in_doubt_and_is_never_charged() {
     let world = world("id-document", &[("front_image", "file")]).csv("no,file\n1,a\n");
     put(&world, "a", &jpeg(1, 300));
-    let mut world = world.fault("error502@2");
-    let ran = world.run_until(|stats| stats.by_status.get(&409).is_some_and(|count| *count > 0)).await;
+    let mut world = world.fault("error502@2").under_paused_time();
+    let ran = world.run_until("a repeat", |stats| stats.by_status.contains_key(&409)).await;
     assert_eq!(ran.report().sums.in_state(State::InDoubt), 1, "{:?}", ran.report().sums.requests);
     ran.charged(0).counts(results(0).pending(1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_technical_failure_of_a_proof_of_address_is_refunded_and_repeated() {
-    let mut world = addresses(&[&pdf(1, 200)]).fault("charged_error@2:500");
+    let mut world = addresses(&[&pdf(1, 200)]).fault("charged_error@2:500").under_paused_time();
     let ran = world.run().await.exits(ExitCode::Complete).charged(3).counts(results(1));
     assert_eq!((ran.replies(500), ran.stats.charges), (1, 1));
 }

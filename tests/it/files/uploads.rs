@@ -63,11 +63,11 @@ async fn each_step_carries_what_the_description_says() {
     assert_eq!(door.simulator.stats().credits_charged, 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lost_reply_is_repeated_with_the_same_reference_even_after_it_expired() {
-    let mut world = addresses(&[&pdf(1, LARGE)]).fault("drop_after@3");
+    let mut world = addresses(&[&pdf(1, LARGE)]).fault("drop_after@3").under_paused_time();
     // The balance, the announcement and the request are counted.
-    let ran = world.run_until(|stats| stats.charges == 1).await;
+    let ran = world.run_until("a charge", |stats| stats.charges == 1).await;
     assert_eq!(ran.report().sums.in_state(State::InDoubt), 1, "{:?}", ran.report().sums.requests);
     age_uploads(&world, 60);
     let ran = world.run().await.exits(ExitCode::Complete).charged(3).counts(results(1));
@@ -270,11 +270,7 @@ fn a_run_that_is_killed_at_any_step_pays_once() {
                      --campaign c --id no --max-credits 100 --per-minute 6000 --yes --format jsonl --out out --service";
         let words: Vec<&str> = words.split_whitespace().chain([door.url.as_str()]).collect();
         let killed = UnderWay::start(&mut rescreen(&world.path(""), &words));
-        wait_until("the step", || !door.seen(step).is_empty());
-        if acts {
-            // The door has recorded the message before the service acts on it.
-            std::thread::sleep(std::time::Duration::from_millis(300));
-        }
+        wait_until("the step", || if acts { door.has_acted(step) } else { !door.seen(step).is_empty() });
         killed.signal("KILL");
         drop(killed.wait());
         crate::support::program::Said::of(&mut rescreen(&world.path(""), &words)).exits(0);

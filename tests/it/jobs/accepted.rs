@@ -64,9 +64,9 @@ async fn a_lost_202_is_sent_again_under_its_key_and_names_the_same_job() {
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "accepted").count(), 2, "{outcomes:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_202_without_a_job_id_is_repeated_until_it_names_one() {
-    let mut world = world(BUSINESS, 1, 7).in_flight(1).fault("pending@2");
+    let mut world = world(BUSINESS, 1, 7).in_flight(1).fault("pending@2").under_paused_time();
     let first = world.run_for(Duration::from_millis(500)).await.exits(ExitCode::Doubt);
     let first = first.in_state(State::Repeating, 1);
     assert_eq!((first.stats.jobs, held(&first)), (0, (7, 0)));

@@ -8,12 +8,12 @@ use rescreen::{
 use std::time::Duration;
 
 fn with(settings: CheckSettings, rows: usize) -> World {
-    World::new().rows(rows).campaign(|file| {
+    World::new().rows(rows).under_paused_time().campaign(|file| {
         file.service.checks.insert(AML.to_owned(), settings);
     })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_more_than_the_limit_is_sent_in_an_hour_and_the_next_run_remembers() {
     let limited = CheckSettings { per_hour: Some(3), ..CheckSettings::default() };
     let mut world = with(limited, 8);
@@ -25,7 +25,7 @@ async fn no_more_than_the_limit_is_sent_in_an_hour_and_the_next_run_remembers() 
     world.run().await.exits(ExitCode::Complete).charged(8);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_check_at_its_limit_does_not_hold_back_another_check() {
     let limited = CheckSettings { per_hour: Some(1), ..CheckSettings::default() };
     let mut world = with(limited, 4).campaign(|file| {
@@ -40,7 +40,7 @@ async fn a_check_at_its_limit_does_not_hold_back_another_check() {
     assert_eq!(ran.stats.by_route.get("POST /aml-screening"), Some(&1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_one_in_flight_is_kept() {
     let limited = CheckSettings { in_flight: Some(1), ..CheckSettings::default() };
     let mut world = with(limited, 4).service(|settings| settings.latency = Duration::from_millis(100));

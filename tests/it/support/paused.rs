@@ -1,7 +1,8 @@
 //! Time travel: the service in this process, and both clocks driven by tokio's paused time, so that days pass in no
 //! time. Our own clock can be set wrong, and the connection can lose every reply.
 
-use axum::body::Body;
+use axum::{body::Body, http::Response};
+use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use rescreen::{
     client::{InProcess, InProcessRequest, TransportFault},
@@ -34,6 +35,8 @@ pub struct Paused {
     timeless: Arc<AtomicBool>,
     /// Checks that got a status on the way.
     turned: Arc<AtomicU64>,
+    /// How many checks still reach the service before the others get a status.
+    let_in: Arc<AtomicU64>,
     /// Replies about jobs that replace those of the service.
     about_jobs: Arc<Mutex<Option<AboutJobs>>>,
 }
@@ -41,20 +44,27 @@ pub struct Paused {
 /// Makes the reply about a job from its path and from the body of the service's reply; `None` leaves that as it is.
 type AboutJobs = Box<dyn Fn(&str, serde_json::Value) -> Option<(u16, String)> + Send>;
 
+/// A reply as a socket brings it: nothing arrives of a reply whose connection is cut before its first byte.
+async fn delivered(reply: Response<Body>) -> Result<Response<Body>, TransportFault> {
+    let (head, body) = reply.into_parts();
+    let mut bytes = body.into_data_stream();
+    match bytes.next().await {
+        None => Ok(Response::from_parts(head, Body::empty())),
+        Some(Ok(first)) => Ok(Response::from_parts(head, Body::from_stream(stream::iter([Ok(first)]).chain(bytes)))),
+        Some(Err(fault)) => Err(TransportFault::Unknown(fault.to_string())),
+    }
+}
+
 /// A reply about a job that may replace the one of the service.
-async fn about_job(
-    path: &str,
-    reply: axum::http::Response<Body>,
-    about: &Mutex<Option<AboutJobs>>,
-) -> axum::http::Response<Body> {
+async fn about_job(path: &str, reply: Response<Body>, about: &Mutex<Option<AboutJobs>>) -> Response<Body> {
     let (mut head, body) = reply.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let said = serde_json::from_slice(&body).unwrap_or_default();
     match about.lock().unwrap().as_ref().and_then(|about| about(path, said)) {
-        None => axum::http::Response::from_parts(head, Body::from(body)),
+        None => Response::from_parts(head, Body::from(body)),
         Some((status, body)) => {
             head.status = status.try_into().unwrap();
-            axum::http::Response::from_parts(head, Body::from(body))
+            Response::from_parts(head, Body::from(body))
         }
     }
 }
@@ -62,8 +72,9 @@ async fn about_job(
 impl Paused {
     pub fn begun() -> Paused {
         let origin = "2026-11-02T06:00:00Z".parse().unwrap();
-        let (line, timeless, turned, about_jobs) = <(Arc<_>, Arc<_>, Arc<_>, Arc<_>)>::default();
-        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned, about_jobs }
+        let (line, timeless, about_jobs) = <(Arc<_>, Arc<_>, Arc<_>)>::default();
+        let (turned, let_in) = (Arc::default(), Arc::default());
+        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned, let_in, about_jobs }
     }
 
     /// The right time.
@@ -89,6 +100,12 @@ impl Paused {
 
     /// From now on checks get this status on the way and do not reach the service.
     pub fn turns_away(&self, status: u16) {
+        self.turns_away_after(0, status);
+    }
+
+    /// The same for all but this many checks from now on.
+    pub fn turns_away_after(&self, checks: u64, status: u16) {
+        self.let_in.store(checks, Ordering::Relaxed);
         self.line.store(status, Ordering::Relaxed);
     }
 
@@ -114,6 +131,7 @@ impl Paused {
 
     pub fn works_again(&self) {
         *self.about_jobs.lock().unwrap() = None;
+        self.let_in.store(0, Ordering::Relaxed);
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
 
@@ -122,17 +140,19 @@ impl Paused {
         campaign.clock = Clock::driven_from(origin, self.begun);
         campaign.commit_mode = CommitMode::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
-        let (turned, about_jobs) = (self.turned.clone(), self.about_jobs.clone());
+        let (turned, let_in, about_jobs) = (self.turned.clone(), self.let_in.clone(), self.about_jobs.clone());
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {
-            let (simulator, line, timeless) = (simulator.clone(), line.clone(), timeless.load(Ordering::Relaxed));
+            let (simulator, timeless) = (simulator.clone(), timeless.load(Ordering::Relaxed));
             let (turned, about_jobs) = (turned.clone(), about_jobs.clone());
             let path = request.uri().path().to_owned();
             let is_check = request.method() == axum::http::Method::POST;
+            let fewer = |left: u64| left.checked_sub(1);
+            let let_in = is_check && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
+            let line = if is_check && !let_in { line.load(Ordering::Relaxed) } else { AS_USUAL };
             async move {
-                let line = if is_check { line.load(Ordering::Relaxed) } else { AS_USUAL };
                 match line {
                     AS_USUAL => {
-                        let mut reply = simulator.exchange(request.map(Body::from)).await;
+                        let mut reply = delivered(simulator.exchange(request.map(Body::from)).await).await?;
                         if timeless {
                             reply.headers_mut().remove(axum::http::header::DATE);
                         }
@@ -148,7 +168,7 @@ impl Paused {
                     AWAY => Err(TransportFault::NotWritten("refused".to_owned())),
                     status => {
                         turned.fetch_add(1, Ordering::Relaxed);
-                        let reply = axum::http::Response::builder().status(status);
+                        let reply = Response::builder().status(status);
                         let reply = reply.header(rescreen::model::SIMULATOR_MARKER, "1");
                         Ok(reply.body(Body::from(r#"{"error": "turned away"}"#)).unwrap())
                     }

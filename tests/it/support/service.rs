@@ -1,11 +1,7 @@
 //! The simulator on a socket, in its own thread: tests of the library and of the program use the same service, and no
 //! test's runtime can starve it.
 
-use axum::{
-    Router,
-    body::Body,
-    http::{Method, Request, Response, StatusCode},
-};
+use axum::{Router, body::Body, http::Request};
 use rescreen::{
     model::SIMULATOR_MARKER,
     simulator::{Settings, Simulator, send_deliveries, serve},
@@ -13,7 +9,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -25,12 +21,6 @@ pub struct Service {
     pub url: String,
     /// Its replies come without the simulator's marker, as the real service's would.
     unmarked: Arc<AtomicBool>,
-    /// The status that every request gets; 0 lets it through.
-    turned_away: Arc<AtomicU16>,
-    /// How many requests it still lets through.
-    let_in: Arc<AtomicU64>,
-    /// Checks it turned away.
-    turned: Arc<AtomicU64>,
     runtime: Option<Runtime>,
 }
 
@@ -48,27 +38,14 @@ impl Service {
         service
     }
 
-    /// The simulator behind a proxy that can remove its marker and turn requests away.
+    /// The simulator behind a proxy that can remove its marker.
     pub fn behind_a_proxy(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
-        let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());
-        let turned = service.turned.clone();
         let router = Router::new().fallback(move |request: Request<Body>| {
             let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
-            let post = request.method() == Method::POST;
-            let fewer = |left: u64| left.checked_sub(1);
-            let let_in = post && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
-            let status = turned_away.load(Ordering::Relaxed);
-            let turned = turned.clone();
             async move {
-                let mut response = match StatusCode::from_u16(status) {
-                    Ok(status) if post && !let_in => {
-                        turned.fetch_add(1, Ordering::Relaxed);
-                        away(status)
-                    }
-                    _ => simulator.exchange(request).await,
-                };
+                let mut response = simulator.exchange(request).await;
                 if unmarked.load(Ordering::Relaxed) {
                     response.headers_mut().remove(SIMULATOR_MARKER);
                 }
@@ -86,20 +63,9 @@ impl Service {
         self.unmarked.store(real, Ordering::Relaxed);
     }
 
-    /// From now on every request gets this status and does not reach the service; 0 lets requests through again.
-    pub fn turns_away(&self, status: u16) {
-        self.turns_away_after(0, status);
-    }
-
-    /// The same for all but this many requests from now on.
-    pub fn turns_away_after(&self, requests: u64, status: u16) {
-        self.let_in.store(requests, Ordering::Relaxed);
-        self.turned_away.store(status, Ordering::Relaxed);
-    }
-
-    /// Checks that arrived, including those that were turned away.
+    /// Checks that arrived.
     pub fn checks_arrived(&self) -> u64 {
-        self.simulator.stats().checks() + self.turned.load(Ordering::Relaxed)
+        self.simulator.stats().checks()
     }
 
     fn bound(settings: Settings) -> (Service, TcpListener) {
@@ -110,10 +76,8 @@ impl Service {
         let entered = runtime.enter();
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
-        let (unmarked, turned_away) = (Arc::default(), Arc::default());
-        let (let_in, turned) = (Arc::default(), Arc::default());
-        let simulator = Simulator::new(settings);
-        (Service { simulator, url, unmarked, turned_away, let_in, turned, runtime: Some(runtime) }, listener)
+        let (simulator, unmarked) = (Simulator::new(settings), Arc::default());
+        (Service { simulator, url, unmarked, runtime: Some(runtime) }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
@@ -128,13 +92,6 @@ impl Service {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
-}
-
-fn away(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::from(r#"{"error": "turned away"}"#));
-    *response.status_mut() = status;
-    response.headers_mut().insert(SIMULATOR_MARKER, "1".parse().unwrap());
-    response
 }
 
 impl Drop for Service {

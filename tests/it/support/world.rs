@@ -18,20 +18,27 @@ use rescreen::{
     model::{Credits, Mode},
     pipeline::{
         Campaign, CollectOptions, Collection, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
-        campaign::file::{CampaignFile, parse},
+        campaign::{
+            check_settings::CheckSettings,
+            file::{CampaignFile, parse},
+        },
     },
     simulator::{Settings, Stats},
 };
 use std::{
+    convert::Infallible,
     fmt::Write,
     fs,
     ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tempfile::TempDir;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 
 pub const AML: &str = "aml-screening";
 pub const SAID: &str = "said-verification";
@@ -57,6 +64,10 @@ const CAMPAIGN: &str = r#"
     [output]
     dir = "out"
 "#;
+
+/// How long a test waits for something new: for the service to get a message, or for an interrupted run to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 pub struct World {
     folder: Arc<TempDir>,
@@ -231,19 +242,34 @@ impl World {
         self.run_with(RunOptions { retry: Some(RetryOrder::default()), ..RunOptions::default() }).await
     }
 
-    /// Runs until the service has seen enough, and interrupts. Postponed requests stay as they are.
-    pub async fn run_until(&mut self, is_so: impl Fn(&Stats) -> bool + Send + 'static) -> Ran {
+    /// Runs until the service has seen enough, and interrupts. Postponed requests stay as they are. Fails if the service
+    /// sees nothing new for 20 seconds, or if the interrupted run does not end in 20 seconds.
+    pub async fn run_until(&mut self, what: &str, is_so: impl Fn(&Stats) -> bool) -> Ran {
         let simulator = self.running_service().simulator.clone();
         let (tell, signals) = mpsc::channel(1);
-        let watching = tokio::spawn(async move {
-            while !is_so(&simulator.stats()) {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+        let watching = async {
+            // Waits are counted, not measured: a run that blocks this thread has not used up its time.
+            let (mut seen, mut waited) = (simulator.stats(), Duration::ZERO);
+            while !is_so(&seen) {
+                assert!(waited < PATIENCE, "nothing new while waiting for {what}: {seen:?}");
+                tokio::time::sleep(LOOK_EVERY).await;
+                let now = simulator.stats();
+                waited = if now == seen { waited + LOOK_EVERY } else { Duration::ZERO };
+                seen = now;
             }
-            tell.send(Signal::Interrupt).await
-        });
-        let ran = self.run_with_signals(RunOptions::default(), signals).await;
-        watching.abort();
-        ran
+            // A run that has just ended by itself takes no signal.
+            let _ = tell.send(Signal::Interrupt).await;
+            tokio::time::sleep(PATIENCE).await;
+            panic!("waiting for the run to end after its interrupt at {what}: {:?}", simulator.stats())
+        };
+        tokio::select! {
+            biased;
+            ran = self.run_with_signals(RunOptions::default(), signals) => ran,
+            never = watching => {
+                let never: Infallible = never;
+                match never {}
+            }
+        }
     }
 
     pub async fn run_with(&mut self, orders: RunOptions) -> Ran {
@@ -298,4 +324,15 @@ pub fn people(numbers: RangeInclusive<usize>) -> String {
         writeln!(text, "{number},P{number:05} Vexford,active").unwrap();
     }
     text
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "nothing new while waiting for a second charge")]
+async fn a_wait_for_what_does_not_happen_ends_and_names_it() {
+    let hourly = CheckSettings { per_hour: Some(1), ..CheckSettings::default() };
+    let world = World::new().rows(2).under_paused_time();
+    let mut world = world.campaign(|file| {
+        file.service.checks.insert(AML.to_owned(), hourly);
+    });
+    world.run_until("a second charge", |stats| stats.charges == 2).await;
 }
