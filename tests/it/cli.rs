@@ -20,13 +20,13 @@ mod signals;
 mod simulate;
 
 use crate::support::{
-    program::{Said, rescreen},
+    program::{Said, UnderWay, rescreen},
     service::{Service, lifted},
     tables::files,
     wire_tap::noted,
     world::book,
 };
-use rescreen::simulator::Settings;
+use rescreen::simulator::{ChargeStated, Settings};
 use std::{fs, path::Path, process::Command};
 use tempfile::TempDir;
 
@@ -57,9 +57,40 @@ impl Workspace {
     }
 
     pub(crate) fn with(rows: usize, settings: Settings) -> Workspace {
+        Workspace::beside(rows, Service::start(settings))
+    }
+
+    /// With a service that replies to this many checks, and holds back the replies to all others until it is told. Its
+    /// replies state their charge, so that no run waits for a balance to show it.
+    pub(crate) fn that_answers_only(checks: u64, rows: usize) -> Workspace {
+        let charge_stated = Some(ChargeStated::Used);
+        Workspace::beside(rows, Service::that_answers_only(checks, Settings { charge_stated, ..lifted() }))
+    }
+
+    /// A campaign of which every request but the first is in doubt, and stays so, because its replies are lost.
+    pub(crate) fn with_doubts(rows: usize) -> Workspace {
+        let workspace = Workspace::that_answers_only(1, rows);
+        let run = workspace.under_way(rows as u64 - 1, rows as u64, &[]);
+        run.signal("KILL");
+        assert_eq!(run.ends().code, -9);
+        workspace.service.simulator.set_faults("drop_after:1".parse().unwrap());
+        workspace.service.answers_all();
+        workspace
+    }
+
+    fn beside(rows: usize, service: Service) -> Workspace {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("book.csv"), book(1..=rows)).unwrap();
-        Workspace { folder, service: Service::start(settings), loses_a_ledger: false }
+        Workspace { folder, service, loses_a_ledger: false }
+    }
+
+    /// The production campaign under way, with this many requests in flight: as many replies are held back.
+    pub(crate) fn under_way(&self, in_flight: u64, checks: u64, more: &[&str]) -> UnderWay {
+        let in_flight = in_flight.to_string();
+        let flags = [&["--yes", "--in-flight", &in_flight], more].concat();
+        let run = UnderWay::start(&mut self.production("run", &flags));
+        self.service.wait_for_work(checks);
+        run
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -4,18 +4,16 @@
 use crate::{
     cli::Workspace,
     support::{
-        program::{Said, UnderWay, rescreen, wait_until},
-        service::lifted,
+        program::{Said, rescreen},
         tables,
     },
 };
 use rescreen::{
     pipeline::wording::counted,
-    simulator::Settings,
     sink::{DatasetKind, Manifest},
 };
 use rusqlite::Connection;
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf};
 
 const ROWS: u64 = 40;
 
@@ -25,12 +23,11 @@ fn out(workspace: &Workspace) -> PathBuf {
 
 /// A run that was killed with requests under way.
 fn killed() -> Workspace {
-    let workspace = Workspace::with(ROWS as usize, Settings { latency: Duration::from_millis(900), ..lifted() });
-    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
-    // With four in flight, the tenth arrives at the service after at least six answers, and is under way for 900 ms.
-    wait_until("the tenth request", || workspace.service.simulator.stats().checks() >= 10);
+    let workspace = Workspace::that_answers_only(6, ROWS as usize);
+    let run = workspace.under_way(4, 10, &[]);
     run.signal("KILL");
-    assert_eq!(run.wait().code, -9);
+    assert_eq!(run.ends().code, -9);
+    workspace.service.answers_all();
     workspace
 }
 

@@ -7,7 +7,7 @@ mod at_once;
 mod consent;
 mod deliveries;
 mod delivery_faults;
-mod delivery_wire;
+
 mod followed;
 mod golden;
 mod killed;
@@ -19,7 +19,7 @@ mod service;
 mod settings;
 mod states;
 mod status_route;
-mod ten_thousand;
+mod timed;
 mod verdicts;
 
 use crate::support::world::World;

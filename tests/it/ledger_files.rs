@@ -9,19 +9,18 @@ mod upgrade;
 
 use crate::{
     cli::Workspace,
-    support::{
-        program::{Said, UnderWay, wait_until},
-        service::lifted,
-    },
+    support::program::{Said, UnderWay},
 };
-use rescreen::simulator::{ChargeStated, Settings};
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-/// Replies come slowly, so that a run is under way for some seconds. They state their charge, so that no run waits for
-/// a balance to show it.
-fn slow(rows: usize) -> Workspace {
-    let charge_stated = Some(ChargeStated::Used);
-    Workspace::with(rows, Settings { latency: Duration::from_millis(40), charge_stated, ..lifted() })
+/// The checks that are answered, and those whose replies are held back, when a run is under way.
+const ANSWERED: u64 = 6;
+const IN_FLIGHT: u64 = 2;
+const ARRIVED: u64 = ANSWERED + IN_FLIGHT;
+
+/// A run is under way here until it is told to go on.
+fn held(rows: usize) -> Workspace {
+    Workspace::that_answers_only(ANSWERED, rows)
 }
 
 fn charges(workspace: &Workspace) -> u64 {
@@ -32,19 +31,18 @@ fn out(workspace: &Workspace) -> PathBuf {
     workspace.path().join("out/2026-11")
 }
 
-/// A run of which at least `least` charges are made.
-fn under_way(workspace: &Workspace, least: u64) -> UnderWay {
-    let before = charges(workspace);
-    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2"]));
-    wait_until("charges", || charges(workspace) >= before + least);
-    run
+/// A run of which some charges are made, and the replies to the last ones are held back.
+fn under_way(workspace: &Workspace) -> UnderWay {
+    workspace.under_way(IN_FLIGHT, ARRIVED, &[])
 }
 
-/// A run that was killed after some charges.
+/// A run that was killed after some charges. The service answers from now on.
 fn killed(workspace: &Workspace) {
-    let run = under_way(workspace, 6);
+    let run = under_way(workspace);
     run.signal("KILL");
-    assert_eq!(run.wait().code, -9);
+    assert_eq!(run.ends().code, -9);
+    assert_eq!(charges(workspace), ARRIVED);
+    workspace.service.answers_all();
 }
 
 /// This run finishes the campaign, and every row was paid once.

@@ -60,8 +60,22 @@ fn world(name: &str, bytes: &[u8]) -> World {
 }
 
 #[tokio::test]
-async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
-    for (name, form) in FORMS {
+async fn an_interrupted_run_of_a_compressed_book_resumes_and_pays_nothing_twice() {
+    an_interrupted_run_resumes(&FORMS[..2]).await;
+}
+
+#[tokio::test]
+async fn an_interrupted_run_of_a_table_resumes_and_pays_nothing_twice() {
+    an_interrupted_run_resumes(&FORMS[2..4]).await;
+}
+
+#[tokio::test]
+async fn an_interrupted_run_of_a_book_in_utf_16_resumes_and_pays_nothing_twice() {
+    an_interrupted_run_resumes(&FORMS[4..]).await;
+}
+
+async fn an_interrupted_run_resumes(forms: &[Form]) {
+    for (name, form) in forms {
         // The reply to the third message is lost, and the run is interrupted while rows wait.
         let mut world = world(name, &form(&book(1..=1_500))).in_flight(4).fault("drop_after@3");
         let part = world.run_until("40 charges", |stats| stats.credits_charged >= 40).await;
@@ -69,7 +83,7 @@ async fn an_interrupted_run_resumes_and_pays_nothing_twice() {
         assert!(part.stats.credits_charged < 1_500, "{name}: interrupted in the middle");
         world.run().await.exits(ExitCode::Complete).charged(1_500).counts(results(1_500)).adds_up(true);
         // Append: a new member, or a longer sheet.
-        let longer = match name {
+        let longer = match *name {
             "book.csv.gz" => [gzip(&book(1..=1_500)), gzip(&people(1_501..=1_503))].concat(),
             _ => form(&(book(1..=1_500) + &people(1_501..=1_503))),
         };

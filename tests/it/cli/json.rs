@@ -3,13 +3,13 @@
 
 use super::{Said, Workspace};
 use crate::support::{
-    program::{UnderWay, rescreen, wait_until},
+    program::rescreen,
     schema::{faults, schema, valid},
     service::lifted,
 };
 use rescreen::{model::StopKind, simulator::Settings};
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{fs, path::Path, process::Command};
 
 /// The object of a command with this exit code.
 #[track_caller]
@@ -184,11 +184,12 @@ fn requests_in_doubt_are_listed_and_decided_as_objects() {
 
 #[test]
 fn a_run_that_is_cut_short_prints_its_object() {
-    let workspace = Workspace::with(60, Settings { latency: Duration::from_millis(300), ..lifted() });
-    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2", "--json"]));
-    wait_until("a charge", || workspace.service.simulator.stats().charges > 0);
+    let workspace = Workspace::that_answers_only(1, 60);
+    let run = workspace.under_way(2, 3, &["--json"]);
     run.signal("INT");
-    let object = object(&run.wait(), 130);
+    run.wait_until_it_says("stopping: ");
+    workspace.service.answers_all();
+    let object = object(&run.ends(), 130);
     assert_eq!(kind(&object), "interrupted");
     assert!(object["run"]["ended_at"].is_string() && object["checks"].is_array(), "{object:#}");
 }

@@ -2,22 +2,16 @@
 
 use super::{Said, Workspace};
 use crate::support::{
-    program::{UnderWay, shell, wait_until},
+    program::{shell, wait_until},
     schema::valid,
     service::lifted,
 };
-use rescreen::simulator::{ChargeStated, Settings};
+use rescreen::simulator::Settings;
 use rusqlite::Connection;
-use std::{fs, time::Duration};
+use std::fs;
 
 fn status(workspace: &Workspace) -> String {
     workspace.say(&["status"]).exits(0).stdout
-}
-
-fn slow(rows: usize) -> Workspace {
-    // Replies that state their charge let several requests be in flight at once.
-    let charge_stated = Some(ChargeStated::Used);
-    Workspace::with(rows, Settings { latency: Duration::from_millis(100), charge_stated, ..lifted() })
 }
 
 #[test]
@@ -74,36 +68,17 @@ fn an_error_of_a_later_run_is_recorded_too() {
     assert!(shown.contains(", exit code 2 (input)") && shown.contains(message), "{shown}");
 }
 
-/// From now on the service replies only after four seconds, so that requests stay in flight. Returns the status then.
-fn held_in_flight(workspace: &Workspace) -> String {
-    workspace.service.simulator.set_faults("latency:1:4s".parse().unwrap());
-    let answered =
-        |shown: &str| shown.lines().find(|line| line.trim_start().starts_with("answered ")).map(str::to_owned);
-    let mut before = status(workspace);
-    for _ in 0..100 {
-        // Replies from before may still arrive.
-        std::thread::sleep(Duration::from_millis(300));
-        let shown = status(workspace);
-        if shown.contains("in flight since ") && answered(&shown) == answered(&before) {
-            return shown;
-        }
-        before = shown;
-    }
-    panic!("no request stays in flight: {before}");
-}
-
 #[test]
 fn a_run_that_was_killed_is_named_with_the_command_that_resumes_it() {
-    let workspace = slow(40);
-    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2"]));
-    wait_until("charges", || workspace.service.simulator.stats().charges > 3);
-    held_in_flight(&workspace);
+    let workspace = Workspace::that_answers_only(4, 40);
+    let run = workspace.under_way(2, 6, &[]);
+    assert!(status(&workspace).contains("in flight since "));
     run.signal("KILL");
-    run.wait();
+    run.ends();
     let shown = status(&workspace);
     assert!(shown.contains("last run        did not end: it was killed, or the machine stopped"), "{shown}");
     assert!(shown.contains("in doubt since  "), "what was in flight is in doubt now: {shown}");
-    workspace.service.simulator.set_faults("".parse().unwrap());
+    workspace.service.answers_all();
     let json = valid(&workspace.say(&["status", "--json"]).exits(0).stdout);
     assert_eq!((&json["state"], &json["last_run"]["ended_at"]), (&"killed".into(), &serde_json::Value::Null));
     assert!(json["in_doubt"].as_u64().unwrap() > 0);
@@ -114,10 +89,11 @@ fn a_run_that_was_killed_is_named_with_the_command_that_resumes_it() {
 
 #[test]
 fn beside_a_run_its_requests_are_in_flight_and_nothing_is_in_doubt() {
-    let workspace = slow(200);
-    let run = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2"]));
-    wait_until("answers", || workspace.service.simulator.stats().charges > 16);
-    let shown = held_in_flight(&workspace);
+    let workspace = Workspace::that_answers_only(17, 200);
+    let run = workspace.under_way(2, 19, &[]);
+    wait_until("a rate", || status(&workspace).contains("   answers a minute, in the last minutes"));
+    let shown = status(&workspace);
+    assert!(shown.contains("in flight since "), "{shown}");
     for part in [
         "running         `rescreen run` since ",
         "progress  ",

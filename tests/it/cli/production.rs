@@ -115,21 +115,14 @@ fn a_rehearsal_needs_no_service_no_key_and_no_yes() {
 
 #[test]
 fn a_second_process_on_the_same_ledger_is_refused_at_once() {
-    let workspace = Workspace::with(
-        50,
-        rescreen::simulator::Settings {
-            latency: std::time::Duration::from_millis(100),
-            ..crate::support::service::lifted()
-        },
-    );
-    let first =
-        crate::support::program::UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4"]));
-    workspace.service.wait_for_charges(2);
-    let begun = std::time::Instant::now();
+    let workspace = Workspace::that_answers_only(2, 50);
+    let first = workspace.under_way(4, 6, &[]);
+    let before = workspace.service.simulator.stats().requests;
     workspace.run(&[]).exits(2).says("in use by another process");
-    assert!(begun.elapsed().as_millis() < 1_000, "{:?}", begun.elapsed());
+    assert_eq!(workspace.service.simulator.stats().requests, before, "no request of the second process arrived");
     workspace.say(&["status"]).exits(0);
-    first.wait().exits(0);
+    workspace.service.answers_all();
+    first.ends().exits(0);
     assert_eq!(
         (workspace.service.simulator.stats().charges, workspace.service.simulator.stats().double_charges),
         (50, 0)

@@ -2,9 +2,9 @@
 //! outputs and ledger.
 
 use super::{Said, Workspace};
-use crate::support::{API_KEY, program::UnderWay, service::lifted, tables::files};
+use crate::support::{API_KEY, service::lifted, tables::files};
 use rescreen::simulator::Settings;
-use std::{fs, time::Duration};
+use std::fs;
 
 /// Part of every row's name.
 const PLANTED: &str = "Vexford";
@@ -61,12 +61,13 @@ fn a_subject_in_a_mistake_of_the_user_is_not_repeated() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_key_is_not_among_the_arguments_of_the_process() {
-    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
-    let under_way = UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "2"]));
-    workspace.service.wait_for_charges(1);
+    let workspace = Workspace::that_answers_only(1, 40);
+    let under_way = workspace.under_way(2, 3, &[]);
     let arguments = fs::read(format!("/proc/{}/cmdline", under_way.id())).unwrap();
     let arguments = String::from_utf8_lossy(&arguments).into_owned();
     assert!(arguments.contains("--service") && !arguments.contains(API_KEY), "{arguments}");
     under_way.signal("INT");
-    under_way.wait().exits(130);
+    under_way.wait_until_it_says("stopping: ");
+    workspace.service.answers_all();
+    under_way.ends().exits(130);
 }

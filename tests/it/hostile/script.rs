@@ -57,7 +57,7 @@ pub struct Hostile {
     pub(super) spent_by_another: Option<(usize, f64)>,
     pub(super) offset_s: i64,
     pub(super) date: Option<String>,
-    pub(super) is_held: bool,
+    pub(super) answered: usize,
     pub(super) sleeps: Option<(PathBuf, i64)>,
     pub(super) idle_max: Option<Duration>,
 }
@@ -74,7 +74,7 @@ impl Hostile {
             spent_by_another: None,
             offset_s: 0,
             date: None,
-            is_held: false,
+            answered: usize::MAX,
             sleeps: None,
             idle_max: None,
         }
@@ -165,7 +165,13 @@ impl Hostile {
 
     /// Checks are answered only after [`Service::release`].
     pub fn held(self) -> Hostile {
-        Hostile { is_held: true, ..self }
+        self.answers_only(0)
+    }
+
+    /// This many checks are answered at once, and the others after [`Service::release`]. With `k` requests in flight,
+    /// `checks + k` checks arrive before that.
+    pub fn answers_only(self, checks: usize) -> Hostile {
+        Hostile { answered: checks, ..self }
     }
 
     /// A message on a connection that was idle for this long gets no reply.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use std::{
     io::BufReader,
     net::{TcpListener, TcpStream},
+    ops::Range,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicBool, AtomicI64, Ordering},
@@ -27,7 +28,7 @@ impl Hostile {
         let running = Arc::new(Running {
             book: Mutex::new(Book::new(self.balance)),
             offset_s: AtomicI64::new(self.offset_s),
-            held: Mutex::new(self.is_held),
+            held: Mutex::new(self.answered..usize::MAX),
             released: Condvar::new(),
             over: AtomicBool::new(false),
             healed: AtomicBool::new(false),
@@ -52,7 +53,8 @@ struct Running {
     hostile: Hostile,
     book: Mutex<Book>,
     offset_s: AtomicI64,
-    held: Mutex<bool>,
+    /// The numbers of the checks whose replies are held back, in the order of arrival.
+    held: Mutex<Range<usize>>,
     released: Condvar,
     over: AtomicBool,
     healed: AtomicBool,
@@ -173,8 +175,9 @@ impl Running {
         let used = book.by_key.get(&asked.key).copied().unwrap_or_default();
         let left = book.balance;
         book.entries.push(Entry { at: Instant::now(), row: asked.row, key: asked.key.clone(), credits });
+        let number = book.entries.len() - 1;
         drop(book);
-        while *held {
+        while held.contains(&number) {
             held = self.released.wait(held).unwrap();
         }
         let body = match &reply.body {
@@ -243,8 +246,14 @@ impl Service {
 
     /// Releases the checks that are held, and holds no more.
     pub fn release(&self) {
-        *self.running.held.lock().unwrap() = false;
+        *self.running.held.lock().unwrap() = 0..0;
         self.running.released.notify_all();
+    }
+
+    /// Answers the next checks, and still holds those that it holds now.
+    pub fn answers_new_checks(&self) {
+        let mut held = self.running.held.lock().unwrap();
+        held.end = self.running.book.lock().unwrap().entries.len();
     }
 
     #[track_caller]

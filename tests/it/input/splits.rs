@@ -51,28 +51,6 @@ fn a_split_of_json_ends_after_50_000_values() {
 }
 
 #[test]
-fn a_stalled_stream_gives_a_partial_split_after_a_second_and_continues_inside_the_row() {
-    let (sender, mut reader) = pipe(SourceOptions::default(), "a,b\n1,2\n3,4\n5,\"6");
-    let begin = Instant::now();
-    let split = reader.next_split().unwrap().unwrap();
-    let waited = begin.elapsed();
-    assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(3), "{waited:?}");
-    assert_eq!(split.records.len(), 2);
-    assert_eq!((split.checkpoint.end_offset, split.checkpoint.end_line), (12, 4));
-
-    sender.send(b"\n7\",".to_vec()).unwrap();
-    drop(sender);
-    let split = reader.next_split().unwrap().unwrap();
-    assert_eq!(
-        shown(&split.records[0]),
-        r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":""}"#
-    );
-    assert_eq!(place(&split.records[0]), (3, 4, 12));
-    assert!(reader.next_split().unwrap().is_none());
-    assert!(reader.next_split().unwrap().is_none());
-}
-
-#[test]
 fn a_stalled_line_of_json_is_finished_later() {
     let (sender, mut reader) = pipe(SourceOptions::default(), " {\"a\":1}\n{\"a\"");
     assert_eq!(reader.layout(), (Format::Jsonl, None, None));
@@ -154,4 +132,32 @@ fn the_file_extension_gives_the_format() {
     }
     let reader = SourceReader::open("d".into(), Origin::File(folder.path().into()), &SourceOptions::default(), None);
     assert!(reader.err().unwrap().to_string().contains("found a folder"));
+}
+
+/// What happens in real time.
+mod timed {
+    use super::*;
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_stalled_stream_gives_a_partial_split_after_a_second_and_continues_inside_the_row() {
+        let (sender, mut reader) = pipe(SourceOptions::default(), "a,b\n1,2\n3,4\n5,\"6");
+        let begin = Instant::now();
+        let split = reader.next_split().unwrap().unwrap();
+        let waited = begin.elapsed();
+        assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(3), "{waited:?}");
+        assert_eq!(split.records.len(), 2);
+        assert_eq!((split.checkpoint.end_offset, split.checkpoint.end_line), (12, 4));
+
+        sender.send(b"\n7\",".to_vec()).unwrap();
+        drop(sender);
+        let split = reader.next_split().unwrap().unwrap();
+        assert_eq!(
+            shown(&split.records[0]),
+            r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":""}"#
+        );
+        assert_eq!(place(&split.records[0]), (3, 4, 12));
+        assert!(reader.next_split().unwrap().is_none());
+        assert!(reader.next_split().unwrap().is_none());
+    }
 }

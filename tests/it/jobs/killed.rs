@@ -4,61 +4,12 @@
 use super::{BUSINESS, businesses};
 use crate::support::{
     API_KEY,
-    program::{Said, UnderWay, rescreen, wait_until},
-    service::lifted,
+    program::{Said, UnderWay, rescreen},
+    service::{Service, lifted},
 };
-use axum::{
-    Router,
-    body::Body,
-    http::{Method, Request},
-};
-use rescreen::{model::ExitCode, simulator::Simulator};
+use rescreen::{model::ExitCode, simulator::Settings};
 use rusqlite::Connection;
-use std::{
-    fs,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
-
-/// A service that accepts jobs, and holds its replies back while it is told to.
-struct HoldsBack {
-    simulator: Simulator,
-    url: String,
-    holds: Arc<AtomicBool>,
-    _runtime: tokio::runtime::Runtime,
-}
-
-fn holds_back() -> HoldsBack {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    socket.set_nonblocking(true).unwrap();
-    let url = format!("http://{}", socket.local_addr().unwrap());
-    let mut settings = lifted();
-    settings.api_key = Some(API_KEY.to_owned());
-    let simulator = Simulator::new(settings);
-    let holds = Arc::new(AtomicBool::new(true));
-    let (of_router, held) = (simulator.clone(), Arc::clone(&holds));
-    let router = Router::new().fallback(move |request: Request<Body>| {
-        let (simulator, held) = (of_router.clone(), Arc::clone(&held));
-        async move {
-            let is_check = request.method() == Method::POST;
-            let response = simulator.exchange(request).await;
-            // The service has recorded the job; its reply is not on the wire yet.
-            while is_check && held.load(Ordering::Relaxed) {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
-            response
-        }
-    });
-    let entered = runtime.enter();
-    let listener = tokio::net::TcpListener::from_std(socket).unwrap();
-    drop(entered);
-    runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
-    HoldsBack { simulator, url, holds, _runtime: runtime }
-}
+use std::{fs, path::Path};
 
 fn run(folder: &Path, url: &str) -> std::process::Command {
     rescreen(
@@ -96,15 +47,17 @@ fn states(folder: &Path) -> Vec<(i64, i64)> {
 
 #[test]
 fn a_kill_between_the_202_and_the_commit_leaves_one_job_and_one_hold() {
-    let (folder, service) = (tempfile::tempdir().unwrap(), holds_back());
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::that_answers_only(0, Settings { api_key: Some(API_KEY.to_owned()), ..lifted() });
     fs::write(folder.path().join("book.csv"), businesses(3)).unwrap();
     let killed = UnderWay::start(&mut run(folder.path(), &service.url));
-    wait_until("the service has a job", || service.simulator.stats().jobs == 1);
+    service.wait_for_work(1);
+    assert_eq!(service.simulator.stats().jobs, 1, "the service has a job");
     killed.signal("KILL");
-    drop(killed.wait());
+    drop(killed.ends());
     assert_eq!(states(folder.path())[0], (1, 7), "armed, with its hold, and no word of a job");
 
-    service.holds.store(false, Ordering::Relaxed);
+    service.answers_all();
     let said = Said::of(&mut run(folder.path(), &service.url)).exits(ExitCode::Jobs as i32);
     let said = said.says("3 requests are in progress at the service as a job");
     assert_eq!(said.next_command(), "rescreen collect out/2026-11 --for 2h");

@@ -1,17 +1,17 @@
 //! Files that are missing when a run starts: the log of a ledger that was not closed, or the ledger of existing
 //! results.
 
-use super::{charges, finishes, killed, out, slow, under_way};
+use super::{charges, finishes, held, killed, out, under_way};
 use crate::{cli::Workspace, support::tables};
 use std::fs;
 
 #[test]
 fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() {
-    let workspace = slow(60);
+    let workspace = held(60);
     killed(&workspace);
     let (log, safe) = (out(&workspace).join("ledger.sqlite-wal"), workspace.path().join("safe"));
     fs::rename(&log, &safe).unwrap();
-    let sent = charges_at_rest(&workspace);
+    let sent = charges(&workspace);
     for _ in 0..2 {
         workspace.run(&[]).exits(11).says("ledger.sqlite-wal was removed").says("--new-ledger");
     }
@@ -22,20 +22,9 @@ fn a_ledger_that_was_killed_and_lost_its_log_is_refused_until_the_log_is_back() 
     finishes(&workspace, workspace.run(&[]), 60);
 }
 
-/// The charges once the service has finished the requests that were under way when the run was killed.
-fn charges_at_rest(workspace: &Workspace) -> u64 {
-    loop {
-        let before = charges(workspace);
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        if charges(workspace) == before {
-            return before;
-        }
-    }
-}
-
 #[test]
 fn a_copy_of_the_main_file_alone_is_refused() {
-    let workspace = slow(60);
+    let workspace = held(60);
     killed(&workspace);
     let copy = workspace.path().join("copy");
     fs::create_dir(&copy).unwrap();
@@ -53,7 +42,7 @@ fn finishes_in_place(workspace: &Workspace) {
 
 #[test]
 fn another_program_that_reads_a_killed_ledger_does_no_harm() {
-    let workspace = slow(60);
+    let workspace = held(60);
     killed(&workspace);
     // As any SQLite program does: it recovers the log, and removes it when it closes.
     let ledger = rusqlite::Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
@@ -65,8 +54,8 @@ fn another_program_that_reads_a_killed_ledger_does_no_harm() {
 
 #[test]
 fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
-    let workspace = slow(30);
-    let run = under_way(&workspace, 1);
+    let workspace = held(30);
+    let run = under_way(&workspace);
     let readme = fs::read_to_string(out(&workspace).join("README.txt")).unwrap();
     assert!(readme.contains("ledger.sqlite-wal") && readme.contains("collect"), "{readme}");
     let copy = workspace.path().join("main-alone");
@@ -75,12 +64,13 @@ fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
     let (campaign, is_open): (String, bool) =
         alone.query_row("SELECT campaign, is_open FROM campaign", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     assert_eq!((campaign.as_str(), is_open), ("2026-11", true));
-    run.wait().exits(0);
+    workspace.service.answers_all();
+    run.ends().exits(0);
 }
 
 /// A finished campaign whose ledger and these other files were lost.
 fn without_ledger(rows: usize, also: &[&str]) -> Workspace {
-    let mut workspace = slow(rows);
+    let mut workspace = Workspace::new(rows);
     workspace.loses_a_ledger = true;
     workspace.run(&[]).exits(0);
     for name in [&["ledger.sqlite"], also].concat() {
@@ -130,7 +120,7 @@ fn a_new_ledger_sets_the_old_results_aside_and_is_started_once() {
 
 #[test]
 fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
-    let mut workspace = slow(60);
+    let mut workspace = held(60);
     workspace.loses_a_ledger = true;
     killed(&workspace);
     fs::remove_file(out(&workspace).join("ledger.sqlite-wal")).unwrap();
@@ -141,7 +131,7 @@ fn a_ledger_that_lost_its_log_is_set_aside_by_a_new_one() {
 
 #[test]
 fn a_log_without_its_ledger_is_refused_and_kept() {
-    let mut workspace = slow(60);
+    let mut workspace = held(60);
     killed(&workspace);
     workspace.loses_a_ledger = true;
     let log = out(&workspace).join("ledger.sqlite-wal");
@@ -153,7 +143,7 @@ fn a_log_without_its_ledger_is_refused_and_kept() {
         fs::write(&log, &receipts).unwrap();
         ledger.into_iter().for_each(|text| fs::write(out(&workspace).join("ledger.sqlite"), text).unwrap());
     };
-    let sent = charges_at_rest(&workspace);
+    let sent = charges(&workspace);
     for ledger in [None, Some("")] {
         only_the_log(ledger);
         for words in [&["status", "out/2026-11"][..], &["collect", "out/2026-11"]] {

@@ -1,6 +1,6 @@
 //! Sums that do not match the rows are counted again.
 
-use super::{charges, killed, out, slow};
+use super::{charges, held, killed, out};
 use crate::cli::Workspace;
 use rusqlite::Connection;
 
@@ -55,7 +55,7 @@ fn damaged_sums_of_a_closed_ledger_are_counted_again() {
 
 #[test]
 fn after_a_kill_every_charge_is_counted_and_the_campaign_finishes() {
-    let workspace = slow(60);
+    let workspace = held(60);
     killed(&workspace);
     let before = counted(sums(&workspace))["account"]["charged"].as_u64().unwrap();
     assert!(before >= 4, "{before}");

@@ -82,20 +82,16 @@ fn a_ledger_of_each_version_since_8_is_copied_and_upgraded_and_its_campaign_cont
     }
 }
 
-/// A campaign whose run was killed while a reply was awaited. A kill can also fall between two requests; then another
-/// campaign is begun.
+/// A campaign whose run was killed while replies were awaited.
 fn killed_in_flight() -> Workspace {
+    let workspace = super::held(12);
+    super::killed(&workspace);
+    let conn = Connection::open(ledger(&workspace)).unwrap();
     let sql = "SELECT count(*) FROM request WHERE state = 1";
-    for _ in 0..20 {
-        let workspace = super::slow(12);
-        super::killed(&workspace);
-        let conn = Connection::open(ledger(&workspace)).unwrap();
-        let in_flight: i64 = conn.query_row(sql, [], |row| row.get(0)).unwrap();
-        if in_flight > 0 {
-            return workspace;
-        }
-    }
-    panic!("20 kills, and no attempt was in flight");
+    let in_flight: i64 = conn.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(in_flight.unsigned_abs(), super::IN_FLIGHT);
+    drop(conn);
+    workspace
 }
 
 #[test]
@@ -134,37 +130,6 @@ fn where_the_disk_is_full_the_ledger_stays_as_it_was() {
     assert_eq!(charges(&workspace), 5, "nothing was sent");
     finishes(&workspace, Said::of(&mut run), 12);
     assert_eq!(content(&copy(&workspace)), before);
-}
-
-#[test]
-fn a_run_that_is_killed_in_the_middle_leaves_a_ledger_that_continues() {
-    let workspace = of_version_7(24);
-    let before = content(&ledger(&workspace));
-    let (mut older, mut newer) = (0, 0);
-    for round in 0..12 {
-        let run = UnderWay::start(&mut workspace.production("run", &["--yes"]));
-        // A machine of another speed meets other moments.
-        std::thread::sleep(Duration::from_millis(4 + 9 * round));
-        run.signal("KILL");
-        run.wait();
-        match version(&ledger(&workspace)) {
-            7 => older += 1,
-            10 => newer += 1,
-            other => panic!("version {other}"),
-        }
-        if newer == 0 {
-            assert_eq!(content(&ledger(&workspace)), before);
-        } else {
-            assert_eq!((version(&copy(&workspace)), content(&copy(&workspace))), (7, before), "the copy came first");
-        }
-        if copy(&workspace).exists() {
-            assert_eq!(content(&copy(&workspace)), before, "a copy with its final name is whole");
-        }
-    }
-    println!("killed {older} times before the upgrade, {newer} times after it");
-    assert!(older > 0);
-    finishes(&workspace, workspace.run(&[]), 12);
-    assert_eq!(version(&ledger(&workspace)), 10);
 }
 
 #[test]
@@ -216,4 +181,46 @@ fn a_damaged_ledger_is_named_with_its_path_and_what_to_do() {
     Connection::open(ledger(&workspace)).unwrap().execute("UPDATE campaign SET sums = '{'", []).unwrap();
     let said = workspace.say(&["status"]).exits(11);
     assert!(said.stderr.contains("out/2026-11/ledger.sqlite is damaged: its sums"), "{}", said.stderr);
+}
+
+/// The moment of a kill is a time.
+mod timed {
+    use super::*;
+    use std::thread::sleep;
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_run_that_is_killed_in_the_middle_leaves_a_ledger_that_continues() {
+        let workspace = of_version_7(24);
+        let before = content(&ledger(&workspace));
+        let (mut older, mut newer) = (0, 0);
+        for round in 0..12 {
+            let run = UnderWay::start(&mut workspace.production("run", &["--yes"]));
+            // A machine of another speed meets other moments.
+            sleep(Duration::from_millis(4 + 9 * round));
+            run.signal("KILL");
+            run.wait();
+            match version(&ledger(&workspace)) {
+                7 => older += 1,
+                10 => newer += 1,
+                other => panic!("version {other}"),
+            }
+            if newer == 0 {
+                assert_eq!(content(&ledger(&workspace)), before);
+            } else {
+                assert_eq!(
+                    (version(&copy(&workspace)), content(&copy(&workspace))),
+                    (7, before),
+                    "the copy came first"
+                );
+            }
+            if copy(&workspace).exists() {
+                assert_eq!(content(&copy(&workspace)), before, "a copy with its final name is whole");
+            }
+        }
+        println!("killed {older} times before the upgrade, {newer} times after it");
+        assert!(older > 0);
+        finishes(&workspace, workspace.run(&[]), 12);
+        assert_eq!(version(&ledger(&workspace)), 10);
+    }
 }

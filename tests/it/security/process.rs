@@ -2,13 +2,9 @@
 
 use crate::{
     cli::Workspace,
-    support::{
-        program::{Said, UnderWay, rescreen},
-        service::lifted,
-    },
+    support::program::{Said, UnderWay, rescreen},
 };
-use rescreen::simulator::Settings;
-use std::{fs, process::Command, time::Duration};
+use std::{fs, process::Command};
 
 /// Debug builds panic on request, because there is no other way to see what a panic prints.
 #[cfg(debug_assertions)]
@@ -45,20 +41,20 @@ fn an_argument_that_is_not_text_does_not_panic() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_is_aborted_leaves_no_core_dump() {
-    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(50), ..lifted() });
+    let workspace = Workspace::that_answers_only(1, 40);
     let production = workspace.production("run", &["--yes", "--in-flight", "2"]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -c unlimited && exec \"$@\"", "sh"]).arg(production.get_program());
     shell.args(production.get_args()).current_dir(workspace.path()).stdin(std::process::Stdio::null());
     shell.envs(production.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let under_way = UnderWay::start(&mut shell);
-    workspace.service.wait_for_charges(1);
+    workspace.service.wait_for_work(3);
     let of_process = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", under_way.id())).unwrap();
     let limits = of_process("limits");
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_whitespace().skip(4).collect::<Vec<_>>(), ["0", "0", "bytes"], "{limits}");
     under_way.signal("ABRT");
-    assert_eq!(under_way.wait().code, -6);
+    assert_eq!(under_way.ends().code, -6);
     let left: Vec<_> = fs::read_dir(workspace.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("core")), "{left:?}");
 }

@@ -2,8 +2,11 @@
 
 use super::API_KEY;
 use std::{
+    io::Read,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -96,16 +99,74 @@ impl From<Output> for Said {
     }
 }
 
-/// The program under way.
-pub struct UnderWay(Option<Child>);
+/// The program under way. What it writes is read at once, so that a full pipe does not hold it up.
+pub struct UnderWay {
+    child: Child,
+    written: [Written; 2],
+}
+
+/// What the program wrote to a pipe so far, and the thread that reads it.
+struct Written(Arc<Mutex<Vec<u8>>>, Option<JoinHandle<()>>);
+
+impl Written {
+    fn to(mut pipe: impl Read + Send + 'static) -> Written {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let read = Arc::clone(&bytes);
+        let reading = std::thread::spawn(move || {
+            let mut some = [0; 4_096];
+            while let Ok(count @ 1..) = pipe.read(&mut some) {
+                read.lock().unwrap().extend_from_slice(&some[..count]);
+            }
+        });
+        Written(bytes, Some(reading))
+    }
+
+    /// What follows this on its line, once the line is whole.
+    fn after(&self, part: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned();
+        let (rest, _) = text.split_once(part)?.1.split_once('\n')?;
+        Some(rest.to_owned())
+    }
+
+    fn whole(&mut self) -> Vec<u8> {
+        self.1.take().unwrap().join().unwrap();
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
 
 impl UnderWay {
     pub fn start(command: &mut Command) -> UnderWay {
-        UnderWay(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        UnderWay { child, written: [Written::to(stdout), Written::to(stderr)] }
     }
 
     pub fn id(&self) -> u32 {
-        self.0.as_ref().unwrap().id()
+        self.child.id()
+    }
+
+    /// Waits until it has written a line with this to standard error, and returns the rest of that line.
+    #[track_caller]
+    pub fn wait_until_it_says(&self, part: &str) -> String {
+        let mut rest = None;
+        wait_until(&format!("`{part}` on standard error"), || {
+            rest = self.written[1].after(part);
+            rest.is_some()
+        });
+        rest.unwrap()
+    }
+
+    /// Waits for a line on standard error with this in it.
+    #[track_caller]
+    pub fn line_with(&self, part: &str) -> String {
+        self.wait_until_it_says(part);
+        let whole = || {
+            let said = String::from_utf8_lossy(&self.written[1].0.lock().unwrap()).into_owned();
+            let line = said.split_inclusive('\n').find(|line| line.contains(part) && line.ends_with('\n'));
+            line.map(|line| line.trim_end().to_owned())
+        };
+        wait_until(&format!("the end of the line with `{part}`"), || whole().is_some());
+        whole().unwrap()
     }
 
     /// Sends a signal by its name, like `INT`.
@@ -131,26 +192,55 @@ impl UnderWay {
         });
     }
 
+    /// Waits for the end of the program, which another program or a time limit brings about.
     pub fn wait(mut self) -> Said {
-        Said::from(self.0.take().unwrap().wait_with_output().unwrap())
+        let status = self.child.wait().unwrap();
+        self.said(status)
+    }
+
+    /// Waits for the end of the program, and fails if it hangs.
+    #[track_caller]
+    pub fn ends(mut self) -> Said {
+        let mut status = None;
+        wait_until("the end of the program", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        self.said(status.unwrap())
+    }
+
+    fn said(&mut self, status: ExitStatus) -> Said {
+        let [stdout, stderr] = self.written.each_mut().map(Written::whole);
+        Said::from(Output { status, stdout, stderr })
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            drop(child.kill());
-            drop(child.wait());
-        }
+        // A program that has ended cannot be killed, which is no mistake.
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 
-/// Waits until a condition holds, and fails after 20 seconds.
+/// Waits until a count has reached its goal, as long as it grows at least once a minute.
 #[track_caller]
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub fn wait_while_it_grows(what: &str, goal: u64, count: impl Fn() -> u64) {
+    while count() < goal {
+        let before = count();
+        wait_until(what, || count() > before);
+    }
+}
+
+/// A test that waits for longer than this hangs.
+pub const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+/// Waits until a condition holds. After a minute it fails and names what it waited for.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "timed out waiting for: {what}");
+        assert!(begun.elapsed() < HANGS_AFTER, "timed out waiting for: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,7 +1,12 @@
 //! The simulator on a socket, in its own thread: tests of the library and of the program use the same service, and no
 //! test's runtime can starve it.
 
-use axum::{Router, body::Body, http::Request};
+use super::program::wait_until;
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request},
+};
 use rescreen::{
     model::SIMULATOR_MARKER,
     simulator::{Settings, Simulator, send_deliveries, serve},
@@ -9,11 +14,11 @@ use rescreen::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tokio::{net::TcpListener, runtime::Runtime};
+use tokio::{net::TcpListener, runtime::Runtime, sync::watch};
 
 /// A service that listens until it is dropped.
 pub struct Service {
@@ -21,7 +26,32 @@ pub struct Service {
     pub url: String,
     /// Its replies come without the simulator's marker, as the real service's would.
     unmarked: Arc<AtomicBool>,
+    replies: Replies,
     runtime: Option<Runtime>,
+}
+
+/// Holds back the replies to some checks, in the order in which the checks arrived.
+#[derive(Clone)]
+struct Replies {
+    /// The numbers of the checks whose replies are held back: from the first, up to the second.
+    held: Arc<watch::Sender<(u64, u64)>>,
+    /// Checks that arrived.
+    arrived: Arc<AtomicU64>,
+    /// Checks whose work is done and booked.
+    done: Arc<AtomicU64>,
+}
+
+impl Replies {
+    fn all() -> Replies {
+        Replies { held: Arc::new(watch::channel((0, 0)).0), arrived: Arc::default(), done: Arc::default() }
+    }
+
+    /// Waits until the reply to the check of this number may be sent.
+    async fn let_go(&self, number: u64) {
+        self.done.fetch_add(1, Ordering::SeqCst);
+        let mut held = self.held.subscribe();
+        drop(held.wait_for(|(from, to)| !(*from..*to).contains(&number)).await);
+    }
 }
 
 /// Limits that no test reaches by accident, and jobs that all take the same time.
@@ -38,16 +68,23 @@ impl Service {
         service
     }
 
-    /// The simulator behind a proxy that can remove its marker.
+    /// The simulator behind a proxy that can remove its marker and hold replies back.
     pub fn behind_a_proxy(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
+        let replies = service.replies.clone();
         let router = Router::new().fallback(move |request: Request<Body>| {
-            let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
+            let (simulator, unmarked, replies) = (simulator.clone(), unmarked.clone(), replies.clone());
+            let is_check = request.method() == Method::POST;
+            let number = is_check.then(|| replies.arrived.fetch_add(1, Ordering::SeqCst));
             async move {
                 let mut response = simulator.exchange(request).await;
                 if unmarked.load(Ordering::Relaxed) {
                     response.headers_mut().remove(SIMULATOR_MARKER);
+                }
+                // The service has recorded what it did. Its reply is not on the wire yet.
+                if let Some(number) = number {
+                    replies.let_go(number).await;
                 }
                 response
             }
@@ -56,6 +93,36 @@ impl Service {
         let simulator = service.simulator.clone();
         service.spawn(async move { send_deliveries(&simulator).await });
         service
+    }
+
+    /// A service behind a proxy that replies to this many checks, and holds back the replies to all others. With `k`
+    /// requests in flight, `checks + k` checks arrive, and no more until it is told.
+    pub fn that_answers_only(checks: u64, settings: Settings) -> Service {
+        let service = Service::behind_a_proxy(settings);
+        service.answers_only(checks);
+        service
+    }
+
+    /// Replies to this many checks, counted from its start. The replies to all others are held back.
+    pub fn answers_only(&self, checks: u64) {
+        self.replies.held.send_replace((checks, u64::MAX));
+    }
+
+    /// Replies to the next checks, and still holds back the replies that it holds back now.
+    pub fn answers_new_checks(&self) {
+        let arrived = self.replies.arrived.load(Ordering::SeqCst);
+        self.replies.held.send_modify(|(_, to)| *to = arrived);
+    }
+
+    /// Lets all replies go.
+    pub fn answers_all(&self) {
+        self.replies.held.send_replace((0, 0));
+    }
+
+    /// Waits until this many checks are done and booked, whether their replies are held back or not.
+    #[track_caller]
+    pub fn wait_for_work(&self, checks: u64) {
+        wait_until(&format!("{checks} checks that are done"), || self.replies.done.load(Ordering::SeqCst) >= checks);
     }
 
     /// From now on it looks like the real service, or like the simulator again.
@@ -77,20 +144,18 @@ impl Service {
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
         let (simulator, unmarked) = (Simulator::new(settings), Arc::default());
-        (Service { simulator, url, unmarked, runtime: Some(runtime) }, listener)
+        let (replies, runtime) = (Replies::all(), Some(runtime));
+        (Service { simulator, url, unmarked, replies, runtime }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.as_ref().unwrap().spawn(task);
     }
 
-    /// Waits until the service has made this many charges, and fails after 20 seconds.
+    /// Waits until the service has made this many charges.
+    #[track_caller]
     pub fn wait_for_charges(&self, charges: u64) {
-        let begun = Instant::now();
-        while self.simulator.stats().charges < charges {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", self.simulator.stats());
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_until(&format!("{charges} charges"), || self.simulator.stats().charges >= charges);
     }
 }
 

@@ -3,13 +3,11 @@
 
 use crate::{
     cli::Workspace,
-    support::{program::UnderWay, service::lifted},
+    support::program::{UnderWay, wait_until},
 };
-use rescreen::simulator::Settings;
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    time::Duration,
 };
 
 fn get(address: SocketAddr, path: &str) -> String {
@@ -20,20 +18,21 @@ fn get(address: SocketAddr, path: &str) -> String {
     text
 }
 
-/// An address whose port nothing uses.
-fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+/// Where the run serves its metrics.
+fn address_of(run: &UnderWay) -> SocketAddr {
+    let line = run.line_with("metrics: http://");
+    line.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/metrics")).unwrap().parse().unwrap()
 }
 
 #[test]
 fn a_run_serves_its_metrics_until_it_ends() {
-    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(200), ..lifted() });
-    let address = free();
-    let words = ["--yes", "--in-flight", "4", "--metrics", &address.port().to_string()];
+    let workspace = Workspace::that_answers_only(9, 40);
+    let words = ["--yes", "--in-flight", "4", "--metrics", "0"];
     let under_way = UnderWay::start(&mut workspace.production("run", &words));
-    workspace.service.wait_for_charges(9);
+    let address = address_of(&under_way);
     // The progress is told twice a second.
-    std::thread::sleep(Duration::from_millis(700));
+    let is_told = || get(address, "/metrics").contains("\nrescreen_latency_seconds_count 9");
+    wait_until("the metrics of nine answers", is_told);
     let reply = get(address, "/metrics");
     assert!(reply.starts_with("HTTP/1.1 200 OK"), "{reply}");
     assert!(reply.contains("content-type: application/openmetrics-text"), "{reply}");
@@ -48,18 +47,20 @@ fn a_run_serves_its_metrics_until_it_ends() {
         assert!(!reply.contains(secret), "{secret} is in {reply}");
     }
     assert!(get(address, "/").starts_with("HTTP/1.1 404"), "only the metrics are served");
+    workspace.service.answers_all();
     under_way.wait().exits(0).says(&format!("metrics: http://{address}/metrics"));
     assert!(TcpStream::connect(address).is_err(), "the port is closed");
 }
 
 #[test]
 fn clients_that_send_nothing_do_not_keep_a_run_from_sending() {
-    let workspace = Workspace::with(20, Settings { latency: Duration::from_millis(50), ..lifted() });
-    let address = free();
-    let words = ["--yes", "--in-flight", "2", "--metrics", &address.to_string()];
+    let workspace = Workspace::that_answers_only(1, 20);
+    let words = ["--yes", "--in-flight", "2", "--metrics", "127.0.0.1:0"];
     let under_way = UnderWay::start(&mut workspace.production("run", &words));
-    workspace.service.wait_for_charges(1);
+    workspace.service.wait_for_charges(3);
+    let address = address_of(&under_way);
     let silent: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
+    workspace.service.answers_all();
     under_way.wait().exits(0);
     drop(silent);
 }

@@ -98,34 +98,6 @@ fn an_inbox_that_cannot_be_read_stops_neither_collect_nor_a_run_without_a_webhoo
     }
 }
 
-#[test]
-fn a_locked_inbox_is_read_without_waiting() {
-    let office = Office::new("--job-time 10h");
-    office.run(HOOKS).exits(5);
-    let other = Connection::open(inbox_of(&office)).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let begun = Instant::now();
-    let said = office.say("collect out").exits(5);
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
-    assert!(!said.stderr.contains("cannot be read"), "a writer keeps no reader out: {}", said.stderr);
-    drop(other);
-    let other = Connection::open(inbox_of(&office)).unwrap();
-    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM event").unwrap();
-    says_once(&office.say("collect out").exits(5), &office, "locked for good");
-}
-
-#[test]
-fn an_inbox_that_breaks_while_jobs_are_followed_is_said_and_the_jobs_complete() {
-    let office = Office::new("--job-time 10h");
-    office.run(HOOKS).exits(5);
-    let words = ["collect", "out", "--for", "12s"];
-    let collecting = UnderWay::start(&mut rescreen(office.folder.path(), &words));
-    sleep(Duration::from_secs(5));
-    Connection::open(inbox_of(&office)).unwrap().execute_batch("DROP TABLE event").unwrap();
-    let said = collecting.wait().exits(5);
-    says_once(&said, &office, "broken meanwhile");
-}
-
 /// Delivers word of a job to the receiver of the office's ledger.
 fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u16 {
     let Receiver { id, secret, .. } = office.receivers().remove(0);
@@ -136,49 +108,86 @@ fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u1
     listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
 }
 
-#[test]
-fn deliveries_to_a_new_inbox_are_read_although_its_numbers_begin_again() {
-    let office = Office::new("--job-time 10h");
-    office.run(HOOKS).exits(5);
-    let jobs = office.jobs();
-    let listening = Listening::start(office.folder.path(), &[]);
-    for number in 1..=3 {
-        assert_eq!(deliver(&office, &listening, number, jobs[0].id.as_str()), 200);
-    }
-    office.say("collect out --for 3s").exits(5);
-    assert_eq!(office.asked(), 1, "the job that was named");
-    assert_eq!(listening.stopped().0, 0);
-    fs::remove_dir_all(inbox_of(&office).parent().unwrap()).unwrap();
-    let listening = Listening::start(office.folder.path(), &[]);
-    office.run(HOOKS).exits(5);
-    assert_eq!(deliver(&office, &listening, 4, jobs[1].id.as_str()), 200);
-    office.say("collect out --for 3s").exits(5);
-    assert_eq!(office.asked(), 2, "the number of this delivery is 1, and 3 were read of the old inbox");
-    assert_eq!(listening.stopped().0, 0);
-}
+/// What happens in real time.
+mod timed {
+    use super::*;
 
-#[test]
-fn an_inbox_that_is_replaced_while_it_is_read_is_opened_again() {
-    let office = Office::new("--job-time 10h");
-    office.run(HOOKS).exits(5);
-    let job = office.jobs().remove(0);
-    let words = ["collect", "out", "--for", "15s"];
-    let collecting = UnderWay::start(&mut rescreen(office.folder.path(), &words));
-    sleep(Duration::from_secs(4));
-    let folder = inbox_of(&office).parent().unwrap().to_owned();
-    // The secret of the receiver stays known.
-    let copy = folder.with_extension("copy");
-    fs::create_dir(&copy).unwrap();
-    Connection::open(inbox_of(&office))
-        .unwrap()
-        .execute("VACUUM INTO ?1", [copy.join("inbox.sqlite").display().to_string()])
-        .unwrap();
-    fs::rename(&folder, folder.with_extension("old")).unwrap();
-    fs::rename(&copy, &folder).unwrap();
-    let listening = Listening::start(office.folder.path(), &[]);
-    assert_eq!(deliver(&office, &listening, 1, job.id.as_str()), 200);
-    let said = collecting.wait().exits(5);
-    assert_eq!(office.asked(), 1, "{}", said.stderr);
-    assert!(!said.stderr.contains("cannot be read"), "{}", said.stderr);
-    assert_eq!(listening.stopped().0, 0);
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_locked_inbox_is_read_without_waiting() {
+        let office = Office::new("--job-time 10h");
+        office.run(HOOKS).exits(5);
+        let other = Connection::open(inbox_of(&office)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let begun = Instant::now();
+        let said = office.say("collect out").exits(5);
+        assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+        assert!(!said.stderr.contains("cannot be read"), "a writer keeps no reader out: {}", said.stderr);
+        drop(other);
+        let other = Connection::open(inbox_of(&office)).unwrap();
+        other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM event").unwrap();
+        says_once(&office.say("collect out").exits(5), &office, "locked for good");
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn an_inbox_that_breaks_while_jobs_are_followed_is_said_and_the_jobs_complete() {
+        let office = Office::new("--job-time 10h");
+        office.run(HOOKS).exits(5);
+        let words = ["collect", "out", "--for", "12s"];
+        let collecting = UnderWay::start(&mut rescreen(office.folder.path(), &words));
+        sleep(Duration::from_secs(5));
+        Connection::open(inbox_of(&office)).unwrap().execute_batch("DROP TABLE event").unwrap();
+        let said = collecting.wait().exits(5);
+        says_once(&said, &office, "broken meanwhile");
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn deliveries_to_a_new_inbox_are_read_although_its_numbers_begin_again() {
+        let office = Office::new("--job-time 10h");
+        office.run(HOOKS).exits(5);
+        let jobs = office.jobs();
+        let listening = Listening::start(office.folder.path(), &[]);
+        for number in 1..=3 {
+            assert_eq!(deliver(&office, &listening, number, jobs[0].id.as_str()), 200);
+        }
+        office.say("collect out --for 3s").exits(5);
+        assert_eq!(office.asked(), 1, "the job that was named");
+        assert_eq!(listening.stopped().0, 0);
+        fs::remove_dir_all(inbox_of(&office).parent().unwrap()).unwrap();
+        let listening = Listening::start(office.folder.path(), &[]);
+        office.run(HOOKS).exits(5);
+        assert_eq!(deliver(&office, &listening, 4, jobs[1].id.as_str()), 200);
+        office.say("collect out --for 3s").exits(5);
+        assert_eq!(office.asked(), 2, "the number of this delivery is 1, and 3 were read of the old inbox");
+        assert_eq!(listening.stopped().0, 0);
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn an_inbox_that_is_replaced_while_it_is_read_is_opened_again() {
+        let office = Office::new("--job-time 10h");
+        office.run(HOOKS).exits(5);
+        let job = office.jobs().remove(0);
+        let words = ["collect", "out", "--for", "15s"];
+        let collecting = UnderWay::start(&mut rescreen(office.folder.path(), &words));
+        sleep(Duration::from_secs(4));
+        let folder = inbox_of(&office).parent().unwrap().to_owned();
+        // The secret of the receiver stays known.
+        let copy = folder.with_extension("copy");
+        fs::create_dir(&copy).unwrap();
+        Connection::open(inbox_of(&office))
+            .unwrap()
+            .execute("VACUUM INTO ?1", [copy.join("inbox.sqlite").display().to_string()])
+            .unwrap();
+        fs::rename(&folder, folder.with_extension("old")).unwrap();
+        fs::rename(&copy, &folder).unwrap();
+        let listening = Listening::start(office.folder.path(), &[]);
+        assert_eq!(deliver(&office, &listening, 1, job.id.as_str()), 200);
+        let said = collecting.wait().exits(5);
+        assert_eq!(office.asked(), 1, "{}", said.stderr);
+        assert!(!said.stderr.contains("cannot be read"), "{}", said.stderr);
+        assert_eq!(listening.stopped().0, 0);
+    }
 }

@@ -80,14 +80,12 @@ impl Office {
         by_route.iter().filter(|(route, _)| route.ends_with("/jobs/{jobId}")).map(|(_, count)| count).sum()
     }
 
-    /// Follows the jobs, and fails if that takes until they are due.
+    /// Follows the jobs, but not until they are due, which is after two minutes.
     #[track_caller]
     pub fn is_woken(&self) {
-        let begun = Instant::now();
         let said = self.say("collect out --for 90s");
         assert!([0, 3].contains(&said.code), "{}", said.stderr);
         assert!(said.stderr.contains("3 rows: 3 results"), "{}", said.stderr);
-        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}: {}", begun.elapsed(), said.stderr);
         let stats = self.stats();
         assert_eq!((stats.credits_charged, stats.double_charges), (21, 0));
     }
@@ -108,34 +106,6 @@ fn a_delivery_makes_the_campaign_ask_for_its_job_at_once() {
     }
 }
 
-#[test]
-fn a_forged_delivery_wakes_nothing_and_a_genuine_one_only_asks() {
-    let office = Office::new("--job-time 10h");
-    let listening = Listening::start(office.folder.path(), &[]);
-    office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
-    let (job, receiver) = (office.jobs().remove(0), office.receivers().remove(0));
-    let id = &receiver.id;
-    let body = format!(
-        r#"{{"id":"evt_1","type":"foreign_bank.verification.completed","data":{{"jobId":"{}","status":"completed",
-            "result":{{"outcome":"verified"}}}}}}"#,
-        job.id
-    );
-    let deliver = |secret: &str| {
-        let timestamp = now().to_string();
-        let signature = signature_with(secret, &timestamp, body.as_bytes());
-        let headers = [("x-service-timestamp", &*timestamp), ("x-service-signature", &*signature)];
-        listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
-    };
-    assert_eq!(deliver("a-secret-that-somebody-else-has-made-up"), 401);
-    office.say("collect out --for 4s").exits(5);
-    assert_eq!(office.asked(), 0, "no job is due");
-    assert_eq!(deliver(&receiver.secret), 200);
-    let said = office.say("collect out --for 4s").exits(5);
-    assert_eq!(office.asked(), 1, "only the job that was named");
-    assert!(said.stderr.contains("3 rows: 0 results"), "the delivery is not a result: {}", said.stderr);
-    assert_eq!(office.jobs().len(), 3);
-}
-
 /// Without any delivery, a job is asked for after two minutes.
 #[test]
 #[ignore = "takes two minutes: make slow"]
@@ -147,4 +117,49 @@ fn a_campaign_whose_deliveries_are_all_lost_completes() {
     assert!([0, 3].contains(&said.code) && said.stderr.contains("3 rows: 3 results"), "{}", said.stderr);
     assert_eq!((office.stats().delivered, office.stats().credits_charged), (0, 21));
     assert!(listening.stopped().1.ends_with("0 deliveries received, 0 repeated, 0 refused\n"));
+}
+
+/// What happens in real time.
+mod timed {
+    use super::*;
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_forged_delivery_wakes_nothing_and_a_genuine_one_only_asks() {
+        let office = Office::new("--job-time 10h");
+        let listening = Listening::start(office.folder.path(), &[]);
+        office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
+        let (job, receiver) = (office.jobs().remove(0), office.receivers().remove(0));
+        let id = &receiver.id;
+        let body = format!(
+            r#"{{"id":"evt_1","type":"foreign_bank.verification.completed","data":{{"jobId":"{}","status":"completed",
+            "result":{{"outcome":"verified"}}}}}}"#,
+            job.id
+        );
+        let deliver = |secret: &str| {
+            let timestamp = now().to_string();
+            let signature = signature_with(secret, &timestamp, body.as_bytes());
+            let headers = [("x-service-timestamp", &*timestamp), ("x-service-signature", &*signature)];
+            listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
+        };
+        assert_eq!(deliver("a-secret-that-somebody-else-has-made-up"), 401);
+        office.say("collect out --for 4s").exits(5);
+        assert_eq!(office.asked(), 0, "no job is due");
+        assert_eq!(deliver(&receiver.secret), 200);
+        let said = office.say("collect out --for 4s").exits(5);
+        assert_eq!(office.asked(), 1, "only the job that was named");
+        assert!(said.stderr.contains("3 rows: 0 results"), "the delivery is not a result: {}", said.stderr);
+        assert_eq!(office.jobs().len(), 3);
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_delivery_completes_a_campaign_within_a_minute() {
+        let office = Office::new("--job-time 1s");
+        let listening = Listening::start(office.folder.path(), &[]);
+        office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
+        let begun = Instant::now();
+        office.is_woken();
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    }
 }

@@ -99,7 +99,7 @@ pub fn secret() -> WebhookSecret {
 }
 
 pub fn now() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 
 /// The signature with the usual secret.

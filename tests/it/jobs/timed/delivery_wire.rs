@@ -1,7 +1,10 @@
 //! Deliveries over real connections, to a receiver that is made by hand.
 
-use super::{receivers::SECRET, service::business};
-use crate::support::service::{Service, lifted};
+use super::super::{receivers::SECRET, service::business};
+use crate::support::{
+    program::wait_until,
+    service::{Service, lifted},
+};
 use rescreen::simulator::Settings;
 use serde_json::{Value, json};
 use std::{
@@ -77,11 +80,7 @@ impl Receiver {
 
     /// Waits for this many deliveries.
     fn wait_for(&self, count: usize) -> Vec<Got> {
-        let begun = Instant::now();
-        while self.got.lock().unwrap().len() < count {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", self.got.lock().unwrap());
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_until(&format!("{count} deliveries"), || self.got.lock().unwrap().len() >= count);
         self.got.lock().unwrap().clone()
     }
 }
@@ -128,6 +127,7 @@ fn settings(job_time: Duration) -> Settings {
 }
 
 #[tokio::test]
+#[ignore = "timed: make gauntlet"]
 async fn an_event_is_posted_without_any_further_request() {
     let service = Service::start(settings(Duration::from_millis(200)));
     let receiver = Receiver::open(&["204 No Content"], Duration::ZERO);
@@ -140,15 +140,12 @@ async fn an_event_is_posted_without_any_further_request() {
     );
     assert!(got.header("x-service-signature").starts_with("v1="));
     assert_eq!(got.event()["data"]["jobId"], accepted["jobId"]);
-    let begun = Instant::now();
-    while service.simulator.stats().delivered == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    wait_until("the delivery is accepted", || service.simulator.stats().delivered > 0);
     assert_eq!((service.simulator.stats().deliveries, service.simulator.stats().credits_charged), (1, 7));
 }
 
 #[tokio::test]
+#[ignore = "timed: make gauntlet"]
 async fn no_redirect_is_followed_and_a_failure_is_repeated_after_its_time() {
     let service = Service::start(Settings { time_scale: 60, ..settings(Duration::ZERO) });
     let receiver = Receiver::open(&["307 Temporary Redirect\r\nlocation: /elsewhere", "200 OK"], Duration::ZERO);
@@ -164,6 +161,7 @@ async fn no_redirect_is_followed_and_a_failure_is_repeated_after_its_time() {
 }
 
 #[tokio::test]
+#[ignore = "timed: make gauntlet"]
 async fn an_early_event_arrives_before_its_reply() {
     let faults = "early:1".parse().unwrap();
     let service = Service::start(Settings { job_faults: faults, ..settings(Duration::from_secs(3_600)) });
@@ -175,6 +173,7 @@ async fn an_early_event_arrives_before_its_reply() {
 }
 
 #[tokio::test]
+#[ignore = "timed: make gauntlet"]
 async fn at_most_sixteen_deliveries_are_under_way() {
     let service = Service::start(settings(Duration::from_secs(1)));
     let receiver = Receiver::open(&["200 OK"], Duration::from_millis(300));

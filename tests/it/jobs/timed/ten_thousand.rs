@@ -1,11 +1,11 @@
 //! Ten thousand jobs with the real programs, which share nothing but files and sockets: they complete when every
-//! delivery is lost, and when no delivery is lost and the program is killed three times. `make slow` runs them.
+//! delivery is lost, and when no delivery is lost and the program is killed three times. `make timed` runs them.
 
-use super::{BUSINESS, businesses};
+use super::super::{BUSINESS, businesses};
 use crate::support::{
     API_KEY,
     listener_process::ListenerProcess,
-    program::{Said, UnderWay, rescreen, wait_until},
+    program::{Said, UnderWay, rescreen, wait_until, wait_while_it_grows},
     simulator_process::SimulatorProcess,
     tables::{self, text},
 };
@@ -76,7 +76,7 @@ fn is_complete(folder: &Path, service: &SimulatorProcess) {
 }
 
 #[test]
-#[ignore = "takes minutes; make slow"]
+#[ignore = "timed: make gauntlet"]
 fn ten_thousand_jobs_complete_when_every_delivery_is_lost() {
     let (folder, service) = begun("lost:1");
     let begun = Instant::now();
@@ -95,14 +95,14 @@ fn ten_thousand_jobs_complete_when_every_delivery_is_lost() {
 }
 
 #[test]
-#[ignore = "takes minutes; make slow"]
+#[ignore = "timed: make gauntlet"]
 fn ten_thousand_jobs_complete_with_all_deliveries_and_three_kills() {
     let (folder, service) = begun("");
     let listening = ListenerProcess::start(&folder.path().join("state"));
     let begun = Instant::now();
     for jobs in [3_000, 7_000] {
         let running = UnderWay::start(&mut run(folder.path(), &service, &listening.url));
-        wait_until("the next jobs", || service.stats().jobs >= jobs);
+        wait_while_it_grows("the next jobs", jobs, || service.stats().jobs);
         running.signal("KILL");
         assert_eq!(running.wait().code, -9);
     }

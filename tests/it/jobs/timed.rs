@@ -1,0 +1,4 @@
+//! Jobs with real sockets and separate programs, in real time.
+
+mod delivery_wire;
+mod ten_thousand;
