@@ -41,7 +41,6 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
     let sums = &report.sums;
     let run = report.run.as_ref();
     let ended_at_us = run.map(|run| run.ended_at_us);
-    let duplicates = sums.asks.saturating_sub(sums.unmapped + sums.skipped + sums.requests());
     json!({
         "campaign": about.campaign,
         "mode": about.mode,
@@ -66,7 +65,7 @@ pub fn fields(about: &About, report: &RunReport, failures: &FailuresByCode) -> V
         "unreadable_rows": sums.unreadable,
         "asks": sums.asks,
         "requests": requests(sums),
-        "duplicates": duplicates,
+        "duplicates": sums.duplicates(),
         "attempts": sums.attempts,
         "answered_in_this_run": report.answered,
         "checks": report.manifest.as_ref().map(|manifest| {

@@ -45,6 +45,8 @@ pub struct RequestView {
     pub attempts: u32,
     /// The charge for its first ask, and 0 for all others, so that the sum of the column is the total charge.
     pub credits: Credits,
+    /// Whether it was charged, whichever ask carries the credits.
+    pub is_charged: bool,
     /// Whether this is its first ask; the others are duplicates.
     pub first: bool,
     pub possibly_charged: bool,
@@ -315,7 +317,8 @@ fn ask_view<'a>(
 fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let damaged = |what: &str| LedgerError::Damaged(format!("a request's {what} cannot be read"));
     let first: bool = row.get(17)?;
-    let credits = if first { Credits(row.get::<_, i64>(9)?.unsigned_abs()) } else { Credits::ZERO };
+    let charged = Credits(row.get::<_, i64>(9)?.unsigned_abs());
+    let credits = if first { charged } else { Credits::ZERO };
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
         Some(compressed) => {
@@ -337,6 +340,7 @@ fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerE
         key: IdempotencyKey::from_slice(&row.get::<_, Vec<u8>>(7)?).ok_or_else(|| damaged("key"))?,
         attempts: row.get(8)?,
         credits,
+        is_charged: charged > Credits::ZERO,
         first,
         possibly_charged: row.get::<_, bool>(10)? || row.get::<_, i64>(11)? > 0,
         first_armed_at_us: row.get(12)?,

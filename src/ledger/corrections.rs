@@ -10,6 +10,7 @@ use super::{
 };
 use crate::model::{Failure, Stage, state::State};
 use rusqlite::{OptionalExtension, params};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A failed ask with the row that takes the place of its own.
 #[derive(Clone)]
@@ -117,6 +118,20 @@ impl Reading {
             .query_row(params![source, row_number], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         Ok(found.and_then(|(split, first)| Some((split, u32::try_from(row_number.checked_sub(first)?).ok()?))))
+    }
+
+    /// The asks that would become requests of their own, by check: those that share no request with each other or with
+    /// the ledger.
+    pub fn requests_of_corrections(&self, corrected: &[CorrectedAsk]) -> Result<BTreeMap<String, u64>, LedgerError> {
+        let mut select = self.conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM request WHERE first_key = ?1)")?;
+        let (mut counts, mut seen) = (BTreeMap::new(), BTreeSet::new());
+        for (_, fate) in corrected.iter().flat_map(|ask| &ask.fates) {
+            let Fate::Request { key, check, .. } = fate else { continue };
+            if seen.insert(*key.as_bytes()) && !select.query_row([key.as_bytes().as_slice()], |row| row.get(0))? {
+                *counts.entry(check.clone()).or_default() += 1;
+            }
+        }
+        Ok(counts)
     }
 
     /// Whether the ledger has corrected rows.

@@ -328,8 +328,14 @@ pub(super) fn insert_remapped(
     store.conn.prepare_cached(sql)?.execute(params![ask, request, failure, skipped, expected])?;
     if let Some(left) = left.filter(|left| Some(*left) != request) {
         give_first_ask(store, left, ask)?;
+        store.sums.without_ask += u64::from(!has_ask(store, left)?);
     }
     Ok(())
+}
+
+fn has_ask(store: &Store, request: i64) -> Result<bool, LedgerError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM ask WHERE request = ?1)";
+    Ok(store.conn.prepare_cached(sql)?.query_row([request], |row| row.get(0))?)
 }
 
 /// Makes another ask the first one of a request that this ask has left, so that a row carries its credits.
@@ -369,6 +375,9 @@ fn find_or_insert_request(store: &mut Store, ask: i64, content: &Content<'_>) ->
         .optional()?
         .filter(|_| !planted(Bug::RequestPerRow));
     if let Some((id, state)) = known {
+        if store.sums.without_ask > 0 && !has_ask(store, id)? {
+            store.sums.without_ask -= 1;
+        }
         insert_other_paths(store, id, files)?;
         if state == State::Answered.code() && !planted(Bug::LateDuplicateLost) {
             // The request is already answered, so this ask only waits for a part.

@@ -280,7 +280,7 @@ impl Reading {
     pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<Retryable>, LedgerError> {
         let sql = "SELECT id, check_name, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
                                               WHERE attempt.request = request.id)
-                   FROM request WHERE state = 11 AND possibly_charged = 0 AND id > ?1
+                   FROM request WHERE state = 11 AND possibly_charged = 0 AND charged = 0 AND id > ?1
                      AND EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id) ORDER BY id LIMIT ?2";
         let mut select = self.conn.prepare_cached(sql)?;
         let found = select.query_map(params![after.0, count as i64], |row| {

@@ -23,6 +23,7 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         asks: one("SELECT count(*) FROM ask WHERE check_use IS NOT NULL")?,
         unmapped: one("SELECT count(*) FROM ask WHERE failure IS NOT NULL AND check_use IS NOT NULL")?,
         skipped: one("SELECT count(*) FROM ask WHERE skipped IS NOT NULL")?,
+        without_ask: without_ask(conn)?,
         attempts: one("SELECT coalesce(sum(attempts), 0) FROM request")?,
         ..stored.unwrap_or_default()
     };
@@ -48,6 +49,15 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
     sums.account.armed = sums.account.armed.max(sums.account.held + sums.account.charged);
     sums.account.reading = None;
     Ok(sums)
+}
+
+/// Only a failed request can lose its asks.
+fn without_ask(conn: &Connection) -> Result<u64, LedgerError> {
+    // The second condition makes the partial index apply.
+    let sql = "SELECT count(*) FROM request WHERE state = ?1 AND state NOT IN (1, 10)
+                 AND NOT EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id)";
+    let count = conn.query_row(sql, [State::Failed.code()], |row| row.get::<_, i64>(0))?;
+    Ok(count.unsigned_abs())
 }
 
 /// The checks of whose jobs the service told the state.

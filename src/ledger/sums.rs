@@ -35,6 +35,9 @@ pub struct Sums {
     pub skipped: u64,
     /// Requests by state.
     pub requests: BTreeMap<State, u64>,
+    /// Requests that no ask has any more, because its row was corrected. They keep what was recorded about them.
+    #[serde(default)]
+    pub without_ask: u64,
     /// HTTP exchanges for requests.
     pub attempts: u64,
     pub answers_unrecognised: u64,
@@ -144,6 +147,12 @@ impl Sums {
         self.requests.values().sum()
     }
 
+    /// The number of asks that another ask's request answers, for free.
+    pub fn duplicates(&self) -> u64 {
+        let with_request = self.asks.saturating_sub(self.unmapped + self.skipped);
+        with_request.saturating_sub(self.requests().saturating_sub(self.without_ask))
+    }
+
     /// The number of requests that are neither answered nor failed.
     pub fn open(&self) -> u64 {
         self.requests.iter().filter(|(state, _)| !state.is_settled()).map(|(_, count)| count).sum()
@@ -151,8 +160,8 @@ impl Sums {
 
     /// Whether all counts are possible, so that each can still be incremented.
     pub(super) fn are_possible(&self) -> bool {
-        let Sums { rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised, .. } = self;
-        let counts = [rows, unreadable, asks, unmapped, skipped, attempts, answers_unrecognised];
+        let Sums { rows, unreadable, asks, unmapped, skipped, without_ask, attempts, answers_unrecognised, .. } = self;
+        let counts = [rows, unreadable, asks, unmapped, skipped, without_ask, attempts, answers_unrecognised];
         let of_checks = self.checks.values().flat_map(CheckSums::counts);
         let mut counts = counts.into_iter().chain(self.requests.values()).copied().chain(of_checks);
         counts.all(|count| count <= COUNT_MAX)

@@ -305,7 +305,6 @@ impl RunReport {
         let sum = |of: fn(&crate::sink::CheckTotals) -> u64| manifest.totals.iter().map(of).sum::<u64>();
         let verdict = |(verdict, number): (&crate::model::Verdict, &u64)| format!("{} {verdict}", grouped(*number));
         let verdicts: Vec<String> = by_verdict(manifest).iter().map(verdict).collect();
-        let duplicates = self.sums.asks - self.sums.unmapped - self.sums.skipped - self.sums.requests();
         let held = match self.sums.account.held.0 {
             0 => String::new(),
             held => format!(", {} held", grouped(held)),
@@ -323,7 +322,7 @@ impl RunReport {
             format!(
                 "{}, {}, {} charged{held}",
                 self.requests(),
-                counted(duplicates, "free duplicate", "free duplicates"),
+                counted(self.sums.duplicates(), "free duplicate", "free duplicates"),
                 counted(credits(manifest).0, "credit", "credits"),
             ),
         ]

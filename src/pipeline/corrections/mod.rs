@@ -208,7 +208,7 @@ fn may_be_corrected(ask: &AskView<'_>) -> Result<(), &'static str> {
         AskFate::Skipped(_) => Err("it was not checked, because of `when`"),
         AskFate::Request(request) => match request.state {
             State::Answered => Err("it is answered"),
-            State::Failed if request.possibly_charged || request.credits.0 > 0 => {
+            State::Failed if request.possibly_charged || request.is_charged => {
                 Err("it may have been charged; `rescreen resolve` decides about it")
             }
             State::Failed if request.failure.as_ref().is_some_and(|failure| failure.stage == Stage::Resolve) => {

@@ -44,10 +44,13 @@ use earlier_rows::EarlierRows;
 use money::Money;
 pub use planned::{Plan, PlanOptions};
 use split_counts::{SplitCounts, Worker};
-use std::sync::{
-    Arc,
-    atomic::Ordering,
-    mpsc::{Receiver, SyncSender, sync_channel},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
 };
 use tally::Tally;
 
@@ -86,7 +89,7 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     let campaign = &Campaign { carry, ..campaign.clone() };
     let mut intake = open(campaign, &known)?;
     let failures = options.failures.as_ref().map(|path| FailureFile::create(path, intake.columns())).transpose()?;
-    let corrections = corrections(campaign, options, reading.as_ref(), &intake)?;
+    let (corrections, corrected) = corrections(campaign, options, reading.as_ref(), &intake)?;
     let plan =
         Plan { corrections, feeds: intake.feeds(), unmapped_columns: intake.unmapped_columns(), ..Plan::default() };
     let earlier = reading.as_ref().map(|reading| EarlierRows::new(campaign, reading, &known)).transpose()?;
@@ -113,7 +116,10 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
         drop(counted);
         reading.join().unwrap_or_else(|_| Err(Error::Internal("reading the input panicked".to_owned())))
     })?;
-    let (mut plan, to_send) = tally.end(campaign)?;
+    let (mut plan, mut to_send) = tally.end(campaign)?;
+    for (check, new) in corrected {
+        to_send.entry(check).or_default().new += new;
+    }
     let planned = reading.as_ref().map(Reading::planned_by_check).transpose()?.unwrap_or_default();
     plan.money = Money::new(campaign, &sums.clone().unwrap_or_default(), &to_send, &planned);
     (plan.duration, plan.slowest) = plan.money.duration(plan.tree.in_doubt, campaign.service.rate.per_minute);
@@ -122,14 +128,14 @@ pub fn plan(campaign: &Campaign, options: &PlanOptions) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// What a file of corrections would change.
+/// What a file of corrections would change, and the requests by check that it would add.
 fn corrections(
     campaign: &Campaign,
     options: &PlanOptions,
     reading: Option<&Reading>,
     intake: &Intake,
-) -> Result<Option<CorrectionCounts>, Error> {
-    let Some(path) = &options.corrections else { return Ok(None) };
+) -> Result<(Option<CorrectionCounts>, BTreeMap<String, u64>), Error> {
+    let Some(path) = &options.corrections else { return Ok(Default::default()) };
     let Some(reading) = reading else {
         return Err(Error::Config(format!(
             "--corrections {}: expected a campaign that has run, found none; correct the input itself",
@@ -139,7 +145,8 @@ fn corrections(
     let (mapping, carried) = (intake.mapping(), intake.carried_kinds());
     let receiver = BodyReceiver::default();
     let with = Correcting { campaign, mapping: &mapping, carried: &carried, receiver: &receiver };
-    Ok(Some(decide(reading, &file::read(path)?, &with)?.1))
+    let (asks, counts) = decide(reading, &file::read(path)?, &with)?;
+    Ok((Some(counts), reading.requests_of_corrections(&asks)?))
 }
 
 /// Opens the inputs from their beginning. Where an earlier run has read them, it first checks like a run that they are

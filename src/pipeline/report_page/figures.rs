@@ -148,8 +148,7 @@ impl Figures {
 
     /// The asks that need no request of their own, as the summary of a run counts them.
     pub fn duplicates(&self) -> u64 {
-        let sums = &self.status.sums;
-        sums.asks.saturating_sub(sums.unmapped + sums.skipped + sums.requests())
+        self.status.sums.duplicates()
     }
 
     /// Whether the manifest counts what the ledger counts.

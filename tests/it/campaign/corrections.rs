@@ -9,7 +9,7 @@ use crate::support::{
 };
 use rescreen::{
     model::ExitCode,
-    pipeline::{Campaign, CorrectionCounts, PlanOptions, RunOptions, campaign::file::CheckTable, plan},
+    pipeline::{Campaign, CorrectionCounts, Plan, PlanOptions, RunOptions, campaign::file::CheckTable, plan},
 };
 use rusqlite::Connection;
 use std::{
@@ -32,10 +32,14 @@ async fn run_with(world: &mut World, file: &Path) -> Ran {
     world.run_with(RunOptions { corrections: Some(file.to_path_buf()), ..RunOptions::default() }).await
 }
 
-fn planned(world: &World, file: &Path) -> CorrectionCounts {
+fn plan_with(world: &World, file: &Path) -> Plan {
     let campaign = Campaign::new(world.file.clone(), &world.path("")).unwrap();
     let options = PlanOptions { corrections: Some(file.to_path_buf()), ..PlanOptions::default() };
-    plan(&campaign, &options).unwrap().corrections.unwrap()
+    plan(&campaign, &options).unwrap()
+}
+
+fn planned(world: &World, file: &Path) -> CorrectionCounts {
+    plan_with(world, file).corrections.unwrap()
 }
 
 #[tokio::test]
@@ -50,6 +54,8 @@ async fn corrected_rows_take_the_place_of_theirs_and_both_are_kept() {
     let expected = CorrectionCounts { corrected: 2, unchanged: 1, mapped: 2, ..CorrectionCounts::default() };
     assert_eq!(counts, expected);
     assert_eq!(ran.posts(), 3, "a plan sends nothing");
+    let money = plan_with(&world, &file).money;
+    assert_eq!(money.checks.iter().map(|cost| cost.requests).sum::<u64>(), 2, "the corrected rows cost two requests");
 
     let ran = run_with(&mut world, &file).await;
     let ran = ran.exits(ExitCode::Failures).charged(5).counts(results(5).failures(1)).adds_up(true);
@@ -160,6 +166,8 @@ async fn a_refused_row_is_sent_with_its_correction_and_its_old_request_is_not_se
     let ran = run_with(&mut world, &file).await.exits(ExitCode::Complete).charged(3).adds_up(true);
     let corrected: Vec<_> = ran.results().iter().filter(|line| text(line, "sent").contains("Corrected")).collect();
     assert_eq!(corrected.len(), 1, "{before}");
+    let lines = ran.report().lines().join("\n");
+    assert!(lines.contains("4 requests, 0 free duplicates, 3 credits charged"), "{lines}");
     let posts = ran.posts();
     let ran = world.retry().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
     assert_eq!(ran.posts(), posts, "no row needs the old request any more");
@@ -174,4 +182,21 @@ async fn an_equal_row_carries_the_credits_after_the_first_row_of_its_request_was
     run_with(&mut world, &file).await.exits(ExitCode::Failures).charged(2).counts(results(2).failures(1));
     // The service's charges, the ledger and the column `credits` have the same sum.
     world.retry().await.exits(ExitCode::Complete).charged(3).counts(results(3)).adds_up(true);
+}
+
+/// Earlier releases recorded a charge that a person named without a mark that the request may have been charged.
+#[tokio::test]
+async fn a_failed_request_with_a_recorded_charge_is_neither_corrected_nor_sent_again_for_any_of_its_rows() {
+    let csv = format!("{}2,P00001 Vexford,active\n{}", book(1..=1), people(3..=3));
+    let mut world = World::new().csv(&csv).in_flight(1).fault("error400@2");
+    let ran = world.run().await.exits(ExitCode::Failures).charged(1).counts(results(1).failures(2));
+    let ledger = Connection::open(ran.out.join("ledger.sqlite")).unwrap();
+    assert_eq!(ledger.execute("UPDATE request SET charged = 2 WHERE state = 11", []).unwrap(), 1);
+    drop(ledger);
+    let file = edited(&world, &ran, &[("\n1,P00001", "\n1,Corrected"), ("\n2,P00001", "\n2,Corrected")]);
+    let counts = planned(&world, &file);
+    assert_eq!((counts.corrected, counts.refused), (0, 2), "{counts:?}");
+    let again = run_with(&mut world, &file).await.exits(ExitCode::Failures);
+    let retried = world.retry().await.exits(ExitCode::Failures);
+    assert_eq!((again.posts(), retried.posts()), (ran.posts(), ran.posts()));
 }

@@ -76,3 +76,23 @@ fn the_container_is_built_with_the_version_of_cargo_toml_from_everything_that_a_
         assert!(ignored.lines().any(|line| line == format!("!{folder}")), "{folder} is missing in .dockerignore");
     }
 }
+
+#[test]
+fn the_container_is_built_from_every_folder_that_the_program_includes() {
+    let listed = fs::read_to_string(Path::new(ROOT).join(".dockerignore")).unwrap();
+    let mut includes = 0;
+    for file in crate::support::tables::files(&Path::new(ROOT).join("src"), "")
+        .iter()
+        .filter(|file| file.extension().is_some_and(|end| end == "rs"))
+    {
+        let text = fs::read_to_string(Path::new(ROOT).join("src").join(file)).unwrap();
+        for path in text.split("include_str!(\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let depth = file.components().count();
+            let Some(outside) = path.strip_prefix(&"../".repeat(depth)) else { continue };
+            let folder = outside.split('/').next().unwrap();
+            assert!(listed.lines().any(|line| line == format!("!{folder}")), "{path} in {}", file.display());
+            includes += 1;
+        }
+    }
+    assert!(includes >= 3, "{includes}");
+}
