@@ -104,7 +104,7 @@ interop-engines: toolchain ## The same with PySpark, Iceberg, Delta, Airflow and
 	@tests/interop/run engines || [ $$? -eq 77 ]
 
 rate: ## Test the rate limit in real time, with each run and the service in a separate process (under five minutes)
-	$(IGNORED) --test-threads=1 rate::
+	$(IGNORED) --test-threads=1 rate::real_time
 
 fuzz: export FUZZ_SECONDS ?= 60
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds, with cargo-fuzz and a nightly toolchain (make test replays the corpus)

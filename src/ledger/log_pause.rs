@@ -14,20 +14,22 @@ use std::{
 const LOG_BYTES_MAX: u64 = 24 << 20;
 /// The size to which a log is cut when it restarts, in bytes.
 pub(super) const LOG_BYTES_KEPT: u64 = 16 << 20;
-/// The longest pause. A busy writer needs a few commits.
+/// A busy writer needs a few commits.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// The pauses of one reader.
 pub(super) struct LogPause {
     log: PathBuf,
+    /// The longest pause.
+    pause_max: Duration,
     /// A pause had no effect, because the writer is idle. No further pause is made.
     in_vain: bool,
 }
 
 impl LogPause {
     pub(super) fn of(ledger: &Path) -> LogPause {
-        LogPause { log: log_path(ledger), in_vain: false }
+        LogPause { log: log_path(ledger), pause_max: PAUSE_MAX, in_vain: false }
     }
 
     /// Waits until a large log has restarted. The caller must have no query open.
@@ -36,7 +38,7 @@ impl LogPause {
         if self.in_vain || !is_large() {
             return;
         }
-        let (before, until) = (begun(&self.log), Instant::now() + PAUSE_MAX);
+        let (before, until) = (begun(&self.log), Instant::now() + self.pause_max);
         while begun(&self.log) == before {
             if Instant::now() >= until {
                 self.in_vain = true;
@@ -77,7 +79,8 @@ mod tests {
         assert!(log_bytes() > LOG_BYTES_MAX, "a reader keeps it from beginning anew");
         reader.execute_batch("COMMIT").unwrap();
 
-        let mut pause = LogPause::of(&path);
+        // As long as the machine needs: the writer commits until the pause ends.
+        let mut pause = LogPause { pause_max: Duration::from_secs(600), ..LogPause::of(&path) };
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| pause.wait());
             while !waiting.is_finished() {

@@ -64,7 +64,11 @@ impl Workspace {
     /// replies state their charge, so that no run waits for a balance to show it.
     pub(crate) fn that_answers_only(checks: u64, rows: usize) -> Workspace {
         let charge_stated = Some(ChargeStated::Used);
-        Workspace::beside(rows, Service::that_answers_only(checks, Settings { charge_stated, ..lifted() }))
+        Workspace::that_answers_only_with(checks, rows, Settings { charge_stated, ..lifted() })
+    }
+
+    pub(crate) fn that_answers_only_with(checks: u64, rows: usize, settings: Settings) -> Workspace {
+        Workspace::beside(rows, Service::that_answers_only(checks, settings))
     }
 
     /// A campaign of which every request but the first is in doubt, and stays so, because its replies are lost.

@@ -5,6 +5,7 @@ use crate::{
     cli::Workspace,
     support::{
         program::{Said, rescreen},
+        service::{Service, lifted},
         tables,
     },
 };
@@ -16,15 +17,24 @@ use rusqlite::Connection;
 use std::{fs, path::PathBuf};
 
 const ROWS: u64 = 40;
+/// The checks that are answered before a run is killed.
+const ANSWERED: u64 = 6;
 
 fn out(workspace: &Workspace) -> PathBuf {
     workspace.path().join("out/2026-11")
 }
 
-/// A run that was killed with requests under way.
+/// A run that was killed with four requests under way, which were charged.
 fn killed() -> Workspace {
-    let workspace = Workspace::that_answers_only(6, ROWS as usize);
-    let run = workspace.under_way(4, 10, &[]);
+    killed_beside(|_| ())
+}
+
+/// The same, with a service that was told this before the run.
+fn killed_beside(tell: impl FnOnce(&Service)) -> Workspace {
+    // Replies state the balance, and no charge.
+    let workspace = Workspace::that_answers_only_with(ANSWERED, ROWS as usize, lifted());
+    tell(&workspace.service);
+    let run = workspace.under_way(4, ANSWERED + 4, &[]);
     run.signal("KILL");
     assert_eq!(run.ends().code, -9);
     workspace.service.answers_all();
@@ -171,7 +181,9 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_states_both_amo
 
 #[test]
 fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
-    let workspace = killed();
+    // The requests under way do not reach the service, so that the balance shows no charge of theirs.
+    let workspace = killed_beside(|service| service.turns_away_after(ANSWERED, 500));
+    workspace.service.turns_away(0);
     let waiting = in_doubt(&workspace);
     let decide = |words: &[&str]| workspace.say(&[&["resolve", "out/2026-11"], words].concat());
     decide(&["--write-off", "--include-in-doubt", "--reason", "the key was revoked"]).exits(0);
@@ -181,8 +193,9 @@ fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
     let first: i64 = ledger.query_row("SELECT min(id) FROM request WHERE state = 11", [], |row| row.get(0)).unwrap();
     drop(ledger);
     decide(&["--charge", "0", "--request", &first.to_string(), "--reason", "not on the invoice"]).exits(0);
-    workspace.run(&["--retry"]);
-    assert_eq!(failed(), waiting - 1, "it was requested again, and the others were not");
+    let said = workspace.run(&["--retry"]);
+    let what = "it was requested again, and the others were not";
+    assert_eq!(failed(), waiting - 1, "{what}: {}", said.stderr);
 }
 
 /// A ledger is data: an attacker who changed it could otherwise make a person type anything.

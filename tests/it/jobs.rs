@@ -7,6 +7,7 @@ mod at_once;
 mod consent;
 mod deliveries;
 mod delivery_faults;
+mod delivery_wire;
 
 mod followed;
 mod golden;
@@ -19,7 +20,8 @@ mod service;
 mod settings;
 mod states;
 mod status_route;
-mod timed;
+mod ten_thousand;
+
 mod verdicts;
 
 use crate::support::world::World;

@@ -1,7 +1,11 @@
 //! Every stop prints the command that continues. Copied into a shell, it completes the campaign.
 
 use super::{Said, Workspace};
-use crate::support::{program::shell, service::lifted, tables::manifest};
+use crate::support::{
+    program::{shell, wait_until},
+    service::lifted,
+    tables::manifest,
+};
 use rescreen::simulator::{Faults, Settings};
 
 /// Runs the printed command in a shell and expects it to complete the campaign.
@@ -76,17 +80,17 @@ fn after_a_refused_key_and_an_outage_the_same_command_resumes() {
 
 #[test]
 fn after_its_time_limit_the_command_resumes() {
-    // Together the rows take eight seconds, of which a run has three.
-    let latency = std::time::Duration::from_millis(500);
+    let latency = std::time::Duration::from_millis(50);
     let workspace = Workspace::with(60, Settings { latency, ..lifted() });
-    let mut said = workspace.run(&["--for", "3s", "--in-flight", "4"]).exits(9);
+    let said = workspace.run(&["--for", "300ms", "--in-flight", "4"]).exits(9);
     // The command repeats the time limit, so each run of it continues.
-    for _ in 0..20 {
-        said = Said::of(&mut shell(workspace.path(), said.next_command()));
-        if said.code != 9 {
-            break;
+    let mut said = Said::of(&mut shell(workspace.path(), said.next_command()));
+    wait_until("the end of the campaign", || {
+        if said.code == 9 {
+            said = Said::of(&mut shell(workspace.path(), said.next_command()));
         }
-    }
+        said.code != 9
+    });
     said.exits(0);
     is_done(&workspace, 60);
 }

@@ -166,6 +166,38 @@ fn the_campaign_file_of_the_readme_and_its_commands_work_against_a_service() {
     assert_eq!(said.stdout, "complete\n");
 }
 
+/// The script of the page on webhooks, which takes ports that are free and waits until both programs listen.
+fn webhook_script() -> String {
+    let page = fs::read_to_string(root().join("docs/webhooks.md")).unwrap();
+    let block = page.split("```sh\n").find(|block| block.starts_with("export RESCREEN_API_KEY")).unwrap();
+    let block = block.split("\n```").next().unwrap();
+    let mut script = block.to_owned();
+    for (written, instead) in [
+        ("--listen 127.0.0.1:8787 --job-time 5s &", "--listen 127.0.0.1:0 --job-time 5s 2> simulate.log &"),
+        ("--listen 127.0.0.1:8788 &", "--listen 127.0.0.1:0 2> listen.log &"),
+        ("\nsleep 1\n", "\nservice=$(address simulate.log) receiver=$(address listen.log)\n"),
+        ("--service http://127.0.0.1:8787", "--service $service"),
+        ("--webhook-url http://127.0.0.1:8788", "--webhook-url $receiver"),
+    ] {
+        assert_eq!(script.matches(written).count(), 1, "`{written}` in:\n{block}");
+        script = script.replace(written, instead);
+    }
+    assert!(!script.contains("127.0.0.1:878"), "{script}");
+    let address = "address() {\n\
+         for _ in $(seq 1200); do grep -q 'http://.*' $1 && break; sleep 0.05; done\n\
+         grep -o 'http://[0-9.:]*' $1 | head -n 1\n\
+         }";
+    format!("{address}\n{script}\nwait $listen\nended=$?\ncat listen.log >&2\nexit $ended\n")
+}
+
+#[test]
+fn the_commands_of_the_page_on_webhooks_run_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = Said::of(&mut shell(folder.path(), &webhook_script())).exits(0);
+    assert!(said.stderr.contains("1 row: 1 result"), "{}", said.stderr);
+    assert!(said.stderr.contains("1 delivery received, 0 repeated, 0 refused"), "{}", said.stderr);
+}
+
 #[test]
 fn the_unit_of_the_receiver_names_a_command_and_a_time_that_fit() {
     let page = fs::read_to_string(root().join("docs/webhooks.md")).unwrap();
@@ -177,29 +209,17 @@ fn the_unit_of_the_receiver_names_a_command_and_a_time_that_fit() {
     assert!(value("TimeoutStopSec").parse::<u32>().unwrap() > 10 + 5 + 8);
 }
 
-/// What happens in real time.
+/// How long the commands take.
 mod timed {
     use super::*;
-
-    /// An address that nothing listens on.
-    fn free_address() -> String {
-        std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-    }
+    use std::time::Instant;
 
     #[test]
     #[ignore = "timed: make gauntlet"]
-    fn the_commands_of_the_page_on_webhooks_run_one_after_the_other() {
+    fn a_delivery_ends_the_wait_of_the_page_on_webhooks() {
         let folder = tempfile::tempdir().unwrap();
-        let page = fs::read_to_string(root().join("docs/webhooks.md")).unwrap();
-        let block = page.split("```sh\n").find(|block| block.starts_with("export RESCREEN_API_KEY")).unwrap();
-        let block = block.split("\n```").next().unwrap();
-        let (service, receiver) = (free_address(), free_address());
-        let script = block.replace("127.0.0.1:8787", &service).replace("127.0.0.1:8788", &receiver);
-        assert!(script.matches(&service).count() == 2 && script.matches(&receiver).count() == 2, "{script}");
-        let begun = std::time::Instant::now();
-        let said = Said::of(&mut shell(folder.path(), &format!("{script}\nwait $listen\n"))).exits(0);
-        assert!(said.stderr.contains("1 row: 1 result"), "{}", said.stderr);
-        assert!(said.stderr.contains("1 delivery received, 0 repeated, 0 refused"), "{}", said.stderr);
+        let begun = Instant::now();
+        let said = Said::of(&mut shell(folder.path(), &webhook_script())).exits(0);
         assert!(begun.elapsed().as_secs() < 50, "the delivery was not what ended the wait: {}", said.stderr);
     }
 }

@@ -159,7 +159,7 @@ async fn odd_names_in_a_reply_break_neither_the_table_nor_the_lines() {
     assert_eq!(file.service.balance_pointer.as_deref(), Some("/left\n\u{1b}[2J\" ' \u{202e}"));
 }
 
-/// What happens in real time.
+/// How long it waits.
 mod timed {
     use super::*;
 

@@ -1,10 +1,7 @@
 //! Input without line ends: reading stops at a limit and says where.
 
 use rescreen::source::{Format, HeaderLine, Origin, SourceError, SourceOptions, SourceReader};
-use std::{
-    io::{Cursor, Read, repeat},
-    time::{Duration, Instant},
-};
+use std::io::{Cursor, Read, repeat};
 
 fn endless(start: &'static str, byte: u8, options: &SourceOptions) -> Result<SourceReader, SourceError> {
     let reader = Cursor::new(start).chain(repeat(byte));
@@ -64,18 +61,18 @@ fn an_endless_line_before_the_table_is_refused() {
     assert!(error.starts_with("input: line 2: expected a row that ends within 256 MiB"), "{error}");
 }
 
-/// What happens in real time.
+/// How long reading takes.
 mod timed {
-    use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     #[ignore = "timed: make gauntlet"]
     fn many_blank_lines_of_json_are_skipped_quickly() {
         let text = format!("{}{{\"a\":1}}\n", " \r\n\n".repeat(8 << 20));
         let begun = Instant::now();
-        let records = super::super::jsonl(&text).records();
+        let records = crate::input::jsonl(&text).records();
         let elapsed = begun.elapsed();
-        assert_eq!(records.iter().map(super::super::place).collect::<Vec<_>>(), [(1, (16 << 20) + 1, 32 << 20)]);
+        assert_eq!(records.iter().map(crate::input::place).collect::<Vec<_>>(), [(1, (16 << 20) + 1, 32 << 20)]);
         // Reading these one at a time took half a minute without optimisation.
         assert!(elapsed < Duration::from_secs(8), "{elapsed:?}");
     }

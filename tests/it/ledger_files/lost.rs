@@ -70,7 +70,8 @@ fn from_the_start_the_main_file_is_a_ledger_and_the_readme_names_the_log() {
 
 /// A finished campaign whose ledger and these other files were lost.
 fn without_ledger(rows: usize, also: &[&str]) -> Workspace {
-    let mut workspace = Workspace::new(rows);
+    let mut workspace = held(rows);
+    workspace.service.answers_all();
     workspace.loses_a_ledger = true;
     workspace.run(&[]).exits(0);
     for name in [&["ledger.sqlite"], also].concat() {

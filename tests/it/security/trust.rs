@@ -13,7 +13,6 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     process::Command,
-    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -129,6 +128,42 @@ fn files_that_are_read_at_the_start_are_regular_and_bounded() {
     }
     fs::write(at("long.toml"), "# x\n".repeat(2 << 20)).unwrap();
     said(folder.path(), &["plan", "-c", "long.toml"]).exits(2).says("expected at most 4194304 bytes");
+}
+
+#[test]
+fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
+    let wire = Wire::new(|_, _| Answer::Bytes(clear()));
+    for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        said(folder.path(), &["run", "--yes"]).exits(0);
+        pipe(&folder.path().join("out/2026-11").join(name));
+        // A program that opens the pipe waits for ever.
+        let said = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"])).ends();
+        let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
+        // A README that is not ours is kept.
+        assert!(is_refused || (name == "README.txt" && said.code == 0), "{name}: exit {}: {}", said.code, said.stderr);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
+    // A service that accepts the connection and never answers, and two signals of each kind.
+    let wire = Wire::new(|_, _| {
+        loop {
+            std::thread::park();
+        }
+    });
+    for (signals, code) in [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)] {
+        let before = wire.checks().len();
+        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
+        let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
+        wait_until("a check", || wire.checks().len() > before);
+        run.signal(signals[0]);
+        run.wait_until_it_says("stopping: ");
+        run.signal(signals[1]);
+        let said = run.ends();
+        assert_eq!(said.code, code, "{signals:?}: {}", said.stderr);
+    }
 }
 
 /// A campaign with requests in doubt at a service that then works.
@@ -253,55 +288,4 @@ fn a_foreign_file_with_the_name_of_the_lock_is_not_overwritten() {
         assert_eq!(fs::read_to_string(&lock).unwrap(), mine);
     }
     assert_eq!(wire.messages().len(), 0);
-}
-
-/// What happens in real time.
-mod timed {
-    use super::*;
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
-        let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-        for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
-            let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
-            said(folder.path(), &["run", "--yes"]).exits(0);
-            let begun = Instant::now();
-            pipe(&folder.path().join("out/2026-11").join(name));
-            let said = said(folder.path(), &["run", "--yes"]);
-            let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
-            // A README that is not ours is kept.
-            assert!(
-                is_refused || (name == "README.txt" && said.code == 0),
-                "{name}: exit {}: {}",
-                said.code,
-                said.stderr
-            );
-            assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
-        }
-    }
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
-        // A service that accepts the connection and never answers, and two signals of each kind.
-        let wire = Wire::new(|_, _| {
-            std::thread::sleep(Duration::from_secs(60));
-            Answer::Bytes(clear())
-        });
-        for (signals, code) in [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)] {
-            let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
-            let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
-            let before = wire.messages().len();
-            wait_until("a message", || wire.messages().len() > before);
-            let begun = Instant::now();
-            for signal in signals {
-                run.signal(signal);
-                std::thread::sleep(Duration::from_millis(200));
-            }
-            let said = run.wait();
-            assert_eq!(said.code, code, "{signals:?}: {}", said.stderr);
-            assert!(begun.elapsed() < Duration::from_secs(10), "{signals:?} took {:?}", begun.elapsed());
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::API_KEY;
 use std::{
-    io::Read,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::{Arc, Mutex},
@@ -114,8 +114,12 @@ impl Written {
         let read = Arc::clone(&bytes);
         let reading = std::thread::spawn(move || {
             let mut some = [0; 4_096];
-            while let Ok(count @ 1..) = pipe.read(&mut some) {
-                read.lock().unwrap().extend_from_slice(&some[..count]);
+            loop {
+                match pipe.read(&mut some) {
+                    Ok(0) => return,
+                    Ok(count) => read.lock().unwrap().extend_from_slice(&some[..count]),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}"),
+                }
             }
         });
         Written(bytes, Some(reading))
@@ -154,19 +158,6 @@ impl UnderWay {
             rest.is_some()
         });
         rest.unwrap()
-    }
-
-    /// Waits for a line on standard error with this in it.
-    #[track_caller]
-    pub fn line_with(&self, part: &str) -> String {
-        self.wait_until_it_says(part);
-        let whole = || {
-            let said = String::from_utf8_lossy(&self.written[1].0.lock().unwrap()).into_owned();
-            let line = said.split_inclusive('\n').find(|line| line.contains(part) && line.ends_with('\n'));
-            line.map(|line| line.trim_end().to_owned())
-        };
-        wait_until(&format!("the end of the line with `{part}`"), || whole().is_some());
-        whole().unwrap()
     }
 
     /// Sends a signal by its name, like `INT`.
@@ -223,15 +214,6 @@ impl Drop for UnderWay {
     }
 }
 
-/// Waits until a count has reached its goal, as long as it grows at least once a minute.
-#[track_caller]
-pub fn wait_while_it_grows(what: &str, goal: u64, count: impl Fn() -> u64) {
-    while count() < goal {
-        let before = count();
-        wait_until(what, || count() > before);
-    }
-}
-
 /// A test that waits for longer than this hangs.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
@@ -241,6 +223,32 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < HANGS_AFTER, "timed out waiting for: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The same in a test whose runtime must go on.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so().await {
+        assert!(begun.elapsed() < HANGS_AFTER, "timed out waiting for: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits until a count has reached a number, as long as it grows within 20 seconds.
+#[track_caller]
+pub fn wait_while_it_grows(what: &str, least: u64, count: impl Fn() -> u64) {
+    let (mut grew, mut before) = (Instant::now(), 0);
+    loop {
+        let found = count();
+        if found >= least {
+            return;
+        }
+        if found > before {
+            (grew, before) = (Instant::now(), found);
+        }
+        assert!(grew.elapsed() < Duration::from_secs(20), "{what}: {found} of {least}, and no more for 20 seconds");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -5,7 +5,7 @@ use super::program::wait_until;
 use axum::{
     Router,
     body::Body,
-    http::{Method, Request},
+    http::{Method, Request, Response, StatusCode},
 };
 use rescreen::{
     model::SIMULATOR_MARKER,
@@ -14,7 +14,7 @@ use rescreen::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -26,6 +26,12 @@ pub struct Service {
     pub url: String,
     /// Its replies come without the simulator's marker, as the real service's would.
     unmarked: Arc<AtomicBool>,
+    /// The status that every request gets; 0 lets it through.
+    turned_away: Arc<AtomicU16>,
+    /// How many requests it still lets through.
+    let_in: Arc<AtomicU64>,
+    /// Checks it turned away.
+    turned: Arc<AtomicU64>,
     replies: Replies,
     runtime: Option<Runtime>,
 }
@@ -68,17 +74,28 @@ impl Service {
         service
     }
 
-    /// The simulator behind a proxy that can remove its marker and hold replies back.
+    /// The simulator behind a proxy that can remove its marker, turn requests away and hold replies back.
     pub fn behind_a_proxy(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let (simulator, unmarked) = (service.simulator.clone(), service.unmarked.clone());
-        let replies = service.replies.clone();
+        let (turned_away, let_in) = (service.turned_away.clone(), service.let_in.clone());
+        let (turned, replies) = (service.turned.clone(), service.replies.clone());
         let router = Router::new().fallback(move |request: Request<Body>| {
-            let (simulator, unmarked, replies) = (simulator.clone(), unmarked.clone(), replies.clone());
-            let is_check = request.method() == Method::POST;
-            let number = is_check.then(|| replies.arrived.fetch_add(1, Ordering::SeqCst));
+            let (simulator, unmarked) = (simulator.clone(), unmarked.clone());
+            let post = request.method() == Method::POST;
+            let fewer = |left: u64| left.checked_sub(1);
+            let let_in = post && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
+            let status = turned_away.load(Ordering::Relaxed);
+            let (turned, replies) = (turned.clone(), replies.clone());
+            let number = if post { Some(replies.arrived.fetch_add(1, Ordering::SeqCst)) } else { None };
             async move {
-                let mut response = simulator.exchange(request).await;
+                let mut response = match StatusCode::from_u16(status) {
+                    Ok(status) if post && !let_in => {
+                        turned.fetch_add(1, Ordering::Relaxed);
+                        away(status)
+                    }
+                    _ => simulator.exchange(request).await,
+                };
                 if unmarked.load(Ordering::Relaxed) {
                     response.headers_mut().remove(SIMULATOR_MARKER);
                 }
@@ -130,9 +147,20 @@ impl Service {
         self.unmarked.store(real, Ordering::Relaxed);
     }
 
-    /// Checks that arrived.
+    /// From now on every request gets this status and does not reach the service; 0 lets requests through again.
+    pub fn turns_away(&self, status: u16) {
+        self.turns_away_after(0, status);
+    }
+
+    /// The same for all but this many requests from now on.
+    pub fn turns_away_after(&self, requests: u64, status: u16) {
+        self.let_in.store(requests, Ordering::Relaxed);
+        self.turned_away.store(status, Ordering::Relaxed);
+    }
+
+    /// Checks that arrived, including those that were turned away.
     pub fn checks_arrived(&self) -> u64 {
-        self.simulator.stats().checks()
+        self.simulator.stats().checks() + self.turned.load(Ordering::Relaxed)
     }
 
     fn bound(settings: Settings) -> (Service, TcpListener) {
@@ -143,20 +171,23 @@ impl Service {
         let entered = runtime.enter();
         let listener = TcpListener::from_std(socket).unwrap();
         drop(entered);
-        let (simulator, unmarked) = (Simulator::new(settings), Arc::default());
+        let (unmarked, turned_away) = (Arc::default(), Arc::default());
+        let (let_in, turned) = (Arc::default(), Arc::default());
+        let simulator = Simulator::new(settings);
         let (replies, runtime) = (Replies::all(), Some(runtime));
-        (Service { simulator, url, unmarked, replies, runtime }, listener)
+        (Service { simulator, url, unmarked, turned_away, let_in, turned, replies, runtime }, listener)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.as_ref().unwrap().spawn(task);
     }
+}
 
-    /// Waits until the service has made this many charges.
-    #[track_caller]
-    pub fn wait_for_charges(&self, charges: u64) {
-        wait_until(&format!("{charges} charges"), || self.simulator.stats().charges >= charges);
-    }
+fn away(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(r#"{"error": "turned away"}"#));
+    *response.status_mut() = status;
+    response.headers_mut().insert(SIMULATOR_MARKER, "1".parse().unwrap());
+    response
 }
 
 impl Drop for Service {

@@ -3,14 +3,9 @@
 
 use crate::{
     cli::Workspace,
-    support::{
-        program::{Said, UnderWay, rescreen},
-        service::lifted,
-    },
+    support::program::{Said, rescreen},
 };
-use rescreen::simulator::Settings;
 use serde_json::Value;
-use std::time::Duration;
 
 /// The lines as JSON, each of which has a time, a level and a message.
 #[track_caller]
@@ -63,12 +58,12 @@ fn an_error_of_the_command_line_or_of_the_program_is_one_line_of_json() {
 
 #[test]
 fn what_a_stopping_run_waits_for_is_json_too() {
-    let workspace = Workspace::with(40, Settings { latency: Duration::from_millis(400), ..lifted() });
-    let under_way =
-        UnderWay::start(&mut workspace.production("run", &["--yes", "--in-flight", "4", "--log-format", "json"]));
-    workspace.service.wait_for_charges(5);
+    let workspace = Workspace::that_answers_only(5, 40);
+    let under_way = workspace.under_way(4, 9, &["--log-format", "json"]);
     under_way.signal("INT");
-    let lines = lines(&under_way.wait().exits(130));
+    under_way.wait_until_it_says("stopping: ");
+    workspace.service.answers_all();
+    let lines = lines(&under_way.ends().exits(130));
     let stopped = of_kind(&lines, "stopped");
     assert!(stopped[0].starts_with("stopping: ") && stopped[0].ends_with("leaves them in doubt"), "{stopped:?}");
     assert!(stopped.iter().any(|line| line.starts_with("stopped: interrupted")), "{stopped:?}");

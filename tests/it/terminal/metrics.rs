@@ -8,6 +8,7 @@ use crate::{
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
+    time::Duration,
 };
 
 fn get(address: SocketAddr, path: &str) -> String {
@@ -18,28 +19,31 @@ fn get(address: SocketAddr, path: &str) -> String {
     text
 }
 
-/// Where the run serves its metrics.
-fn address_of(run: &UnderWay) -> SocketAddr {
-    let line = run.line_with("metrics: http://");
-    line.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/metrics")).unwrap().parse().unwrap()
+/// The value of a metric in a reply.
+fn value(reply: &str, name: &str) -> Option<f64> {
+    let line = reply.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.map(|value| value.parse().unwrap())
+}
+
+/// A run of this many rows with four requests in flight and the address of its metrics.
+fn with_metrics(checks: u64, rows: usize) -> (Workspace, UnderWay, SocketAddr) {
+    let workspace = Workspace::that_answers_only(checks, rows);
+    let under_way = workspace.under_way(4, checks + 4, &["--metrics", "0"]);
+    let rest = under_way.wait_until_it_says("metrics: http://");
+    let address = rest.split('/').next().unwrap().parse().unwrap();
+    (workspace, under_way, address)
 }
 
 #[test]
 fn a_run_serves_its_metrics_until_it_ends() {
-    let workspace = Workspace::that_answers_only(9, 40);
-    let words = ["--yes", "--in-flight", "4", "--metrics", "0"];
-    let under_way = UnderWay::start(&mut workspace.production("run", &words));
-    let address = address_of(&under_way);
+    let (workspace, under_way, address) = with_metrics(9, 40);
     // The progress is told twice a second.
-    let is_told = || get(address, "/metrics").contains("\nrescreen_latency_seconds_count 9");
-    wait_until("the metrics of nine answers", is_told);
+    let charged = || value(&get(address, "/metrics"), "rescreen_credits_charged_total");
+    wait_until("the progress in the metrics", || charged() >= Some(9.0));
     let reply = get(address, "/metrics");
     assert!(reply.starts_with("HTTP/1.1 200 OK"), "{reply}");
     assert!(reply.contains("content-type: application/openmetrics-text"), "{reply}");
-    let value = |name: &str| -> f64 {
-        let line = reply.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
-        line.unwrap_or_else(|| panic!("no {name} in {reply}")).parse().unwrap()
-    };
+    let value = |name: &str| value(&reply, name).unwrap_or_else(|| panic!("no {name} in {reply}"));
     assert!(value("rescreen_requests_total") >= 5.0 && value("rescreen_credits_charged_total") >= 5.0, "{reply}");
     assert!(value("rescreen_latency_seconds_count") >= 5.0 && value("rescreen_credits_limit") == 1_000.0, "{reply}");
     assert!(reply.contains("rescreen_asks{check=\"aml-screening\"} 40"), "{reply}");
@@ -48,20 +52,19 @@ fn a_run_serves_its_metrics_until_it_ends() {
     }
     assert!(get(address, "/").starts_with("HTTP/1.1 404"), "only the metrics are served");
     workspace.service.answers_all();
-    under_way.wait().exits(0).says(&format!("metrics: http://{address}/metrics"));
+    under_way.ends().exits(0).says(&format!("metrics: http://{address}/metrics"));
     assert!(TcpStream::connect(address).is_err(), "the port is closed");
 }
 
 #[test]
 fn clients_that_send_nothing_do_not_keep_a_run_from_sending() {
-    let workspace = Workspace::that_answers_only(1, 20);
-    let words = ["--yes", "--in-flight", "2", "--metrics", "127.0.0.1:0"];
-    let under_way = UnderWay::start(&mut workspace.production("run", &words));
-    workspace.service.wait_for_charges(3);
-    let address = address_of(&under_way);
-    let silent: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
+    let (workspace, under_way, address) = with_metrics(1, 20);
+    // As many as it accepts at once. A further one would wait until one of these is closed.
+    let connects = |_| TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok();
+    let silent: Vec<TcpStream> = (0..200).map_while(connects).collect();
+    assert!(!silent.is_empty());
     workspace.service.answers_all();
-    under_way.wait().exits(0);
+    under_way.ends().exits(0);
     drop(silent);
 }
 

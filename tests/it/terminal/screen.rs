@@ -55,13 +55,23 @@ fn the_progress_breaks_no_line_while_the_terminal_changes_its_width_and_leaves_n
     assert!(terminal.raw.contains(" \u{1b}[32mclear\u{1b}[0m"), "verdicts are coloured: {:?}", terminal.raw);
 }
 
-#[test]
-fn an_interrupt_says_what_the_run_waits_for() {
+/// A run on a terminal with four requests in flight, whose replies are held back.
+fn four_in_flight() -> (Workspace, Terminal) {
     let workspace = Workspace::that_answers_only(1, 40);
-    let mut terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
-    workspace.service.wait_for_charges(5);
+    let terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
+    workspace.service.wait_for_work(5);
+    (workspace, terminal)
+}
+
+fn is_told_what_it_waits_for(terminal: &mut Terminal) {
     assert!(Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().unwrap().success());
     terminal.wait_for("what it waits for", |lines| shows(lines, "stopping: 4 requests in flight, up to 1"));
+}
+
+#[test]
+fn an_interrupt_says_what_the_run_waits_for() {
+    let (workspace, mut terminal) = four_in_flight();
+    is_told_what_it_waits_for(&mut terminal);
     assert!(shows(terminal.lines(), "; Ctrl-C again leaves them in doubt"), "{}", terminal.text());
     workspace.service.answers_all();
     assert_eq!(terminal.end(), 130);
@@ -131,6 +141,7 @@ fn messages_are_wrapped_at_spaces_on_a_terminal_and_whole_elsewhere() {
     );
 }
 
+/// How soon something is drawn.
 mod timed {
     use super::*;
     use std::time::Instant;
@@ -138,12 +149,9 @@ mod timed {
     #[test]
     #[ignore = "timed: make gauntlet"]
     fn an_interrupt_says_at_once_what_the_run_waits_for() {
-        let workspace = Workspace::that_answers_only(1, 40);
-        let mut terminal = Terminal::start(&mut command(&workspace, "xterm-256color"), 80);
-        workspace.service.wait_for_charges(5);
+        let (_workspace, mut terminal) = four_in_flight();
         let signalled = Instant::now();
-        assert!(Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().unwrap().success());
-        terminal.wait_for("what it waits for", |lines| shows(lines, "stopping: 4 requests in flight, up to 1"));
+        is_told_what_it_waits_for(&mut terminal);
         assert!(signalled.elapsed() < Duration::from_millis(1_500), "{:?}", signalled.elapsed());
     }
 }

@@ -5,8 +5,8 @@
 const TOKENS: [&str; 5] = ["Instant::now(", ".elapsed", "sleep(", "run_for(", "interval("];
 
 /// Folders whose business is time: shared waits with an end, servers that are slow on purpose, and the harnesses of the
-/// gauntlet. Simulated campaigns run under paused time.
-const EXEMPT: [&str; 13] = [
+/// gauntlet. Simulated campaigns and the tests of the throttle run under paused time.
+const EXEMPT: [&str; 15] = [
     "tests/it/support/",
     "tests/it/terminal/emulator.rs",
     "tests/it/sim",
@@ -20,6 +20,8 @@ const EXEMPT: [&str; 13] = [
     "tests/it/hostile/wire.rs",
     "tests/it/hostile/campaign.rs",
     "tests/it/properties",
+    "tests/it/webhook/load.rs",
+    "src/throttle/",
 ];
 
 /// The numbers of the lines that depend on real time, with what they use, counted from 1.

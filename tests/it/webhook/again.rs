@@ -13,10 +13,15 @@ use rescreen::{
 use std::{
     fs,
     io::{Read, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tempfile::TempDir;
 
 /// How often the service was asked to deliver again.
 fn retried(office: &Office) -> u64 {
@@ -74,7 +79,7 @@ fn a_new_receiver_gets_the_results_and_is_named_by_new_rows() {
     assert_eq!(Inbox::open(&inbox).unwrap().receivers().unwrap(), 2);
 
     office.run(&format!("--webhook-url {base}")).exits(5);
-    // A job is due after two minutes, so a delivery is what completes it.
+    // Without a delivery, a job is asked for after two minutes.
     let said = office.say("collect out --for 90s");
     assert!(said.stderr.contains("4 rows: ") && said.stderr.contains(" 0 pending"), "{}", said.stderr);
     assert_eq!((office.stats().jobs, office.stats().double_charges), (4, 0));
@@ -141,6 +146,172 @@ async fn the_pause_of_the_ledger_is_obeyed() {
     assert_eq!(retried(&office), 3);
 }
 
+/// An address that is bound once. It leads to a simulator, until it is taken over.
+struct Door {
+    url: String,
+    is_over: Arc<AtomicBool>,
+    passing: thread::JoinHandle<TcpListener>,
+}
+
+impl Door {
+    fn to(simulator: &SimulatorProcess) -> Door {
+        Door::at(TcpListener::bind("127.0.0.1:0").unwrap(), simulator)
+    }
+
+    fn at(listener: TcpListener, simulator: &SimulatorProcess) -> Door {
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (is_over, behind) = (Arc::<AtomicBool>::default(), simulator.url().replace("http://", ""));
+        let over = Arc::clone(&is_over);
+        let passing = thread::spawn(move || {
+            loop {
+                let (stream, _) = listener.accept().unwrap();
+                if over.load(Ordering::SeqCst) {
+                    return listener;
+                }
+                let service = TcpStream::connect(&behind).unwrap();
+                for (mut from, mut to) in
+                    [(stream.try_clone().unwrap(), service.try_clone().unwrap()), (service, stream)]
+                {
+                    thread::spawn(move || {
+                        drop(std::io::copy(&mut from, &mut to));
+                        drop(to.shutdown(std::net::Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Door { url, is_over, passing }
+    }
+
+    /// The simulator is no longer behind it.
+    fn taken_over(self) -> TcpListener {
+        self.is_over.store(true, Ordering::SeqCst);
+        drop(TcpStream::connect(self.url.replace("http://", "")));
+        self.passing.join().unwrap()
+    }
+}
+
+/// A campaign with three jobs, whose service is gone, and the address of that service.
+fn without_its_service() -> (TempDir, TcpListener) {
+    let office = Office::new("--job-time 10h");
+    let door = Door::to(&office.simulator);
+    office.run_at(&door.url, "out", "").exits(5);
+    (office.folder, door.taken_over())
+}
+
+#[test]
+fn a_service_that_forgot_its_jobs_or_is_gone_is_said() {
+    let (folder, listener) = without_its_service();
+    let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+    let other = SimulatorProcess::start(&[]);
+    let door = Door::at(listener, &other);
+    say().exits(3).says("the service does not know it (HTTP 404)");
+    drop(door.taken_over());
+    say().exits(10).says("the service does not answer");
+}
+
+/// Each reply of a script is a status, seconds to wait, and a body.
+type Script = Vec<(u16, Option<u64>, &'static str)>;
+
+/// Serves one script of replies at an address, and does this at each request. Returns the number of the requests.
+fn scripted_with(
+    listener: &TcpListener,
+    script: Script,
+    mut at_request: impl FnMut() + Send + 'static,
+) -> thread::JoinHandle<usize> {
+    let listener = listener.try_clone().unwrap();
+    thread::spawn(move || {
+        let mut requests = 0;
+        for (status, wait, body) in script {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            let (mut request, mut byte) = (Vec::new(), [0]);
+            while !(request.ends_with(b"}") && request.windows(4).any(|end| end == b"\r\n\r\n"))
+                && stream.read(&mut byte).unwrap() == 1
+            {
+                request.push(byte[0]);
+            }
+            let request = String::from_utf8(request).unwrap();
+            assert!(request.starts_with("POST /business-bank-account-verification/jobs/"), "{request}");
+            assert!(!request.to_lowercase().contains("idempotency-key"), "{request}");
+            requests += 1;
+            at_request();
+            let wait = wait.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
+            let head = format!("HTTP/1.1 {status} X\r\n{SIMULATOR_MARKER}: 1\r\n{wait}connection: close\r\n");
+            write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        }
+        requests
+    })
+}
+
+fn scripted(listener: &TcpListener, script: Script) -> thread::JoinHandle<usize> {
+    scripted_with(listener, script, || ())
+}
+
+/// One job is delivered again, the second request has to wait, and the third is refused.
+fn until_the_key_is_refused() -> Script {
+    vec![(429, Some(2), "{}"), (200, None, "{}"), (401, None, "{}")]
+}
+
+#[test]
+fn a_refused_key_ends_it_and_a_request_to_wait_is_obeyed() {
+    let (folder, listener) = without_its_service();
+    let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+    let server = scripted(&listener, until_the_key_is_refused());
+    say().exits(7).says("the service delivers 1 of 3 jobs again").says("stopped: the service refuses the API key");
+    server.join().unwrap();
+    let server = scripted(&listener, vec![(429, Some(7_200), "{}")]);
+    say().exits(10).says("0 of 3").says("the service is rate-limiting us until");
+    server.join().unwrap();
+    // The next command does not even ask.
+    say().exits(10).says("the service is rate-limiting us until");
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nothing was asked");
+    let paused = Reading::open(&folder.path().join("out/ledger.sqlite")).unwrap().sums().unwrap().paused_until_us;
+    let left = paused.unwrap() / 1_000_000 - now() as i64;
+    assert!((7_000..=7_200).contains(&left), "{left}");
+}
+
+#[test]
+fn what_is_said_of_a_new_receiver_is_what_is_known() {
+    let (folder, listener) = without_its_service();
+    let say = || {
+        let words = ["retry-webhook", "out", "--webhook-url", "http://127.0.0.1:9"];
+        Said::of(&mut rescreen(folder.path(), &words))
+    };
+    let pending = r#"{"error": {"code": "job_pending", "message": "The bank has not answered."}}"#;
+    let refused = || (409, None, pending);
+    let server = scripted(&listener, vec![refused(), refused(), refused()]);
+    let said = say().exits(0).says("name it; whether the service delivers any job to it is not known");
+    said.says("it has no result yet (HTTP 409): The bank has not answered.");
+    server.join().unwrap();
+    let server = scripted(&listener, vec![refused(), (200, None, "{}"), refused()]);
+    say()
+        .exits(0)
+        .says("name it, and the service delivers the accepted jobs to it; for the other jobs this is not known");
+    server.join().unwrap();
+    let server = scripted(&listener, (0..3).map(|_| (200, None, "{}")).collect());
+    say().exits(0).says("name it, and the service delivers the jobs asked for here to it");
+    server.join().unwrap();
+}
+
+#[test]
+fn a_reply_that_states_a_charge_is_said_and_no_more_is_asked_for() {
+    let (folder, listener) = without_its_service();
+    for reply in [
+        (200, None, r#"{"creditsUsed": 7}"#),
+        (409, None, r#"{"creditsUsed": 7}"#),
+        (500, None, r#"{"creditsUsed": 7}"#),
+    ] {
+        let (accepted, code) = (u8::from(reply.0 == 200), if reply.0 == 500 { 10 } else { 8 });
+        let server = scripted(&listener, vec![reply]);
+        let said = Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+        let said = said.says("the reply states a charge").says("no more was asked for");
+        let said = said.says(&format!("delivers {accepted} of 3 jobs again"));
+        assert!(said.code == code || said.code == 8, "{}: {}", said.code, said.stderr);
+        assert_eq!(server.join().unwrap(), 1, "{}", said.stderr);
+    }
+}
+
 #[test]
 fn a_folder_with_a_space_is_quoted_and_one_that_is_missing_is_said() {
     let office = Office::new("--job-time 10h");
@@ -162,122 +333,35 @@ fn a_folder_with_a_space_is_quoted_and_one_that_is_missing_is_said() {
     }
 }
 
-/// What happens in real time.
+/// How long a request to wait is obeyed.
 mod timed {
     use super::*;
+    use std::{
+        sync::mpsc::channel,
+        time::{Duration, Instant},
+    };
 
     #[test]
     #[ignore = "timed: make gauntlet"]
-    fn a_service_that_forgot_its_jobs_or_is_gone_is_said() {
-        let office = Office::new("--job-time 10h");
-        office.run("").exits(5);
-        let address = office.simulator.url().replace("http://", "");
-        let Office { folder, simulator } = office;
-        drop(simulator);
-        let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
-        say().exits(10).says("the service does not answer");
-        let office = Office { simulator: SimulatorProcess::start_at(&address, &[]), folder };
-        office.say("retry-webhook out").exits(3).says("the service does not know it (HTTP 404)");
-    }
-
-    /// Serves one script of replies at an address: each is a status, seconds to wait, and a body. Returns the times of the
-    /// requests.
-    fn scripted(address: &str, script: Vec<(u16, Option<u64>, &'static str)>) -> thread::JoinHandle<Vec<Instant>> {
-        let listener = TcpListener::bind(address).unwrap();
-        thread::spawn(move || {
-            let mut times = Vec::new();
-            for (status, wait, body) in script {
-                let (mut stream, _) = listener.accept().unwrap();
-                stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-                let (mut request, mut byte) = (Vec::new(), [0]);
-                while !(request.ends_with(b"}") && request.windows(4).any(|end| end == b"\r\n\r\n"))
-                    && stream.read(&mut byte).unwrap() == 1
-                {
-                    request.push(byte[0]);
-                }
-                let request = String::from_utf8(request).unwrap();
-                assert!(request.starts_with("POST /business-bank-account-verification/jobs/"), "{request}");
-                assert!(!request.to_lowercase().contains("idempotency-key"), "{request}");
-                times.push(Instant::now());
-                let wait = wait.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
-                let head = format!("HTTP/1.1 {status} X\r\n{SIMULATOR_MARKER}: 1\r\n{wait}connection: close\r\n");
-                write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
-            }
-            times
-        })
-    }
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn a_refused_key_ends_it_and_a_request_to_wait_is_obeyed() {
-        let office = Office::new("--job-time 10h");
-        office.run("").exits(5);
-        let address = office.simulator.url().replace("http://", "");
-        let Office { folder, simulator } = office;
-        drop(simulator);
-        let say = || Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
-        let server = scripted(&address, vec![(429, Some(2), "{}"), (200, None, "{}"), (401, None, "{}")]);
-        say().exits(7).says("the service delivers 1 of 3 jobs again").says("stopped: the service refuses the API key");
-        let times = server.join().unwrap();
+    fn a_request_to_wait_two_seconds_is_obeyed() {
+        let (folder, listener) = without_its_service();
+        let (sender, times) = channel();
+        let server = scripted_with(&listener, until_the_key_is_refused(), move || sender.send(Instant::now()).unwrap());
+        Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"])).exits(7);
+        server.join().unwrap();
+        let times: Vec<Instant> = times.iter().collect();
         assert!(times[1] - times[0] >= Duration::from_secs(2), "{times:?}");
-        let server = scripted(&address, vec![(429, Some(7_200), "{}")]);
-        say().exits(10).says("0 of 3").says("the service is rate-limiting us until");
-        server.join().unwrap();
-        // Nobody answers any more: the next command does not even ask.
-        say().exits(10).says("the service is rate-limiting us until");
-        let paused = Reading::open(&folder.path().join("out/ledger.sqlite")).unwrap().sums().unwrap().paused_until_us;
-        let left = paused.unwrap() / 1_000_000 - now() as i64;
-        assert!((7_000..=7_200).contains(&left), "{left}");
     }
 
     #[test]
     #[ignore = "timed: make gauntlet"]
-    fn what_is_said_of_a_new_receiver_is_what_is_known() {
-        let office = Office::new("--job-time 10h");
-        office.run("").exits(5);
-        let address = office.simulator.url().replace("http://", "");
-        let Office { folder, simulator } = office;
-        drop(simulator);
-        let say = || {
-            let words = ["retry-webhook", "out", "--webhook-url", "http://127.0.0.1:9"];
-            Said::of(&mut rescreen(folder.path(), &words))
-        };
-        let pending = r#"{"error": {"code": "job_pending", "message": "The bank has not answered."}}"#;
-        let refused = || (409, None, pending);
-        let server = scripted(&address, vec![refused(), refused(), refused()]);
-        let said = say().exits(0).says("name it; whether the service delivers any job to it is not known");
-        said.says("it has no result yet (HTTP 409): The bank has not answered.");
-        server.join().unwrap();
-        let server = scripted(&address, vec![refused(), (200, None, "{}"), refused()]);
-        say()
-            .exits(0)
-            .says("name it, and the service delivers the accepted jobs to it; for the other jobs this is not known");
-        server.join().unwrap();
-        let server = scripted(&address, (0..3).map(|_| (200, None, "{}")).collect());
-        say().exits(0).says("name it, and the service delivers the jobs asked for here to it");
-        server.join().unwrap();
-    }
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn a_reply_that_states_a_charge_is_said_and_no_more_is_asked_for() {
-        let office = Office::new("--job-time 10h");
-        office.run("").exits(5);
-        let address = office.simulator.url().replace("http://", "");
-        let Office { folder, simulator } = office;
-        drop(simulator);
-        for reply in [
-            (200, None, r#"{"creditsUsed": 7}"#),
-            (409, None, r#"{"creditsUsed": 7}"#),
-            (500, None, r#"{"creditsUsed": 7}"#),
-        ] {
-            let (accepted, code) = (u8::from(reply.0 == 200), if reply.0 == 500 { 10 } else { 8 });
-            let server = scripted(&address, vec![reply]);
-            let said = Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
-            let said = said.says("the reply states a charge").says("no more was asked for");
-            let said = said.says(&format!("delivers {accepted} of 3 jobs again"));
-            assert!(said.code == code || said.code == 8, "{}: {}", said.code, said.stderr);
-            assert_eq!(server.join().unwrap().len(), 1, "{}", said.stderr);
-        }
+    fn deliveries_to_a_new_receiver_end_a_campaign_long_before_its_jobs_are_due() {
+        let office = Office::new("--job-time 0s");
+        office.run("--webhook-url http://127.0.0.1:9").exits(5);
+        let listening = Listening::start(office.folder.path(), &[]);
+        office.say(&format!("retry-webhook out --webhook-url http://{}", listening.address)).exits(0);
+        let begun = Instant::now();
+        office.is_woken();
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 }

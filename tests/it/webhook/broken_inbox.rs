@@ -5,15 +5,13 @@ use super::{
     listening::Listening,
     post::{now, request, signature_with},
 };
-use crate::support::program::{Said, UnderWay, rescreen};
+use crate::support::program::Said;
 use rescreen::{ledger::Receiver, webhook::PATH};
 use rusqlite::Connection;
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 const HOOKS: &str = "--webhook-url http://127.0.0.1:9";
@@ -98,6 +96,20 @@ fn an_inbox_that_cannot_be_read_stops_neither_collect_nor_a_run_without_a_webhoo
     }
 }
 
+#[test]
+fn a_locked_inbox_is_read() {
+    let office = Office::new("--job-time 10h");
+    office.run(HOOKS).exits(5);
+    let other = Connection::open(inbox_of(&office)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let said = office.say("collect out").exits(5);
+    assert!(!said.stderr.contains("cannot be read"), "a writer keeps no reader out: {}", said.stderr);
+    drop(other);
+    let other = Connection::open(inbox_of(&office)).unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM event").unwrap();
+    says_once(&office.say("collect out").exits(5), &office, "locked for good");
+}
+
 /// Delivers word of a job to the receiver of the office's ledger.
 fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u16 {
     let Receiver { id, secret, .. } = office.receivers().remove(0);
@@ -108,9 +120,35 @@ fn deliver(office: &Office, listening: &Listening, number: u64, job: &str) -> u1
     listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
 }
 
-/// What happens in real time.
+#[test]
+fn deliveries_to_a_new_inbox_are_read_although_its_numbers_begin_again() {
+    let office = Office::new("--job-time 10h");
+    office.run(HOOKS).exits(5);
+    let jobs = office.jobs();
+    let listening = Listening::start(office.folder.path(), &[]);
+    for number in 1..=3 {
+        assert_eq!(deliver(&office, &listening, number, jobs[0].id.as_str()), 200);
+    }
+    office.is_asked_once_more();
+    assert_eq!(office.asked(), 1, "the job that was named");
+    assert_eq!(listening.stopped().0, 0);
+    fs::remove_dir_all(inbox_of(&office).parent().unwrap()).unwrap();
+    let listening = Listening::start(office.folder.path(), &[]);
+    office.run(HOOKS).exits(5);
+    assert_eq!(deliver(&office, &listening, 4, jobs[1].id.as_str()), 200);
+    office.is_asked_once_more();
+    assert_eq!(office.asked(), 2, "the number of this delivery is 1, and 3 were read of the old inbox");
+    assert_eq!(listening.stopped().0, 0);
+}
+
+/// What happens while jobs are followed for some seconds, and how long a locked inbox is waited for.
 mod timed {
     use super::*;
+    use crate::support::program::{UnderWay, rescreen};
+    use std::{
+        thread::sleep,
+        time::{Duration, Instant},
+    };
 
     #[test]
     #[ignore = "timed: make gauntlet"]
@@ -120,13 +158,8 @@ mod timed {
         let other = Connection::open(inbox_of(&office)).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let begun = Instant::now();
-        let said = office.say("collect out").exits(5);
+        office.say("collect out").exits(5);
         assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
-        assert!(!said.stderr.contains("cannot be read"), "a writer keeps no reader out: {}", said.stderr);
-        drop(other);
-        let other = Connection::open(inbox_of(&office)).unwrap();
-        other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM event").unwrap();
-        says_once(&office.say("collect out").exits(5), &office, "locked for good");
     }
 
     #[test]
@@ -140,28 +173,6 @@ mod timed {
         Connection::open(inbox_of(&office)).unwrap().execute_batch("DROP TABLE event").unwrap();
         let said = collecting.wait().exits(5);
         says_once(&said, &office, "broken meanwhile");
-    }
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn deliveries_to_a_new_inbox_are_read_although_its_numbers_begin_again() {
-        let office = Office::new("--job-time 10h");
-        office.run(HOOKS).exits(5);
-        let jobs = office.jobs();
-        let listening = Listening::start(office.folder.path(), &[]);
-        for number in 1..=3 {
-            assert_eq!(deliver(&office, &listening, number, jobs[0].id.as_str()), 200);
-        }
-        office.say("collect out --for 3s").exits(5);
-        assert_eq!(office.asked(), 1, "the job that was named");
-        assert_eq!(listening.stopped().0, 0);
-        fs::remove_dir_all(inbox_of(&office).parent().unwrap()).unwrap();
-        let listening = Listening::start(office.folder.path(), &[]);
-        office.run(HOOKS).exits(5);
-        assert_eq!(deliver(&office, &listening, 4, jobs[1].id.as_str()), 200);
-        office.say("collect out --for 3s").exits(5);
-        assert_eq!(office.asked(), 2, "the number of this delivery is 1, and 3 were read of the old inbox");
-        assert_eq!(listening.stopped().0, 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     post::{now, request, signature_with},
 };
 use crate::support::{
-    program::{Said, rescreen},
+    program::{Said, rescreen, wait_until},
     simulator_process::SimulatorProcess,
 };
 use rescreen::{
@@ -13,11 +13,7 @@ use rescreen::{
     simulator::Stats,
     webhook::PATH,
 };
-use std::{
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{fs, path::PathBuf};
 use tempfile::TempDir;
 
 /// A campaign with three jobs at a simulated service.
@@ -50,7 +46,11 @@ impl Office {
 
     /// Runs the campaign into a folder, with more flags.
     pub fn run_into(&self, out: &str, more: &str) -> Said {
-        let url = self.simulator.url();
+        self.run_at(&self.simulator.url(), out, more)
+    }
+
+    /// The same with another address of the service.
+    pub fn run_at(&self, url: &str, out: &str, more: &str) -> Said {
         self.say(&format!(
             "run three.csv --check business-bank-account --campaign c --mode production --id no --max-credits 100 \
              --per-minute 6000 --per-minute-max 12000 --out {out} --service {url} --yes {more}"
@@ -80,7 +80,18 @@ impl Office {
         by_route.iter().filter(|(route, _)| route.ends_with("/jobs/{jobId}")).map(|(_, count)| count).sum()
     }
 
-    /// Follows the jobs, but not until they are due, which is after two minutes.
+    /// Follows the jobs, a few seconds at a time, until the service was asked for another one.
+    #[track_caller]
+    pub fn is_asked_once_more(&self) -> Said {
+        let (before, mut said) = (self.asked(), None);
+        wait_until("a question", || {
+            said = Some(self.say("collect out --for 4s").exits(5));
+            self.asked() > before
+        });
+        said.unwrap()
+    }
+
+    /// Follows the jobs until they are complete.
     #[track_caller]
     pub fn is_woken(&self) {
         let said = self.say("collect out --for 90s");
@@ -106,6 +117,34 @@ fn a_delivery_makes_the_campaign_ask_for_its_job_at_once() {
     }
 }
 
+#[test]
+fn a_forged_delivery_wakes_nothing_and_a_genuine_one_only_asks() {
+    let office = Office::new("--job-time 10h");
+    let listening = Listening::start(office.folder.path(), &[]);
+    office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
+    let (job, receiver) = (office.jobs().remove(0), office.receivers().remove(0));
+    let id = &receiver.id;
+    let body = format!(
+        r#"{{"id":"evt_1","type":"foreign_bank.verification.completed","data":{{"jobId":"{}","status":"completed",
+            "result":{{"outcome":"verified"}}}}}}"#,
+        job.id
+    );
+    let deliver = |secret: &str| {
+        let timestamp = now().to_string();
+        let signature = signature_with(secret, &timestamp, body.as_bytes());
+        let headers = [("x-service-timestamp", &*timestamp), ("x-service-signature", &*signature)];
+        listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
+    };
+    assert_eq!(deliver("a-secret-that-somebody-else-has-made-up"), 401);
+    office.say("collect out --for 4s").exits(5);
+    assert_eq!(office.asked(), 0, "no job is due");
+    assert_eq!(deliver(&receiver.secret), 200);
+    let said = office.is_asked_once_more();
+    assert_eq!(office.asked(), 1, "only the job that was named");
+    assert!(said.stderr.contains("3 rows: 0 results"), "the delivery is not a result: {}", said.stderr);
+    assert_eq!(office.jobs().len(), 3);
+}
+
 /// Without any delivery, a job is asked for after two minutes.
 #[test]
 #[ignore = "takes two minutes: make slow"]
@@ -119,42 +158,14 @@ fn a_campaign_whose_deliveries_are_all_lost_completes() {
     assert!(listening.stopped().1.ends_with("0 deliveries received, 0 repeated, 0 refused\n"));
 }
 
-/// What happens in real time.
+/// How soon a delivery has its effect. Without one, a job is asked for after two minutes.
 mod timed {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     #[ignore = "timed: make gauntlet"]
-    fn a_forged_delivery_wakes_nothing_and_a_genuine_one_only_asks() {
-        let office = Office::new("--job-time 10h");
-        let listening = Listening::start(office.folder.path(), &[]);
-        office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);
-        let (job, receiver) = (office.jobs().remove(0), office.receivers().remove(0));
-        let id = &receiver.id;
-        let body = format!(
-            r#"{{"id":"evt_1","type":"foreign_bank.verification.completed","data":{{"jobId":"{}","status":"completed",
-            "result":{{"outcome":"verified"}}}}}}"#,
-            job.id
-        );
-        let deliver = |secret: &str| {
-            let timestamp = now().to_string();
-            let signature = signature_with(secret, &timestamp, body.as_bytes());
-            let headers = [("x-service-timestamp", &*timestamp), ("x-service-signature", &*signature)];
-            listening.send(&request("POST", &format!("{PATH}{id}"), &headers, body.as_bytes()))
-        };
-        assert_eq!(deliver("a-secret-that-somebody-else-has-made-up"), 401);
-        office.say("collect out --for 4s").exits(5);
-        assert_eq!(office.asked(), 0, "no job is due");
-        assert_eq!(deliver(&receiver.secret), 200);
-        let said = office.say("collect out --for 4s").exits(5);
-        assert_eq!(office.asked(), 1, "only the job that was named");
-        assert!(said.stderr.contains("3 rows: 0 results"), "the delivery is not a result: {}", said.stderr);
-        assert_eq!(office.jobs().len(), 3);
-    }
-
-    #[test]
-    #[ignore = "timed: make gauntlet"]
-    fn a_delivery_completes_a_campaign_within_a_minute() {
+    fn deliveries_end_a_campaign_long_before_its_jobs_are_due() {
         let office = Office::new("--job-time 1s");
         let listening = Listening::start(office.folder.path(), &[]);
         office.run(&format!("--webhook-url http://{}", listening.address)).exits(5);

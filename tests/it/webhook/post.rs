@@ -1,11 +1,12 @@
 //! Deliveries as raw bytes, signed by code that shares nothing with the program, and a receiver to send them to.
 
+use crate::support::program::wait_until;
 use hmac::{Hmac, KeyInit, Mac};
 use rescreen::webhook::{Inbox, PATH, Received, ReceiverId, Unread, WebhookSecret, receive};
 use sha2::Sha256;
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
     path::PathBuf,
     thread::JoinHandle,
     time::{Duration, SystemTime},
@@ -128,6 +129,25 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
         head += &format!("{name}: {value}\r\n");
     }
     [head.as_bytes(), b"\r\n", body].concat()
+}
+
+/// Sends the beginning of a genuine delivery, and waits until the receiver reads its body. Returns the end.
+pub fn begun(stream: &mut TcpStream, event: u64) -> Vec<u8> {
+    let (timestamp, body) = (now().to_string(), body(event));
+    let signature = signature(&timestamp, &body);
+    let headers =
+        [("x-service-timestamp", &*timestamp), ("x-service-signature", &signature), ("expect", "100-continue")];
+    let delivery = request("POST", &format!("{PATH}{RECEIVER}"), &headers, &body);
+    let (begin, end) = delivery.split_at(delivery.len() - 10);
+    stream.write_all(begin).unwrap();
+    assert_eq!(status(stream), 100, "the receiver asks for the body");
+    end.to_owned()
+}
+
+/// Waits until a receiver that was told to stop accepts no connection.
+pub fn wait_until_closed(address: impl ToSocketAddrs) {
+    let address = address.to_socket_addrs().unwrap().next().unwrap();
+    wait_until("a closed port", || TcpStream::connect(address).is_err());
 }
 
 /// A genuine delivery.

@@ -2,7 +2,7 @@
 
 use super::post::{Post, RECEIVER, SECRET};
 use crate::support::{
-    program::wait_until,
+    program::until,
     service::{Service, lifted},
 };
 use rescreen::{simulator::Settings, webhook::PATH};
@@ -31,9 +31,8 @@ async fn the_receiver_accepts_what_the_service_signs_and_nothing_else() {
     let post = Post::open();
     let forged = submit(&service, &post, 1, &"another secret ".repeat(4)).await;
     let genuine = submit(&service, &post, 2, SECRET).await;
-    // Both have threads of their own.
     let stats = || service.simulator.stats();
-    wait_until("two deliveries are accepted", || stats().delivered >= 2 && stats().deliveries >= 3);
+    until("three deliveries", async || stats().delivered >= 2 && stats().deliveries >= 3).await;
     let jobs: Vec<String> = post.events().into_iter().map(|event| event.job.unwrap().to_string()).collect();
     assert_eq!(jobs, [genuine], "not {forged}");
     let (received, _) = post.close();

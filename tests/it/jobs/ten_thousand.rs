@@ -1,7 +1,7 @@
 //! Ten thousand jobs with the real programs, which share nothing but files and sockets: they complete when every
-//! delivery is lost, and when no delivery is lost and the program is killed three times. `make timed` runs them.
+//! delivery is lost, and when no delivery is lost and the program is killed three times. `make gauntlet` runs them.
 
-use super::super::{BUSINESS, businesses};
+use super::{BUSINESS, businesses};
 use crate::support::{
     API_KEY,
     listener_process::ListenerProcess,
@@ -13,7 +13,7 @@ use rescreen::{
     simulator::Stats,
     sink::{DatasetKind, Manifest},
 };
-use std::{collections::HashSet, fs, path::Path, process::Command, time::Instant};
+use std::{collections::HashSet, fs, path::Path, process::Command};
 use tempfile::TempDir;
 
 const ROWS: usize = 10_000;
@@ -75,51 +75,57 @@ fn is_complete(folder: &Path, service: &SimulatorProcess) {
     assert!(!status.to_string().contains(API_KEY));
 }
 
-#[test]
-#[ignore = "timed: make gauntlet"]
-fn ten_thousand_jobs_complete_when_every_delivery_is_lost() {
-    let (folder, service) = begun("lost:1");
-    let begun = Instant::now();
-    Said::of(&mut run(folder.path(), &service, "http://127.0.0.1:9")).exits(5).says("rescreen collect out/2026-11");
-    let sent = begun.elapsed();
-    Said::of(&mut rescreen(folder.path(), &["collect", "--for", "20m"])).exits(0);
-    is_complete(folder.path(), &service);
-    let stats = service.stats();
-    println!(
-        "10,000 jobs, every delivery lost: sent in {:.0} s, complete after {:.0} s, {} questions",
-        sent.as_secs_f64(),
-        begun.elapsed().as_secs_f64(),
-        questions(&stats)
-    );
-    assert_eq!(stats.delivered, 0, "{stats:?}");
-}
+/// They take minutes, and print how many.
+mod timed {
+    use super::*;
+    use std::time::Instant;
 
-#[test]
-#[ignore = "timed: make gauntlet"]
-fn ten_thousand_jobs_complete_with_all_deliveries_and_three_kills() {
-    let (folder, service) = begun("");
-    let listening = ListenerProcess::start(&folder.path().join("state"));
-    let begun = Instant::now();
-    for jobs in [3_000, 7_000] {
-        let running = UnderWay::start(&mut run(folder.path(), &service, &listening.url));
-        wait_while_it_grows("the next jobs", jobs, || service.stats().jobs);
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn ten_thousand_jobs_complete_when_every_delivery_is_lost() {
+        let (folder, service) = begun("lost:1");
+        let begun = Instant::now();
+        Said::of(&mut run(folder.path(), &service, "http://127.0.0.1:9")).exits(5).says("rescreen collect out/2026-11");
+        let sent = begun.elapsed();
+        Said::of(&mut rescreen(folder.path(), &["collect", "--for", "20m"])).exits(0);
+        is_complete(folder.path(), &service);
+        let stats = service.stats();
+        println!(
+            "10,000 jobs, every delivery lost: sent in {:.0} s, complete after {:.0} s, {} questions",
+            sent.as_secs_f64(),
+            begun.elapsed().as_secs_f64(),
+            questions(&stats)
+        );
+        assert_eq!(stats.delivered, 0, "{stats:?}");
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn ten_thousand_jobs_complete_with_all_deliveries_and_three_kills() {
+        let (folder, service) = begun("");
+        let listening = ListenerProcess::start(&folder.path().join("state"));
+        let begun = Instant::now();
+        for jobs in [3_000, 7_000] {
+            let running = UnderWay::start(&mut run(folder.path(), &service, &listening.url));
+            wait_while_it_grows("the next jobs", jobs, || service.stats().jobs);
+            running.signal("KILL");
+            assert_eq!(running.wait().code, -9);
+        }
+        // The last requests have only just become jobs.
+        Said::of(&mut run(folder.path(), &service, &listening.url)).exits(5);
+        let before = questions(&service.stats());
+        let running = UnderWay::start(&mut rescreen(folder.path(), &["collect", "--for", "20m"]));
+        wait_until("the next questions", || questions(&service.stats()) > before);
         running.signal("KILL");
         assert_eq!(running.wait().code, -9);
+        Said::of(&mut rescreen(folder.path(), &["collect", "--for", "20m"])).exits(0);
+        is_complete(folder.path(), &service);
+        let stats = service.stats();
+        println!(
+            "10,000 jobs, all deliveries, three kills: complete after {:.0} s, {} deliveries, {} questions",
+            begun.elapsed().as_secs_f64(),
+            stats.delivered,
+            questions(&stats)
+        );
     }
-    // The last requests have only just become jobs.
-    Said::of(&mut run(folder.path(), &service, &listening.url)).exits(5);
-    let before = questions(&service.stats());
-    let running = UnderWay::start(&mut rescreen(folder.path(), &["collect", "--for", "20m"]));
-    wait_until("the next questions", || questions(&service.stats()) > before);
-    running.signal("KILL");
-    assert_eq!(running.wait().code, -9);
-    Said::of(&mut rescreen(folder.path(), &["collect", "--for", "20m"])).exits(0);
-    is_complete(folder.path(), &service);
-    let stats = service.stats();
-    println!(
-        "10,000 jobs, all deliveries, three kills: complete after {:.0} s, {} deliveries, {} questions",
-        begun.elapsed().as_secs_f64(),
-        stats.delivered,
-        questions(&stats)
-    );
 }
