@@ -58,14 +58,14 @@ needs_nextest() {
 
 # step NAME SECONDS COMMAND…: runs a step that may take this long. A command that returns 77 has said why it cannot run.
 step() {
-    local name=$1 limit=$2 from=$SECONDS code=0 result log
+    local name=$1 limit=$2 from=$SECONDS code=0 result log began
     shift 2
     if [ -n "$only" ] && [[ " $only " != *" ${name// /-} "* ]]; then
         return
     fi
     echo
     echo "=== $name"
-    log=$(mktemp)
+    log=$(mktemp) began=$(mktemp)
     if [ -n "${SECONDS_MAX:-}" ] && [ "$(passed_seconds)" -ge "$SECONDS_MAX" ]; then
         echo "SKIPPED: $(passed_seconds) s are over, and no step begins after $SECONDS_MAX s"
         code=77
@@ -86,15 +86,16 @@ step() {
         ;;
     *) result=FAILED failed_steps+=("$name") ;;
     esac
-    tests_of "$log"
-    rm -f "$log"
+    tests_of "$log" "$began"
+    rm -f "$log" "$began"
     echo "=== $name: $result, $((SECONDS - from)) s"
     step_lines+=("{\"step\": \"$name\", \"result\": \"$result\", \"seconds\": $((SECONDS - from))}")
 }
 
-# Adds the tests that a step's output counts: the summaries of nextest and of cargo test, and notices of skipped tests.
+# tests_of LOG BEGAN: adds the tests that a step's output counts, from the summaries of nextest and of cargo test, and the
+# notices of skipped tests. BEGAN is a file as old as the step.
 tests_of() {
-    local counts
+    local counts began=$2
     counts=$(awk '
         # Colours are no part of a summary.
         { gsub(/\033\[[0-9;]*m/, "") }
@@ -110,10 +111,17 @@ tests_of() {
         /(^|[^A-Za-z])SKIPPED: / { skipped++ }
         END { print passed + 0, failed + 0, flaky + 0, skipped + 0 }
     ' "$1")
-    local step_passed step_failed step_flaky step_skipped
-    read -r step_passed step_failed step_flaky step_skipped <<<"$counts"
+    # nextest keeps the output of tests that passed for itself.
+    local junit=$target/nextest/${NEXTEST_PROFILE:-default}/junit.xml notices
+    if [ "$junit" -nt "$began" ]; then
+        notices=$(grep -o 'SKIPPED: .*' "$junit" | sort | uniq -c || true)
+        [ -z "$notices" ] || echo "$notices"
+        counts+=" $(grep -c 'SKIPPED: ' "$junit" || true)"
+    fi
+    local step_passed step_failed step_flaky step_skipped in_tests
+    read -r step_passed step_failed step_flaky step_skipped in_tests <<<"$counts"
     passed=$((passed + step_passed)) failed=$((failed + step_failed))
-    flaky=$((flaky + step_flaky)) skipped=$((skipped + step_skipped))
+    flaky=$((flaky + step_flaky)) skipped=$((skipped + step_skipped + ${in_tests:-0}))
 }
 
 # Prints the result, writes it to target/LEVEL.json, and ends.

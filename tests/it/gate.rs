@@ -27,6 +27,13 @@ const TESTS: &str = r#"
     }
 
     #[test]
+    fn has_its_data() {
+        if var_os("SKIPPING").is_some() {
+            println!("SKIPPED: the data is not here");
+        }
+    }
+
+    #[test]
     fn holds_at_once() {
         let Some(mark) = var_os("FLAKY") else { return };
         let again = fs::exists(&mark).unwrap();
@@ -87,7 +94,7 @@ fn the_last_line_counts_tests_and_the_exit_code_says_the_result() {
     let mark = project.path().join("target/flaky").display().to_string();
     let of = |environment: &[(&str, &str)]| result(project.path(), TESTED, environment);
     let gate = ("NEXTEST_PROFILE", "gate");
-    let ok = "tried: ok. 3 passed, 0 failed, 0 skipped, 0 flaky; 1 steps";
+    let ok = "tried: ok. 4 passed, 0 failed, 0 skipped, 0 flaky; 1 steps";
     assert_eq!(of(&[gate]), (0, ok.to_owned()));
     let json = fs::read_to_string(project.path().join("target/tried.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -95,21 +102,23 @@ fn the_last_line_counts_tests_and_the_exit_code_says_the_result() {
     assert_eq!((json["tree"].as_str(), &json["clean"]), (Some(String::from_utf8_lossy(&tree).trim()), &true.into()));
     assert_eq!(
         (&json["result"], &json["passed"], &json["steps"][0]["step"]),
-        (&"ok".into(), &3.into(), &"tests".into())
+        (&"ok".into(), &4.into(), &"tests".into())
     );
 
     // The same tree is not tried again, except where that is asked for, and except with files that are not committed.
     let (code, last) = of(&[gate, ("BROKEN", "1")]);
     assert!(code == 0 && last.contains("This tree passed before"), "{last}");
-    let failed = "tried: FAILED. 2 passed, 1 failed, 0 skipped, 0 flaky; 1 steps".to_owned();
+    let failed = "tried: FAILED. 3 passed, 1 failed, 0 skipped, 0 flaky; 1 steps".to_owned();
     assert_eq!(of(&[gate, ("BROKEN", "1"), ("TRIED_AGAIN", "1")]), (1, failed.clone()));
     fs::write(project.path().join("new.txt"), "not committed").unwrap();
     assert_eq!(of(&[gate, ("HANGING", "1")]), (1, failed.clone()));
+    let skipped = "tried: ok. 4 passed, 0 failed, 1 skipped, 0 flaky; 1 steps".to_owned();
+    assert_eq!(of(&[gate, ("SKIPPING", "1")]), (0, skipped));
     // The gate never repeats a test; the gauntlet does, and counts it.
     assert_eq!(of(&[gate, ("FLAKY", &mark)]), (1, failed));
     fs::remove_file(&mark).unwrap();
     let flaky = of(&[("NEXTEST_PROFILE", "gauntlet"), ("FLAKY", &mark)]);
-    assert_eq!(flaky, (0, "tried: ok. 3 passed, 0 failed, 0 skipped, 1 flaky; 1 steps".to_owned()));
+    assert_eq!(flaky, (0, "tried: ok. 4 passed, 0 failed, 0 skipped, 1 flaky; 1 steps".to_owned()));
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_rehearsal_is_only_shown_and_only_while_there_is_no_campaign() {
 fn a_folder_without_access_is_not_an_absent_campaign() {
     use std::os::unix::fs::PermissionsExt;
     if rustix::process::geteuid().is_root() {
-        return println!("skipped: root may read every folder");
+        return println!("SKIPPED: root may read every folder");
     }
     let workspace = Workspace::new(2);
     workspace.run(&[]).exits(0);

@@ -299,8 +299,8 @@ fn the_schema_is_one_of_draft_2020_12() {
     let mut python = Command::new("python3");
     let said = python.args(["-W", "ignore", "-c", script]).arg(schema).arg(workspace.path().join("run.json")).output();
     match said {
-        Ok(said) if said.status.code() == Some(77) => println!("skipped: python has no jsonschema"),
-        Err(_) => println!("skipped: there is no python3"),
+        Ok(said) if said.status.code() == Some(77) => println!("SKIPPED: python has no jsonschema"),
+        Err(_) => println!("SKIPPED: there is no python3"),
         Ok(said) => assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr)),
     }
 }

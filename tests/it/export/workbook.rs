@@ -30,8 +30,8 @@ print(json.dumps(found))
 /// What openpyxl finds in a workbook; `None` without it.
 fn opened(path: &std::path::Path) -> Option<Value> {
     match Command::new("python3").args(["-c", SCRIPT]).arg(path).output() {
-        Err(_) => eprintln!("skipped: there is no python3"),
-        Ok(said) if said.status.code() == Some(77) => eprintln!("skipped: python3 has no openpyxl"),
+        Err(_) => eprintln!("SKIPPED: there is no python3"),
+        Ok(said) if said.status.code() == Some(77) => eprintln!("SKIPPED: python3 has no openpyxl"),
         Ok(said) => {
             assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
             return Some(serde_json::from_slice(&said.stdout).unwrap());

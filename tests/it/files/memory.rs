@@ -80,7 +80,7 @@ fn run_to_its_end(folder: &Path, words: &[&str]) -> (u64, Said) {
 #[ignore = "memory: make gauntlet"]
 fn rows_with_two_images_of_four_mebibytes_stay_within_128_mib() {
     if !Path::new("/proc/self/status").exists() {
-        eprintln!("skipped: memory is measured in /proc, which is not here");
+        eprintln!("SKIPPED: memory is measured in /proc, which is not here");
         return;
     }
     let rows: u32 = std::env::var("RESCREEN_IMAGE_ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(ROWS);

@@ -153,7 +153,7 @@ fn csv_spectrum_reads_as_its_authors_expect() {
         let expected = std::fs::read(folder.join(format!("json/{name}.json"))).unwrap();
         let Value::Array(expected) = serde_json::from_slice(&expected).unwrap() else {
             // The expectation of this file is not in a list and contains another phone number than its CSV.
-            eprintln!("skipped: {name}, whose authors' expectation is of another file");
+            eprintln!("SKIPPED: {name}, whose authors' expectation is of another file");
             continue;
         };
         let reader = SourceReader::open("f".into(), Origin::File(path), &SourceOptions::default(), None).unwrap();

@@ -83,7 +83,7 @@ proptest! {
     #[test]
     fn cells_are_those_that_python_reads(files in vec(file(), 100)) {
         let Some(there) = read_with_python(&files) else {
-            eprintln!("skipped: there is no python3 to compare with");
+            eprintln!("SKIPPED: there is no python3 to compare with");
             return Ok(());
         };
         for (file, there) in files.iter().zip(there) {

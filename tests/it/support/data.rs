@@ -12,6 +12,6 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: the public data file {name} is not here (set RESCREEN_TEST_DATA to its folder)");
+    eprintln!("SKIPPED: the public data file {name} is not here (set RESCREEN_TEST_DATA to its folder)");
     None
 }
