@@ -132,10 +132,10 @@ impl Story {
     }
 }
 
-/// Plays all longer orders of at most so many events that begin with these.
-async fn orders_after(beginning: &[Event], depth: usize) -> Vec<Vec<Event>> {
-    let (mut orders, mut all) = (vec![beginning.to_vec()], Vec::new());
-    for _ in beginning.len()..depth {
+#[tokio::test(start_paused = true)]
+async fn in_every_order_of_six_events_a_row_has_one_result_and_one_charge() {
+    let (mut orders, mut played) = (vec![Vec::new()], 0);
+    for _ in 0..DEPTH {
         let mut longer = Vec::new();
         for order in &orders {
             for event in EVENTS {
@@ -148,49 +148,12 @@ async fn orders_after(beginning: &[Event], depth: usize) -> Vec<Vec<Event>> {
                     let order = [order.as_slice(), &[event]].concat();
                     story.ends(&order).await;
                     longer.push(order);
+                    played += 1;
                 }
             }
         }
-        all.extend(longer.clone());
         orders = longer;
     }
-    all
-}
-
-/// How orders of three and more events can begin, and how many continue it. Each has a test of its own below.
-const BEGINNINGS: [(&[Event], usize); 5] = {
-    use Event::{Accepted, Crash, Delivery, Question};
-    [
-        (&[Accepted, Question], 17),
-        (&[Accepted, Crash], 27),
-        (&[Crash, Accepted, Accepted], 15),
-        (&[Crash, Accepted, Delivery], 36),
-        (&[Crash, Accepted, Crash], 24),
-    ]
-};
-
-#[tokio::test(start_paused = true)]
-async fn every_order_of_three_events_has_one_of_the_beginnings() {
-    let orders = orders_after(&[], 3).await;
-    let begins = |order: &Vec<Event>| BEGINNINGS.iter().any(|(beginning, _)| order.starts_with(beginning));
-    let others: Vec<_> = orders.iter().filter(|order| order.len() == 3 && !begins(order)).collect();
-    assert_eq!(others, Vec::<&Vec<Event>>::new());
-}
-
-macro_rules! in_every_order_a_row_has_one_result_and_one_charge {
-    ($($name:ident: $number:literal,)+) => {$(
-        #[tokio::test(start_paused = true)]
-        async fn $name() {
-            let (beginning, count) = BEGINNINGS[$number];
-            assert_eq!(orders_after(beginning, DEPTH).await.len(), count, "the number of orders");
-        }
-    )+};
-}
-
-in_every_order_a_row_has_one_result_and_one_charge! {
-    after_a_202_and_a_question_in_every_order_a_row_has_one_result_and_one_charge: 0,
-    after_a_202_and_a_crash_in_every_order_a_row_has_one_result_and_one_charge: 1,
-    after_a_lost_202_and_another_in_every_order_a_row_has_one_result_and_one_charge: 2,
-    after_a_lost_202_and_its_delivery_in_every_order_a_row_has_one_result_and_one_charge: 3,
-    after_a_lost_202_and_a_crash_in_every_order_a_row_has_one_result_and_one_charge: 4,
+    println!("{played} orders");
+    assert!(played > 60, "{played} orders");
 }
