@@ -132,28 +132,34 @@ impl Story {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn in_every_order_of_six_events_a_row_has_one_result_and_one_charge() {
-    let (mut orders, mut played) = (vec![Vec::new()], 0);
-    for _ in 0..DEPTH {
-        let mut longer = Vec::new();
-        for order in &orders {
-            for event in EVENTS {
-                let mut story = Story::begin();
-                for before in order {
-                    assert!(story.happens(*before).await, "{order:?}");
-                }
-                // An event that cannot happen leaves an order that was already played.
-                if story.happens(event).await {
-                    let order = [order.as_slice(), &[event]].concat();
-                    story.ends(&order).await;
-                    longer.push(order);
-                    played += 1;
+/// Which orders are possible still depends on how soon the threads of a run are scheduled.
+mod timed {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    #[ignore = "timed: make gauntlet"]
+    async fn in_every_order_of_six_events_a_row_has_one_result_and_one_charge() {
+        let (mut orders, mut played) = (vec![Vec::new()], 0);
+        for _ in 0..DEPTH {
+            let mut longer = Vec::new();
+            for order in &orders {
+                for event in EVENTS {
+                    let mut story = Story::begin();
+                    for before in order {
+                        assert!(story.happens(*before).await, "{order:?}");
+                    }
+                    // An event that cannot happen leaves an order that was already played.
+                    if story.happens(event).await {
+                        let order = [order.as_slice(), &[event]].concat();
+                        story.ends(&order).await;
+                        longer.push(order);
+                        played += 1;
+                    }
                 }
             }
+            orders = longer;
         }
-        orders = longer;
+        println!("{played} orders");
+        assert!(played > 60, "{played} orders");
     }
-    println!("{played} orders");
-    assert!(played > 60, "{played} orders");
 }
