@@ -19,7 +19,13 @@ pub struct Role {
     pub kinds: Vec<FieldKind>,
     /// Completes "expected …".
     pub what: String,
-    names: Vec<String>,
+    /// Each as its words.
+    #[serde(deserialize_with = "words_of_each")]
+    names: Vec<Vec<String>>,
+}
+
+fn words_of_each<'de, D: serde::Deserializer<'de>>(names: D) -> Result<Vec<Vec<String>>, D::Error> {
+    Ok(Vec::<String>::deserialize(names)?.iter().map(|name| tokens(name)).collect())
 }
 
 #[derive(Debug, Deserialize)]
@@ -74,21 +80,19 @@ pub fn fit(field: &FieldSpec, column: &str) -> NameFit {
 impl Role {
     /// How well the name of a column fits; never [`NameFit::Own`].
     pub fn fit(&self, column: &str) -> NameFit {
-        let column = tokens(column);
+        self.fit_words(&tokens(column))
+    }
+
+    fn fit_words(&self, column: &[String]) -> NameFit {
         let mut best = NameFit::Not;
         for name in &self.names {
-            let name = tokens(name);
-            let Some(before) = ends_with(&column, &name) else {
-                if name.concat().len() > 2 && column.windows(name.len()).any(|part| part == name) {
-                    best = best.max(NameFit::Part);
-                }
-                continue;
-            };
-            if before.iter().all(|word| NAMES.neutral.contains(word)) {
+            let before = ends_with(column, name);
+            if before.is_some_and(|before| before.iter().all(|word| NAMES.neutral.contains(word))) {
                 return NameFit::Known;
             }
-            if name.concat().len() > 2 {
-                best = best.max(NameFit::Part);
+            let is_part = before.is_some() || column.windows(name.len()).any(|part| part == name);
+            if is_part && name.iter().map(String::len).sum::<usize>() > 2 {
+                best = NameFit::Part;
             }
         }
         best
@@ -96,8 +100,9 @@ impl Role {
 }
 
 /// The words before a name at the end of a column; `None` if the column does not end so.
-fn ends_with<'a>(column: &'a [String], name: &[String]) -> Option<&'a [String]> {
-    if column.concat() == name.concat() {
+fn ends_with<'a>(column: &'a [String], name: &'a [String]) -> Option<&'a [String]> {
+    let letters = |words: &'a [String]| words.iter().flat_map(|word| word.bytes());
+    if letters(column).eq(letters(name)) {
         return Some(&[]);
     }
     let before = column.len().checked_sub(name.len())?;
@@ -106,7 +111,8 @@ fn ends_with<'a>(column: &'a [String], name: &[String]) -> Option<&'a [String]> 
 
 /// Whether a text is the name of a column that some check could use.
 pub fn is_known(text: &str) -> bool {
-    NAMES.roles.iter().any(|role| role.fit(text) == NameFit::Known)
+    let words = tokens(text);
+    NAMES.roles.iter().any(|role| role.fit_words(&words) == NameFit::Known)
 }
 
 /// The words of a name in lower case, each without a plural `s`: `IDNumber` and `id_numbers` are `id` and `number`.

@@ -76,6 +76,7 @@ fn an_edited_input_is_refused_with_the_collect_command_and_that_settles_the_doub
 fn without_input_and_without_campaign_file_the_only_campaign_of_the_folder_is_collected() {
     let workspace = killed();
     fs::remove_file(workspace.path().join("book.csv")).unwrap();
+    workspace.run(&[]).exits(2).says("`rescreen collect out/2026-11`");
     workspace.say(&["collect"]).exits(8).says("collecting");
     is_collected(&workspace);
     // The second time nothing is left to do, and no API key is needed.
@@ -91,6 +92,7 @@ fn collecting_a_complete_campaign_publishes_it_again_and_ends_with_0() {
     fs::remove_file(out(&workspace).join("manifest.json")).unwrap();
     workspace.say(&["collect", "out/2026-11"]).exits(0);
     assert!(Manifest::read(&out(&workspace)).unwrap().unwrap().complete);
+    assert_eq!(workspace.service.simulator.stats().checks(), 5, "no check is sent");
 }
 
 #[test]

@@ -128,3 +128,21 @@ fn a_second_process_on_the_same_ledger_is_refused_at_once() {
         (50, 0)
     );
 }
+
+/// How soon it happens.
+mod timed {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_second_process_on_the_same_ledger_is_refused_within_a_second() {
+        let workspace = Workspace::that_answers_only(2, 50);
+        let first = workspace.under_way(4, 6, &[]);
+        let begun = Instant::now();
+        workspace.run(&[]).exits(2).says("in use by another process");
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        workspace.service.answers_all();
+        first.ends().exits(0);
+    }
+}

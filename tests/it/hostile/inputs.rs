@@ -6,64 +6,6 @@ use std::{fs, io::Write};
 
 #[test]
 #[ignore = "make hostile"]
-fn collect_settles_and_publishes_without_the_input() {
-    for edited in [false, true] {
-        let service = Hostile::new().script(|asked| (asked.row <= 4 && !asked.is_healed).then(Reply::lost)).start();
-        let campaign = Campaign::of(&service, 10);
-        campaign.run_until_asked(1..=10);
-        service.heal();
-        let sent: Vec<u32> = service.book().entries.iter().map(|entry| entry.row).collect();
-        if edited {
-            fs::write(campaign.path().join("book.csv"), "no,name\n1,Somebody Else\n").unwrap()
-        } else {
-            fs::remove_file(campaign.path().join("book.csv")).unwrap()
-        }
-        let said = campaign.say("collect out/hostile");
-        let ledger = campaign.ledger();
-        assert_eq!((ledger.in_state("in_doubt"), ledger.held()), (0, 0), "edited: {edited}; {}", said.stderr);
-        let published = campaign.dataset("results").len();
-        assert_eq!((published, ledger.in_state("answered")), (ledger.settled(), ledger.settled()), "{}", said.stderr);
-        let book = service.book();
-        assert!(book.entries[sent.len()..].iter().all(|entry| sent.contains(&entry.row)), "it sends nothing new");
-        assert!([0, 3].contains(&said.code) || ledger.settled() < 10, "exit {}: {}", said.code, said.stderr);
-    }
-}
-
-#[test]
-#[ignore = "make hostile"]
-fn collect_with_nothing_in_doubt_sends_no_check() {
-    let service = Hostile::new().start();
-    let campaign = Campaign::of(&service, 5);
-    campaign.run().exits(0);
-    fs::remove_file(campaign.path().join("book.csv")).unwrap();
-    campaign.say("collect out/hostile").exits(0);
-    assert_eq!(service.book().entries.len(), 5);
-    assert_eq!(campaign.manifest()["complete"], serde_json::json!(true));
-}
-
-#[test]
-#[ignore = "make hostile"]
-fn requests_in_doubt_under_a_lost_api_key_are_resolved_by_an_explicit_decision() {
-    let service = Hostile::new().script(|asked| (asked.row == 3).then(Reply::lost)).start();
-    let campaign = Campaign::of(&service, 6);
-    campaign.run_until_asked(1..=6);
-    assert_eq!(campaign.ledger().in_state("in_doubt"), 1);
-    let listed = campaign.say("resolve out/hostile --list");
-    assert_eq!(listed.stdout.lines().count(), 0, "without the flag only quarantined requests are listed");
-    let listed = campaign.say("resolve out/hostile --list --include-in-doubt").exits(8);
-    assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
-    campaign.say("resolve out/hostile --write-off --reason key-rotated");
-    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the flag");
-    campaign.say("resolve out/hostile --write-off --include-in-doubt --reason key-rotated").exits(0);
-    let ledger = campaign.ledger();
-    let fate = ledger.row(3);
-    assert_eq!((fate.state, fate.possibly_charged, fate.charged), ("failed", true, 1), "{fate:?}");
-    campaign.run().exits(3);
-    assert_eq!((service.book().keys_of(3), campaign.ledger().charged()), (1, 6));
-}
-
-#[test]
-#[ignore = "make hostile"]
 fn an_unterminated_last_line_completed_later_affects_that_row_alone() {
     let service = Hostile::new().start();
     let campaign = Campaign::of(&service, 5);
@@ -99,24 +41,4 @@ fn an_unterminated_last_line_only_terminated_later_changes_nothing() {
     fs::write(&path, text).unwrap();
     campaign.run().exits(0);
     assert_eq!((service.book().credits(), campaign.dataset("results").len()), (5.0, 5));
-}
-
-#[test]
-#[ignore = "make hostile"]
-fn quiet_still_says_why_a_run_stopped_and_how_to_continue() {
-    let cases = [
-        (4, Hostile::new(), "--max-credits 3", "limit"),
-        (4, Hostile::new().price(9.0), "", "price"),
-        (7, Hostile::new().on_all(Reply::status(401)), "", "API key"),
-        (8, Hostile::new().on_row(2, Reply::lost()), "--for 4s", "may have been charged"),
-        (10, Hostile::new().on_all(Reply::status(404)), "", "404"),
-    ];
-    for (code, hostile, flags, why) in cases {
-        let service = hostile.start();
-        let campaign = Campaign::of(&service, 10);
-        let said = campaign.run_with(&format!("-q {flags}"));
-        let says = said.stderr.to_lowercase().contains(&why.to_lowercase()) && said.stderr.contains("rescreen ");
-        assert!(said.code == code && says, "expected exit {code} for `{why}`, exit {}: `{}`", said.code, said.stderr);
-        assert_eq!(said.stdout, "");
-    }
 }

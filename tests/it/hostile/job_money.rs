@@ -125,26 +125,6 @@ fn a_job_that_failed_and_is_then_completed_stays_failed_and_is_not_sent_again() 
 
 #[test]
 #[ignore = "make hostile"]
-fn a_job_that_failed_and_states_a_charge_is_booked_and_never_sent_again() {
-    let failed = |credits: f64| {
-        let body = json!({ "jobId": job_of(ODD), "status": "failed", "creditsUsed": credits, "error": { "code": "no_match" } });
-        Reply::error(200, body).cost(credits)
-    };
-    at_once([5.0, 7.0], |credits| {
-        let service = with_odd(failed(credits)).start();
-        let Some(mut submitted) = Submitted::to(&service) else { return };
-        submitted.hours_pass(1);
-        submitted.collect().exits(3);
-        let ledger = submitted.campaign.ledger();
-        assert_eq!((ledger.row(ODD).state, ledger.row(ODD).charged as f64, ledger.held()), ("failed", credits, 0));
-        assert_eq!(ledger.charged() as f64, service.book().credits());
-        submitted.run_with("--retry job_failed").exits(3);
-        submitted.is_sent_once(ROWS);
-    });
-}
-
-#[test]
-#[ignore = "make hostile"]
 fn jobs_that_are_charged_while_a_price_is_proven_stop_nothing() {
     at_once([Some(7), None], |states| {
         // The first new request of the second run takes so long that all jobs are asked for and charged meanwhile.

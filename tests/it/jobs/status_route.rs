@@ -209,16 +209,19 @@ async fn a_status_reply_that_states_its_own_cost_of_zero_is_not_the_charge_of_th
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_job_that_states_a_charge_is_booked_and_not_retried() {
-    let mut world = submitted(2).await;
-    world.paused().says_about_jobs(|_, said| {
-        let body = json!({"jobId": said["jobId"], "status": "failed", "creditsUsed": 7, "error": {"code": "no_reply"}});
-        Some((200, body.to_string()))
-    });
-    let ran = world.collect(None).await.exits(ExitCode::Failures).counts(results(0).failures(2));
-    assert_eq!(ran.report().sums.account.charged.0, 14);
-    let failure = &ran.failures()[0];
-    assert_eq!((text(failure, "code"), failure["possibly_charged"].as_bool()), ("job_failed", Some(true)));
-    assert_eq!(world.retry().await.posts(), 2, "nothing is sent again");
+    // Below the price, and at the price.
+    for credits in [5, 7] {
+        let mut world = submitted(2).await;
+        world.paused().says_about_jobs(move |_, said| {
+            let (id, why) = (&said["jobId"], json!({"code": "no_reply"}));
+            Some((200, json!({"jobId": id, "status": "failed", "creditsUsed": credits, "error": why}).to_string()))
+        });
+        let ran = world.collect(None).await.exits(ExitCode::Failures).counts(results(0).failures(2));
+        assert_eq!(ran.report().sums.account.charged.0, 2 * credits);
+        let failure = &ran.failures()[0];
+        assert_eq!((text(failure, "code"), failure["possibly_charged"].as_bool()), ("job_failed", Some(true)));
+        assert_eq!(world.retry().await.posts(), 2, "nothing is sent again");
+    }
 }
 
 #[tokio::test(start_paused = true)]

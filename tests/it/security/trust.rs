@@ -130,40 +130,52 @@ fn files_that_are_read_at_the_start_are_regular_and_bounded() {
     said(folder.path(), &["plan", "-c", "long.toml"]).exits(2).says("expected at most 4194304 bytes");
 }
 
-#[test]
-fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
+/// The files in an output folder that are ours.
+const OURS: [&str; 5] = ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"];
+
+#[track_caller]
+fn a_pipe_in_its_place_is_refused(name: &str) {
     let wire = Wire::new(|_, _| Answer::Bytes(clear()));
-    for name in ["manifest.json", "ledger.lock", "ledger.sqlite", "ledger.id", "README.txt"] {
-        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
-        said(folder.path(), &["run", "--yes"]).exits(0);
-        pipe(&folder.path().join("out/2026-11").join(name));
-        // A program that opens the pipe waits for ever.
-        let said = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"])).ends();
-        let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
-        // A README that is not ours is kept.
-        assert!(is_refused || (name == "README.txt" && said.code == 0), "{name}: exit {}: {}", said.code, said.stderr);
-    }
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    said(folder.path(), &["run", "--yes"]).exits(0);
+    pipe(&folder.path().join("out/2026-11").join(name));
+    // A program that opens the pipe waits for ever.
+    let said = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"])).ends();
+    let is_refused = [2, 11].contains(&said.code) && said.stderr.contains("found a named pipe");
+    // A README that is not ours is kept.
+    assert!(is_refused || (name == "README.txt" && said.code == 0), "{name}: exit {}: {}", said.code, said.stderr);
 }
 
 #[test]
-fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
-    // A service that accepts the connection and never answers, and two signals of each kind.
+fn a_pipe_in_place_of_one_of_our_files_is_refused_at_once() {
+    OURS.into_iter().for_each(a_pipe_in_its_place_is_refused);
+}
+
+/// Two signals, and the exit code they lead to.
+type Signals = ([&'static str; 2], i32);
+const TWO_SIGNALS: [Signals; 3] = [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)];
+
+#[track_caller]
+fn a_second_signal_ends_the_program((signals, code): Signals) {
+    // A service that accepts the connection and never answers.
     let wire = Wire::new(|_, _| {
         loop {
             std::thread::park();
         }
     });
-    for (signals, code) in [(["TERM", "TERM"], 143), (["INT", "INT"], 130), (["TERM", "INT"], 143)] {
-        let before = wire.checks().len();
-        let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
-        let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
-        wait_until("a check", || wire.checks().len() > before);
-        run.signal(signals[0]);
-        run.wait_until_it_says("stopping: ");
-        run.signal(signals[1]);
-        let said = run.ends();
-        assert_eq!(said.code, code, "{signals:?}: {}", said.stderr);
-    }
+    let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
+    let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
+    wait_until("a check", || !wire.checks().is_empty());
+    run.signal(signals[0]);
+    run.wait_until_it_says("stopping: ");
+    run.signal(signals[1]);
+    let said = run.ends();
+    assert_eq!(said.code, code, "{signals:?}: {}", said.stderr);
+}
+
+#[test]
+fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
+    TWO_SIGNALS.into_iter().for_each(a_second_signal_ends_the_program);
 }
 
 /// A campaign with requests in doubt at a service that then works.
@@ -288,4 +300,32 @@ fn a_foreign_file_with_the_name_of_the_lock_is_not_overwritten() {
         assert_eq!(fs::read_to_string(&lock).unwrap(), mine);
     }
     assert_eq!(wire.messages().len(), 0);
+}
+
+/// How soon it happens.
+mod timed {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn takes_at_most(seconds: u64, what: &str, act: impl FnOnce()) {
+        let begun = Instant::now();
+        act();
+        assert!(begun.elapsed() < Duration::from_secs(seconds), "{what} took {:?}", begun.elapsed());
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_pipe_in_place_of_one_of_our_files_is_refused_within_20_seconds() {
+        for name in OURS {
+            takes_at_most(20, name, || a_pipe_in_its_place_is_refused(name));
+        }
+    }
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_second_signal_ends_the_program_within_10_seconds() {
+        for signals in TWO_SIGNALS {
+            takes_at_most(10, &format!("{signals:?}"), || a_second_signal_ends_the_program(signals));
+        }
+    }
 }
