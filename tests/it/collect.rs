@@ -76,7 +76,6 @@ fn an_edited_input_is_refused_with_the_collect_command_and_that_settles_the_doub
 fn without_input_and_without_campaign_file_the_only_campaign_of_the_folder_is_collected() {
     let workspace = killed();
     fs::remove_file(workspace.path().join("book.csv")).unwrap();
-    workspace.run(&[]).exits(2).says("`rescreen collect out/2026-11`");
     workspace.say(&["collect"]).exits(8).says("collecting");
     is_collected(&workspace);
     // The second time nothing is left to do, and no API key is needed.

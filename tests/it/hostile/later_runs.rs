@@ -135,6 +135,28 @@ fn a_check_with_a_wrong_route_is_named_and_other_checks_keep_their_answers() {
 
 #[test]
 #[ignore = "make hostile"]
+fn a_run_whose_input_is_missing_suggests_collect() {
+    let service = Hostile::new().script(|asked| (asked.row == 2 && !asked.is_healed).then(Reply::lost)).start();
+    let campaign = Campaign::of(&service, 3000).with("--in-flight 8");
+    campaign.run_until_asked(1..=10);
+    service.heal();
+    let sent: Vec<u32> = service.book().entries.iter().map(|entry| entry.row).collect();
+    fs::remove_file(campaign.path().join("book.csv")).unwrap();
+    let said = campaign.run();
+    if said.code == 2 {
+        assert!(said.stderr.contains("`rescreen collect out/hostile`"), "{}", said.stderr);
+        campaign.say("collect out/hostile");
+        let book = service.book();
+        assert!(book.entries[sent.len()..].iter().all(|entry| sent.contains(&entry.row)), "it sends nothing new");
+    } else {
+        // The input was read to its end, so it is not needed again.
+        said.exits(0);
+    }
+    assert_eq!(campaign.ledger().in_state("in_doubt"), 0);
+}
+
+#[test]
+#[ignore = "make hostile"]
 fn repeats_take_at_most_half_of_the_slots_while_new_rows_wait() {
     const REPLY: Duration = Duration::from_millis(200);
     let kept =

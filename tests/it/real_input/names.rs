@@ -26,6 +26,7 @@ fn demonyms() -> PathBuf {
 }
 
 #[tokio::test]
+#[ignore = "thousands of rows: make slow"]
 async fn a_museums_nationalities_become_countries_and_what_no_table_knows_is_counted() {
     let Some(path) = shared("names/moma_artists.csv") else { return };
     let mut rows = csv::Reader::from_path(&path).unwrap();
@@ -77,6 +78,7 @@ const SDN_COLUMNS: [&str; 12] = [
 ];
 
 #[tokio::test]
+#[ignore = "thousands of rows: make slow"]
 async fn a_sanctions_list_without_a_header_is_persons_and_organisations_and_its_ships_are_skipped() {
     let Some(path) = shared("names/ofac_sdn.csv") else { return };
     let bytes = std::fs::read(&path).unwrap();
