@@ -81,7 +81,7 @@ faults: ## Make each write, fsync, rename, commit and storage call of small camp
 
 hostile: ## Run the real binary against misbehaving servers (several minutes)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run $(HARNESS) --test it --run-ignored only --no-fail-fast --test-threads 6 -E 'test(/^hostile::/) - test(/::timed::/)'; \
+		$(CARGO) nextest run $(HARNESS) --test it --run-ignored only --no-fail-fast --test-threads 12 -E 'test(/^hostile::/) - test(/::timed::/)'; \
 	else \
 		echo "cargo-nextest is not installed; using cargo test"; \
 		$(CARGO) test $(HARNESS) --test it hostile:: -- --ignored --skip ::timed::; \

@@ -1,7 +1,6 @@
-//! What a person does between or during runs: edits, loses or completes an input, loses an API key, asks for quiet
-//! output. Paid answers are never stranded.
+//! What a person does to the input between runs.
 
-use super::{Campaign, Hostile, Reply};
+use super::{Campaign, Hostile};
 use std::{fs, io::Write};
 
 #[test]

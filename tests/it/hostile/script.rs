@@ -163,11 +163,6 @@ impl Hostile {
         Hostile { date: Some(date.to_owned()), ..self }
     }
 
-    /// Checks are answered only after [`Service::release`].
-    pub fn held(self) -> Hostile {
-        self.answers_only(0)
-    }
-
     /// This many checks are answered at once, and the others after [`Service::release`]. With `k` requests in flight,
     /// `checks + k` checks arrive before that.
     pub fn answers_only(self, checks: usize) -> Hostile {

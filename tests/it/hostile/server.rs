@@ -250,12 +250,6 @@ impl Service {
         self.running.released.notify_all();
     }
 
-    /// Answers the next checks, and still holds those that it holds now.
-    pub fn answers_new_checks(&self) {
-        let mut held = self.running.held.lock().unwrap();
-        held.end = self.running.book.lock().unwrap().entries.len();
-    }
-
     #[track_caller]
     pub fn wait_for_messages(&self, count: usize) {
         wait_until(&format!("{count} messages"), || self.book().entries.len() >= count);
