@@ -2,6 +2,7 @@
 //! however many come at once.
 
 use crate::support::{
+    http::{Connection, Port, head, json},
     program::{Said, UnderWay, rescreen},
     rng::Rng,
     world::book,
@@ -9,14 +10,13 @@ use crate::support::{
 use rescreen::source::{FIELD_BYTES_MAX, JSON_VALUES_MAX};
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread::{self, sleep},
+    thread::sleep,
     time::Duration,
 };
 
@@ -51,49 +51,23 @@ struct Service {
 
 impl Service {
     fn start(at_once: usize, body: String) -> Service {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let delivered = Arc::new(AtomicUsize::new(0));
-        let (count, together, body) = (delivered.clone(), Arc::new(Together::new(at_once)), Arc::new(body));
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (count, together, body) = (count.clone(), together.clone(), body.clone());
-                thread::spawn(move || answer(stream, &body, &count, &together));
-            }
-        });
-        Service { url, delivered }
+        let (delivered, together) = (Arc::<AtomicUsize>::default(), Together::new(at_once));
+        let count = Arc::clone(&delivered);
+        let port = Port::open(move |stream| answer(stream, &body, &count, &together));
+        Service { url: port.url(), delivered }
     }
 }
 
 /// Answers one request and closes. Ends when the client disconnects.
-fn answer(mut stream: TcpStream, body: &str, delivered: &AtomicUsize, together: &Together) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut line, mut length, mut get) = (String::new(), 0, false);
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        let lower = line.to_ascii_lowercase();
-        get |= lower.starts_with("get ");
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    reader.read_exact(&mut vec![0; length]).ok()?;
-    let head = |length: usize| {
-        format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-        )
-    };
-    if get {
-        let body = r#"{"available_credits": 1000000}"#;
-        return stream.write_all((head(body.len()) + body).as_bytes()).ok();
+fn answer(stream: TcpStream, body: &str, delivered: &AtomicUsize, together: &Together) -> Option<()> {
+    const STATUS: &str = "200 OK\r\nconnection: close";
+    let mut connection = Connection::of(stream);
+    if !connection.read()?.is_check() {
+        return connection.write(json(STATUS, r#"{"available_credits": 1000000}"#));
     }
     together.arrive();
-    stream.write_all(head(body.len()).as_bytes()).ok()?;
-    stream.write_all(body.as_bytes()).ok()?;
+    connection.write(head(STATUS, body.len()))?;
+    connection.write(body)?;
     delivered.fetch_add(1, Ordering::Relaxed);
     Some(())
 }

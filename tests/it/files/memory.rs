@@ -1,17 +1,18 @@
 //! Many rows with large images take bounded memory, because bodies are made just before they are sent.
 
 use super::sample::{id_number, webp};
-use crate::support::program::{Said, UnderWay, rescreen};
+use crate::support::{
+    http::{Connection, Port, json},
+    program::{Said, UnderWay, rescreen},
+};
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
     path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread::{self, sleep},
+    thread::sleep,
     time::Duration,
 };
 
@@ -23,43 +24,18 @@ const FACE: &str = r#"{"success":true,"results":{"face_match":{"status":"Approve
 
 /// A service that discards each body and approves it after a while.
 fn service(answered: Arc<AtomicU64>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let answered = Arc::clone(&answered);
-            thread::spawn(move || while answer(&stream, &answered).is_some() {});
+    let port = Port::open(move |stream| {
+        let mut connection = Connection::of(stream);
+        loop {
+            let is_check = connection.read()?.is_check();
+            if is_check {
+                sleep(Duration::from_millis(100));
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+            connection.write(json("200 OK", if is_check { FACE } else { r#"{"available_credits": 1000000}"# }))?;
         }
     });
-    url
-}
-
-fn answer(stream: &TcpStream, answered: &AtomicU64) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let (mut line, mut length, mut is_check) = (String::new(), 0_u64, false);
-    loop {
-        line.clear();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let lower = line.to_ascii_lowercase();
-        is_check |= lower.starts_with("post ");
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink()).ok()?;
-    let body = if is_check { FACE } else { r#"{"available_credits": 1000000}"# };
-    if is_check {
-        sleep(Duration::from_millis(100));
-        answered.fetch_add(1, Ordering::Relaxed);
-    }
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
-    let mut stream = stream;
-    stream.write_all((head + body).as_bytes()).ok()
+    port.url()
 }
 
 /// Runs the program to its end, and measures its peak memory in MiB.

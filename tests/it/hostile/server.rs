@@ -7,11 +7,14 @@ use super::{
     script::{Asked, AskedJob, Hostile, JobScript, number},
     wire,
 };
-use crate::support::{API_KEY, program::wait_until};
+use crate::support::{
+    API_KEY,
+    http::{Connection, Message, Port},
+    program::wait_until,
+};
 use serde_json::{Map, Value, json};
 use std::{
-    io::BufReader,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     ops::Range,
     sync::{
         Arc, Condvar, Mutex,
@@ -23,29 +26,18 @@ use std::{
 
 impl Hostile {
     pub fn start(self) -> Service {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let running = Arc::new(Running {
             book: Mutex::new(Book::new(self.balance)),
             offset_s: AtomicI64::new(self.offset_s),
             held: Mutex::new(self.answered..usize::MAX),
             released: Condvar::new(),
-            over: AtomicBool::new(false),
             healed: AtomicBool::new(false),
             has_slept: AtomicBool::new(false),
             hostile: self,
         });
-        let accepting = Arc::clone(&running);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                if accepting.over.load(Ordering::Relaxed) {
-                    break;
-                }
-                let (running, Ok(stream)) = (Arc::clone(&accepting), stream) else { continue };
-                thread::spawn(move || drop(running.serve_connection(stream)));
-            }
-        });
-        Service { url, running }
+        let serving = Arc::clone(&running);
+        let port = Port::open(move |stream| serving.serve_connection(stream));
+        Service { url: port.url(), port, running }
     }
 }
 
@@ -56,21 +48,19 @@ struct Running {
     /// The numbers of the checks whose replies are held back, in the order of arrival.
     held: Mutex<Range<usize>>,
     released: Condvar,
-    over: AtomicBool,
     healed: AtomicBool,
     has_slept: AtomicBool,
 }
 
 impl Running {
-    fn serve_connection(&self, stream: TcpStream) -> std::io::Result<()> {
-        stream.set_nodelay(true)?;
-        let mut writer = stream.try_clone()?;
-        let mut reader = BufReader::new(stream);
+    fn serve_connection(&self, stream: TcpStream) -> Option<()> {
+        let mut connection = Connection::of(stream);
         let mut idle_since = Instant::now();
-        while let Some(message) = wire::read(&mut reader)? {
+        loop {
+            let message = connection.read()?;
             if self.hostile.idle_max.is_some_and(|idle_max| idle_since.elapsed() > idle_max) {
                 self.book.lock().unwrap().lost += 1;
-                break;
+                return None;
             }
             let (reply, body) = self.reply_to(&message);
             let mut headers = reply.headers.clone();
@@ -83,21 +73,17 @@ impl Running {
                 headers.push(("date".to_owned(), date));
             }
             thread::sleep(reply.delay);
-            if !wire::write(&mut writer, reply.status, &headers, &body, reply.travel)? {
-                break;
-            }
+            wire::write(&mut connection, reply.status, &headers, &body, reply.travel)?;
             idle_since = Instant::now();
         }
-        Ok(())
     }
 
-    fn reply_to(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
+    fn reply_to(&self, message: &Message) -> (Reply, Vec<u8>) {
         self.sleep();
-        let key = message.headers.get("x-api-key").map(String::as_str);
-        if key != Some(API_KEY) {
+        if message.header("x-api-key") != Some(API_KEY) {
             return bare(Reply::status(401));
         }
-        match (message.method.as_str(), message.path.as_str(), &self.hostile.job_script) {
+        match (message.method(), message.path(), &self.hostile.job_script) {
             ("GET", "/my_credits", _) => self.credits_left(),
             ("GET", path, Some(script)) if path.contains("/jobs/") => self.job(path, script),
             ("POST", ..) => self.check(message),
@@ -151,7 +137,7 @@ impl Running {
     }
 
     /// Charges and logs under one lock, as a service does that never charges twice on its own.
-    fn check(&self, message: &wire::Message) -> (Reply, Vec<u8>) {
+    fn check(&self, message: &Message) -> (Reply, Vec<u8>) {
         let mut held = self.held.lock().unwrap();
         let mut book = self.book.lock().unwrap();
         let asked = asked(message, &mut book, self.healed.load(Ordering::SeqCst));
@@ -209,9 +195,9 @@ fn bare(reply: Reply) -> (Reply, Vec<u8>) {
     (reply, body)
 }
 
-fn asked(message: &wire::Message, book: &mut Book, is_healed: bool) -> Asked {
+fn asked(message: &Message, book: &mut Book, is_healed: bool) -> Asked {
     let body: Value = serde_json::from_slice(&message.body).expect("the program sends JSON");
-    let key = message.headers.get("idempotency-key").cloned().expect("production carries a key");
+    let key = message.header("idempotency-key").expect("production carries a key").to_owned();
     let sent = book.asked.entry(key.clone()).or_default();
     *sent += 1;
     let nth = *sent;
@@ -235,6 +221,7 @@ pub fn row_of(text: &str) -> u32 {
 /// A running service. It ends when this value is dropped.
 pub struct Service {
     pub url: String,
+    port: Port,
     running: Arc<Running>,
 }
 
@@ -268,8 +255,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.running.over.store(true, Ordering::Relaxed);
         self.release();
-        drop(TcpStream::connect(self.url.trim_start_matches("http://")));
+        self.port.close();
     }
 }

@@ -2,14 +2,13 @@
 
 use super::{receivers::SECRET, service::business};
 use crate::support::{
+    http::{Connection, Message, Port, head},
     program::{until, wait_until},
     service::{Service, lifted},
 };
 use rescreen::simulator::Settings;
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpListener},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -17,29 +16,10 @@ use std::{
     time::Duration,
 };
 
-/// What a receiver got: the first line, the headers in lower case, and the body.
-#[derive(Debug, Clone)]
-struct Got {
-    line: String,
-    headers: Vec<String>,
-    body: Vec<u8>,
-}
-
-impl Got {
-    fn header(&self, name: &str) -> &str {
-        let prefix = format!("{name}: ");
-        self.headers.iter().find_map(|header| header.strip_prefix(&prefix)).unwrap()
-    }
-
-    fn event(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap()
-    }
-}
-
 /// A receiver that gives the nth delivery its nth reply, and all further ones the last.
 struct Receiver {
-    address: SocketAddr,
-    got: Arc<Mutex<Vec<Got>>>,
+    port: Port,
+    got: Arc<Mutex<Vec<Message>>>,
     /// The most connections at once.
     most: Arc<AtomicUsize>,
 }
@@ -50,66 +30,39 @@ impl Receiver {
     }
 
     /// The same, which does this before each reply.
-    fn that_waits(replies: &'static [&'static str], waits: impl Fn() + Copy + Send + 'static) -> Receiver {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (got, most, open) = (Arc::<Mutex<Vec<Got>>>::default(), Arc::default(), Arc::<AtomicUsize>::default());
-        let receiver = Receiver { address, got: Arc::clone(&got), most: Arc::clone(&most) };
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (got, most, open) = (Arc::clone(&got), Arc::clone(&most), Arc::clone(&open));
-                std::thread::spawn(move || {
-                    let mut stream = stream.unwrap();
-                    most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    let one = read(&mut BufReader::new(&stream));
-                    let nth = {
-                        let mut got = got.lock().unwrap();
-                        got.push(one);
-                        got.len() - 1
-                    };
-                    waits();
-                    open.fetch_sub(1, Ordering::SeqCst);
-                    let reply = replies[nth.min(replies.len() - 1)];
-                    let head = format!("HTTP/1.1 {reply}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                    stream.write_all(head.as_bytes()).unwrap();
-                });
-            }
+    fn that_waits(replies: &'static [&'static str], waits: impl Fn() + Send + Sync + 'static) -> Receiver {
+        let (got, most) = (Arc::<Mutex<Vec<Message>>>::default(), Arc::<AtomicUsize>::default());
+        let (all, highest, open) = (Arc::clone(&got), Arc::clone(&most), AtomicUsize::new(0));
+        let port = Port::open(move |stream| {
+            let mut connection = Connection::of(stream);
+            highest.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let one = connection.read()?;
+            let nth = {
+                let mut got = all.lock().unwrap();
+                got.push(one);
+                got.len() - 1
+            };
+            waits();
+            open.fetch_sub(1, Ordering::SeqCst);
+            let status = replies[nth.min(replies.len() - 1)];
+            connection.write(head(&format!("{status}\r\nconnection: close"), 0))
         });
-        receiver
+        Receiver { port, got, most }
     }
 
     fn url(&self) -> String {
-        format!("http://{}/hooks/1?a=b", self.address)
+        format!("{}/hooks/1?a=b", self.port.url())
     }
 
     /// Waits for this many deliveries.
-    fn wait_for(&self, count: usize) -> Vec<Got> {
+    fn wait_for(&self, count: usize) -> Vec<Message> {
         wait_until(&format!("{count} deliveries"), || self.got.lock().unwrap().len() >= count);
         self.got.lock().unwrap().clone()
     }
 }
 
-fn read(stream: &mut impl BufRead) -> Got {
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).unwrap();
-        match line.trim_end() {
-            "" => break,
-            line => lines.push(line.to_owned()),
-        }
-    }
-    let line = lines.remove(0);
-    let headers: Vec<String> = lines
-        .iter()
-        .map(|line| {
-            line.split_once(": ").map(|(name, value)| format!("{}: {value}", name.to_ascii_lowercase())).unwrap()
-        })
-        .collect();
-    let mut got = Got { line, headers, body: Vec::new() };
-    got.body = vec![0; got.header("content-length").parse().unwrap()];
-    stream.read_exact(&mut got.body).unwrap();
-    got
+fn event(got: &Message) -> Value {
+    serde_json::from_slice(&got.body).unwrap()
 }
 
 /// Submits a job, and returns the reply.
@@ -135,13 +88,13 @@ async fn an_event_is_posted_without_any_further_request() {
     let receiver = Receiver::open(&["204 No Content"]);
     let accepted = submit(&service, &receiver, 1).await;
     let got = receiver.wait_for(1).remove(0);
-    assert_eq!(got.line, "POST /hooks/1?a=b HTTP/1.1");
+    assert_eq!(got.line(), "POST /hooks/1?a=b HTTP/1.1");
     assert_eq!(
-        (got.header("content-type"), got.header("x-service-event-id")),
-        ("application/json", got.event()["id"].as_str().unwrap())
+        (got.header("content-type").unwrap(), got.header("x-service-event-id").unwrap()),
+        ("application/json", event(&got)["id"].as_str().unwrap())
     );
-    assert!(got.header("x-service-signature").starts_with("v1="));
-    assert_eq!(got.event()["data"]["jobId"], accepted["jobId"]);
+    assert!(got.header("x-service-signature").unwrap().starts_with("v1="));
+    assert_eq!(event(&got)["data"]["jobId"], accepted["jobId"]);
     until("a delivery", async || service.simulator.stats().delivered > 0).await;
     assert_eq!((service.simulator.stats().deliveries, service.simulator.stats().credits_charged), (1, 7));
 }
@@ -152,10 +105,10 @@ async fn no_redirect_is_followed_and_a_failure_is_repeated() {
     let receiver = Receiver::open(&["307 Temporary Redirect\r\nlocation: /elsewhere", "200 OK"]);
     submit(&service, &receiver, 1).await;
     let got = receiver.wait_for(2);
-    assert!(got.iter().all(|one| one.line.starts_with("POST /hooks/1")), "{got:?}");
+    assert!(got.iter().all(|one| one.line().starts_with("POST /hooks/1")), "{got:?}");
     assert_eq!(
-        (&got[0].body, got[0].header("x-service-event-id")),
-        (&got[1].body, got[1].header("x-service-event-id"))
+        (&got[0].body, got[0].header("x-service-event-id").unwrap()),
+        (&got[1].body, got[1].header("x-service-event-id").unwrap())
     );
 }
 
@@ -167,7 +120,7 @@ async fn an_early_event_arrives_before_its_reply() {
     let accepted = submit(&service, &receiver, 1).await;
     assert_eq!(receiver.got.lock().unwrap().len(), 1, "the reply came first");
     let got = receiver.wait_for(1).remove(0);
-    assert_eq!((&got.event()["data"]["jobId"], &accepted["status"]), (&accepted["jobId"], &json!("pending")));
+    assert_eq!((&event(&got)["data"]["jobId"], &accepted["status"]), (&accepted["jobId"], &json!("pending")));
 }
 
 /// How long deliveries take.

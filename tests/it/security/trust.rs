@@ -4,6 +4,7 @@
 
 use super::wire::{Answer, Wire, clear};
 use crate::support::{
+    http::Message,
     program::{Said, UnderWay, rescreen, wait_until},
     world::book,
 };
@@ -182,7 +183,8 @@ fn a_second_signal_ends_the_program_whatever_it_is_waiting_for() {
 fn in_doubt(wire: &Wire) -> TempDir {
     let folder = workspace(&format!("[service]\nurl = \"{}\"\n", wire.url));
     let run = UnderWay::start(&mut rescreen(folder.path(), &["run", "--yes"]));
-    let keys = || wire.checks().iter().map(|check| check.header("idempotency-key")).collect::<BTreeSet<_>>();
+    let key = |check: &Message| check.header("idempotency-key").map(str::to_owned);
+    let keys = || wire.checks().iter().map(key).collect::<BTreeSet<_>>();
     wait_until("three requests", || keys().len() >= 3);
     run.signal("TERM");
     let said = run.wait();

@@ -1,31 +1,13 @@
 //! A hand-written HTTP server: it records every message and answers with the bytes that a test gives it. It can use
 //! TLS.
 
+use crate::support::http::{self, Connection, Message, Port};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    io::{Read, Write},
+    net::TcpStream,
     sync::{Arc, Mutex},
 };
-
-/// One message as it was received.
-#[derive(Debug, Clone)]
-pub struct Message {
-    pub head: String,
-    pub body: Vec<u8>,
-}
-
-impl Message {
-    pub fn is_check(&self) -> bool {
-        self.head.starts_with("POST ")
-    }
-
-    pub fn header(&self, name: &str) -> String {
-        let found = self.head.lines().filter_map(|line| line.split_once(':'));
-        let value = found.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next();
-        value.unwrap_or_default().to_owned()
-    }
-}
 
 /// What happens to a message.
 pub enum Answer {
@@ -59,8 +41,7 @@ trait Stream: Read + Write {}
 impl<S: Read + Write> Stream for S {}
 
 pub fn json(status: &str, body: &str) -> Vec<u8> {
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").into()
+    http::json(status, body).into()
 }
 
 /// A clear answer at one credit.
@@ -96,20 +77,10 @@ impl Wire {
         answer: impl Fn(usize, &Message) -> Answer + Send + Sync + 'static,
         accept: impl Fn(TcpStream, &Seen) -> Option<Box<dyn Stream>> + Send + Sync + 'static,
     ) -> Wire {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let wire = Wire { url: format!("{scheme}://{}", listener.local_addr().unwrap()), seen: Arc::default() };
-        let (answer, accept, seen) = (Arc::new(answer), Arc::new(accept), wire.seen.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (answer, accept, seen) = (answer.clone(), accept.clone(), seen.clone());
-                std::thread::spawn(move || {
-                    if let Some(stream) = accept(stream.unwrap(), &seen) {
-                        serve(stream, &*answer, &seen);
-                    }
-                });
-            }
-        });
-        wire
+        let seen = Arc::<Seen>::default();
+        let noted = Arc::clone(&seen);
+        let port = Port::open(move |stream| serve(accept(stream, &noted)?, &answer, &noted));
+        Wire { url: format!("{scheme}://{}", port.address), seen }
     }
 
     pub fn messages(&self) -> Vec<Message> {
@@ -136,16 +107,12 @@ impl Wire {
     }
 }
 
-fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, seen: &Seen) {
-    let mut stream = BufReader::with_capacity(1, stream);
-    while let Some(head) = head(&mut stream) {
-        let mut message = Message { head, body: Vec::new() };
-        let length: usize = message.header("content-length").parse().unwrap_or(0);
-        let held_back = length.min(1);
-        message.body = vec![0; length - held_back];
-        if stream.read_exact(&mut message.body).is_err() {
-            return;
-        }
+fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, seen: &Seen) -> Option<()> {
+    let mut connection = Connection::of(stream);
+    loop {
+        let mut message = connection.read_head()?;
+        let held_back = message.length().min(1);
+        message.body = connection.read_bytes(message.length() - held_back)?;
         let nth = {
             let mut messages = seen.messages.lock().unwrap();
             messages.push(message.clone());
@@ -157,42 +124,21 @@ fn serve(stream: Box<dyn Stream>, answer: &dyn Fn(usize, &Message) -> Answer, se
             Answer::Bytes(json("200 OK", r#"{"available_credits": 1000}"#))
         };
         if matches!(answer, Answer::Reset) {
-            return;
+            return None;
         }
-        if stream.read_exact(&mut vec![0; held_back]).is_err() {
-            return;
-        }
-        let writer = stream.get_mut();
+        connection.read_bytes(held_back)?;
         match answer {
-            Answer::Bytes(bytes) if writer.write_all(&bytes).is_ok() => {}
-            Answer::ThenClose(bytes) => {
-                drop(writer.write_all(&bytes));
-                return;
-            }
+            Answer::Bytes(bytes) => connection.write(bytes)?,
+            Answer::ThenClose(bytes) => return connection.write(bytes),
             Answer::ThenZeros(bytes, mebibytes) => {
-                drop(writer.write_all(&bytes));
+                connection.write(bytes)?;
                 for _ in 0..mebibytes {
-                    if writer.write_all(&vec![b' '; 1 << 20]).is_err() {
-                        break;
-                    }
+                    connection.write(vec![b' '; 1 << 20])?;
                     *seen.taken.lock().unwrap() += 1;
                 }
-                return;
+                return None;
             }
-            Answer::Bytes(_) | Answer::Reset => return,
-        }
-    }
-}
-
-/// The headers of the next message. `None` at the end of the connection.
-fn head(reader: &mut impl BufRead) -> Option<String> {
-    let mut head = String::new();
-    loop {
-        let before = head.len();
-        match reader.read_line(&mut head) {
-            Ok(0) | Err(_) => return None,
-            Ok(_) if head[before..].trim().is_empty() => return Some(head),
-            Ok(_) => {}
+            Answer::Reset => return None,
         }
     }
 }

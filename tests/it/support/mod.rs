@@ -5,6 +5,7 @@ pub mod book;
 pub mod compiled;
 pub mod data;
 pub mod dialects;
+pub mod http;
 pub mod listener_process;
 pub mod older_ledger;
 pub mod onlooker;

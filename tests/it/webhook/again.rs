@@ -2,6 +2,7 @@
 
 use super::{campaign::Office, listening::Listening, post::now};
 use crate::support::{
+    http::{Connection, head},
     program::{Said, rescreen},
     simulator_process::SimulatorProcess,
 };
@@ -12,7 +13,6 @@ use rescreen::{
 };
 use std::{
     fs,
-    io::{Read, Write},
     net::{TcpListener, TcpStream},
     sync::{
         Arc,
@@ -222,22 +222,17 @@ fn scripted_with(
     thread::spawn(move || {
         let mut requests = 0;
         for (status, wait, body) in script {
-            let (mut stream, _) = listener.accept().unwrap();
+            let (stream, _) = listener.accept().unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-            let (mut request, mut byte) = (Vec::new(), [0]);
-            while !(request.ends_with(b"}") && request.windows(4).any(|end| end == b"\r\n\r\n"))
-                && stream.read(&mut byte).unwrap() == 1
-            {
-                request.push(byte[0]);
-            }
-            let request = String::from_utf8(request).unwrap();
-            assert!(request.starts_with("POST /business-bank-account-verification/jobs/"), "{request}");
-            assert!(!request.to_lowercase().contains("idempotency-key"), "{request}");
+            let mut connection = Connection::of(stream);
+            let request = connection.read().unwrap();
+            assert!(request.line().starts_with("POST /business-bank-account-verification/jobs/"), "{}", request.head);
+            assert!(!request.head.to_lowercase().contains("idempotency-key"), "{}", request.head);
             requests += 1;
             at_request();
-            let wait = wait.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
-            let head = format!("HTTP/1.1 {status} X\r\n{SIMULATOR_MARKER}: 1\r\n{wait}connection: close\r\n");
-            write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+            let wait = wait.map(|seconds| format!("\r\nretry-after: {seconds}")).unwrap_or_default();
+            let status = format!("{status} X\r\n{SIMULATOR_MARKER}: 1{wait}\r\nconnection: close");
+            connection.write(head(&status, body.len()) + body).unwrap();
         }
         requests
     })
