@@ -5,10 +5,10 @@ mod misbehaving;
 mod program;
 mod simulated;
 
+use crate::support::answering::Answering;
 use axum::{
-    Router,
     body::Body,
-    http::{Method, Request, Response, StatusCode},
+    http::{HeaderMap, Method, Request, Response, StatusCode},
 };
 use rescreen::{
     pipeline::{
@@ -26,7 +26,7 @@ use std::{
 struct Server {
     url: String,
     sent: Arc<Mutex<Vec<Sent>>>,
-    runtime: Option<tokio::runtime::Runtime>,
+    _answering: Answering,
 }
 
 /// A request as it arrived.
@@ -37,67 +37,36 @@ struct Sent {
     body: String,
 }
 
-type Answer = Box<dyn Fn(&Sent, &axum::http::HeaderMap) -> Response<Body> + Send + Sync>;
-
 impl Server {
-    fn start(answer: Answer) -> Server {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        socket.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", socket.local_addr().unwrap());
-        let sent: Arc<Mutex<Vec<Sent>>> = Arc::default();
-        let (noted, answer) = (Arc::clone(&sent), Arc::new(answer));
-        let router = Router::new().fallback(move |request: Request<Body>| {
-            let (noted, answer) = (Arc::clone(&noted), Arc::clone(&answer));
-            async move {
-                let (parts, body) = request.into_parts();
-                let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-                let one = Sent {
-                    method: parts.method,
-                    path: parts.uri.path().to_owned(),
-                    body: String::from_utf8(bytes.to_vec()).unwrap(),
-                };
-                noted.lock().unwrap().push(one.clone());
-                answer(&one, &parts.headers)
-            }
-        });
-        let entered = runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(socket).unwrap();
-        drop(entered);
-        runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Server { url, sent, runtime: Some(runtime) }
+    fn start(answer: impl Fn(&Sent, &HeaderMap) -> Response<Body> + Send + Sync + 'static) -> Server {
+        Server::with(Settings::default(), move |sent, headers| Some(answer(sent, headers)))
     }
 
     /// The simulator, behind a function that may answer in its place.
     fn before(settings: Settings, instead: impl Fn(&Sent) -> Option<Response<Body>> + Send + Sync + 'static) -> Server {
-        let simulator = Simulator::new(settings);
-        Server::start(Box::new(move |sent, headers| {
-            if let Some(response) = instead(sent) {
-                return response;
+        Server::with(settings, move |sent, _| instead(sent))
+    }
+
+    fn with(
+        settings: Settings,
+        instead: impl Fn(&Sent, &HeaderMap) -> Option<Response<Body>> + Send + Sync + 'static,
+    ) -> Server {
+        let (simulator, sent) = (Simulator::new(settings), Arc::<Mutex<Vec<Sent>>>::default());
+        let (noted, instead) = (Arc::clone(&sent), Arc::new(instead));
+        let answering = Answering::start(move |parts, body| async move {
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            let one = Sent { method: parts.method.clone(), path: parts.uri.path().to_owned(), body: text };
+            noted.lock().unwrap().push(one.clone());
+            match instead(&one, &parts.headers) {
+                Some(response) => response,
+                None => simulator.exchange(Request::from_parts(parts, Body::from(body))).await,
             }
-            let mut request = Request::new(Body::from(sent.body.clone()));
-            *request.method_mut() = sent.method.clone();
-            *request.uri_mut() = sent.path.parse().unwrap();
-            *request.headers_mut() = headers.clone();
-            let simulator = simulator.clone();
-            std::thread::spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                runtime.block_on(simulator.exchange(request))
-            })
-            .join()
-            .unwrap()
-        }))
+        });
+        Server { url: answering.url.clone(), sent, _answering: answering }
     }
 
     fn posts(&self) -> Vec<Sent> {
         self.sent.lock().unwrap().iter().filter(|sent| sent.method == Method::POST).cloned().collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // A runtime must not wait for another one.
-        self.runtime.take().unwrap().shutdown_background();
     }
 }
 

@@ -1,8 +1,8 @@
 //! The promise: images and secrets of an answer never sit in the outputs. Images are dropped, or written as files; the
 //! ledger keeps the answer as it came.
 
-use crate::support::{ran::results, tables::text, world::World};
-use axum::{Router, routing::any};
+use crate::support::{answering::Answering, ran::results, tables::text, world::World};
+use axum::{http::StatusCode, response::IntoResponse};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rescreen::{
     catalogue::{ColumnKind, ColumnSpec, ImageSpec},
@@ -30,24 +30,19 @@ fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A service that answers every check like this. Returns its URL and the number of checks that arrived.
-async fn answering(answer: Value) -> (String, Arc<AtomicU64>) {
+/// A service that answers every check like this, and the number of checks that arrived.
+fn answering(status: StatusCode, answer: Value) -> (Answering, Arc<AtomicU64>) {
     let arrived = Arc::new(AtomicU64::new(0));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
     let counted = Arc::clone(&arrived);
-    let answers = any(move || {
+    let answering = Answering::start(move |_, _| async move {
         counted.fetch_add(1, Ordering::Relaxed);
-        let answer = answer.clone();
-        async move { answer.to_string() }
+        (status, answer.to_string()).into_response()
     });
-    let router = Router::new().fallback(answers);
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    (url, arrived)
+    (answering, arrived)
 }
 
 /// A campaign against that service, with a column for the portrait.
-fn world(url: String, arrived: Arc<AtomicU64>) -> World {
+fn world(service: &Answering, arrived: Arc<AtomicU64>) -> World {
     let column = |name: &str, pointer: &str, image| ColumnSpec {
         name: name.to_owned(),
         pointers: vec![pointer.to_owned()],
@@ -62,7 +57,9 @@ fn world(url: String, arrived: Arc<AtomicU64>) -> World {
         declaration.answer.images.push(ImageSpec { pointer: "/small".to_owned() });
         declaration.fields.iter_mut().for_each(|field| field.secret = field.name == "name");
     });
-    world.campaign(|file| file.service.url = Some(url)).arriving(move || arrived.load(Ordering::Relaxed))
+    world
+        .campaign(|file| file.service.url = Some(service.url.clone()))
+        .arriving(move || arrived.load(Ordering::Relaxed))
 }
 
 fn answer() -> Value {
@@ -74,8 +71,8 @@ fn answer() -> Value {
 
 #[tokio::test]
 async fn an_image_in_an_answer_is_dropped_and_the_ledger_keeps_it() {
-    let (url, arrived) = answering(answer()).await;
-    let ran = world(url, arrived).run().await.exits(ExitCode::Complete).counts(results(2));
+    let (service, arrived) = answering(StatusCode::OK, answer());
+    let ran = world(&service, arrived).run().await.exits(ExitCode::Complete).counts(results(2));
     let shown = format!("(image, 48213 bytes, sha256 {})", digest(&portrait()));
     for line in ran.results() {
         assert_eq!((text(line, "portrait"), text(line, "undeclared")), (shown.as_str(), shown.as_str()));
@@ -93,8 +90,8 @@ async fn an_image_in_an_answer_is_dropped_and_the_ledger_keeps_it() {
 
 #[tokio::test]
 async fn images_are_written_once_as_private_files_if_the_user_wants_them() {
-    let (url, arrived) = answering(answer()).await;
-    let mut world = world(url, arrived).campaign(|file| file.output.images = Some(ImageOutput::Files));
+    let (service, arrived) = answering(StatusCode::OK, answer());
+    let mut world = world(&service, arrived).campaign(|file| file.output.images = Some(ImageOutput::Files));
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(2));
     let paths: Vec<&str> = ran.manifest().images.iter().map(|image| image.path.as_str()).collect();
     let path = format!("images/{}.jpg", digest(&portrait()));
@@ -108,8 +105,8 @@ async fn images_are_written_once_as_private_files_if_the_user_wants_them() {
 
 #[tokio::test]
 async fn a_secret_field_is_sent_and_never_shown() {
-    let (url, arrived) = answering(answer()).await;
-    let ran = world(url, arrived).run().await.exits(ExitCode::Complete).counts(results(2));
+    let (service, arrived) = answering(StatusCode::OK, answer());
+    let ran = world(&service, arrived).run().await.exits(ExitCode::Complete).counts(results(2));
     for line in ran.results() {
         let sent: Value = serde_json::from_str(text(line, "sent")).unwrap();
         assert_eq!((&sent["name"], &sent["country"]), (&json!("…"), &json!("za")));
@@ -124,22 +121,14 @@ async fn a_secret_field_is_sent_and_never_shown() {
 #[tokio::test]
 async fn a_failed_row_shows_neither_the_cell_nor_the_value_of_a_secret_field() {
     let refusal = json!({ "success": false, "error": "cannot open with Jo Vexford-Marlow" });
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let arrived = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&arrived);
-    let refused = any(move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        let refusal = refusal.clone();
-        async move { (axum::http::StatusCode::BAD_REQUEST, refusal.to_string()) }
-    });
-    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(refused)).await.unwrap() });
+    let (service, arrived) = answering(StatusCode::BAD_REQUEST, refusal);
     let world = World::new().sandbox().rows(1).declares(|declaration| {
         declaration.fields.iter_mut().for_each(|field| field.secret = field.name == "name");
     });
     world.write("book.csv", "no,name,status\n1,Jo Vexford-Marlow,active\n");
-    let mut world =
-        world.campaign(|file| file.service.url = Some(url)).arriving(move || arrived.load(Ordering::Relaxed));
+    let mut world = world
+        .campaign(|file| file.service.url = Some(service.url.clone()))
+        .arriving(move || arrived.load(Ordering::Relaxed));
     let ran = world.run().await;
     let [line] = ran.lines(rescreen::sink::DatasetKind::Failures) else { panic!("one failure") };
     assert!(!format!("{line:?}").contains("Vexford"), "{line:?}");

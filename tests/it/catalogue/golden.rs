@@ -2,12 +2,8 @@
 //! of the routes and both forms of the key's header. What is sent is compared with a file for each check: method, path,
 //! headers and body. `RESCREEN_WRITE_GOLDEN=1` writes the files again.
 
-use crate::support::{API_KEY, ran::results, service::lifted, tables::text, world::World};
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
-};
+use crate::support::{API_KEY, answering::Answering, ran::results, service::lifted, tables::text, world::World};
+use axum::{body::Body, http::Request};
 use rescreen::{
     catalogue::{Catalogue, Declaration, Spelling},
     client::Auth,
@@ -24,7 +20,6 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex},
 };
-use tokio::net::TcpListener;
 
 /// Checks whose requests other tests compare: `jobs::golden` and `files::golden`.
 const ELSEWHERE: [&str; 8] = [
@@ -101,37 +96,29 @@ impl Sent {
 
 /// The simulator behind a server that keeps every check that it receives.
 struct Recorder {
-    url: String,
+    answering: Answering,
     sent: Arc<Mutex<Vec<Sent>>>,
     simulator: Simulator,
 }
 
 impl Recorder {
-    async fn start(settings: Settings) -> Recorder {
+    fn start(settings: Settings) -> Recorder {
         let simulator = Simulator::new(settings);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let sent = Arc::new(Mutex::new(Vec::new()));
+        let sent = Arc::<Mutex<Vec<Sent>>>::default();
         let (kept, service) = (Arc::clone(&sent), simulator.clone());
-        let router = Router::new().fallback(move |request: Request<Body>| {
-            let (kept, service) = (Arc::clone(&kept), service.clone());
-            async move {
-                let (parts, body) = request.into_parts();
-                let body = to_bytes(body, usize::MAX).await.unwrap();
-                if parts.method == "POST" {
-                    let shown = |name: &str| !["host", "content-length"].contains(&name);
-                    let headers = parts.headers.iter().filter(|(name, _)| shown(name.as_str()));
-                    let headers =
-                        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
-                    let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
-                    let body = String::from_utf8(body.to_vec()).unwrap();
-                    kept.lock().unwrap().push(Sent { method, path, headers, body });
-                }
-                service.exchange(Request::from_parts(parts, Body::from(body))).await
+        let answering = Answering::start(move |parts, body| async move {
+            if parts.method == "POST" {
+                let shown = |name: &str| !["host", "content-length"].contains(&name);
+                let headers = parts.headers.iter().filter(|(name, _)| shown(name.as_str()));
+                let headers =
+                    headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
+                let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
+                let body = String::from_utf8(body.to_vec()).unwrap();
+                kept.lock().unwrap().push(Sent { method, path, headers, body });
             }
+            service.exchange(Request::from_parts(parts, Body::from(body))).await
         });
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Recorder { url, sent, simulator }
+        Recorder { answering, sent, simulator }
     }
 }
 
@@ -141,7 +128,7 @@ async fn sent(
     (spelling, auth): (Spelling, Auth),
     declarations: Vec<Declaration>,
 ) -> BTreeMap<String, Sent> {
-    let recorder = Recorder::start(settings).await;
+    let recorder = Recorder::start(settings);
     let cells = cells();
     let column = |check: &str, field: &str| format!("{check} {field}");
     let mut header = vec!["no".to_owned()];
@@ -156,7 +143,7 @@ async fn sent(
         }
         checks.push(table);
     }
-    let (url, count) = (recorder.url.clone(), Arc::clone(&recorder.sent));
+    let (url, count) = (recorder.answering.url.clone(), Arc::clone(&recorder.sent));
     let replaced = declarations.clone();
     let mut world = World::new()
         .csv(&format!("{}\n{}\n", header.join(","), row.join(",")))

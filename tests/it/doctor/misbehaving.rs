@@ -35,11 +35,11 @@ async fn the_wrong_spelling_and_the_wrong_header_of_one_check_are_recommended() 
     assert_eq!(diagnosis.recommended.checks[AML], (None, Some(Spelling::Alternate)));
     assert!(found(&diagnosis, "route of aml-screening").1.contains("/aml-pep is"));
 
-    let server = Server::start(Box::new(|sent, headers| match sent.path.as_str() {
+    let server = Server::start(|sent, headers| match sent.path.as_str() {
         "/my_credits" => page(200, r#"{"available_credits": 5}"#),
         _ if headers.contains_key("authorization") => page(200, r#"{"results": {"match": []}}"#),
         _ => page(401, "{}"),
-    }));
+    });
     let diagnosis = diagnosed(&server.url, &[AML], |_| {}).await;
     assert_eq!(diagnosis.recommended.checks[AML], (Some(Auth::Bearer), None), "{:#?}", diagnosis.findings);
 }
@@ -63,7 +63,7 @@ async fn a_redirect_a_page_and_a_wrong_path_are_exit_code_10_with_their_cause() 
         (404, "{}", "check the path in [service] url"),
         (500, "{}", "HTTP 500"),
     ] {
-        let server = Server::start(Box::new(move |_, _| page(status, body)));
+        let server = Server::start(move |_, _| page(status, body));
         let diagnosis = diagnosed(&server.url, &[AML], |_| {}).await;
         assert_eq!(diagnosis.exit_code(), ExitCode::Service, "{status}");
         assert!(found(&diagnosis, "reachability").1.contains(cause), "{:#?}", diagnosis.findings);

@@ -1,11 +1,10 @@
 //! A service whose door the test watches: every message is recorded as it came, and a script decides whether it gets
 //! through to the simulator, gets another answer, or is left without one.
 
-use crate::support::service::lifted;
+use crate::support::{answering::Answering, service::lifted};
 use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{HeaderMap, Request, Response},
+    body::{Body, Bytes},
+    http::{HeaderMap, Request, Response, request::Parts},
 };
 use rescreen::{
     model::SIMULATOR_MARKER,
@@ -13,7 +12,6 @@ use rescreen::{
 };
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
-use tokio::{net::TcpListener, runtime::Runtime};
 
 /// What a message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub struct Door {
     seen: Arc<Mutex<Vec<Seen>>>,
     /// The messages without a reply that the service has acted on.
     acted: Arc<Mutex<Vec<Step>>>,
-    runtime: Option<Runtime>,
+    _answering: Answering,
 }
 
 impl Door {
@@ -74,23 +72,13 @@ impl Door {
     }
 
     pub fn with(settings: Settings, script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static) -> Door {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        socket.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", socket.local_addr().unwrap());
         let (simulator, seen, acted) = (Simulator::new(settings), Arc::default(), Arc::default());
         let (inside, recorded, script): (_, _, Script) = (simulator.clone(), Arc::clone(&seen), Arc::new(script));
         let done = Arc::clone(&acted);
-        let router = Router::new().fallback(move |request: Request<Body>| {
-            let (inside, recorded, script) = (inside.clone(), Arc::clone(&recorded), Arc::clone(&script));
-            let done = Arc::clone(&done);
-            async move { answer(&inside, &recorded, &done, &script, request).await }
+        let answering = Answering::start(move |parts, body| async move {
+            answer(&inside, &recorded, &done, &script, parts, body).await
         });
-        runtime.spawn(async move {
-            let listener = TcpListener::from_std(socket).unwrap();
-            axum::serve(listener, router).await.unwrap();
-        });
-        Door { simulator, url, seen, acted, runtime: Some(runtime) }
+        Door { simulator, url: answering.url.clone(), seen, acted, _answering: answering }
     }
 
     /// The messages of one kind.
@@ -110,21 +98,14 @@ impl Door {
     }
 }
 
-impl Drop for Door {
-    fn drop(&mut self) {
-        self.runtime.take().unwrap().shutdown_background();
-    }
-}
-
 async fn answer(
     simulator: &Simulator,
     recorded: &Mutex<Vec<Seen>>,
     acted: &Mutex<Vec<Step>>,
     script: &Script,
-    request: Request<Body>,
+    parts: Parts,
+    body: Bytes,
 ) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, 64 << 20).await.unwrap_or_default();
     let is_announcement =
         serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.get("action") == Some(&"upload".into()));
     let step = match parts.method.as_str() {

@@ -1,9 +1,9 @@
 //! The requests of the checks with jobs, byte for byte as they are on the wire: method, path, headers and body.
 
 use super::{AFRICA, BUSINESS, FOREIGN, world};
+use crate::support::{answering::Answering, service::lifted};
 use axum::{
-    Router,
-    body::{Body, to_bytes},
+    body::Body,
     http::{Method, Request},
 };
 use rescreen::{
@@ -15,39 +15,29 @@ use std::sync::{Arc, Mutex};
 /// What a service was sent, as text: the request line, the headers that matter, and the body.
 async fn sent(check: &str, price: u64) -> String {
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-    let simulator =
-        Simulator::new(Settings { prices: [(check.to_owned(), price)].into(), ..crate::support::service::lifted() });
+    let simulator = Simulator::new(Settings { prices: [(check.to_owned(), price)].into(), ..lifted() });
     let noted = Arc::clone(&heard);
-    let router = Router::new().fallback(move |request: Request<Body>| {
-        let (noted, simulator) = (Arc::clone(&noted), simulator.clone());
-        async move {
-            let (parts, body) = request.into_parts();
-            let bytes = to_bytes(body, usize::MAX).await.unwrap();
-            if parts.method == Method::POST {
-                let header = |name: &str| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
-                let key = header("idempotency-key");
-                assert_eq!(key.len(), 36, "a UUID");
-                let text = std::str::from_utf8(&bytes).unwrap();
-                let line = format!(
-                    "{} {}\ncontent-type: {}\nidempotency-key: {key}\n{text}",
-                    parts.method,
-                    parts.uri.path(),
-                    header("content-type"),
-                );
-                noted.lock().unwrap().push(line);
-            }
-            let response = simulator.exchange(Request::from_parts(parts, Body::from(bytes))).await;
-            assert!(response.headers().contains_key(SIMULATOR_MARKER));
-            response
+    let answering = Answering::start(move |parts, body| async move {
+        if parts.method == Method::POST {
+            let header = |name: &str| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
+            let key = header("idempotency-key");
+            assert_eq!(key.len(), 36, "a UUID");
+            let text = std::str::from_utf8(&body).unwrap();
+            let line = format!(
+                "{} {}\ncontent-type: {}\nidempotency-key: {key}\n{text}",
+                parts.method,
+                parts.uri.path(),
+                header("content-type"),
+            );
+            noted.lock().unwrap().push(line);
         }
+        let response = simulator.exchange(Request::from_parts(parts, Body::from(body))).await;
+        assert!(response.headers().contains_key(SIMULATOR_MARKER));
+        response
     });
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let served = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let mut world = world(check, 1, price).may_lose_checks("they are sent to another server");
-    world = world.campaign(|file| file.service.url = Some(url));
+    world = world.campaign(|file| file.service.url = Some(answering.url.clone()));
     drop(world.run().await);
-    served.abort();
     let heard = heard.lock().unwrap();
     assert_eq!(heard.len(), 1, "{heard:?}");
     heard[0].clone()

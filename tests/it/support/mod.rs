@@ -1,6 +1,7 @@
 //! Shared test support: a world with a campaign in it, the service it sends to, the outputs it leaves, and the program.
 
 pub mod allocated;
+pub mod answering;
 pub mod book;
 pub mod compiled;
 pub mod data;

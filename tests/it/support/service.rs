@@ -1,7 +1,7 @@
 //! The simulator on a socket, in its own thread: tests of the library and of the program use the same service, and no
 //! test's runtime can starve it.
 
-use super::program::wait_until;
+use super::{answering::Answering, program::wait_until};
 use axum::{
     Router,
     body::Body,
@@ -18,7 +18,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{net::TcpListener, runtime::Runtime, sync::watch};
+use tokio::{net::TcpListener, sync::watch};
 
 /// A service that listens until it is dropped.
 pub struct Service {
@@ -33,7 +33,7 @@ pub struct Service {
     /// Checks it turned away.
     turned: Arc<AtomicU64>,
     replies: Replies,
-    runtime: Option<Runtime>,
+    answering: Answering,
 }
 
 /// Holds back the replies to some checks, in the order in which the checks arrived.
@@ -70,7 +70,7 @@ impl Service {
     pub fn start(settings: Settings) -> Service {
         let (service, listener) = Service::bound(settings);
         let served = serve(service.simulator.clone(), listener, std::future::pending::<()>());
-        service.spawn(async move { served.await.unwrap() });
+        service.answering.spawn(async move { served.await.unwrap() });
         service
     }
 
@@ -106,9 +106,9 @@ impl Service {
                 response
             }
         });
-        service.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        service.answering.spawn(async move { axum::serve(listener, router).await.unwrap() });
         let simulator = service.simulator.clone();
-        service.spawn(async move { send_deliveries(&simulator).await });
+        service.answering.spawn(async move { send_deliveries(&simulator).await });
         service
     }
 
@@ -164,22 +164,12 @@ impl Service {
     }
 
     fn bound(settings: Settings) -> (Service, TcpListener) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        socket.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", socket.local_addr().unwrap());
-        let entered = runtime.enter();
-        let listener = TcpListener::from_std(socket).unwrap();
-        drop(entered);
+        let (answering, listener) = Answering::bound();
         let (unmarked, turned_away) = (Arc::default(), Arc::default());
         let (let_in, turned) = (Arc::default(), Arc::default());
         let simulator = Simulator::new(settings);
-        let (replies, runtime) = (Replies::all(), Some(runtime));
-        (Service { simulator, url, unmarked, turned_away, let_in, turned, replies, runtime }, listener)
-    }
-
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.as_ref().unwrap().spawn(task);
+        let (url, replies) = (answering.url.clone(), Replies::all());
+        (Service { simulator, url, unmarked, turned_away, let_in, turned, replies, answering }, listener)
     }
 }
 
@@ -188,11 +178,4 @@ fn away(status: StatusCode) -> Response<Body> {
     *response.status_mut() = status;
     response.headers_mut().insert(SIMULATOR_MARKER, "1".parse().unwrap());
     response
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // One runtime must not wait for another one.
-        self.runtime.take().unwrap().shutdown_background();
-    }
 }
