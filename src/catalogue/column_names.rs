@@ -68,11 +68,12 @@ pub fn role(name: &str) -> &'static Role {
 
 /// How well the name of a column fits a field.
 pub fn fit(field: &FieldSpec, column: &str) -> NameFit {
-    let wanted = tokens(column).concat();
+    let words = tokens(column);
+    let wanted = words.concat();
     let own = [&field.name].into_iter().chain(&field.synonyms).any(|name| tokens(name).concat() == wanted);
     match role_of(field) {
         _ if own => NameFit::Own,
-        Some(role) => role.fit(column),
+        Some(role) => role.fit_words(&words),
         None => NameFit::Not,
     }
 }

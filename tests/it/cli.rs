@@ -127,6 +127,19 @@ impl Workspace {
         Said::of(&mut rescreen(self.path(), arguments))
     }
 
+    /// What `rescreen status --json` prints.
+    #[track_caller]
+    pub(crate) fn status(&self) -> serde_json::Value {
+        serde_json::from_str(&self.say(&["status", "--json"]).exits(0).stdout).unwrap()
+    }
+
+    /// The number of requests in these states.
+    #[track_caller]
+    pub(crate) fn requests_in(&self, states: &[&str]) -> u64 {
+        let requests = &self.status()["requests"];
+        states.iter().map(|state| requests[state].as_u64().unwrap()).sum()
+    }
+
     /// The output, without what differs from run to run.
     pub(crate) fn filtered(&self, text: &str) -> String {
         let host = self.service.url.trim_start_matches("http://");

@@ -41,18 +41,13 @@ fn killed_beside(tell: impl FnOnce(&Service)) -> Workspace {
     workspace
 }
 
-fn status(workspace: &Workspace) -> serde_json::Value {
-    serde_json::from_str(&workspace.say(&["status", "--json"]).exits(0).stdout).unwrap()
-}
-
 fn in_doubt(workspace: &Workspace) -> u64 {
-    let requests = &status(workspace)["requests"];
-    ["armed", "in_doubt", "repeating"].iter().map(|state| requests[state].as_u64().unwrap()).sum()
+    workspace.requests_in(&["armed", "in_doubt", "repeating"])
 }
 
 /// Nothing is in doubt, nothing new was sent, and every charge has its result.
 fn is_collected(workspace: &Workspace) {
-    let (status, stats) = (status(workspace), workspace.service.simulator.stats());
+    let (status, stats) = (workspace.status(), workspace.service.simulator.stats());
     assert_eq!(in_doubt(workspace), 0);
     assert_eq!(status["credits"]["charged"], stats.credits_charged);
     assert_eq!((stats.double_charges, stats.charges), (0, stats.distinct_keys));
@@ -148,7 +143,7 @@ fn a_lost_api_key_leaves_the_decision_to_a_person() {
         .exits(0)
         .says(&format!("{} decided", counted(waiting, "request", "requests")));
     assert_eq!(in_doubt(&workspace), 0);
-    let status = status(&workspace);
+    let status = workspace.status();
     assert_eq!((status["requests"]["failed"].as_u64(), status["credits"]["held"].as_u64()), (Some(waiting), Some(0)));
     let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT count(*) FROM decision WHERE decision = 'write_off' AND reason = 'the key was revoked'";
@@ -166,7 +161,7 @@ fn a_booked_charge_is_corrected_in_row_and_sums_and_the_decision_states_both_amo
     correct(&["--charge", "5", "--request", "2", "--reason", "invoice 17"])
         .exits(0)
         .says("booked with 5 credits instead of 1");
-    assert_eq!(status(&workspace)["credits"]["charged"], 8);
+    assert_eq!(workspace.status()["credits"]["charged"], 8);
     let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let sql = "SELECT request, reason, charged_before, charged_after, length(decided_by) > 0 AND decided_at > 0
                FROM decision WHERE decision = 'charge'";
@@ -188,7 +183,7 @@ fn a_request_whose_charge_is_corrected_to_nothing_may_be_sent_again() {
     let waiting = in_doubt(&workspace);
     let decide = |words: &[&str]| workspace.say(&[&["resolve", "out/2026-11"], words].concat());
     decide(&["--write-off", "--include-in-doubt", "--reason", "the key was revoked"]).exits(0);
-    let failed = || status(&workspace)["requests"]["failed"].as_u64().unwrap();
+    let failed = || workspace.status()["requests"]["failed"].as_u64().unwrap();
     assert_eq!(failed(), waiting);
     let ledger = Connection::open(out(&workspace).join("ledger.sqlite")).unwrap();
     let first: i64 = ledger.query_row("SELECT min(id) FROM request WHERE state = 11", [], |row| row.get(0)).unwrap();

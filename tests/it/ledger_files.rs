@@ -50,17 +50,7 @@ fn finishes(workspace: &Workspace, said: Said, rows: u64) {
     said.exits(0);
     let stats = workspace.service.simulator.stats();
     assert_eq!((stats.charges, stats.double_charges), (rows, 0));
-    let status = status(workspace);
+    let status = workspace.status();
     assert_eq!(status["credits"]["charged"], rows);
     assert_eq!(status["credits"]["held"], 0);
-}
-
-fn status(workspace: &Workspace) -> serde_json::Value {
-    serde_json::from_str(&workspace.say(&["status", "--json"]).stdout).unwrap()
-}
-
-/// The number of requests in these states.
-fn requests(workspace: &Workspace, states: &[&str]) -> u64 {
-    let requests = &status(workspace)["requests"];
-    states.iter().map(|state| requests[state].as_u64().unwrap()).sum()
 }

@@ -92,7 +92,7 @@ fn play_all(first: u64, count: u64) -> Vec<(u64, Vec<String>)> {
 
 #[test]
 fn the_default_seeds_hold() {
-    // The gate plays 150.
+    // `make gate` plays the seeds 1 to 150.
     let found = play_all(1, 10);
     assert!(found.is_empty(), "again: make sim SEED=…\n{found:#?}");
 }

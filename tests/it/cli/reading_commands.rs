@@ -77,7 +77,7 @@ fn status_reports_a_campaign_as_text_and_as_json() {
     credits held               0
     balance              999,995   read [time]
     "#);
-    let status: Value = serde_json::from_str(&workspace.say(&["status", "--json"]).exits(0).stdout).unwrap();
+    let status = workspace.status();
     assert_eq!(
         (&status["campaign"], &status["mode"], &status["rows"]),
         (&json!("2026-11"), &json!("production"), &json!(12))

@@ -1,7 +1,28 @@
-//! What a person does to the input between runs.
+//! What a person does between or during runs: completes an input, loses an API key, asks for quiet output.
 
-use super::{Campaign, Hostile};
+use super::{Campaign, Hostile, Reply};
 use std::{fs, io::Write};
+
+#[test]
+#[ignore = "make hostile"]
+fn requests_in_doubt_under_a_lost_api_key_are_resolved_by_an_explicit_decision() {
+    let service = Hostile::new().script(|asked| (asked.row == 3).then(Reply::lost)).start();
+    let campaign = Campaign::of(&service, 6);
+    campaign.run_until_asked(1..=6);
+    assert_eq!(campaign.ledger().in_state("in_doubt"), 1);
+    let listed = campaign.say("resolve out/hostile --list");
+    assert_eq!(listed.stdout.lines().count(), 0, "without the flag only quarantined requests are listed");
+    let listed = campaign.say("resolve out/hostile --list --include-in-doubt").exits(8);
+    assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
+    campaign.say("resolve out/hostile --write-off --reason key-rotated");
+    assert_eq!(campaign.ledger().row(3).state, "in_doubt", "nothing is decided without the flag");
+    campaign.say("resolve out/hostile --write-off --include-in-doubt --reason key-rotated").exits(0);
+    let ledger = campaign.ledger();
+    let fate = ledger.row(3);
+    assert_eq!((fate.state, fate.possibly_charged, fate.charged), ("failed", true, 1), "{fate:?}");
+    campaign.run().exits(3);
+    assert_eq!((service.book().keys_of(3), campaign.ledger().charged()), (1, 6));
+}
 
 #[test]
 #[ignore = "make hostile"]
@@ -40,4 +61,24 @@ fn an_unterminated_last_line_only_terminated_later_changes_nothing() {
     fs::write(&path, text).unwrap();
     campaign.run().exits(0);
     assert_eq!((service.book().credits(), campaign.dataset("results").len()), (5.0, 5));
+}
+
+#[test]
+#[ignore = "make hostile"]
+fn quiet_still_says_why_a_run_stopped_and_how_to_continue() {
+    let cases = [
+        (4, Hostile::new(), "--max-credits 3", "limit"),
+        (4, Hostile::new().price(9.0), "", "price"),
+        (7, Hostile::new().on_all(Reply::status(401)), "", "API key"),
+        (8, Hostile::new().on_row(2, Reply::lost()), "--for 4s", "may have been charged"),
+        (10, Hostile::new().on_all(Reply::status(404)), "", "404"),
+    ];
+    for (code, hostile, flags, why) in cases {
+        let service = hostile.start();
+        let campaign = Campaign::of(&service, 10);
+        let said = campaign.run_with(&format!("-q {flags}"));
+        let says = said.stderr.to_lowercase().contains(&why.to_lowercase()) && said.stderr.contains("rescreen ");
+        assert!(said.code == code && says, "expected exit {code} for `{why}`, exit {}: `{}`", said.code, said.stderr);
+        assert_eq!(said.stdout, "");
+    }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 const ROWS: u32 = 30;
 
-/// These rows always get these replies. All others are answered in the first run, and each of these rows fails as refused;
-/// the last value says whether as possibly charged.
+/// Each odd row always gets its reply, and fails as refused. The flag says whether it may have been charged. All other rows
+/// are answered in the first run.
 #[track_caller]
 fn fail_alone(odd: &[(u32, Reply, bool)]) {
     let replies = odd.to_vec();

@@ -1,6 +1,6 @@
 //! Files that are removed during a run: the run ends with exit code 11, and sends nothing more.
 
-use super::{ARRIVED, charges, finishes, held, out, requests, under_way};
+use super::{ARRIVED, charges, finishes, held, out, under_way};
 use crate::{
     cli::Workspace,
     support::{
@@ -96,7 +96,7 @@ fn a_removed_write_ahead_log_ends_the_run_and_the_next_one_finishes() {
     let run = under_way(&workspace);
     fs::remove_file(out(&workspace).join("ledger.sqlite-wal")).unwrap();
     ends(&workspace, run).says("ledger.sqlite-wal was removed or replaced");
-    assert_eq!(requests(&workspace, &["answered", "in_doubt", "armed"]), ARRIVED, "no receipt is lost");
+    assert_eq!(workspace.requests_in(&["answered", "in_doubt", "armed"]), ARRIVED, "no receipt is lost");
     finishes(&workspace, workspace.run(&[]), 60);
 }
 

@@ -1,4 +1,4 @@
-//! A server whose answers a function gives, in a runtime of its own, which no test's runtime can starve.
+//! A server that answers each request with the result of a function. It has its own runtime, so a busy test cannot starve it.
 
 use axum::{
     Router,

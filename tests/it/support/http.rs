@@ -1,5 +1,4 @@
-//! HTTP/1.1 over a socket, by hand: each connection has a thread, messages are read, and raw bytes are written. What is
-//! answered, and what is not, is up to each test.
+//! HTTP/1.1 over a socket, without a library: it reads messages and writes raw bytes. Each test decides what to answer.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -18,7 +17,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Serves each connection in a thread of its own.
+    /// Listens on a free port, and calls the function in a new thread for each connection.
     pub fn open(serve: impl Fn(TcpStream) -> Option<()> + Send + Sync + 'static) -> Port {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = Port { address: listener.local_addr().unwrap(), is_closed: Arc::default() };

@@ -226,8 +226,9 @@ fn scripted_with(
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             let mut connection = Connection::of(stream);
             let request = connection.read().unwrap();
-            assert!(request.line().starts_with("POST /business-bank-account-verification/jobs/"), "{}", request.head);
-            assert!(!request.head.to_lowercase().contains("idempotency-key"), "{}", request.head);
+            let request = request.head + &String::from_utf8(request.body).unwrap();
+            assert!(request.starts_with("POST /business-bank-account-verification/jobs/"), "{request}");
+            assert!(!request.to_lowercase().contains("idempotency-key"), "{request}");
             requests += 1;
             at_request();
             let wait = wait.map(|seconds| format!("\r\nretry-after: {seconds}")).unwrap_or_default();
