@@ -71,7 +71,7 @@ sim: ## Run campaigns in simulated time, each from a seed (SEEDS=N: how many, FI
 	FIRST=$(FIRST) SEED=$(SEED) SEEDS=$(SEEDS) $(IGNORED) --exact sim::seeds
 
 planted: ## Plant one bug after another, which the simulation must find, and print a table (RESCREEN_PLANTED=name: only one)
-	$(IGNORED) planted::
+	$(IGNORED) --exact planted::every_planted_bug_is_caught_by_the_simulation
 
 kill: ## Kill runs 20 times in each of two campaigns, resume them, and count the charges (RESCREEN_KILLS=N: how often)
 	$(IGNORED) kill::

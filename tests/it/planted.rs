@@ -1,16 +1,20 @@
-//! Planted bugs measure the simulation. Each bug of [`Bug`] is planted in turn, and seeds are played until one catches
-//! it. The table says which seed, which check and how many seeds that took. Without the bug the same seeds must hold.
-//! Run with `make planted`, which needs the feature `harness`.
+//! Planted bugs measure the simulation. Each bug of [`Bug`] is planted in a process of its own, and seeds are played until
+//! one catches it. The table says which seed, which check and how many seconds that took. Without the bug the same seeds
+//! must hold. Run with `make planted`, which needs the feature `harness`.
 //!
 //! The seed that caught a bug before, in `planted/seeds.txt`, is played first. If it no longer catches the bug, all
 //! seeds are played in order. `RESCREEN_PLANTED_SEARCH=1` searches for every bug and writes the file again.
 //! `RESCREEN_PLANTED_SECONDS=N` starts no search after N seconds; bugs that remain are listed as not searched.
 
-use crate::sim::violations;
+use crate::sim::{in_parallel, violations};
 use rescreen::model::planted::{Bug, plant};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs, panic,
+    env, fs,
+    ops::Range,
+    panic,
+    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -25,11 +29,13 @@ const SEEDS_MAX: u64 = 1_000;
 /// The seeds that caught a bug before: name and seed, line by line.
 const KNOWN_SEEDS: &str = include_str!("planted/seeds.txt");
 const KNOWN_SEEDS_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/planted/seeds.txt");
-/// Seeds are played two at a time.
+/// A search plays this many seeds at a time.
 const THREADS: usize = 2;
 /// In real time; a seed takes a fraction of a second. Lives are bounded in simulated time, but a loop without a wait is
 /// not.
 const SEED_TIME_MAX: Duration = Duration::from_secs(60);
+/// Names the bug that this process plants, for the test that started it.
+const BUG_OF_THIS_PROCESS: &str = "RESCREEN_PLANTED_HERE";
 
 /// Plays a seed and returns what it violates.
 type Play = fn(u64) -> Vec<String>;
@@ -49,87 +55,119 @@ enum Found {
     },
 }
 
+/// The result of a bug: one line of JSON from the process in which it was planted.
+#[derive(Debug, Serialize, Deserialize)]
+struct Outcome {
+    /// The seed that caught the bug.
+    seed: Option<u64>,
+    /// What caught it, or why nothing did.
+    by: String,
+    was_searched: bool,
+    seconds: f64,
+}
+
 #[test]
 #[ignore = "takes minutes; make planted"]
 fn every_planted_bug_is_caught_by_the_simulation() {
-    // A bug that panics is caught like any other: its message is in the table.
-    panic::set_hook(Box::new(|_| {}));
-    let wanted = env::var("RESCREEN_PLANTED").unwrap_or_default();
-    let bugs: Vec<Bug> =
-        Bug::all().filter(|bug| wanted.is_empty() || wanted.split(',').any(|name| name == bug.name())).collect();
+    let text = |name| env::var(name).ok().filter(|text| !text.is_empty());
     let number = |name, otherwise| {
-        let text = env::var(name).ok().filter(|text| !text.is_empty());
-        text.map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+        text(name)
+            .map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
     };
     let (first, seeds_max) = (number("FIRST", 1), number("SEEDS", SEEDS_MAX));
-    let searched = number("RESCREEN_PLANTED_SEARCH", 0) > 0;
+    let is_search = number("RESCREEN_PLANTED_SEARCH", 0) > 0;
     let search_until = Duration::from_secs(number("RESCREEN_PLANTED_SECONDS", u64::from(u32::MAX)));
+    if let Some(name) = text(BUG_OF_THIS_PROCESS) {
+        let bug = Bug::all().find(|bug| bug.name() == name).unwrap();
+        let known = known_seed(&name).filter(|seed| !is_search && (first..first + seeds_max).contains(seed));
+        let outcome = try_to_catch(bug, known, search_until > Duration::ZERO, first..first + seeds_max);
+        return println!("{}", serde_json::to_string(&outcome).unwrap());
+    }
+    let wanted = text("RESCREEN_PLANTED").unwrap_or_default();
+    let bugs: Vec<Bug> =
+        Bug::all().filter(|bug| wanted.is_empty() || wanted.split(',').any(|name| name == bug.name())).collect();
+    assert!(!bugs.is_empty(), "there is no bug {wanted}");
     let begun = Instant::now();
+    let outcomes = in_parallel(&bugs, |bug| in_a_process(*bug, search_until.saturating_sub(begun.elapsed())));
     println!("| bug | what it does | caught by | seed | s |\n|---|---|---|---|---|");
     let (mut seeds, mut missed, mut unsearched) = (BTreeMap::new(), Vec::new(), Vec::new());
-    for bug in &bugs {
-        let since = Instant::now();
-        let known = known_seed(bug.name()).filter(|seed| !searched && (first..first + seeds_max).contains(seed));
-        let mut found = known.map_or(Err(String::new()), |seed| play_planted(*bug, seed, 1));
-        if found.is_err() && begun.elapsed() < search_until {
-            found = play_planted(*bug, first, seeds_max);
-        } else if found.is_err() {
-            unsearched.push(bug.name());
+    for (bug, outcome) in bugs.iter().zip(&outcomes) {
+        match outcome.seed {
+            Some(seed) => drop(seeds.insert(bug.name(), seed)),
+            None if outcome.was_searched => missed.push(bug.name()),
+            None => unsearched.push(bug.name()),
         }
-        let (seed, by) = match found {
-            Ok((seed, by)) => {
-                seeds.insert(bug.name(), seed);
-                (seed.to_string(), by)
-            }
-            Err(_) if unsearched.last() == Some(&bug.name()) => ("-".to_owned(), "not searched".to_owned()),
-            Err(reason) => {
-                missed.push(bug.name());
-                ("-".to_owned(), format!("not caught{reason}"))
-            }
-        };
-        println!("| {} | {} | {by} | {seed} | {:.1} |", bug.name(), bug.mistake(), since.elapsed().as_secs_f64());
+        let seed = outcome.seed.map_or("-".to_owned(), |seed| seed.to_string());
+        println!("| {} | {} | {} | {seed} | {:.1} |", bug.name(), bug.mistake(), outcome.by, outcome.seconds);
     }
+    if !unsearched.is_empty() {
+        println!(
+            "SKIPPED: no time was left to search for a seed for {unsearched:?}; RESCREEN_PLANTED_SEARCH=1 searches"
+        );
+    }
+    plant(None);
+    let played: Vec<u64> = BTreeSet::from_iter(seeds.values().copied().chain([first])).into_iter().collect();
+    let without_bug = in_parallel(&played, |seed| play_until_caught(violations, *seed, 1, SEED_TIME_MAX));
     println!(
         "planted bugs: {} planted, {} caught within {seeds_max} seeds, {:.0} s, first seed {first}; again: make planted",
         bugs.len(),
         seeds.len(),
         begun.elapsed().as_secs_f64(),
     );
-    if !unsearched.is_empty() {
-        println!(
-            "SKIPPED: no time was left to search for a seed for {unsearched:?}; RESCREEN_PLANTED_SEARCH=1 searches"
-        );
-    }
-    let without_bug: Vec<(u64, Found)> = control(&seeds, first);
-    drop(panic::take_hook());
-    assert!(!bugs.is_empty(), "there is no bug {wanted}");
-    assert_eq!(without_bug, [], "without a bug");
+    let violated: Vec<_> = played.iter().zip(without_bug).filter(|(_, found)| *found != Found::Nothing).collect();
+    assert_eq!(violated, [], "without a bug");
     assert!(missed.is_empty(), "not caught: {missed:?}");
-    if searched && wanted.is_empty() {
+    if is_search && wanted.is_empty() {
         let lines: String = seeds.iter().map(|(name, seed)| format!("{name} {seed}\n")).collect();
         fs::write(KNOWN_SEEDS_FILE, lines).unwrap();
     }
+}
+
+/// Plants a bug in another process: a planted bug, and a seed that does not end, belong to their whole process.
+fn in_a_process(bug: Bug, search_until: Duration) -> Outcome {
+    let name = "planted::every_planted_bug_is_caught_by_the_simulation";
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env(BUG_OF_THIS_PROCESS, bug.name())
+        .env("RESCREEN_PLANTED_SECONDS", search_until.as_secs().to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let outcome = said.lines().find_map(|line| serde_json::from_str(line).ok());
+    outcome.unwrap_or_else(|| {
+        panic!("{}: {}\n{said}\n{}", bug.name(), output.status, String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+/// Plays the known seed with the bug, and the others if that does not catch it and a search is allowed.
+fn try_to_catch(bug: Bug, known: Option<u64>, may_search: bool, seeds: Range<u64>) -> Outcome {
+    // A bug that panics is caught like any other: its message is in the table.
+    panic::set_hook(Box::new(|_| {}));
+    let begun = Instant::now();
+    let play_planted = |first, count| {
+        plant(Some(bug));
+        let found = play_until_caught(violations, first, count, SEED_TIME_MAX);
+        plant(None);
+        caught(found, violations, SEED_TIME_MAX)
+    };
+    let mut found = known.map_or(Err(String::new()), |seed| play_planted(seed, 1));
+    let was_searched = found.is_err() && may_search;
+    if was_searched {
+        found = play_planted(seeds.start, seeds.end - seeds.start);
+    }
+    drop(panic::take_hook());
+    let (seed, by) = match found {
+        Ok((seed, by)) => (Some(seed), by),
+        Err(reason) if was_searched => (None, format!("not caught{reason}")),
+        Err(_) => (None, "not searched".to_owned()),
+    };
+    Outcome { seed, by, was_searched, seconds: begun.elapsed().as_secs_f64() }
 }
 
 /// The seed that caught a bug before.
 fn known_seed(name: &str) -> Option<u64> {
     let (_, seed) = KNOWN_SEEDS.lines().filter_map(|line| line.split_once(' ')).find(|(bug, _)| *bug == name)?;
     Some(seed.parse().expect("planted/seeds.txt has a name and a seed in each line"))
-}
-
-/// Plays seeds with the bug until one catches it.
-fn play_planted(bug: Bug, first: u64, count: u64) -> Result<(u64, String), String> {
-    plant(Some(bug));
-    let found = play_until_caught(violations, first, count, SEED_TIME_MAX);
-    plant(None);
-    caught(found, violations, SEED_TIME_MAX)
-}
-
-/// The seeds that violate something without a bug, of those that caught one.
-fn control(seeds: &BTreeMap<&str, u64>, first: u64) -> Vec<(u64, Found)> {
-    let distinct: BTreeSet<u64> = seeds.values().copied().chain([first]).collect();
-    let played = distinct.into_iter().map(|seed| (seed, play_until_caught(violations, seed, 1, SEED_TIME_MAX)));
-    played.filter(|(_, found)| *found != Found::Nothing).collect()
 }
 
 /// The seed that caught a bug, and the violation; or why none did. A seed that did not end counts as caught only if it
@@ -194,21 +232,6 @@ fn play_until_caught(play: Play, first: u64, count: u64, seed_time_max: Duration
     }
 }
 
-#[test]
-#[ignore = "make planted"]
-fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_bug() {
-    let third_hangs: Play = |seed| {
-        thread::sleep(Duration::from_secs(if seed == 3 { 5 } else { 0 }));
-        Vec::new()
-    };
-    let time = Duration::from_millis(600);
-    let found = || play_until_caught(third_hangs, 1, 1_000_000, time);
-    assert_eq!(found(), Found::Unended { seed: 3 });
-    assert_eq!(caught(found(), |_| Vec::new(), time), Ok((3, "it hangs".to_owned())));
-    let reason = caught(found(), third_hangs, time).unwrap_err();
-    assert_eq!(reason, ": seed 3 did not end, but neither did it without the bug");
-}
-
 /// A violation without its life and without the values found.
 fn without_details(violation: &str) -> String {
     let mut words: Vec<&str> = violation.split(": ").collect();
@@ -218,4 +241,23 @@ fn without_details(violation: &str) -> String {
     let invariant = words[0].len() < 4 && words[0].starts_with('I');
     words.truncate(if invariant { 2 } else { 1 });
     words.join(": ").chars().filter(|c| *c != '|').take(90).collect()
+}
+
+mod timed {
+    use super::*;
+
+    #[test]
+    #[ignore = "timed: make gauntlet"]
+    fn a_seed_that_does_not_end_is_named_and_caught_only_where_it_ends_without_the_bug() {
+        let third_hangs: Play = |seed| {
+            thread::sleep(Duration::from_secs(if seed == 3 { 5 } else { 0 }));
+            Vec::new()
+        };
+        let time = Duration::from_millis(600);
+        let found = || play_until_caught(third_hangs, 1, 1_000_000, time);
+        assert_eq!(found(), Found::Unended { seed: 3 });
+        assert_eq!(caught(found(), |_| Vec::new(), time), Ok((3, "it hangs".to_owned())));
+        let reason = caught(found(), third_hangs, time).unwrap_err();
+        assert_eq!(reason, ": seed 3 did not end, but neither did it without the bug");
+    }
 }

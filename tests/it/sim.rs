@@ -32,12 +32,13 @@ use script::Script;
 use serde_json::json;
 use stage::{Played, play, play_script};
 use std::{
+    collections::BTreeMap,
     fs,
     io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process::Command,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Instant, SystemTime},
 };
@@ -61,33 +62,41 @@ fn caught(play: impl FnOnce() -> Played) -> Vec<String> {
 /// A long run says this often how far it is, in campaigns.
 const PROGRESS_EVERY: u64 = 10_000;
 
-/// Plays seeds on two threads. Returns those with violations.
+/// Plays seeds. Returns those with violations.
 fn play_all(first: u64, count: u64) -> Vec<(u64, Vec<String>)> {
-    let (begun, next) = (Instant::now(), AtomicU64::new(0));
+    let begun = Instant::now();
+    let places: Vec<u64> = (0..count).collect();
+    let played = in_parallel(&places, |at| {
+        if *at > 0 && at.is_multiple_of(PROGRESS_EVERY) {
+            eprintln!("simulation: {at} of {count} campaigns begun, {:.0} s", begun.elapsed().as_secs_f64());
+        }
+        let seed = first.wrapping_add(*at);
+        let violations = violations(seed);
+        if !violations.is_empty() {
+            eprintln!("simulation: seed {seed} violates an invariant");
+        }
+        (seed, violations)
+    });
+    played.into_iter().filter(|(_, violations)| !violations.is_empty()).collect()
+}
+
+/// Calls a function for each item, for two items a processor at a time. Returns the results in the order of the items.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
     let worker = || {
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            if at > 0 && at < count && at.is_multiple_of(PROGRESS_EVERY) {
-                eprintln!("simulation: {at} of {count} campaigns begun, {:.0} s", begun.elapsed().as_secs_f64());
-            }
-            if at >= count {
-                return found;
-            }
-            let seed = first.wrapping_add(at);
-            let violations = violations(seed);
-            if !violations.is_empty() {
-                eprintln!("simulation: seed {seed} violates an invariant");
-                found.push((seed, violations));
-            }
+            let Some(item) = items.get(at) else { return results };
+            results.push((at, call(item)));
         }
     };
-    let mut found = thread::scope(|scope| {
-        let workers = [scope.spawn(worker), scope.spawn(worker)];
-        workers.into_iter().flat_map(|worker| worker.join().expect("a panic of a seed is caught")).collect::<Vec<_>>()
+    let processors = thread::available_parallelism().map_or(1, Into::into);
+    let results: BTreeMap<usize, R> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..2 * processors).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
-    found.sort();
-    found
+    results.into_values().collect()
 }
 
 #[test]

@@ -22,17 +22,20 @@ const IMAGES: u64 = 8;
 const IMAGE_BYTES: usize = 4 * 1024 * 1024;
 const FACE: &str = r#"{"success":true,"results":{"face_match":{"status":"Approved","score":91}}}"#;
 
-/// A service that discards each body and approves it after a while.
+/// A service that discards each body, approves it after a while, and charges one credit. Where a balance does not move, a
+/// run sends one request after another.
 fn service(answered: Arc<AtomicU64>) -> String {
     let port = Port::open(move |stream| {
         let mut connection = Connection::of(stream);
         loop {
-            let is_check = connection.read()?.is_check();
-            if is_check {
+            if connection.read()?.is_check() {
                 sleep(Duration::from_millis(100));
                 answered.fetch_add(1, Ordering::Relaxed);
+                connection.write(json("200 OK", FACE))?;
+            } else {
+                let credits = 1_000_000 - answered.load(Ordering::Relaxed);
+                connection.write(json("200 OK", &format!(r#"{{"available_credits": {credits}}}"#)))?;
             }
-            connection.write(json("200 OK", if is_check { FACE } else { r#"{"available_credits": 1000000}"# }))?;
         }
     });
     port.url()
