@@ -92,7 +92,7 @@ impl Role {
                 return NameFit::Known;
             }
             let is_part = before.is_some() || column.windows(name.len()).any(|part| part == name);
-            if is_part && name.iter().map(String::len).sum::<usize>() > 2 {
+            if is_part && letters(name).count() > 2 {
                 best = NameFit::Part;
             }
         }
@@ -101,13 +101,17 @@ impl Role {
 }
 
 /// The words before a name at the end of a column; `None` if the column does not end so.
-fn ends_with<'a>(column: &'a [String], name: &'a [String]) -> Option<&'a [String]> {
-    let letters = |words: &'a [String]| words.iter().flat_map(|word| word.bytes());
+fn ends_with<'a>(column: &'a [String], name: &[String]) -> Option<&'a [String]> {
     if letters(column).eq(letters(name)) {
         return Some(&[]);
     }
     let before = column.len().checked_sub(name.len())?;
     (column[before..] == *name).then(|| &column[..before])
+}
+
+/// The bytes of words, without what separates the words.
+fn letters(words: &[String]) -> impl Iterator<Item = u8> {
+    words.iter().flat_map(|word| word.bytes())
 }
 
 /// Whether a text is the name of a column that some check could use.
