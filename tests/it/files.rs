@@ -2,7 +2,6 @@
 //! that was replaced is never a new charge; an upload is safe at every step.
 
 mod attacks;
-mod door;
 mod golden;
 mod limits;
 mod memory;

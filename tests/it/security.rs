@@ -20,8 +20,7 @@ use wire::Wire;
 
 /// A world with this server, one request at a time.
 fn world(rows: usize, wire: &Wire) -> World {
-    let world = World::new().rows(rows).in_flight(1).arriving(wire.arrivals());
-    world.campaign(|file| file.service.url = Some(wire.url.clone()))
+    World::new().rows(rows).in_flight(1).sending_to(&wire.url, wire.arrivals())
 }
 
 fn outcomes(ran: &Ran) -> Vec<String> {

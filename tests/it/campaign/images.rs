@@ -57,9 +57,7 @@ fn world(service: &Answering, arrived: Arc<AtomicU64>) -> World {
         declaration.answer.images.push(ImageSpec { pointer: "/small".to_owned() });
         declaration.fields.iter_mut().for_each(|field| field.secret = field.name == "name");
     });
-    world
-        .campaign(|file| file.service.url = Some(service.url.clone()))
-        .arriving(move || arrived.load(Ordering::Relaxed))
+    world.sending_to(&service.url, move || arrived.load(Ordering::Relaxed))
 }
 
 fn answer() -> Value {
@@ -126,9 +124,7 @@ async fn a_failed_row_shows_neither_the_cell_nor_the_value_of_a_secret_field() {
         declaration.fields.iter_mut().for_each(|field| field.secret = field.name == "name");
     });
     world.write("book.csv", "no,name,status\n1,Jo Vexford-Marlow,active\n");
-    let mut world = world
-        .campaign(|file| file.service.url = Some(service.url.clone()))
-        .arriving(move || arrived.load(Ordering::Relaxed));
+    let mut world = world.sending_to(&service.url, move || arrived.load(Ordering::Relaxed));
     let ran = world.run().await;
     let [line] = ran.lines(rescreen::sink::DatasetKind::Failures) else { panic!("one failure") };
     assert!(!format!("{line:?}").contains("Vexford"), "{line:?}");

@@ -2,15 +2,21 @@
 //! of the routes and both forms of the key's header. What is sent is compared with a file for each check: method, path,
 //! headers and body. `RESCREEN_WRITE_GOLDEN=1` writes the files again.
 
-use crate::support::{API_KEY, answering::Answering, ran::results, service::lifted, tables::text, world::World};
-use axum::{body::Body, http::Request};
+use crate::support::{
+    API_KEY,
+    door::{Act, Door, Seen, Step},
+    ran::results,
+    service::lifted,
+    tables::text,
+    world::World,
+};
 use rescreen::{
     catalogue::{Catalogue, Declaration, Spelling},
     client::Auth,
     mapping::FieldSource,
     model::{Credits, ExitCode},
     pipeline::campaign::file::CheckTable,
-    simulator::{Dialect, Envelope, ServedRoutes, Settings, Simulator},
+    simulator::{Dialect, Envelope, ServedRoutes, Settings},
 };
 use serde_json::Value;
 use std::{
@@ -18,7 +24,6 @@ use std::{
     fmt::Write,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex},
 };
 
 /// Checks whose requests other tests compare: `jobs::golden` and `files::golden`.
@@ -64,16 +69,21 @@ fn cells() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     CELLS.lines().filter(|line| !line.is_empty()).map(check).collect()
 }
 
-/// A request as the service received it.
-#[derive(Debug, Clone)]
+/// A request as the service received it, without the headers that differ from run to run.
+#[derive(Debug)]
 struct Sent {
-    method: String,
     path: String,
     headers: BTreeMap<String, String>,
     body: String,
 }
 
 impl Sent {
+    fn of(seen: Seen) -> Sent {
+        let shown = seen.headers.iter().filter(|(name, _)| !["host", "content-length"].contains(&name.as_str()));
+        let headers = shown.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
+        Sent { path: seen.path, headers, body: String::from_utf8(seen.body).unwrap() }
+    }
+
     /// The check that it is for.
     fn check<'a>(&self, checks: impl Iterator<Item = &'a Declaration>) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap();
@@ -86,39 +96,11 @@ impl Sent {
     }
 
     fn as_text(&self) -> String {
-        let mut text = format!("{} {}\n", self.method, self.path);
+        let mut text = format!("POST {}\n", self.path);
         for (name, value) in &self.headers {
             writeln!(text, "{name}: {value}").unwrap();
         }
         text + "\n" + &self.body + "\n"
-    }
-}
-
-/// The simulator behind a server that keeps every check that it receives.
-struct Recorder {
-    answering: Answering,
-    sent: Arc<Mutex<Vec<Sent>>>,
-    simulator: Simulator,
-}
-
-impl Recorder {
-    fn start(settings: Settings) -> Recorder {
-        let simulator = Simulator::new(settings);
-        let sent = Arc::<Mutex<Vec<Sent>>>::default();
-        let (kept, service) = (Arc::clone(&sent), simulator.clone());
-        let answering = Answering::start(move |parts, body| async move {
-            if parts.method == "POST" {
-                let shown = |name: &str| !["host", "content-length"].contains(&name);
-                let headers = parts.headers.iter().filter(|(name, _)| shown(name.as_str()));
-                let headers =
-                    headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
-                let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
-                let body = String::from_utf8(body.to_vec()).unwrap();
-                kept.lock().unwrap().push(Sent { method, path, headers, body });
-            }
-            service.exchange(Request::from_parts(parts, Body::from(body))).await
-        });
-        Recorder { answering, sent, simulator }
     }
 }
 
@@ -128,7 +110,7 @@ async fn sent(
     (spelling, auth): (Spelling, Auth),
     declarations: Vec<Declaration>,
 ) -> BTreeMap<String, Sent> {
-    let recorder = Recorder::start(settings);
+    let door = Door::with(settings, |_, _| Act::Pass);
     let cells = cells();
     let column = |check: &str, field: &str| format!("{check} {field}");
     let mut header = vec!["no".to_owned()];
@@ -143,29 +125,27 @@ async fn sent(
         }
         checks.push(table);
     }
-    let (url, count) = (recorder.answering.url.clone(), Arc::clone(&recorder.sent));
     let replaced = declarations.clone();
     let mut world = World::new()
         .csv(&format!("{}\n{}\n", header.join(","), row.join(",")))
         .campaign(|file| {
             file.budget.prices = checks.iter().map(|check| (check.check.clone(), Credits(1))).collect();
             file.checks = checks;
-            file.service.url = Some(url);
             file.service.routes = spelling;
             file.service.auth = auth;
             file.declarations = replaced;
         })
-        .arriving(move || count.lock().unwrap().len() as u64);
+        .sending_to(&door.url, door.arrivals());
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(cells.len()));
-    let stats = recorder.simulator.stats();
+    let stats = door.simulator.stats();
     assert_eq!((stats.charges, stats.double_charges), (cells.len() as u64, 0));
     for line in ran.results() {
         let (check, verdict, finding) = (text(line, "check_name"), text(line, "verdict"), text(line, "finding"));
         assert!(verdict != "unrecognised" && !finding.contains("unclear"), "{check}: {verdict} {finding}");
     }
     let catalogue = declarations.into_iter().fold(Catalogue::built_in(), |all, one| all.with(one).unwrap());
-    let sent = recorder.sent.lock().unwrap().clone();
-    let by_check: BTreeMap<String, Sent> = sent.into_iter().map(|sent| (sent.check(catalogue.iter()), sent)).collect();
+    let sent = door.seen(Step::Check).into_iter().map(Sent::of);
+    let by_check: BTreeMap<String, Sent> = sent.map(|sent| (sent.check(catalogue.iter()), sent)).collect();
     assert_eq!(by_check.len(), cells.len(), "one request for each check");
     by_check
 }

@@ -1,11 +1,11 @@
 //! Golden requests: method, path, headers and body of each check with files, byte for byte. A change of them is a new
 //! body under an old key, which a service refuses. `RESCREEN_WRITE_GOLDEN=1` writes the files.
 
-use super::{
+use super::sample::{jpeg, pdf, put, world};
+use crate::support::{
     door::{Act, Door, Seen, Step},
-    sample::{jpeg, pdf, put, world},
+    service::lifted,
 };
-use crate::support::service::lifted;
 use rescreen::{model::ExitCode, simulator::Settings};
 use std::{fs, path::PathBuf};
 
@@ -60,8 +60,7 @@ async fn requests_with_files_are_those_of_the_golden_files() {
         ("proof-of-address-upload", "proof-of-address", &[("document", "e"), ("expected_first_name", "first")]),
     ] {
         let door = Door::with(Settings { prices: [(check.to_owned(), 3)].into(), ..lifted() }, |_, _| Act::Pass);
-        let url = door.url.clone();
-        let world = world(check, fields).campaign(|file| file.service.url = Some(url)).arriving(door.arrivals());
+        let world = world(check, fields).sending_to(&door.url, door.arrivals());
         put(&world, "Thandi.jpg", &jpeg(1, 60));
         put(&world, "Sipho.jpg", &jpeg(2, 60));
         put(&world, "bill.pdf", &pdf(3, 60));

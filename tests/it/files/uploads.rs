@@ -1,11 +1,9 @@
 //! The upload of large documents: what is sent where, a crash at every step, references that expire, and replies that
 //! lead elsewhere.
 
-use super::{
-    door::{Act, Door, Step},
-    sample::{addresses, pdf},
-};
+use super::sample::{addresses, pdf};
 use crate::support::{
+    door::{Act, Door, Step},
     program::{UnderWay, rescreen, wait_until},
     ran::results,
     world::World,
@@ -19,8 +17,7 @@ const LARGE: usize = 4 * 1024 * 1024 + 1;
 
 /// A world that sends these documents through a door.
 fn through(door: &Door, documents: &[&[u8]]) -> World {
-    let url = door.url.clone();
-    addresses(documents).campaign(|file| file.service.url = Some(url)).arriving(door.arrivals())
+    addresses(documents).sending_to(&door.url, door.arrivals())
 }
 
 /// Makes the recorded upload older.

@@ -1,46 +1,23 @@
 //! The requests of the checks with jobs, byte for byte as they are on the wire: method, path, headers and body.
 
 use super::{AFRICA, BUSINESS, FOREIGN, world};
-use crate::support::{answering::Answering, service::lifted};
-use axum::{
-    body::Body,
-    http::{Method, Request},
+use crate::support::{
+    door::{Act, Door, Step},
+    service::lifted,
 };
-use rescreen::{
-    model::SIMULATOR_MARKER,
-    simulator::{Settings, Simulator},
-};
-use std::sync::{Arc, Mutex};
+use rescreen::simulator::Settings;
 
 /// What a service was sent, as text: the request line, the headers that matter, and the body.
 async fn sent(check: &str, price: u64) -> String {
-    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-    let simulator = Simulator::new(Settings { prices: [(check.to_owned(), price)].into(), ..lifted() });
-    let noted = Arc::clone(&heard);
-    let answering = Answering::start(move |parts, body| async move {
-        if parts.method == Method::POST {
-            let header = |name: &str| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
-            let key = header("idempotency-key");
-            assert_eq!(key.len(), 36, "a UUID");
-            let text = std::str::from_utf8(&body).unwrap();
-            let line = format!(
-                "{} {}\ncontent-type: {}\nidempotency-key: {key}\n{text}",
-                parts.method,
-                parts.uri.path(),
-                header("content-type"),
-            );
-            noted.lock().unwrap().push(line);
-        }
-        let response = simulator.exchange(Request::from_parts(parts, Body::from(body))).await;
-        assert!(response.headers().contains_key(SIMULATOR_MARKER));
-        response
-    });
-    let mut world = world(check, 1, price).may_lose_checks("they are sent to another server");
-    world = world.campaign(|file| file.service.url = Some(answering.url.clone()));
-    drop(world.run().await);
-    let heard = heard.lock().unwrap();
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    heard[0].clone()
+    let settings = Settings { prices: [(check.to_owned(), price)].into(), ..lifted() };
+    let door = Door::with(settings, |_, _| Act::Pass);
+    drop(world(check, 1, price).sending_to(&door.url, door.arrivals()).run().await);
+    let [seen] = &door.seen(Step::Check)[..] else { panic!("expected one check") };
+    let header = |name: &str| seen.header(name).unwrap_or("-");
+    let key = header("idempotency-key");
+    assert_eq!(key.len(), 36, "a UUID");
+    let text = std::str::from_utf8(&seen.body).unwrap();
+    format!("POST {}\ncontent-type: {}\nidempotency-key: {key}\n{text}", seen.path, header("content-type"))
 }
 
 /// `RESCREEN_WRITE_GOLDEN=1` writes the file again. A key that differs from it would be charged again.

@@ -1,7 +1,7 @@
 //! A service whose door the test watches: every message is recorded as it came, and a script decides whether it gets
 //! through to the simulator, gets another answer, or is left without one.
 
-use crate::support::{answering::Answering, service::lifted};
+use super::{answering::Answering, service::lifted};
 use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, Request, Response, request::Parts},
@@ -123,7 +123,11 @@ async fn answer(
         before
     };
     let act = script(&seen, before);
-    let pass = || simulator.exchange(Request::from_parts(parts, Body::from(body)));
+    let pass = async || {
+        let response = simulator.exchange(Request::from_parts(parts, Body::from(body))).await;
+        assert!(response.headers().contains_key(SIMULATOR_MARKER));
+        response
+    };
     match act {
         Act::Pass => pass().await,
         Act::Answer(status, text) => {

@@ -6,6 +6,7 @@ pub mod book;
 pub mod compiled;
 pub mod data;
 pub mod dialects;
+pub mod door;
 pub mod http;
 pub mod listener_process;
 pub mod older_ledger;

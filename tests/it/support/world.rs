@@ -167,10 +167,10 @@ impl World {
         self.paused.as_ref().expect("the world is under paused time")
     }
 
-    /// The campaign sends to another service than that of this world; this counts the checks that arrive there.
-    pub fn arriving(mut self, arrivals: impl Fn() -> u64 + Send + Sync + 'static) -> World {
+    /// The campaign sends to another service than that of this world; the function counts the checks that arrive there.
+    pub fn sending_to(mut self, url: &str, arrivals: impl Fn() -> u64 + Send + Sync + 'static) -> World {
         self.arrivals = Some(Box::new(arrivals));
-        self
+        self.campaign(|file| file.service.url = Some(url.to_owned()))
     }
 
     /// From now on a check that was recorded may be lost, for this reason.
