@@ -113,20 +113,27 @@ fn a_rehearsal_needs_no_service_no_key_and_no_yes() {
     assert_eq!(workspace.service.simulator.stats().requests, 0);
 }
 
-#[test]
-fn a_second_process_on_the_same_ledger_is_refused_at_once() {
+/// Does something beside a run, which then ends well.
+fn beside_a_run(act: impl FnOnce(&Workspace)) {
     let workspace = Workspace::that_answers_only(2, 50);
     let first = workspace.under_way(4, 6, &[]);
-    let before = workspace.service.simulator.stats().requests;
-    workspace.run(&[]).exits(2).says("in use by another process");
-    assert_eq!(workspace.service.simulator.stats().requests, before, "no request of the second process arrived");
-    workspace.say(&["status"]).exits(0);
+    act(&workspace);
     workspace.service.answers_all();
     first.ends().exits(0);
     assert_eq!(
         (workspace.service.simulator.stats().charges, workspace.service.simulator.stats().double_charges),
         (50, 0)
     );
+}
+
+#[test]
+fn a_second_process_on_the_same_ledger_is_refused_at_once() {
+    beside_a_run(|workspace| {
+        let before = workspace.service.simulator.stats().requests;
+        workspace.run(&[]).exits(2).says("in use by another process");
+        assert_eq!(workspace.service.simulator.stats().requests, before, "no request of the second process arrived");
+        workspace.say(&["status"]).exits(0);
+    });
 }
 
 /// How soon it happens.
@@ -137,12 +144,10 @@ mod timed {
     #[test]
     #[ignore = "timed: make gauntlet"]
     fn a_second_process_on_the_same_ledger_is_refused_within_a_second() {
-        let workspace = Workspace::that_answers_only(2, 50);
-        let first = workspace.under_way(4, 6, &[]);
-        let begun = Instant::now();
-        workspace.run(&[]).exits(2).says("in use by another process");
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-        workspace.service.answers_all();
-        first.ends().exits(0);
+        beside_a_run(|workspace| {
+            let begun = Instant::now();
+            workspace.run(&[]).exits(2).says("in use by another process");
+            assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        });
     }
 }
