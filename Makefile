@@ -70,7 +70,7 @@ sbom: ## List the crates in a release as CycloneDX (rescreen.cdx.json), with car
 sim: ## Run campaigns in simulated time, each from a seed (SEEDS=N: how many, FIRST=N: from which; SEED=N: repeat one)
 	FIRST=$(FIRST) SEED=$(SEED) SEEDS=$(SEEDS) $(IGNORED) --exact sim::seeds
 
-planted: ## Plant one bug after another, which the simulation must find, and print a table (RESCREEN_PLANTED=name: only one)
+planted: ## Plant each known bug, check that the simulation finds it, and print a table (RESCREEN_PLANTED=name: only one)
 	$(IGNORED) --exact planted::every_planted_bug_is_caught_by_the_simulation
 
 kill: ## Kill runs 20 times in each of two campaigns, resume them, and count the charges (RESCREEN_KILLS=N: how often)

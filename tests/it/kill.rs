@@ -10,7 +10,7 @@ mod life;
 mod shape;
 mod world;
 
-use crate::support::{onlooker::Onlooker, rng::Rng};
+use crate::support::{number_given, onlooker::Onlooker, rng::Rng};
 use audit::{audit_published, audit_whole};
 use life::{End, Life, Phase};
 use shape::Shape;
@@ -55,9 +55,8 @@ fn kills_between_the_steps_of_an_upload_and_while_jobs_end_charge_nothing_twice(
 
 fn kills_of(shape: Shape) {
     let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").subsec_nanos().into();
-    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
-    let seed: u64 = number("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
-    let kills: u32 = number("RESCREEN_KILLS").map_or(20, |kills| kills.try_into().unwrap());
+    let seed: u64 = number_given("RESCREEN_KILL_SEED").unwrap_or_else(from_clock);
+    let kills: u32 = number_given("RESCREEN_KILLS").unwrap_or(20);
     let begun = Instant::now();
     let mut rng = Rng::new(seed);
     let mut tally = Tally::default();

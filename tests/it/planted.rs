@@ -1,12 +1,15 @@
-//! Planted bugs measure the simulation. Each bug of [`Bug`] is planted in a process of its own, and seeds are played until
-//! one catches it. The table says which seed, which check and how many seconds that took. Without the bug the same seeds
-//! must hold. Run with `make planted`, which needs the feature `harness`.
+//! Planted bugs measure the simulation. For each bug of [`Bug`], a new process plants the bug and plays seeds until one
+//! catches it. The table names the seed, the check that failed and the seconds. Without a bug, the same seeds must hold.
+//! Run with `make planted`, which needs the feature `harness`.
 //!
 //! The seed that caught a bug before, in `planted/seeds.txt`, is played first. If it no longer catches the bug, all
 //! seeds are played in order. `RESCREEN_PLANTED_SEARCH=1` searches for every bug and writes the file again.
 //! `RESCREEN_PLANTED_SECONDS=N` starts no search after N seconds; bugs that remain are listed as not searched.
 
-use crate::sim::{in_parallel, violations};
+use crate::{
+    sim::{in_parallel, violations},
+    support::number_given,
+};
 use rescreen::model::planted::{Bug, plant};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -69,26 +72,22 @@ struct Outcome {
 #[test]
 #[ignore = "takes minutes; make planted"]
 fn every_planted_bug_is_caught_by_the_simulation() {
-    let text = |name| env::var(name).ok().filter(|text| !text.is_empty());
-    let number = |name, otherwise| {
-        text(name)
-            .map_or(otherwise, |text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
-    };
-    let (first, seeds_max) = (number("FIRST", 1), number("SEEDS", SEEDS_MAX));
-    let is_search = number("RESCREEN_PLANTED_SEARCH", 0) > 0;
-    let search_until = Duration::from_secs(number("RESCREEN_PLANTED_SECONDS", u64::from(u32::MAX)));
-    if let Some(name) = text(BUG_OF_THIS_PROCESS) {
+    let first: u64 = number_given("FIRST").unwrap_or(1);
+    let seeds_max: u64 = number_given("SEEDS").unwrap_or(SEEDS_MAX);
+    let is_search = number_given::<u64>("RESCREEN_PLANTED_SEARCH").is_some_and(|search| search > 0);
+    let search_time = Duration::from_secs(number_given("RESCREEN_PLANTED_SECONDS").unwrap_or(u32::MAX.into()));
+    if let Ok(name) = env::var(BUG_OF_THIS_PROCESS) {
         let bug = Bug::all().find(|bug| bug.name() == name).unwrap();
         let known = known_seed(&name).filter(|seed| !is_search && (first..first + seeds_max).contains(seed));
-        let outcome = try_to_catch(bug, known, search_until > Duration::ZERO, first..first + seeds_max);
+        let outcome = try_to_catch(bug, known, !search_time.is_zero(), first..first + seeds_max);
         return println!("{}", serde_json::to_string(&outcome).unwrap());
     }
-    let wanted = text("RESCREEN_PLANTED").unwrap_or_default();
+    let wanted = env::var("RESCREEN_PLANTED").unwrap_or_default();
     let bugs: Vec<Bug> =
         Bug::all().filter(|bug| wanted.is_empty() || wanted.split(',').any(|name| name == bug.name())).collect();
-    assert!(!bugs.is_empty(), "there is no bug {wanted}");
+    assert!(!bugs.is_empty(), "RESCREEN_PLANTED={wanted}: expected names of planted bugs");
     let begun = Instant::now();
-    let outcomes = in_parallel(&bugs, |bug| in_a_process(*bug, search_until.saturating_sub(begun.elapsed())));
+    let outcomes = in_parallel(&bugs, |bug| in_a_process(*bug, search_time.saturating_sub(begun.elapsed())));
     println!("| bug | what it does | caught by | seed | s |\n|---|---|---|---|---|");
     let (mut seeds, mut missed, mut unsearched) = (BTreeMap::new(), Vec::new(), Vec::new());
     for (bug, outcome) in bugs.iter().zip(&outcomes) {
@@ -106,7 +105,7 @@ fn every_planted_bug_is_caught_by_the_simulation() {
         );
     }
     plant(None);
-    let played: Vec<u64> = BTreeSet::from_iter(seeds.values().copied().chain([first])).into_iter().collect();
+    let played = BTreeSet::from_iter(seeds.values().copied().chain([first]));
     let without_bug = in_parallel(&played, |seed| play_until_caught(violations, *seed, 1, SEED_TIME_MAX));
     println!(
         "planted bugs: {} planted, {} caught within {seeds_max} seeds, {:.0} s, first seed {first}; again: make planted",
@@ -124,12 +123,12 @@ fn every_planted_bug_is_caught_by_the_simulation() {
 }
 
 /// Plants a bug in another process: a planted bug, and a seed that does not end, belong to their whole process.
-fn in_a_process(bug: Bug, search_until: Duration) -> Outcome {
+fn in_a_process(bug: Bug, search_time: Duration) -> Outcome {
     let name = "planted::every_planted_bug_is_caught_by_the_simulation";
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--ignored", "--nocapture"])
         .env(BUG_OF_THIS_PROCESS, bug.name())
-        .env("RESCREEN_PLANTED_SECONDS", search_until.as_secs().to_string())
+        .env("RESCREEN_PLANTED_SECONDS", search_time.as_secs().to_string())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -6,6 +6,7 @@ mod keys;
 mod requests;
 mod schedule;
 
+use crate::support::number_given;
 use proptest::test_runner::Config;
 use rescreen::model::{
     Credits,
@@ -18,8 +19,8 @@ use std::{
 
 /// The default number of cases. Nothing is written to the source folder.
 pub(crate) fn cases(cases: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    Config { cases: asked.unwrap_or(cases), failure_persistence: None, ..Config::default() }
+    let cases = number_given("PROPTEST_CASES").unwrap_or(cases);
+    Config { cases, failure_persistence: None, ..Config::default() }
 }
 
 /// The state of a request after a move, as the ledger applies it, and the credits it is charged.
@@ -57,11 +58,9 @@ const LONG_RUN: [(&str, u64); 4] = [
 #[test]
 #[ignore = "takes minutes; make properties"]
 fn a_long_run_finds_no_violation() {
-    let given = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let number = |name| given(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}?")));
-    let cases: u64 = number("PROPTEST_CASES").unwrap_or(1_000_000);
+    let cases: u64 = number_given("PROPTEST_CASES").unwrap_or(1_000_000);
     let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_secs();
-    let seed: u64 = number("PROPTEST_RNG_SEED").unwrap_or_else(from_clock);
+    let seed: u64 = number_given("PROPTEST_RNG_SEED").unwrap_or_else(from_clock);
     let begun = Instant::now();
     let (mut tried, mut violations) = (Vec::new(), Vec::new());
     for (name, share) in LONG_RUN {

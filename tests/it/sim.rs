@@ -27,7 +27,7 @@ mod upload_wire;
 mod wire;
 mod wire_rules;
 
-use crate::support::rng;
+use crate::support::{number_given, rng};
 use script::Script;
 use serde_json::json;
 use stage::{Played, play, play_script};
@@ -35,10 +35,11 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Write,
+    iter,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process::Command,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::Mutex,
     thread,
     time::{Instant, SystemTime},
 };
@@ -65,12 +66,11 @@ const PROGRESS_EVERY: u64 = 10_000;
 /// Plays seeds. Returns those with violations.
 fn play_all(first: u64, count: u64) -> Vec<(u64, Vec<String>)> {
     let begun = Instant::now();
-    let places: Vec<u64> = (0..count).collect();
-    let played = in_parallel(&places, |at| {
-        if *at > 0 && at.is_multiple_of(PROGRESS_EVERY) {
+    let played = in_parallel(0..count, |at| {
+        if at > 0 && at.is_multiple_of(PROGRESS_EVERY) {
             eprintln!("simulation: {at} of {count} campaigns begun, {:.0} s", begun.elapsed().as_secs_f64());
         }
-        let seed = first.wrapping_add(*at);
+        let seed = first.wrapping_add(at);
         let violations = violations(seed);
         if !violations.is_empty() {
             eprintln!("simulation: seed {seed} violates an invariant");
@@ -81,16 +81,13 @@ fn play_all(first: u64, count: u64) -> Vec<(u64, Vec<String>)> {
 }
 
 /// Calls a function for each item, for two items a processor at a time. Returns the results in the order of the items.
-pub fn in_parallel<T: Sync, R: Send>(items: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut results = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(at) else { return results };
-            results.push((at, call(item)));
-        }
-    };
+pub fn in_parallel<T, R: Send>(
+    items: impl IntoIterator<Item = T, IntoIter: Send>,
+    call: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let items = Mutex::new(items.into_iter().enumerate());
+    let next = || items.lock().unwrap().next();
+    let worker = || iter::from_fn(next).map(|(at, item)| (at, call(item))).collect::<Vec<_>>();
     let processors = thread::available_parallelism().map_or(1, Into::into);
     let results: BTreeMap<usize, R> = thread::scope(|scope| {
         let workers: Vec<_> = (0..2 * processors).map(|_| scope.spawn(worker)).collect();
@@ -191,11 +188,7 @@ fn note(first: u64, count: u64, failures: usize, seconds: f64) {
 #[test]
 #[ignore = "as long as wanted; make sim"]
 fn seeds() {
-    let number = |name| {
-        let text = std::env::var(name).ok().filter(|text| !text.is_empty());
-        text.map(|text| text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
-    };
-    if let Some(seed) = number("SEED") {
+    if let Some(seed) = number_given("SEED") {
         let played = play(seed);
         println!("seed {seed}: trace {}", played.trace);
         if std::env::var_os("RESCREEN_SIM_LOG").is_some() {
@@ -208,7 +201,7 @@ fn seeds() {
         return;
     }
     let from_clock = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_millis() as u64 * 1_000_000;
-    let (count, first) = (number("SEEDS").unwrap_or(250), number("FIRST").unwrap_or_else(from_clock));
+    let (count, first) = (number_given("SEEDS").unwrap_or(250), number_given("FIRST").unwrap_or_else(from_clock));
     let begun = Instant::now();
     let found = play_all(first, count);
     let seconds = begun.elapsed().as_secs_f64();

@@ -3,6 +3,7 @@
 use super::sample::{id_number, webp};
 use crate::support::{
     http::{Connection, Port, json},
+    number_given,
     program::{Said, UnderWay, rescreen},
 };
 use std::{
@@ -62,7 +63,7 @@ fn rows_with_two_images_of_four_mebibytes_stay_within_128_mib() {
         eprintln!("SKIPPED: memory is measured in /proc, which is not here");
         return;
     }
-    let rows: u32 = std::env::var("RESCREEN_IMAGE_ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(ROWS);
+    let rows = number_given("RESCREEN_IMAGE_ROWS").unwrap_or(ROWS);
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("files")).unwrap();
     for number in 0..IMAGES {

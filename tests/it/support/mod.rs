@@ -23,5 +23,13 @@ pub mod tables;
 pub mod wire_tap;
 pub mod world;
 
+use std::{env, str::FromStr};
+
 /// The API key of every test: long enough that its last three characters may be shown.
 pub const API_KEY: &str = "sk-planted-marker-4c1";
+
+/// The number in an environment variable; `None` if the variable is not set, or empty.
+pub fn number_given<T: FromStr>(variable: &str) -> Option<T> {
+    let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: expected a number")))
+}
