@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
         ["/jobId", "/data/jobId", "/results/jobId", "/job_id", "/data/job/id"].map(|at| object.pointer(at))
     });
     let is_of_another =
-        named.flatten().any(|named| named.as_str().is_some_and(|named| named != ID && !named.is_empty()));
+        named.flatten().any(|named| named.as_str().is_some_and(|named| named.trim() != ID && !named.is_empty()));
     let mut with_job = 0;
     for declaration in Catalogue::built_in().iter().filter(|declaration| declaration.job.is_some()) {
         with_job += 1;
@@ -44,7 +44,9 @@ pub fn check(data: &[u8]) {
                     assert!(!text.chars().any(char::is_control), "{text:?}");
                 }
             }
-            Some(JobNews::Open | JobNews::Unclear(_)) => assert!((200..300).contains(&reply.status)),
+            Some(JobNews::Open { .. } | JobNews::OtherJob { .. } | JobNews::Unclear { .. }) => {
+                assert!((200..300).contains(&reply.status))
+            }
         }
     }
     assert!(with_job > 0, "some checks have jobs");

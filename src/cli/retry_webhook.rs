@@ -30,6 +30,9 @@ pub struct RetryWebhookArgs {
     /// Ask even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
+    /// Ask even if the service stated a charge for an earlier order
+    #[arg(long)]
+    continue_anyway: bool,
     /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
     pub json: bool,
@@ -37,7 +40,8 @@ pub struct RetryWebhookArgs {
 
 pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let place = chosen::one("retry-webhook", args.dir.as_deref(), args.config.as_deref())?.place;
-    let order = RedeliveryOrder { jobs: args.jobs, webhook_url: args.webhook_url, lift_pause: args.lift_pause };
+    let RetryWebhookArgs { jobs, webhook_url, lift_pause, continue_anyway, .. } = args;
+    let order = RedeliveryOrder { jobs, webhook_url, lift_pause, continue_anyway };
     let done = pipeline::retry_webhook(&place, args.config.as_deref(), args.service.as_deref(), &order).await?;
     let code = done.exit_code();
     for line in done.lines() {
@@ -63,7 +67,7 @@ fn fields(done: &Redeliveries, next_command: Option<String>) -> Value {
         "accepted": done.accepted,
         "refused": done.refused.iter().map(refused).collect::<Vec<_>>(),
         "withheld": done.withheld.iter().map(JobId::as_str).collect::<Vec<_>>(),
-        "charged": done.charged.as_ref().map(JobId::as_str),
+        "charged": done.charged.as_ref().map(|(job, _)| job.as_str()),
         "stop": done.stop.as_ref().map(|stop| {
             json::stop(stop.exit_code() as u8, stop.kind().as_str(), Some(&stop.to_string()), Clock::System.now_us(), None, None)
         }),

@@ -3,6 +3,7 @@
 
 use super::{
     job_reply,
+    job_words::{JobWord, stated_job},
     json_body::{JsonBody, json_body},
     reply_message::message,
     retry_after::{RetryAfter, retry_after},
@@ -21,13 +22,12 @@ use crate::{
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// JSON pointers to a charge in a reply. The service's API description: `creditsUsed` with jobs, and "credits spent" in
-/// `meta`, whose spelling is not shown.
-const CHARGE_POINTERS: [&str; 5] =
-    ["/creditsUsed", "/meta/credits_spent", "/meta/creditsSpent", "/meta/creditsUsed", "/meta/credits_used"];
-/// The same for a check with the flow `job`, whose replies may be in the envelope `data`, as the documented event is.
-const CHARGE_POINTERS_OF_JOBS: [&str; 9] = [
+/// JSON pointers to a charge in a reply. The service's API description: `creditsUsed` with jobs and in events, where it is
+/// in `data`, and "credits spent" in `meta`, whose spelling is not shown. A reply that is not an answer may state a charge
+/// too, so all are read in every reply.
+const CHARGE_POINTERS: [&str; 14] = [
     "/creditsUsed",
+    "/credits_used",
     "/meta/credits_spent",
     "/meta/creditsSpent",
     "/meta/creditsUsed",
@@ -35,7 +35,11 @@ const CHARGE_POINTERS_OF_JOBS: [&str; 9] = [
     "/data/creditsUsed",
     "/data/credits_used",
     "/results/creditsUsed",
+    "/results/credits_used",
+    "/job/creditsUsed",
     "/data/job/creditsUsed",
+    "/error/creditsUsed",
+    "/error/credits_used",
 ];
 /// JSON pointers to a balance in a reply. The service's API description: `remainingCredits` in the verification
 /// envelope.
@@ -83,8 +87,8 @@ pub struct Classified {
     pub server_now_us: Option<i64>,
     /// The job that the reply names, if the outcome is [`Outcome::Accepted`].
     pub job: Option<JobId>,
-    /// The charge that the reply states that names it.
-    pub job_charged: Credits,
+    /// The charge that the reply states, whatever its outcome.
+    pub charge: Amount,
     /// Why a reply of a check with the flow `job` that has no answer yet names no job that can be followed.
     pub job_fault: Option<String>,
     /// The parsed body of a 2xx.
@@ -120,7 +124,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
         repeat_after: None,
         server_now_us: None,
         job: None,
-        job_charged: Credits::ZERO,
+        charge: Amount::Absent,
         job_fault: None,
         answer: None,
         code: None,
@@ -134,7 +138,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let body = json.as_ref().map(|json| &*json.value);
     let text =
         |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json_pointer::at(json, at)?.as_str()));
-    let charge = charge_in(body, spec);
+    let charge = charge_in(body, spec.charge_pointer, most_believed(spec.price));
     let remaining = balance(body, spec);
     let wait_stated = retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now);
     let push_back = match wait_stated {
@@ -152,12 +156,11 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
     let outcome = outcome(reply, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
     let fault = body.zip(spec.job).filter(|_| matches!(outcome, Outcome::Pending { .. }));
-    let job_charged = if let Amount::Credits(credits) = charge { credits } else { Credits::ZERO };
     Classified {
         outcome,
         http_status: Some(reply.status),
-        remaining: if let Amount::Credits(credits) = remaining { Some(credits) } else { None },
-        unreadable_amount: [charge, remaining, required].into_iter().find_map(|amount| match amount {
+        remaining: remaining.credits(),
+        unreadable_amount: [charge.clone(), remaining, required].into_iter().find_map(|amount| match amount {
             Amount::Unreadable(text) => Some(shown(&text)),
             _ => None,
         }),
@@ -167,7 +170,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         server_now_us: reply.date.as_deref().and_then(server_clock),
         code: code.map(shown),
         job,
-        job_charged,
+        charge,
         job_fault: fault.map(|(body, job)| shown(&job_reply::unusable(body, job))),
         message: told(reply, message),
         answer: json.filter(|_| (200..300).contains(&reply.status)),
@@ -195,18 +198,15 @@ fn of_job(
     if id.is_none() {
         return none(outcome);
     }
-    let required = job_reply::required(body, most_believed(spec));
+    let required = job_reply::required(body, most_believed(spec.price));
     // The larger of the stated charge and what the job will cost.
-    let stated = if let Amount::Credits(required) = required { stated.max(Some(required)) } else { stated };
+    let stated = stated.max(required.credits());
     (Outcome::Accepted { stated }, id, required)
 }
 
-/// The charge that a reply states: the largest if it is stated in several places. A charge far above the price is not
-/// believed.
-pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
-    let most = most_believed(spec);
-    let known = if spec.job.is_some() { &CHARGE_POINTERS_OF_JOBS[..] } else { &CHARGE_POINTERS };
-    let amounts = amounts(body, spec.charge_pointer, known, Rounding::Up);
+/// The charge that a reply states: the largest if it is stated in several places. A charge above `most` is not believed.
+fn charge_in(body: Option<&Value>, configured: Option<&str>, most: Credits) -> Amount {
+    let amounts = amounts(body, configured, &CHARGE_POINTERS, Rounding::Up);
     amounts.fold(Amount::Absent, |found, amount| match (found, amount) {
         (unreadable @ Amount::Unreadable(_), _) | (_, unreadable @ Amount::Unreadable(_)) => unreadable,
         (_, Amount::Credits(absurd)) if absurd > most => Amount::Unreadable(absurd.to_string()),
@@ -215,17 +215,17 @@ pub(super) fn charge_in(body: Option<&Value>, spec: &ReplySpec<'_>) -> Amount {
     })
 }
 
-/// Whether a body states a charge above zero, or one that cannot be read, at the configured place or else at a known
-/// one. For replies to requests that should be free.
-pub fn states_a_charge(body: &[u8], configured: Option<&str>) -> bool {
-    let json = json_body(body);
-    let mut found = amounts(json.as_ref().map(|json| &*json.value), configured, &CHARGE_POINTERS_OF_JOBS, Rounding::Up);
-    found.any(|amount| !matches!(amount, Amount::Absent | Amount::Credits(Credits::ZERO)))
+/// The charge that a reply states to a request that should be free: an amount above zero, or one that cannot be read.
+/// `configured` is the place that the user sets, and `price` what a check costs.
+pub fn stated_charge(exchange: &Exchange, configured: Option<&str>, price: Credits) -> Option<Amount> {
+    let json = json_body(exchange.reply.as_ref().ok()?.body.as_deref()?)?;
+    let charge = charge_in(Some(&json.value), configured, most_believed(price));
+    (!matches!(charge, Amount::Absent | Amount::Credits(Credits::ZERO))).then_some(charge)
 }
 
 /// The highest charge that is believed.
-fn most_believed(spec: &ReplySpec<'_>) -> Credits {
-    spec.price.max(Credits(1)).times(Credits::ABSURD_TIMES)
+fn most_believed(price: Credits) -> Credits {
+    price.max(Credits(1)).times(Credits::ABSURD_TIMES)
 }
 
 /// The balance that a reply states: the first amount found.
@@ -250,7 +250,7 @@ fn amounts<'a>(
 
 /// The table that maps replies to outcomes.
 fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
-    let stated = if let Amount::Credits(credits) = charge { Some(*credits) } else { None };
+    let stated = charge.credits();
     match (reply.status, charge) {
         (200..300, _) => success(reply, json, spec, stated),
         // A stated charge is a charge, whatever the status.
@@ -276,7 +276,7 @@ pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
 fn success(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, stated: Option<Credits>) -> Outcome {
     match (reply.status, json, &reply.body) {
         (_, _, None) => Outcome::Unknown,
-        (status, Some(json), _) if is_pending(status, json) => Outcome::Pending { stated },
+        (status, Some(json), _) if is_pending(status, json, spec) => Outcome::Pending { stated },
         (202, None, _) => Outcome::Unknown,
         (_, Some(json), _) if is_answer(json, spec.answer) => Outcome::Answered { stated },
         // A charge above the hold is booked at once.
@@ -305,9 +305,17 @@ fn has_fields(json: &Value) -> bool {
 }
 
 /// Whether a reply means that the answer is pending. The service's API description, Errors: a 202, with or without a
-/// job. A 200 with the status `pending` counts too.
-fn is_pending(status: u16, json: &Value) -> bool {
-    status == 202 || json.get("status").and_then(Value::as_str) == Some("pending")
+/// job. A 200 with the status `pending` counts too. A 202 that says that it is completed and has a result is an answer.
+fn is_pending(status: u16, json: &Value, spec: &ReplySpec<'_>) -> bool {
+    match status {
+        202 => !is_completed(json, spec),
+        _ => json.get("status").and_then(Value::as_str) == Some("pending"),
+    }
+}
+
+fn is_completed(json: &Value, spec: &ReplySpec<'_>) -> bool {
+    let stated = stated_job(json, spec.job, spec.answer);
+    stated.word == JobWord::Completed && stated.has_result
 }
 
 /// Whether an answer reports a failure in its own fields: `success` is false, or `error` is set.

@@ -1,7 +1,7 @@
 //! Replies of a check with the flow `job`: which one accepts the request as a job, and which one says that the answer
 //! needs a webhook. Pure functions of the status and the body.
 
-use super::job_words::{JobWord, has_content, job_word};
+use super::job_words::{JobWord, has_content, stated_job};
 use crate::{
     catalogue::{AnswerSpec, JobSpec},
     model::{
@@ -24,7 +24,7 @@ const REQUIRED: &str = "/requiredCredits";
 pub(super) fn accepted(status: u16, body: &Value, job: &JobSpec, answer: &AnswerSpec) -> Option<JobId> {
     let id = named_job(body, job)??;
     let has_result = || answer.payload(body).is_some() || has_content(body);
-    let is_open = match job_word(body, &job.completed) {
+    let is_open = match stated_job(body, Some(job), answer).word {
         JobWord::Open => true,
         JobWord::Other(_) => status == 202,
         JobWord::Nothing => status == 202 || !has_result(),
@@ -51,10 +51,10 @@ fn ids<'a>(body: &'a Value, job: &'a JobSpec) -> impl Iterator<Item = &'a Value>
 pub(super) fn named_job(body: &Value, job: &JobSpec) -> Option<Option<JobId>> {
     let mut ids = ids(body, job).map(|id| {
         let text = id.as_str().map_or_else(|| id.as_u64().map(|id| id.to_string()), |id| Some(id.to_owned()));
-        text.and_then(|text| JobId::new(&text))
+        text.and_then(|text| JobId::new(text.trim()))
     });
     let first = ids.next()?;
-    Some(first.filter(|first| ids.all(|other| other.as_ref() == Some(first))))
+    Some(first.filter(|first| ids.all(|other| other.is_some_and(|other| other.is_same(first)))))
 }
 
 /// What a job will cost, if the reply says so. As a charge, an amount above `most` is not believed: it is an unreadable

@@ -3,17 +3,15 @@
 //! job leaves it open, because asking again costs nothing. [`job_words`](super::job_words) has the words.
 
 use super::{
-    classify::{ReplySpec, charge_in},
+    classify::ReplySpec,
     job_reply::named_job,
-    job_words::{JobWord, has_content, is_result, job_word},
+    job_words::{JobWord, stated_job},
     json_body::{JsonBody, json_body},
     reply_message::message,
     transport::Reply,
 };
 use crate::model::{
-    Credits, JobId,
-    credits::Amount,
-    json_pointer,
+    JobId, json_pointer,
     planted::{Bug, planted},
     printable::printable_cut,
 };
@@ -24,20 +22,23 @@ const ERROR_CODES: [&str; 4] = ["/error/code", "/data/error/code", "/result/erro
 const TEXT_CHARACTERS_MAX: usize = 300;
 const WORD_CHARACTERS_MAX: usize = 40;
 
-/// What a reply says about a job.
+/// What a reply says about a job. Its result is kept whatever the words beside it say: a job that is said to be open or to
+/// have failed may have one all the same.
 #[derive(Clone)]
 pub enum JobNews {
-    /// It has no result yet.
-    Open,
-    /// It has a result, and the credits that the reply states were charged for it. If no word of the reply says that the
-    /// job is completed (`is_said`), it is one only if the rules of the check recognise it.
-    Completed { stated: Amount, answer: Box<JsonBody>, is_said: bool },
-    /// It ended without a result. A charge is possible only if the reply states one.
-    Failed { stated: Amount, code: Option<String>, message: String },
+    /// It has not ended yet.
+    Open { result: Option<Box<JsonBody>> },
+    /// It has a result. If no word of the reply says that the job is completed (`is_said`), it is one only if the rules of
+    /// the check recognise it.
+    Completed { result: Box<JsonBody>, is_said: bool },
+    /// It ended without a result. If the reply has one, and the rules of the check recognise it, the job is completed.
+    Failed { result: Option<Box<JsonBody>>, code: Option<String>, message: String },
     /// The service does not know the job.
     NotFound,
+    /// The reply is about another job.
+    OtherJob { named: String },
     /// A complete 2xx that says nothing reliable about this job, and why.
-    Unclear(String),
+    Unclear { why: String, result: Option<Box<JsonBody>> },
 }
 
 /// Reads a complete reply about the job `id`. `None` if the reply is about the service and not about the job: the
@@ -51,58 +52,52 @@ pub fn job_news(reply: &Reply, id: &JobId, spec: &ReplySpec<'_>) -> Option<JobNe
     }
     let bytes = reply.body.as_deref()?;
     let Some(json) = json_body(bytes).filter(|json| json.value.is_object()) else {
-        return Some(JobNews::Unclear("it is not a JSON object".to_owned()));
+        return Some(JobNews::Unclear { why: "it is not a JSON object".to_owned(), result: None });
     };
     let body = &json.value;
-    let is_other = named_job(body, job).is_some_and(|named| named.as_ref() != Some(id));
-    if is_other && !planted(Bug::StateOfAnotherJob) {
-        return Some(JobNews::Unclear("it is about another job".to_owned()));
+    let unclear = |why: String| JobNews::Unclear { why, result: None };
+    if let Some(named) = named_job(body, job).filter(|named| !named.as_ref().is_some_and(|named| named.is_same(id)))
+        && !planted(Bug::StateOfAnotherJob)
+    {
+        return Some(JobNews::OtherJob {
+            named: named.map_or_else(|| "an unusable id".to_owned(), |named| named.to_string()),
+        });
     }
-    let stated = charge_in(Some(body), spec);
-    let has_result =
-        spec.answer.payload(body).is_some_and(|found| has_content(found) || is_result(found, &job.completed));
-    let unclear = |why: &str| JobNews::Unclear(why.to_owned());
-    Some(match job_word(body, &job.completed) {
-        JobWord::Open => JobNews::Open,
-        JobWord::Failed => {
+    let stated = stated_job(body, Some(job), spec.answer);
+    let result = stated.has_result.then(|| Box::new(json.clone()));
+    Some(match (stated.word, result) {
+        (JobWord::Open, result) => JobNews::Open { result },
+        (JobWord::Failed, result) => {
             let code = ERROR_CODES.iter().find_map(|at| json_pointer::at(body, at)?.as_str());
             let told = message(Some(body), None).unwrap_or_default();
             let shown = |text: &str| printable_cut(text, TEXT_CHARACTERS_MAX);
-            JobNews::Failed { stated, code: code.map(shown), message: shown(&told) }
+            JobNews::Failed { result, code: code.map(shown), message: shown(&told) }
         }
-        JobWord::Completed if has_result => JobNews::Completed { stated, answer: Box::new(json), is_said: true },
-        JobWord::Completed => unclear("it says that the job is complete, and has no result"),
-        _ if reply.status == 202 => JobNews::Open,
-        JobWord::Other(word) => {
+        (JobWord::Completed, Some(result)) => JobNews::Completed { result, is_said: true },
+        (JobWord::Completed, None) => unclear("it says that the job is complete, and has no result".to_owned()),
+        (_, result) if reply.status == 202 => JobNews::Open { result },
+        (JobWord::Other(word), result) => {
             let word = printable_cut(&word, WORD_CHARACTERS_MAX);
-            JobNews::Unclear(format!("its state is `{word}`, which is not known"))
+            JobNews::Unclear { why: format!("its state is `{word}`, which is not known"), result }
         }
-        JobWord::Nothing if !has_result => unclear("it has neither a known state nor a result"),
-        JobWord::Nothing if super::calls_itself_a_failure(body) => {
-            unclear("it says that it failed, and does not say that the job did")
+        (JobWord::Nothing, None) => unclear("it has neither a known state nor a result".to_owned()),
+        (JobWord::Nothing, result) if super::calls_itself_a_failure(body) => {
+            JobNews::Unclear { why: "it says that it failed, and does not say that the job did".to_owned(), result }
         }
-        JobWord::Nothing => JobNews::Completed { stated, answer: Box::new(json), is_said: false },
+        (JobWord::Nothing, Some(result)) => JobNews::Completed { result, is_said: false },
     })
 }
 
 impl JobNews {
-    /// The credits that the reply states, if it ends the job.
-    pub fn stated(&self) -> Option<Credits> {
-        match self {
-            JobNews::Completed { stated: Amount::Credits(credits), .. }
-            | JobNews::Failed { stated: Amount::Credits(credits), .. } => Some(*credits),
-            _ => None,
-        }
-    }
-
     /// The name used in the ledger and in logs.
     pub fn as_str(&self) -> &'static str {
         match self {
-            JobNews::Open => "open",
+            JobNews::Open { .. } => "open",
             JobNews::Completed { .. } => "completed",
             JobNews::Failed { .. } => "failed",
             JobNews::NotFound => "not_found",
-            JobNews::Unclear(_) => "unclear",
+            JobNews::OtherJob { .. } => "other_job",
+            JobNews::Unclear { .. } => "unclear",
         }
     }
 }
@@ -112,7 +107,7 @@ impl std::fmt::Debug for JobNews {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             JobNews::Failed { code, .. } => write!(f, "failed {code:?}"),
-            JobNews::Unclear(why) => write!(f, "unclear: {why}"),
+            JobNews::Unclear { why, .. } => write!(f, "unclear: {why}"),
             _ => f.write_str(self.as_str()),
         }
     }

@@ -22,7 +22,7 @@ mod transport;
 mod upload;
 
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
-pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, states_a_charge};
+pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, stated_charge};
 pub use delays::Delays;
 pub use form::{Form, FormFault, Template};
 pub use job_status::{JobNews, job_news};

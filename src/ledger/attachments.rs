@@ -55,8 +55,12 @@ impl Ledger {
             let sql = "INSERT INTO upload (request, generation, reference, made_at) VALUES (?1, ?2, ?3, ?4)
                        ON CONFLICT (request) DO UPDATE SET generation = ?2, reference = ?3, made_at = ?4";
             let UploadRow { generation, reference, made_at_us } = upload;
-            let shared = "SELECT 1 FROM upload WHERE reference = ?1 AND request <> ?2";
-            let is_shared = store.conn.prepare_cached(shared)?.exists(params![reference, request.0])?;
+            // A service may name documents by their content, so the same document may have the same place.
+            let shared = "SELECT 1 FROM upload AS other WHERE reference = ?1 AND request <> ?2
+                          AND (SELECT sha256 FROM attachment WHERE request = other.request AND place = ?3)
+                              IS NOT (SELECT sha256 FROM attachment WHERE request = ?2 AND place = ?3)";
+            let values = params![reference, request.0, Placement::Upload.as_str()];
+            let is_shared = store.conn.prepare_cached(shared)?.exists(values)?;
             if is_shared && !planted(Bug::UploadShared) {
                 return Ok(false);
             }

@@ -4,15 +4,17 @@
 use super::{
     Ledger, LedgerError,
     arm::{moved, request_row},
+    ask_ends::charged,
     rows::ROW_VALUES_MAX,
     settle::note_failure,
     store::Store,
 };
 use crate::model::{
-    Failure, IdempotencyKey, KeyMaker, RequestId, json_values,
+    Credits, Failure, IdempotencyKey, KeyMaker, RequestId, json_values,
     state::{Event, IllegalMove, State},
     transitions::next,
 };
+use rusqlite::params;
 
 impl Ledger {
     /// Moves a request by an event other than an attempt and returns its new state. `failure` is recorded if it fails.
@@ -25,6 +27,20 @@ impl Ledger {
     ) -> Result<State, LedgerError> {
         let moved = self.write(move |store| apply_event(store, request, event, None, failure.as_ref())).await?;
         Ok(moved?)
+    }
+
+    /// Books a charge for something beside the request that should be free, such as the upload of its document or another
+    /// delivery of its result. The state of the request and its hold stay as they are.
+    pub async fn charged_beside(&self, request: RequestId, charge: Credits) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            let first_check = request_row(store, request)?.first_check;
+            let sql = "UPDATE request SET charged = charged + ?2 WHERE id = ?1";
+            store.conn.prepare_cached(sql)?.execute(params![request.0, charge.0 as i64])?;
+            store.sums.account.charged = store.sums.account.charged + charge;
+            charged(store, first_check, Credits::ZERO, charge);
+            Ok(())
+        })
+        .await
     }
 
     /// Like [`Ledger::event`], for an event after which the request is sent under a new key.

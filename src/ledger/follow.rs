@@ -22,6 +22,10 @@ use std::time::Duration;
 /// The most deliveries about jobs that no reply has named yet. Only the service can make one, so more are a mistake.
 const EARLY_MAX: i64 = 100_000;
 
+/// Added to the failure of a job that does not say what it cost.
+const UNPROVEN: &str = "; it states no charge, so it may have been charged. Ask the service about it, then decide with \
+                        `rescreen resolve`";
+
 /// A job to ask for.
 #[derive(Clone)]
 pub struct DueJob {
@@ -37,6 +41,9 @@ pub struct DueJob {
 /// A job of the ledger, with or without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedJob {
+    pub request: RequestId,
+    /// What the request holds or was charged at most, if no reply states it.
+    pub price: Credits,
     /// The catalogue name of its check.
     pub check: String,
     pub id: JobId,
@@ -101,7 +108,9 @@ pub struct JobReport {
     pub heard: Option<String>,
     pub latency_ms: u64,
     pub now_us: i64,
-    /// The answer, if the job is completed.
+    /// The charge that the reply states, or zero.
+    pub stated: Credits,
+    /// The result of the reply. While the job is open, it is only used if the job would be lost.
     pub answer: Option<AnswerRecord>,
     /// The failure, if the job failed or is lost.
     pub failure: Option<Failure>,
@@ -116,12 +125,14 @@ pub struct Followed {
     /// The price that was held.
     pub price: Credits,
     pub charged: Credits,
+    /// The charge so far of a job that has not ended, if it is above what was held.
+    pub so_far: Credits,
 }
 
 impl Followed {
     /// The charge, if it is above the price that was held.
     pub fn above_price(&self) -> Option<Credits> {
-        Some(self.charged).filter(|charged| *charged > self.price)
+        Some(self.charged.max(self.so_far)).filter(|charge| *charge > self.price)
     }
 }
 
@@ -162,17 +173,22 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
     let mut row = request_row(store, report.request)?;
     store.sums.server_offset_us = report.server_offset_us.or(store.sums.server_offset_us);
     let standing = standing(store, report)?.filter(|_| row.standing.state == State::Submitted);
-    let nothing = |state| Followed { state, price: row.standing.price, charged: Credits::ZERO };
+    let price = row.standing.price;
+    let nothing = |state| Followed { state, price, charged: Credits::ZERO, so_far: Credits::ZERO };
     // A person may have decided about it meanwhile.
     let Some(standing) = standing else { return Ok(nothing(row.standing.state)) };
     if matches!(report.sign, JobSign::Open | JobSign::Ended(_)) {
         store.sums.jobs_known.insert(report.check.clone());
     }
+    // An earlier reply may have stated more than this one.
+    let so_far = charged_so_far(store, report)?;
     let sign = match report.sign {
-        // The reply that accepted the job may have stated a charge, and this one does not say that there is none.
-        JobSign::Ended(JobEnd::Failed { charged: None }) => {
-            let charged = Some(charged_before(store, report)?).filter(|charged| *charged > Credits::ZERO);
-            JobSign::Ended(JobEnd::Failed { charged })
+        JobSign::Ended(JobEnd::Failed { charged: None }) if so_far == Credits::ZERO => report.sign,
+        JobSign::Ended(JobEnd::Failed { charged }) => {
+            JobSign::Ended(JobEnd::Failed { charged: charged.max(Some(so_far)) })
+        }
+        JobSign::Ended(JobEnd::Completed { stated }) => {
+            JobSign::Ended(JobEnd::Completed { stated: stated.map(|stated| stated.max(so_far)) })
         }
         sign => sign,
     };
@@ -181,7 +197,10 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         JobStep::End(end) => end,
         JobStep::Ask { after, misses, is_miss } => {
             ask_later(store, report, after, (misses, is_miss))?;
-            return Ok(nothing(State::Submitted));
+            let step = next(&row.standing, Event::JobCharged { so_far })?;
+            let Hold::Raise(so_far) = step.hold else { return Ok(nothing(State::Submitted)) };
+            moved(store, &row, &step, None, None)?;
+            return Ok(noted(store, report, Followed { so_far, ..nothing(State::Submitted) }));
         }
     };
     row.standing.least = report.table.min(row.standing.price);
@@ -195,15 +214,23 @@ fn follow(store: &mut Store, report: &JobReport) -> Result<Followed, LedgerError
         moved(store, &row, &step, None, Some(&judgement))?;
     } else {
         moved(store, &row, &step, None, None)?;
-        note_failure(store, report.request, report.failure.as_ref())?;
+        let mut failure = report.failure.clone();
+        if let (Some(failure), JobEnd::Failed { charged: None }) = (&mut failure, end) {
+            failure.message.push_str(UNPROVEN);
+        }
+        note_failure(store, report.request, failure.as_ref())?;
     }
     let charged = if let Hold::Charge(charged) = step.hold { charged } else { Credits::ZERO };
-    let followed = Followed { state: step.state, price: row.standing.price, charged };
+    Ok(noted(store, report, Followed { charged, ..nothing(step.state) }))
+}
+
+/// Records the price of the check, if the reply states more than what was held.
+fn noted(store: &mut Store, report: &JobReport, followed: Followed) -> Followed {
     if let Some(price) = followed.above_price() {
         let by = SeenBy::Reply(report.request);
         store.sums.note_price(&report.check, SeenPrice { price, table: Some(report.table), by });
     }
-    Ok(followed)
+    followed
 }
 
 /// What the ledger knows of a job; `None` if the request has another job by now.
@@ -225,13 +252,15 @@ fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, Le
         misses,
         since_miss: missed_us.map(|at_us| since(report.now_us, at_us)),
         is_route_known: store.sums.jobs_known.contains(&report.check),
+        has_result: report.answer.is_some(),
     }))
 }
 
-/// The charge that the reply stated that accepted the job.
-fn charged_before(store: &Store, report: &JobReport) -> Result<Credits, LedgerError> {
-    let sql = "SELECT charged FROM job WHERE request = ?1";
-    let charged: i64 = store.conn.prepare_cached(sql)?.query_row([report.request.0], |row| row.get(0))?;
+/// The largest charge that a reply about the job has stated, this one included.
+fn charged_so_far(store: &Store, report: &JobReport) -> Result<Credits, LedgerError> {
+    let sql = "UPDATE job SET charged = max(charged, ?2) WHERE request = ?1 RETURNING charged";
+    let values = params![report.request.0, report.stated.0 as i64];
+    let charged: i64 = store.conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
     Ok(Credits(charged.unsigned_abs()))
 }
 
@@ -305,12 +334,13 @@ impl Reading {
     pub fn jobs_named(&self, ids: &[JobId]) -> Result<Vec<NamedJob>, LedgerError> {
         let sql = |which: &str| {
             format!(
-                "SELECT check_name, job_id, scope FROM job JOIN request ON request.id = job.request
+                "SELECT check_name, job_id, scope, request.id, price FROM job JOIN request ON request.id = job.request
                  WHERE {which} ORDER BY accepted_at, job.request"
             )
         };
         let job = |row: &rusqlite::Row<'_>| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
+            let (request, price) = (RequestId(row.get(3)?), Credits(row.get::<_, i64>(4)?.unsigned_abs()));
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, request, price))
         };
         let mut found = Vec::new();
         if ids.is_empty() {
@@ -321,9 +351,9 @@ impl Reading {
             let mut select = self.conn.prepare_cached(&sql("job_id = ?1"))?;
             found.extend(select.query_map([id.as_str()], job)?.collect::<Result<Vec<_>, _>>()?);
         }
-        let named = |(check, id, scope): (String, String, Option<String>)| {
+        let named = |(check, id, scope, request, price): (String, String, Option<String>, RequestId, Credits)| {
             let id = JobId::new(&id).ok_or_else(|| LedgerError::Damaged("a job id is not plain".to_owned()))?;
-            Ok(NamedJob { check, id, scope })
+            Ok(NamedJob { request, price, check, id, scope })
         };
         found.into_iter().map(named).collect()
     }

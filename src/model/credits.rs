@@ -49,6 +49,13 @@ pub enum Amount {
     Unreadable(String),
 }
 
+impl Amount {
+    /// The credits, if it is an amount.
+    pub fn credits(&self) -> Option<Credits> {
+        if let Amount::Credits(credits) = self { Some(*credits) } else { None }
+    }
+}
+
 /// Reads an amount of credits: an integer, a float, or either as text. A negative charge is unreadable. All amounts are
 /// read here.
 pub fn read_amount(field: Option<&Value>, rounding: Rounding) -> Amount {

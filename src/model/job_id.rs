@@ -18,6 +18,12 @@ impl JobId {
         (is_plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())).then(|| JobId(text.to_owned()))
     }
 
+    /// Whether two ids name the same job: some services write a UUID in the other case.
+    pub fn is_same(&self, other: &JobId) -> bool {
+        let uuid = |id: &JobId| uuid::Uuid::try_parse(&id.0).ok();
+        self == other || uuid(self).is_some() && uuid(self) == uuid(other)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -46,6 +46,8 @@ pub struct JobStanding {
     pub since_miss: Option<Duration>,
     /// The service has told the state of a job of this check before, so the route of its jobs is right.
     pub is_route_known: bool,
+    /// The reply has a result, although it does not say that the job has ended.
+    pub has_result: bool,
 }
 
 /// What follows from a reply.
@@ -70,6 +72,9 @@ pub fn next(standing: &JobStanding, sign: JobSign) -> JobStep {
         // Nothing was said about the job. Where only one job is refused, the others come first.
         JobSign::Refused => JobStep::Ask { after, misses, is_miss: false },
         JobSign::Unheard => JobStep::Ask { after: ASK_MIN, misses, is_miss: false },
+        JobSign::Open | JobSign::Unclear if is_old && standing.has_result => {
+            JobStep::End(JobEnd::Completed { stated: None })
+        }
         JobSign::Open | JobSign::Unclear | JobSign::NotFound if is_old => JobStep::End(JobEnd::Lost),
         JobSign::Open => JobStep::Ask { after, misses: 0, is_miss: false },
         JobSign::Unclear => JobStep::Ask { after, misses, is_miss: false },
@@ -96,7 +101,7 @@ mod tests {
     const DAY: Duration = HOUR.saturating_mul(24);
 
     fn young(age: Duration) -> JobStanding {
-        JobStanding { age, misses: 0, since_miss: None, is_route_known: true }
+        JobStanding { age, misses: 0, since_miss: None, is_route_known: true, has_result: false }
     }
 
     fn asks_after(step: JobStep) -> Duration {

@@ -157,7 +157,7 @@ impl Outcome {
 pub enum JobEnd {
     /// It has a result; the credits that the service states for it, if any.
     Completed { stated: Option<Credits> },
-    /// It ended without a result; the credits that the service states above zero, if any.
+    /// It ended without a result; the credits that the service states for it. Zero is the proof that nothing was charged.
     Failed { charged: Option<Credits> },
     /// The service still does not know the job, or has no result, when none can come any more.
     Lost,
@@ -182,6 +182,8 @@ pub enum Event {
     Attempted(Outcome),
     /// The attempt under way was found at the start of a run: the process had died.
     FoundArmed,
+    /// A reply about the job of a submitted request states a charge, and does not end the job.
+    JobCharged { so_far: Credits },
     /// The job of a submitted request ended.
     JobEnded(JobEnd),
     /// The life of the key is over.

@@ -107,6 +107,11 @@ pub enum Stop {
         check: String,
         fault: String,
     },
+    /// A reply to an upload states a charge for the upload itself, which should be free. It is booked.
+    UploadCharged {
+        check: String,
+        credits: Credits,
+    },
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide {
         simulated: bool,
@@ -149,6 +154,7 @@ impl Stop {
         match self {
             Stop::Price { .. }
             | Stop::AmountUnreadable { .. }
+            | Stop::UploadCharged { .. }
             | Stop::OtherMode { .. }
             | Stop::JobUnusable { .. }
             | Stop::SameRefusals { .. }
@@ -170,9 +176,11 @@ impl Stop {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Stop::Kept { exit_code, .. } => *exit_code,
-            Stop::Budget(_) | Stop::Price { .. } | Stop::AmountUnreadable { .. } | Stop::NoCredits { .. } => {
-                ExitCode::Budget
-            }
+            Stop::Budget(_)
+            | Stop::Price { .. }
+            | Stop::AmountUnreadable { .. }
+            | Stop::UploadCharged { .. }
+            | Stop::NoCredits { .. } => ExitCode::Budget,
             Stop::Unauthorised { .. } | Stop::CheckRefused { .. } => ExitCode::Refused,
             Stop::Misrouted { .. }
             | Stop::JobRoute { .. }

@@ -149,6 +149,12 @@ impl fmt::Display for Stop {
                 "no document of `{check}` is uploaded, because the service's reply to an upload cannot be followed: \
                  {fault}. Nothing was charged for it"
             ),
+            Stop::UploadCharged { check, credits } => write!(
+                f,
+                "no more documents of `{check}` are uploaded, because the service's reply to an upload states a charge, \
+                 although an upload should be free; {credits} credits are booked for it. Ask the service about the \
+                 charge, then run again with --continue-anyway"
+            ),
             Stop::OtherSide { simulated: true } => {
                 f.write_str("the simulator answered a campaign of the real service; check [service] url")
             }

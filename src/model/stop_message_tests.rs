@@ -40,6 +40,7 @@ fn all() -> Vec<Stop> {
         Stop::OtherRoute { check: check() },
         Stop::FilesChanged { check: check(), first: "scans/1.png has other bytes".to_owned() },
         Stop::UploadUnusable { check: check(), fault: "it names no place".to_owned() },
+        Stop::UploadCharged { check: check(), credits: Credits(3) },
         Stop::OtherSide { simulated: true },
         Stop::OtherSide { simulated: false },
         Stop::TooManyErrors { failed: 51, of: 100, stage: STAGE_SEND },
@@ -69,7 +70,7 @@ fn each_stop_says_what_happened_and_what_to_do() {
 fn every_kind_of_stop_is_in_the_list() {
     let mut kinds: Vec<u8> = all().iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, (0..31).collect::<Vec<u8>>());
+    assert_eq!(kinds, (0..32).collect::<Vec<u8>>());
 }
 
 fn kind(stop: &Stop) -> u8 {
@@ -96,14 +97,15 @@ fn kind(stop: &Stop) -> u8 {
         Stop::OtherRoute { .. } => 19,
         Stop::FilesChanged { .. } => 20,
         Stop::UploadUnusable { .. } => 21,
-        Stop::OtherSide { .. } => 22,
-        Stop::TooManyErrors { .. } => 23,
-        Stop::SameRefusals { .. } => 24,
-        Stop::Unrecognised { .. } => 25,
-        Stop::ExpectedRows { .. } => 26,
-        Stop::InputFailed => 27,
-        Stop::TimeIsUp => 28,
-        Stop::Interrupted => 29,
-        Stop::Terminated => 30,
+        Stop::UploadCharged { .. } => 22,
+        Stop::OtherSide { .. } => 23,
+        Stop::TooManyErrors { .. } => 24,
+        Stop::SameRefusals { .. } => 25,
+        Stop::Unrecognised { .. } => 26,
+        Stop::ExpectedRows { .. } => 27,
+        Stop::InputFailed => 28,
+        Stop::TimeIsUp => 29,
+        Stop::Interrupted => 30,
+        Stop::Terminated => 31,
     }
 }

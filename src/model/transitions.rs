@@ -65,14 +65,19 @@ fn decided(standing: &Standing, event: Event) -> Result<Move, IllegalMove> {
             Outcome::Misrouted | Outcome::Unreadable | Outcome::Unconvincing | Outcome::Unknown => in_doubt,
         }),
 
+        (State::Submitted, Event::JobCharged { so_far }) if so_far > standing.held => {
+            Ok(to(State::Submitted, Hold::Raise(so_far)))
+        }
+        (State::Submitted, Event::JobCharged { .. }) => Ok(to(State::Submitted, Hold::Keep)),
         (State::Submitted, Event::JobEnded(end)) => Ok(match end {
             JobEnd::Completed { stated } => to(State::Answered, Hold::Charge(job_charge(standing, stated))),
             // One key is one job, so no earlier attempt was charged either.
-            JobEnd::Failed { charged: None } => Move { unproven: 0, ..to(State::Failed, Hold::Release) },
+            JobEnd::Failed { charged: Some(Credits::ZERO) } => Move { unproven: 0, ..to(State::Failed, Hold::Release) },
             JobEnd::Failed { charged: Some(charged) } => {
                 Move { possibly_charged: true, ..to(State::Failed, Hold::Charge(charged)) }
             }
-            JobEnd::Lost => to(State::Quarantined, Hold::Keep),
+            // Nothing says whether it was charged.
+            JobEnd::Failed { charged: None } | JobEnd::Lost => to(State::Quarantined, Hold::Keep),
         }),
 
         (State::InDoubt | State::Repeating, Event::LifeOver) => Ok(to(State::Quarantined, Hold::Keep)),

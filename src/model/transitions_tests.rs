@@ -262,6 +262,7 @@ fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_moves_when_it_ends_or_a
         for end in [JobEnd::Completed { stated: None }, JobEnd::Failed { charged: None }, JobEnd::Lost] {
             assert!(next(&standing(state, 0), Event::JobEnded(end)).is_err(), "{end:?} moved {state:?}");
         }
+        assert!(next(&standing(state, 0), Event::JobCharged { so_far: Credits(9) }).is_err(), "{state:?}");
     }
     let given_up = next(&standing(State::Submitted, 1), Event::PutBeforePerson).unwrap();
     assert_eq!((given_up.state, given_up.hold), (State::Quarantined, Hold::Keep), "a person decides about a job");
@@ -288,8 +289,20 @@ fn a_job_is_charged_once_when_it_has_a_result() {
     for (stated, charged) in [(7, 7), (6, 6), (0, 6), (9, 9)] {
         assert_eq!(completed(Some(stated)), (State::Answered, Hold::Charge(Credits(charged)), false), "{stated}");
     }
-    assert_eq!(ended(JobEnd::Failed { charged: None }), (State::Failed, Hold::Release, false));
-    let charged = ended(JobEnd::Failed { charged: Some(Credits(2)) });
+    let failed = |charged: u64| ended(JobEnd::Failed { charged: Some(Credits(charged)) });
+    assert_eq!(failed(0), (State::Failed, Hold::Release, false), "zero is the proof");
+    let unproven = ended(JobEnd::Failed { charged: None });
+    assert_eq!(unproven, (State::Quarantined, Hold::Keep, false), "nothing says that it was not charged");
+    let charged = failed(2);
     assert_eq!(charged, (State::Failed, Hold::Charge(Credits(2)), true), "a stated charge is a charge");
     assert_eq!(ended(JobEnd::Lost), (State::Quarantined, Hold::Keep, false));
+}
+
+#[test]
+fn a_charge_that_is_stated_before_a_job_ends_is_held_at_least() {
+    let open = Standing { held: Credits(7), ..standing(State::Submitted, 1) };
+    for (so_far, hold) in [(0, Hold::Keep), (7, Hold::Keep), (8, Hold::Raise(Credits(8)))] {
+        let step = next(&open, Event::JobCharged { so_far: Credits(so_far) }).unwrap();
+        assert_eq!((step.state, step.hold, step.unproven), (State::Submitted, hold, 1), "{so_far}");
+    }
 }

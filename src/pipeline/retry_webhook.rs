@@ -1,5 +1,6 @@
 //! Asks the service to deliver the results of jobs again. It needs only the ledger, changes nothing in it but its
-//! receiver and the pause that the service asks for, and costs no credits.
+//! receiver and the pause that the service asks for, and should cost no credits. A charge that a reply states all the same
+//! is booked, and the next run and the next order stop until the user decides.
 //!
 //! This module decides for which jobs anything is asked, and under the rules of [`collect`](super::collect): the API key
 //! is sent only to a service that the user named or that a run on this machine used, and the path of the request comes
@@ -16,16 +17,16 @@ use super::{
     send::{
         attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
         bucket::bucket,
-        earlier_stop::{EARLIER_PAUSE, paused_until},
+        earlier_stop::{EARLIER_PAUSE, kept_stop, paused_until},
     },
     wording::counted,
 };
 use crate::{
     catalogue::{Catalogue, JobSpec},
-    client::{ApiKey, Client, Delays, NewReceiver, Redelivered, redelivered, states_a_charge},
+    client::{ApiKey, Client, Delays, NewReceiver, Redelivered, redelivered, stated_charge},
     error::Error,
-    ledger::{Ledger, LedgerError, NamedJob, Reading},
-    model::{ExitCode, JobId, Stop},
+    ledger::{KeptStop, Ledger, LedgerError, NamedJob, Reading},
+    model::{Credits, ExitCode, JobId, Stop},
     throttle::{Bucket, Throttle},
 };
 use std::{
@@ -52,6 +53,8 @@ pub struct RedeliveryOrder {
     pub webhook_url: Option<String>,
     /// Ask even if the service asked an earlier run to wait.
     pub lift_pause: bool,
+    /// Ask even if the service stated a charge for an earlier order.
+    pub continue_anyway: bool,
 }
 
 /// What became of the order.
@@ -67,8 +70,9 @@ pub struct Redeliveries {
     pub refused: Vec<(JobId, u16, String)>,
     /// Jobs of another API key.
     pub withheld: Vec<JobId>,
-    /// The job whose reply states a charge, although nothing should be charged. No more was asked for then.
-    pub charged: Option<JobId>,
+    /// The job whose reply states a charge, although nothing should be charged, and what was booked for it. No more was
+    /// asked for then.
+    pub charged: Option<(JobId, Credits)>,
     pub stop: Option<Stop>,
 }
 
@@ -118,16 +122,19 @@ impl Redeliveries {
                 named.join(", ")
             ));
         }
-        lines.extend(self.charged.as_ref().map(|job| {
-            format!(
-                "job {job}: the reply states a charge, or an amount that cannot be read, although delivering again costs \
-                 no credits. The ledger does not contain it, and no more was asked for: compare the balance \
-                 (`rescreen credits`), and ask the service"
-            )
-        }));
+        lines.extend(self.charged.as_ref().map(|(job, credits)| charged_line(job, *credits)));
         lines.extend(self.stop.as_ref().map(|stop| format!("stopped: {stop}")));
         lines
     }
+}
+
+/// What is said about a charge for a delivery.
+fn charged_line(job: &JobId, credits: Credits) -> String {
+    format!(
+        "job {job}: the reply states a charge, or an amount that cannot be read, although delivering again should be free. \
+         {credits} credits are booked for it, and no more was asked for: compare the balance (`rescreen credits`), ask the \
+         service, and then continue with --continue-anyway"
+    )
 }
 
 /// Asks the service to deliver results again. `place` is an output folder, `config` a campaign file that says where the
@@ -153,6 +160,10 @@ pub async fn retry_webhook(
     let jobs = jobs(&reading, &order.jobs)?;
     if jobs.is_empty() && base.is_none() {
         return Ok(Redeliveries::default());
+    }
+    // Only this command keeps a stop without settings.
+    if let Some(stop) = kept_stop(&reading.sums()?, "").filter(|_| !order.continue_anyway) {
+        return Err(Error::Stopped(stop));
     }
     let specs = specs(&jobs, config)?;
     let api_key = campaign.service.api_key()?;
@@ -180,14 +191,17 @@ pub async fn retry_webhook(
         return Ok(done);
     }
     for job in &own {
-        let mut charged = false;
+        let mut charged = None;
         match asking.ask(job, &specs[&job.check], &mut charged).await? {
             Continue(None) => done.accepted += 1,
             Continue(Some((status, message))) => done.refused.push((job.id.clone(), status, message)),
             Break(stop) => done.stop = Some(stop),
         }
-        done.charged = charged.then(|| job.id.clone());
-        if done.stop.is_some() || charged {
+        if let Some(credits) = charged {
+            book(&collection, job, credits).await;
+            done.charged = Some((job.id.clone(), credits));
+        }
+        if done.stop.is_some() || done.charged.is_some() {
             break;
         }
     }
@@ -200,16 +214,38 @@ pub async fn retry_webhook(
 /// Records the pause that the service asked for, so that the next run obeys it. A run that holds the ledger hears of it
 /// from the service.
 async fn note_pause(collection: &Collection, until_us: i64) {
-    let campaign = &collection.campaign;
-    let now_us = campaign.clock.now_us();
-    let noted = match Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, now_us) {
-        Ok(ledger) => ledger.pause_until(until_us, now_us).await,
+    let noted = match opened(collection) {
+        Ok(ledger) => ledger.pause_until(until_us, collection.campaign.clock.now_us()).await,
         Err(LedgerError::InUse { .. }) => Ok(()),
         Err(error) => Err(error),
     };
     if let Err(error) = noted {
         tracing::warn!("the pause that the service asked for is not recorded: {error}");
     }
+}
+
+/// Books what a delivery was charged, and keeps the next run from sending until the user decides.
+async fn book(collection: &Collection, job: &NamedJob, credits: Credits) {
+    let booked = async {
+        let ledger = opened(collection)?;
+        ledger.charged_beside(job.request, credits).await?;
+        let (exit_code, message) = (ExitCode::Doubt as u8, charged_line(&job.id, credits));
+        let at_us = collection.campaign.clock.now_us();
+        ledger.keep_stop(Some(KeptStop { exit_code, message, settings: String::new(), at_us })).await
+    };
+    if let Err(error) = booked.await {
+        tracing::warn!(
+            "the charge of {credits} credits for the delivery of job {} is not recorded: {error}. When nothing else uses \
+             the ledger, add it to what is booked with `rescreen resolve --request {} --charge N`",
+            job.id,
+            job.request.0
+        );
+    }
+}
+
+fn opened(collection: &Collection) -> Result<Ledger, LedgerError> {
+    let campaign = &collection.campaign;
+    Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, campaign.clock.now_us())
 }
 
 /// The jobs that the order is about.
@@ -253,11 +289,10 @@ fn specs(jobs: &[NamedJob], config: Option<&Path>) -> Result<BTreeMap<String, Jo
 /// Makes a receiver of the ledger, which the inbox knows before anything is sent.
 async fn other_receiver(collection: &Collection, base: String) -> Result<NewReceiver, Error> {
     let campaign = &collection.campaign;
-    let now_us = campaign.clock.now_us();
-    let ledger = Ledger::open(&campaign.ledger, &collection.identity, campaign.commit_mode, now_us)?;
+    let ledger = opened(collection)?;
     let made = new_receiver(base);
     campaign.register(&mut campaign.open_inbox()?, &made)?;
-    ledger.add_receiver(made.clone(), now_us).await?;
+    ledger.add_receiver(made.clone(), campaign.clock.now_us()).await?;
     Ok(NewReceiver { url: delivery_url(&made.base, &id_of(&made)?), secret: made.secret.into() })
 }
 
@@ -308,7 +343,7 @@ impl<'a> Asking<'a> {
         &self,
         job: &NamedJob,
         spec: &JobSpec,
-        charged: &mut bool,
+        charged: &mut Option<Credits>,
     ) -> Result<ControlFlow<Stop, Option<(u16, String)>>, Error> {
         let auth = self.campaign.service.auth_of(&job.check);
         let mut delays = Delays::new(self.campaign.clock.now_us().unsigned_abs());
@@ -321,8 +356,8 @@ impl<'a> Asking<'a> {
             {
                 return Ok(Break(Stop::OtherSide { simulated: reply.simulated }));
             }
-            let body = exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref());
-            *charged = body.is_some_and(|body| states_a_charge(body, self.campaign.service.charge_pointer.as_deref()));
+            let stated = stated_charge(&exchange, self.campaign.service.charge_pointer.as_deref(), job.price);
+            *charged = stated.map(|stated| stated.credits().unwrap_or(job.price));
             let now = self.campaign.clock.now();
             tracing::debug!(job = %job.id, latency_ms = exchange.latency.as_millis(), "asked to deliver again");
             match redelivered(&exchange, now.into()) {
@@ -342,12 +377,12 @@ impl<'a> Asking<'a> {
                 }
                 Redelivered::Unavailable { message } => {
                     last = message;
-                    if !*charged {
+                    if charged.is_none() {
                         tokio::time::sleep(delays.next_delay()).await;
                     }
                 }
             }
-            if *charged {
+            if charged.is_some() {
                 break;
             }
         }

@@ -18,6 +18,7 @@ mod receivers;
 mod redelivery;
 mod service;
 mod settings;
+mod stated;
 mod states;
 mod status_route;
 mod ten_thousand;

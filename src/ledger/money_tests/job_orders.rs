@@ -136,6 +136,7 @@ impl Story {
                 heard: None,
                 latency_ms: 1,
                 now_us: self.book.now_us,
+                stated: Credits::ZERO,
                 answer: Some(answer),
                 failure: None,
                 server_offset_us: None,

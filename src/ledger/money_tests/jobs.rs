@@ -136,6 +136,7 @@ fn report(book: &Book, job: &DueJob) -> JobReport {
         heard: None,
         latency_ms: 1,
         now_us: book.now_us,
+        stated: Credits::ZERO,
         answer: None,
         failure: None,
         server_offset_us: None,

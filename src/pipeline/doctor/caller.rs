@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Standing};
 use crate::{
-    client::{Auth, Balance, Client, Exchange, RetryAfter, json_body, retry_after, states_a_charge},
-    model::{Clock, ExitCode, IdempotencyKey, KeyMaker, Mode},
+    client::{Auth, Balance, Client, Exchange, RetryAfter, json_body, retry_after, stated_charge},
+    model::{Clock, Credits, ExitCode, IdempotencyKey, KeyMaker, Mode},
     pipeline::{
         campaign::service::Service,
         send::echo::{Echo, echo},
@@ -146,7 +146,7 @@ impl<'a> Caller<'a> {
     /// What is wrong with a reply to a sandbox request: nothing may be charged, and it must be answered in sandbox.
     fn offence(&self, path: &str, sent: &Map<String, Value>, exchange: &Exchange) -> Option<Finding> {
         let body = exchange.reply.as_ref().ok()?.body.as_deref()?;
-        if states_a_charge(body, self.charge_pointer) {
+        if stated_charge(exchange, self.charge_pointer, Credits::ZERO).is_some() {
             let detail = format!(
                 "{path} states a charge for a sandbox request, which should be free; nothing more was sent. Ask the \
                  service whether it charged"

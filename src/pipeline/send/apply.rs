@@ -50,6 +50,9 @@ impl SendLoop {
             AttemptEnd::FileChanged(fault) => self.file_changed(one, fault).await?,
             AttemptEnd::UploadExpired => self.upload_expired(one).await?,
             AttemptEnd::UploadUnusable(fault) => self.upload_unusable(one, fault).await?,
+            AttemptEnd::UploadCharged(credits) => {
+                self.leave_out(&one.check, Stop::UploadCharged { check: one.check.clone(), credits });
+            }
             AttemptEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
             AttemptEnd::Withheld(defect) => return Err(Error::Ledger(defect.into())),
             AttemptEnd::Attempted(attempted) => {

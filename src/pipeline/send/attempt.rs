@@ -9,7 +9,6 @@ use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
 use super::peer::note_peer;
 use super::refusal::refusal;
-use super::upload::UploadFault;
 use crate::{
     client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
@@ -54,7 +53,9 @@ pub enum AttemptEnd {
     /// Not sent: its upload has expired, and the old one was sent under its key.
     UploadExpired,
     /// Not sent: the reply to its upload cannot be followed.
-    UploadUnusable(UploadFault),
+    UploadUnusable(String),
+    /// Not sent: its upload, which should be free, was charged this much. It is booked.
+    UploadCharged(Credits),
     /// Not sent: the other side answered its upload.
     OtherSide(bool),
     Attempted(Box<Attempted>),
@@ -101,13 +102,14 @@ pub async fn attempt(
         return Ok(AttemptEnd::ClockMoved);
     }
     let price = context.ledger.sums().price_to_hold(&name, check.price).max(check.job_hold);
-    let ready = match make_ready(&context, permit, request, (&check.path, check.auth), price).await? {
+    let ready = match make_ready(&context, permit, request, check, price).await? {
         Made::Plain(permit) => Ok((permit, None)),
         Made::Ready(permit, file_body) => Ok((permit, Some(file_body))),
         Made::NotUploaded(exchange) => Err(exchange),
         Made::Changed(fault) => return Ok(AttemptEnd::FileChanged(fault)),
         Made::Expired => return Ok(AttemptEnd::UploadExpired),
         Made::Unusable(fault) => return Ok(AttemptEnd::UploadUnusable(fault)),
+        Made::Charged(credits) => return Ok(AttemptEnd::UploadCharged(credits)),
         Made::Refused(refusal) => return Ok(AttemptEnd::Refused(refusal)),
         Made::OtherSide(simulated) => return Ok(AttemptEnd::OtherSide(simulated)),
         Made::GateClosed => return Ok(AttemptEnd::GateClosed),
@@ -290,7 +292,7 @@ async fn settle(
         now_us,
         answer,
         job: classified.job.take(),
-        job_charged: classified.job_charged,
+        job_charged: classified.charge.credits().unwrap_or_default(),
         unreadable,
         failure: refused.then(|| refusal(&classified)),
         remaining: classified.remaining,

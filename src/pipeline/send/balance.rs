@@ -79,7 +79,7 @@ impl SendLoop {
     /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
     /// killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
-        let Some(stop) = self.spending.keep(&self.stops) else { return Ok(()) };
+        let Some(stop) = self.spending.keep(self.stops.iter().chain(&self.left_out)) else { return Ok(()) };
         let kept = KeptStop {
             exit_code: stop.exit_code() as u8,
             message: stop.to_string(),

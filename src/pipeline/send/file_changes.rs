@@ -1,12 +1,7 @@
 //! What happens to a request whose files or upload are not what they were: it fails if it is proven uncharged, and
 //! stays in doubt otherwise. It is never charged anew without proof.
 
-use super::{
-    SendLoop,
-    context::Candidate,
-    file_body::FileFault,
-    upload::{GENERATIONS_MAX, UploadFault},
-};
+use super::{SendLoop, context::Candidate, file_body::FileFault, upload::GENERATIONS_MAX};
 use crate::{
     error::Error,
     model::{
@@ -53,11 +48,11 @@ impl SendLoop {
     }
 
     /// Handles a reply to an upload that cannot be followed. Nothing was charged. It is repeated, and then this request
-    /// fails if other documents can be uploaded. If several different requests have such a reply in a row, or the reply
-    /// states a charge, no more requests of the check are sent.
-    pub async fn upload_unusable(&mut self, one: Candidate, fault: UploadFault) -> Result<(), Error> {
-        let stop = Stop::UploadUnusable { check: one.check.clone(), fault: fault.message() };
-        if fault == UploadFault::Charged || self.watch.odd_upload(&one.check, one.request) {
+    /// fails if other documents can be uploaded. If several different requests have such a reply in a row, no more
+    /// requests of the check are sent.
+    pub async fn upload_unusable(&mut self, one: Candidate, fault: String) -> Result<(), Error> {
+        let stop = Stop::UploadUnusable { check: one.check.clone(), fault: fault.clone() };
+        if self.watch.odd_upload(&one.check, one.request) {
             self.leave_out(&one.check, stop);
             return Ok(());
         }
@@ -66,7 +61,7 @@ impl SendLoop {
             let delay = one.delays.next_delay();
             self.postpone(one, delay);
         } else if self.watch.is_uploading(&one.check) {
-            self.upload_failed(&one, &fault.message()).await?;
+            self.upload_failed(&one, &fault).await?;
         } else {
             self.spending.leaves(one.request);
             self.aside.push((one, stop));

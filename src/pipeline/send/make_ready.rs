@@ -2,12 +2,12 @@
 //! is uploaded first. It decides whether the request may be armed at all.
 
 use super::{
-    context::RunContext,
+    context::{CheckContext, RunContext},
     file_body::{FileBody, FileFault, read},
-    upload::{Due, NotMade, UploadFault, due, upload},
+    upload::{Due, NotMade, due, upload},
 };
 use crate::{
-    client::{Auth, Exchange, FormFault, Template},
+    client::{Exchange, FormFault, Template},
     error::Error,
     ledger::LedgerError,
     model::{Credits, Permit, Placement, RequestId, budget::BudgetRefusal},
@@ -27,7 +27,9 @@ pub enum Made {
     /// The upload failed, which is proven uncharged. The reply says why.
     NotUploaded(Box<Exchange>),
     /// The reply to its upload cannot be followed.
-    Unusable(UploadFault),
+    Unusable(String),
+    /// This much was charged for its upload, and is booked.
+    Charged(Credits),
     /// The budget has no room for it, so its document was not uploaded.
     Refused(BudgetRefusal),
     /// The simulator answered a campaign of the real service, or the reverse.
@@ -36,13 +38,12 @@ pub enum Made {
     GateClosed,
 }
 
-/// Makes a request ready. `route` is the path and the header form of its check, and `price` what it holds once it is
-/// armed.
+/// Makes a request of a check ready. `price` is what it holds once it is armed.
 pub async fn make_ready(
     context: &RunContext,
     permit: Permit,
     request: RequestId,
-    route: (&str, Auth),
+    check: &CheckContext,
     price: Credits,
 ) -> Result<Made, Error> {
     let Some(file_bodies) = &context.file_bodies else { return Ok(Made::Plain(permit)) };
@@ -78,10 +79,11 @@ pub async fn make_ready(
                     Ok(document) => document,
                     Err(fault) => return Ok(Made::Changed(file_bodies.differs(&row, request, file, fault)?)),
                 };
-                match upload(context, permit, (request, route), file, &row, document).await? {
+                match upload(context, permit, (request, check, price), file, &row, document).await? {
                     Ok((made, next)) => (recorded, permit, uploaded) = (Some(made), next, Some(budget_room)),
                     Err(NotMade::Failed(exchange)) => return Ok(Made::NotUploaded(exchange)),
                     Err(NotMade::Unusable(fault)) => return Ok(Made::Unusable(fault)),
+                    Err(NotMade::Charged(credits)) => return Ok(Made::Charged(credits)),
                     Err(NotMade::OtherSide(simulated)) => return Ok(Made::OtherSide(simulated)),
                     Err(NotMade::GateClosed) => return Ok(Made::GateClosed),
                 }

@@ -45,8 +45,8 @@ impl Spending {
     }
 
     /// The first of these stops that must be recorded for the next run, if it is not recorded yet.
-    pub fn keep(&mut self, stops: &[Stop]) -> Option<Stop> {
-        let stop = stops.iter().find(|stop| stop.is_kept())?;
+    pub fn keep<'a>(&mut self, stops: impl IntoIterator<Item = &'a Stop>) -> Option<Stop> {
+        let stop = stops.into_iter().find(|stop| stop.is_kept())?;
         if self.kept.as_ref() == Some(stop) {
             return None;
         }

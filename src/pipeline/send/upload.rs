@@ -1,14 +1,17 @@
-//! The upload of a large document, before its request is armed. Both of its steps are free and may be repeated: a crash
+//! The upload of a large document, before its request is armed. Both of its steps should be free and may be repeated: a crash
 //! between them costs nothing. The reference is recorded before the document is sent, so that no two requests use one
 //! place, and again with its time before the request that names it is armed.
 
-use super::{context::RunContext, peer::note_peer};
+use super::{
+    context::{CheckContext, RunContext},
+    peer::note_peer,
+};
 use crate::{
-    client::{Auth, Exchange, TransportFault, states_a_charge},
+    client::{Exchange, TransportFault, stated_charge},
     error::Error,
     ledger::{RequestFiles, UploadRow},
     model::{
-        Attachment, Permit, RequestId,
+        Attachment, Credits, Permit, RequestId,
         key::hex,
         planted::{Bug, planted},
         state::State,
@@ -39,39 +42,18 @@ pub enum Due {
     Missing,
 }
 
-/// Why there is no upload. Nothing was charged.
+/// Why there is no upload.
 pub enum NotMade {
     /// A step failed; the exchange says why.
     Failed(Box<Exchange>),
-    /// The reply cannot be followed.
-    Unusable(UploadFault),
+    /// The reply cannot be followed. That may concern one document only.
+    Unusable(String),
+    /// The reply states a charge for the upload itself, which should be free. This much was booked for it.
+    Charged(Credits),
     /// The simulator answered a campaign of the real service, or the reverse.
     OtherSide(bool),
     /// The rate allows no further request for now.
     GateClosed,
-}
-
-/// What is wrong with a reply to an upload.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UploadFault {
-    /// It states a charge for the upload itself, which should be free. Nothing was reserved for it, so no other document
-    /// of the check is uploaded.
-    Charged,
-    /// It cannot be followed. That may concern one document only.
-    Odd(String),
-}
-
-impl UploadFault {
-    /// What is wrong, in words.
-    pub fn message(&self) -> String {
-        match self {
-            UploadFault::Odd(fault) => fault.clone(),
-            UploadFault::Charged => {
-                "it states a charge for the upload itself, which should be free; ask the service about the charge"
-                    .to_owned()
-            }
-        }
-    }
 }
 
 /// Decides whether a request needs a new upload. While an attempt is in doubt, its body must stay the same, whatever
@@ -96,11 +78,11 @@ pub fn due(row: &RequestFiles, now_us: i64) -> Due {
 }
 
 /// Uploads a document and records the upload. Returns it with the permit for the request that names it; or why there is
-/// none.
+/// none. `price` is what the request holds once it is armed.
 pub async fn upload(
     context: &RunContext,
     permit: Permit,
-    (request, route): (RequestId, (&str, Auth)),
+    (request, check, price): (RequestId, &CheckContext, Credits),
     file: &Attachment,
     row: &RequestFiles,
     document: Vec<u8>,
@@ -114,9 +96,10 @@ pub async fn upload(
         "content_type": file.kind.media_type(),
     });
     let key = step_key(row, made_at_us);
+    let route = (check.path.as_str(), check.auth);
     let begun = context.client.begin_upload(permit, route, &key, body.to_string().into_bytes()).await;
-    if is_charged(&begun) {
-        return Ok(Err(NotMade::Unusable(UploadFault::Charged)));
+    if let Some(credits) = booked(context, request, &begun, price).await? {
+        return Ok(Err(NotMade::Charged(credits)));
     }
     let reply = match &begun.reply {
         Ok(reply) => reply,
@@ -128,7 +111,7 @@ pub async fn upload(
     let ticket = match (reply.status, &reply.body) {
         (200 | 201, Some(body)) => match context.client.ticket(body) {
             Ok(ticket) => ticket,
-            Err(fault) => return Ok(Err(NotMade::Unusable(UploadFault::Odd(fault)))),
+            Err(fault) => return Ok(Err(NotMade::Unusable(fault))),
         },
         // These refuse the account or the request, as they would refuse the request itself.
         (400 | 401 | 402 | 403 | 413 | 415 | 422 | 429, _) => return Ok(Err(NotMade::Failed(Box::new(begun)))),
@@ -139,12 +122,12 @@ pub async fn upload(
     if !recorded(context, request, &announced).await? {
         // Its place may be that of the other document, which must not be replaced.
         let fault = "it gave the reference of another document".to_owned();
-        return Ok(Err(NotMade::Unusable(UploadFault::Odd(fault))));
+        return Ok(Err(NotMade::Unusable(fault)));
     }
     let Some(permit) = next_permit(context).await else { return Ok(Err(NotMade::GateClosed)) };
     let sent = context.client.upload(permit, ticket, document).await;
-    if is_charged(&sent) {
-        return Ok(Err(NotMade::Unusable(UploadFault::Charged)));
+    if let Some(credits) = booked(context, request, &sent, price).await? {
+        return Ok(Err(NotMade::Charged(credits)));
     }
     if !matches!(&sent.reply, Ok(reply) if (200..300).contains(&reply.status)) {
         return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
@@ -160,10 +143,18 @@ async fn recorded(context: &RunContext, request: RequestId, upload: &UploadRow) 
     Ok(planted(Bug::UploadUnrecorded) || context.ledger.record_upload(request, upload.clone()).await?)
 }
 
-/// Whether the reply to a step of an upload states a charge.
-fn is_charged(exchange: &Exchange) -> bool {
-    let body = exchange.reply.as_ref().ok().and_then(|reply| reply.body.as_deref());
-    body.is_some_and(|body| states_a_charge(body, None)) && !planted(Bug::UploadChargeIgnored)
+/// Books the charge that the reply to a step of an upload states: at `price` if it cannot be read. Returns what was booked.
+async fn booked(
+    context: &RunContext,
+    request: RequestId,
+    exchange: &Exchange,
+    price: Credits,
+) -> Result<Option<Credits>, Error> {
+    let stated = stated_charge(exchange, context.campaign.service.charge_pointer.as_deref(), price);
+    let Some(stated) = stated.filter(|_| !planted(Bug::UploadChargeIgnored)) else { return Ok(None) };
+    let credits = stated.credits().unwrap_or(price);
+    context.ledger.charged_beside(request, credits).await?;
+    Ok(Some(credits))
 }
 
 async fn next_permit(context: &RunContext) -> Option<Permit> {

@@ -8,7 +8,10 @@ use crate::support::{
     ran::results,
     world::World,
 };
-use rescreen::model::{ExitCode, Stop, state::State};
+use rescreen::{
+    mapping::FieldSource,
+    model::{ExitCode, Stop, state::State},
+};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -113,17 +116,27 @@ async fn a_refused_request_gets_a_new_upload_only_by_a_retry() {
 }
 
 #[tokio::test]
-async fn a_charge_for_an_upload_stops_the_check() {
-    for step in [Step::Announce, Step::Put] {
+async fn a_charge_for_an_upload_is_booked_and_stops_every_run_until_the_user_decides() {
+    let charges =
+        [json!({"creditsUsed": 2}), json!({"data": {"credits_used": "2"}}), json!({"meta": {"creditsUsed": 2}})];
+    let unreadable = json!({"creditsUsed": "many"});
+    let steps = [(Step::Announce, 500), (Step::Announce, 200), (Step::Put, 200), (Step::Put, 403)];
+    // The price of the check is booked for a charge that cannot be read.
+    let all = charges.iter().map(|body| (body, 2)).chain([(&unreadable, 3)]);
+    for ((step, status), (body, booked)) in steps.into_iter().cycle().zip(all.cycle()).take(8) {
+        let body = body.to_string();
+        let said = body.clone();
         let door = Door::open(move |seen, _| match seen.step {
-            _ if seen.step == step => Act::Answer(500, json!({"creditsUsed": 3}).to_string()),
+            _ if seen.step == step => Act::Answer(status, said.clone()),
             _ => Act::Pass,
         });
         let mut world = through(&door, &[&pdf(1, LARGE), &pdf(2, LARGE)]).campaign(|file| file.service.in_flight = 1);
-        let ran = world.run().await.exits(ExitCode::Service);
+        let ran = world.run().await.exits(ExitCode::Budget);
         let message = ran.report().stops.iter().map(ToString::to_string).collect::<String>();
-        assert!(message.contains("a charge for the upload"), "{step:?}: {message}");
-        assert_eq!(door.seen(step).len(), 1, "{step:?}: the other document is not uploaded");
+        assert!(message.contains(&format!("{booked} credits are booked")), "{step:?} {body}: {message}");
+        assert_eq!(ran.report().sums.account.charged.0, booked, "{step:?} {body}");
+        world.run().await.exits(ExitCode::Budget).stops_with(|stop| matches!(stop, Stop::Kept { .. }));
+        assert_eq!(door.seen(step).len(), 1, "{step:?}: no other document is uploaded");
         assert_eq!(door.seen(Step::Check).len(), 0);
     }
 }
@@ -199,6 +212,25 @@ async fn two_documents_never_share_a_reference() {
     assert!(door.seen(Step::Check).len() <= 1, "both would get the result of one document");
     let sent: BTreeSet<Vec<u8>> = door.seen(Step::Put).into_iter().map(|seen| seen.body).collect();
     assert_eq!(sent.len(), 1, "the first document is not replaced by the second");
+}
+
+#[tokio::test]
+async fn the_same_document_in_two_rows_may_have_one_reference() {
+    let door = Door::open(move |seen, _| match seen.step {
+        Step::Announce => {
+            let url = format!("http://{}/put", seen.header("host").unwrap());
+            Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": "sha256-of-it"}).to_string())
+        }
+        Step::Put => Act::Answer(200, "{}".to_owned()),
+        Step::Check => Act::Answer(200, json!({"success": true, "data": {"status": "Approved"}}).to_string()),
+        Step::Balance => Act::Pass,
+    });
+    let same = pdf(1, LARGE);
+    let mut world = through(&door, &[&same, &same])
+        .csv("no,file,name\n1,d0.pdf,Thandi\n2,d1.pdf,Sipho\n")
+        .campaign(|file| _ = file.checks[0].fields.insert("expected_first_name".to_owned(), FieldSource::from("name")));
+    world.run().await.counts(results(2));
+    assert_eq!(references(&door), ["sha256-of-it", "sha256-of-it"]);
 }
 
 #[tokio::test]

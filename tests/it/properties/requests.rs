@@ -70,7 +70,7 @@ fn turn() -> impl Strategy<Value = Turn> {
     ]);
     let ends = prop_oneof![
         prop::option::of(1..=PRICE).prop_map(|stated| JobEnd::Completed { stated: stated.map(Credits) }),
-        Just(JobEnd::Failed { charged: None }),
+        prop::option::of(0..=PRICE).prop_map(|charged| JobEnd::Failed { charged: charged.map(Credits) }),
         Just(JobEnd::Lost),
     ];
     let ended = ends.prop_map(Event::JobEnded);
@@ -101,7 +101,10 @@ impl Truth {
             Event::AttemptsOver { mode } => mode == self.mode,
             Event::Attempted(Outcome::Uncharged | Outcome::NeedsWebhook) => !self.charged_under_key,
             Event::Attempted(Outcome::ChargedRefusal { .. }) => self.mode == Mode::Production,
-            Event::JobEnded(JobEnd::Failed { charged: None }) => !self.charged_under_key,
+            Event::JobEnded(JobEnd::Failed { charged: Some(Credits::ZERO) }) => !self.charged_under_key,
+            Event::JobEnded(JobEnd::Failed { charged: Some(Credits(charged)) }) => {
+                self.mode == Mode::Production && (!self.charged_under_key || charged == PRICE)
+            }
             _ => true,
         }
     }
@@ -138,6 +141,9 @@ impl Truth {
             }
             // A job is charged when it has a result.
             Event::JobEnded(JobEnd::Completed { .. }) => self.service_works(),
+            Event::JobEnded(JobEnd::Failed { charged: Some(charged) }) if charged > Credits::ZERO => {
+                self.service_charges(Some(charged), before.price.0);
+            }
             // A stated charge is true: the service charged it, at its own price.
             Event::Attempted(Outcome::ChargedRefusal { stated }) => self.service_charges(stated, before.price.0),
             Event::Attempted(

@@ -14,6 +14,7 @@ use rescreen::{
 use std::{
     fs,
     net::{TcpListener, TcpStream},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -299,13 +300,24 @@ fn a_reply_that_states_a_charge_is_said_and_no_more_is_asked_for() {
         (500, None, r#"{"creditsUsed": 7}"#),
     ] {
         let (accepted, code) = (u8::from(reply.0 == 200), if reply.0 == 500 { 10 } else { 8 });
+        let before = credits(folder.path());
         let server = scripted(&listener, vec![reply]);
-        let said = Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
-        let said = said.says("the reply states a charge").says("no more was asked for");
+        let said = Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out", "--continue-anyway"]));
+        let said =
+            said.says("the reply states a charge").says("7 credits are booked for it, and no more was asked for");
         let said = said.says(&format!("delivers {accepted} of 3 jobs again"));
         assert!(said.code == code || said.code == 8, "{}: {}", said.code, said.stderr);
         assert_eq!(server.join().unwrap(), 1, "{}", said.stderr);
+        assert_eq!(credits(folder.path()), before + 7);
+        let again = Said::of(&mut rescreen(folder.path(), &["retry-webhook", "out"]));
+        again.exits(8).says("nothing was sent").says("--continue-anyway");
     }
+}
+
+/// The credits that the ledger books as charged.
+fn credits(folder: &Path) -> u64 {
+    let reading = Reading::open(&folder.join("out/ledger.sqlite")).unwrap();
+    reading.sums().unwrap().account.charged.0
 }
 
 #[test]

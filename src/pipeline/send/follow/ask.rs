@@ -3,7 +3,7 @@
 
 use crate::{
     catalogue::JOB_ID,
-    client::{Classified, Exchange, JobNews, PushBack, classify, job_news},
+    client::{Classified, Exchange, JobNews, JsonBody, PushBack, classify, job_news},
     error::Error,
     ledger::{AnswerRecord, DueJob, Followed, JobReport},
     model::{
@@ -12,7 +12,7 @@ use crate::{
         credits::Amount,
         job_life::JobSign,
         printable::printable_cut,
-        state::{JobEnd, Outcome},
+        state::{JobEnd, Outcome, State},
     },
     pipeline::send::{
         attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, pause, reply_spec},
@@ -47,8 +47,8 @@ pub struct Asked {
     pub judgement: Option<Judgement>,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
-    /// The charge that the reply states, if it ends the job.
-    pub stated: Option<Credits>,
+    /// The reply states a charge above zero.
+    pub is_charge_stated: bool,
     /// The value found where a charge was expected, if it is not an amount.
     pub unreadable_amount: Option<String>,
     /// The service asks for a pause that is longer than a run waits.
@@ -82,9 +82,13 @@ async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<Ask
 /// Reads a reply, and records it in one commit.
 async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Asked, Error> {
     let spec = reply_spec(context, check);
-    let classified = classify(&exchange, &spec, context.clock.now().into());
+    let mut classified = classify(&exchange, &spec, context.clock.now().into());
     let news = exchange.reply.as_ref().ok().and_then(|reply| job_news(reply, &job.id, &spec));
-    let heard = hear(check, job, news, classified.http_status);
+    if let Some(JobNews::OtherJob { .. }) = news {
+        // The other job's charge is booked when the service is asked about that job.
+        classified.charge = Amount::Absent;
+    }
+    let heard = hear(check, job, news, &classified);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     // A 503 may be about this job alone. It is asked for again when the reply says.
@@ -115,6 +119,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         heard: odd(&heard, &classified),
         latency_ms,
         now_us,
+        stated: classified.charge.credits().unwrap_or_default(),
         answer,
         failure: Some(heard.failure.unwrap_or_else(|| lost(&job.id))),
         server_offset_us,
@@ -136,10 +141,10 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         sign: heard.sign,
         http_status: classified.http_status,
         is_not_json: classified.outcome == Outcome::Unreadable,
-        judgement,
+        judgement: judgement.filter(|_| followed.state == State::Answered),
         other_mode: heard.judged.and_then(|judged| judged.other_mode),
-        stated: heard.stated,
-        unreadable_amount: heard.unreadable_amount,
+        is_charge_stated: classified.charge.credits().is_some_and(|credits| credits > Credits::ZERO),
+        unreadable_amount: if let Amount::Unreadable(found) = classified.charge { Some(found) } else { None },
         pushed_back: match classified.push_back {
             Some(PushBack::Stated(wait)) if wait > PUSH_BACK_MAX && is_of_all => Some(wait.min(PAUSE_KEPT_MAX)),
             _ => None,
@@ -151,54 +156,69 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
 /// What a reply says about a job.
 struct Heard {
     sign: JobSign,
+    /// The result of the reply. While the sign does not end the job, it is only used if the job would be lost.
     judged: Option<Judged>,
-    stated: Option<Credits>,
-    unreadable_amount: Option<String>,
     failure: Option<Failure>,
     /// Why the reply says nothing reliable about the job.
     unclear: Option<String>,
 }
 
 impl Heard {
-    fn nothing(sign: JobSign) -> Heard {
-        Heard { sign, judged: None, stated: None, unreadable_amount: None, failure: None, unclear: None }
+    fn of(sign: JobSign, judged: Option<Judged>) -> Heard {
+        Heard { sign, judged, failure: None, unclear: None }
+    }
+
+    fn unclear(why: String, judged: Option<Judged>) -> Heard {
+        Heard { unclear: Some(why), ..Heard::of(JobSign::Unclear, judged) }
     }
 }
 
-/// Reads what a reply with this status says about a job, and judges its result.
-fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>, http_status: Option<u16>) -> Heard {
-    let unclear = |why: String| Heard { unclear: Some(why), ..Heard::nothing(JobSign::Unclear) };
+/// Reads what a reply says about a job, and judges its result.
+fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>, classified: &Classified) -> Heard {
+    let judge = |answer: &JsonBody| {
+        let sent = serde_json::from_slice(&job.body).unwrap_or_default();
+        check.judge.judge(answer, &sent)
+    };
+    let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
+    let recognised = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result)).filter(is_recognised);
+    // A status reply may state its own cost, which is zero.
+    let stated = classified.charge.credits().filter(|credits| *credits > Credits::ZERO);
+    let completed = |judged| Heard::of(JobSign::Ended(JobEnd::Completed { stated }), Some(judged));
     match news {
-        None if http_status.is_some_and(|status| (300..500).contains(&status) && status != 429) => {
-            Heard::nothing(JobSign::Refused)
+        None if classified.http_status.is_some_and(|status| (300..500).contains(&status) && status != 429) => {
+            Heard::of(JobSign::Refused, None)
         }
-        None => Heard::nothing(JobSign::Unheard),
-        Some(JobNews::Open) => Heard::nothing(JobSign::Open),
-        Some(JobNews::NotFound) => Heard::nothing(JobSign::NotFound),
-        Some(JobNews::Unclear(why)) => unclear(why),
-        Some(JobNews::Completed { stated, answer, is_said }) => {
-            let sent = serde_json::from_slice(&job.body).unwrap_or_default();
-            let judged = check.judge.judge(&answer, &sent);
-            if !is_said && judged.judgement.verdict == Verdict::Unrecognised {
-                return unclear("it has no known state, and no rule recognises its content".to_owned());
-            }
-            let (stated, unreadable_amount) = amount(stated);
-            let sign = JobSign::Ended(JobEnd::Completed { stated });
-            Heard { judged: Some(judged), stated, unreadable_amount, ..Heard::nothing(sign) }
+        None => Heard::of(JobSign::Unheard, None),
+        Some(JobNews::Open { result }) => Heard::of(JobSign::Open, recognised(result)),
+        Some(JobNews::NotFound) => Heard::of(JobSign::NotFound, None),
+        Some(JobNews::OtherJob { named }) => {
+            Heard::unclear(format!("it is about another job: expected {}, found {named}", job.id), None)
         }
-        Some(JobNews::Failed { stated, code, message }) => {
-            let (stated, unreadable_amount) = amount(stated);
-            // A charge that cannot be read is booked at the price that is held, and the run stops.
-            let charged = stated.or_else(|| unreadable_amount.as_ref().map(|_| check.price.max(check.job_hold)));
-            let reason = [code.as_deref().unwrap_or_default(), &message].map(str::trim).join(" ");
-            let reason =
-                if reason.trim().is_empty() { "it gave no reason".to_owned() } else { reason.trim().to_owned() };
-            let message = format!("the service ended the job without a result: {reason}");
-            let failure = Failure { stage: Stage::Send, code: FailureCode::JobFailed, message };
-            let sign = JobSign::Ended(JobEnd::Failed { charged });
-            Heard { stated, unreadable_amount, failure: Some(failure), ..Heard::nothing(sign) }
-        }
+        Some(JobNews::Unclear { why, result }) => Heard::unclear(why, recognised(result)),
+        Some(JobNews::Completed { result, is_said }) => match judge(&result) {
+            judged if is_said || is_recognised(&judged) => completed(judged),
+            _ => Heard::unclear("it has no known state, and no rule recognises its content".to_owned(), None),
+        },
+        Some(JobNews::Failed { result, code, message }) => match recognised(result) {
+            Some(judged) => completed(judged),
+            None => failed(check, code.as_deref(), &message, &classified.charge),
+        },
     }
+}
+
+/// A job that ended without a result. Only a stated charge of zero proves that it was not charged.
+fn failed(check: &CheckContext, code: Option<&str>, message: &str, charge: &Amount) -> Heard {
+    let charged = match charge {
+        Amount::Credits(credits) => Some(*credits),
+        // Booked at the price that is held, and the run stops.
+        Amount::Unreadable(_) => Some(check.price.max(check.job_hold)),
+        Amount::Absent => None,
+    };
+    let reason = [code.unwrap_or_default(), message].map(str::trim).join(" ");
+    let reason = if reason.trim().is_empty() { "it gave no reason" } else { reason.trim() };
+    let message = format!("the service ended the job without a result: {reason}");
+    let failure = Failure { stage: Stage::Send, code: FailureCode::JobFailed, message };
+    Heard { failure: Some(failure), ..Heard::of(JobSign::Ended(JobEnd::Failed { charged }), None) }
 }
 
 /// What the service says in place of the state of a job, for the person who waits for it.
@@ -212,16 +232,6 @@ fn odd(heard: &Heard, classified: &Classified) -> Option<String> {
         JobSign::Refused | JobSign::Unheard => {
             Some(format!("{}{}", status.unwrap_or_default(), printable_cut(&classified.message, HEARD_CHARACTERS_MAX)))
         }
-    }
-}
-
-/// The credits of an amount above zero, and its text if it cannot be read. A status reply may state its own cost, which
-/// is zero, so zero says nothing about the job.
-fn amount(amount: Amount) -> (Option<Credits>, Option<String>) {
-    match amount {
-        Amount::Credits(credits) => (Some(credits).filter(|credits| *credits > Credits::ZERO), None),
-        Amount::Unreadable(found) => (None, Some(found)),
-        Amount::Absent => (None, None),
     }
 }
 

@@ -57,25 +57,26 @@ impl SendLoop {
         match end {
             AskEnd::GateClosed => self.following.take_back(job),
             AskEnd::OtherSide(simulated) => self.stops.push(Stop::OtherSide { simulated }),
-            AskEnd::Asked(asked) => match asked.sign {
-                JobSign::Unheard => self.not_told(&job, &asked).await?,
-                JobSign::Refused => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
-                // The route is right, so the job itself is gone, which is counted in the ledger.
-                JobSign::NotFound if self.context.ledger.sums().jobs_known.contains(&job.check) => {
-                    self.following.heard.anything = true;
+            AskEnd::Asked(asked) => {
+                self.job_charge(&job, &asked);
+                match asked.sign {
+                    JobSign::Unheard => self.not_told(&job, &asked).await?,
+                    JobSign::Refused => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
+                    // The route is right, so the job itself is gone, which is counted in the ledger.
+                    JobSign::NotFound if self.context.ledger.sums().jobs_known.contains(&job.check) => {
+                        self.following.heard.anything = true;
+                    }
+                    JobSign::NotFound => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
+                    JobSign::Unclear => self.unclear(&job, &asked),
+                    JobSign::Open | JobSign::Ended(_) => self.told(&job, &asked),
                 }
-                JobSign::NotFound => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
-                JobSign::Unclear => self.unclear(&job, &asked),
-                JobSign::Open | JobSign::Ended(_) => self.told(&job, &asked),
-            },
+            }
         }
         Ok(())
     }
 
-    /// The service told the state of a job.
-    fn told(&mut self, job: &DueJob, asked: &Asked) {
-        self.following.heard.told();
-        self.watch.accepted(&job.check);
+    /// Acts on the charge that a reply about a job states, whatever else it says.
+    fn job_charge(&mut self, job: &DueJob, asked: &Asked) {
         self.proofs.job_charged(asked.followed.charged);
         if let Some(stated) = asked.followed.above_price() {
             let (table, request) = (asked.followed.price, Some(job.request));
@@ -84,9 +85,17 @@ impl SendLoop {
         if let Some(found) = asked.unreadable_amount.clone().filter(|_| self.proofs.is_watched()) {
             self.stops.push(Stop::AmountUnreadable { check: job.check.clone(), found });
         }
+        if asked.judgement.is_some() || asked.is_charge_stated {
+            self.proofs.job_answered(asked.is_charge_stated);
+        }
+    }
+
+    /// The service told the state of a job.
+    fn told(&mut self, job: &DueJob, asked: &Asked) {
+        self.following.heard.told();
+        self.watch.accepted(&job.check);
         let Some(judgement) = &asked.judgement else { return };
         self.answered += 1;
-        self.proofs.job_answered(asked.stated.is_some());
         if let Some(echoed) = asked.other_mode.clone() {
             let sent = self.context.campaign.mode.as_str().to_owned();
             self.stops.push(Stop::OtherMode { sent, echoed });

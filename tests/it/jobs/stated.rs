@@ -1,0 +1,152 @@
+//! What a reply about a job states counts: its state where the reply describes the job and nowhere else, its result
+//! whatever the words beside it say, and its charge whatever else it says.
+
+use super::{BUSINESS, world};
+use crate::support::{
+    ran::{Ran, results},
+    tables::text,
+    world::World,
+};
+use rescreen::{
+    model::{ExitCode, Stop, state::State},
+    sink::DatasetKind,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// A campaign whose jobs are all accepted, and done by the time that is returned.
+async fn submitted(rows: usize) -> World {
+    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(MINUTE));
+    world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, rows as u64);
+    world.paused().at_hours_minutes(0, 10).await;
+    world
+}
+
+/// The route of job states replies with this in place of what it would say.
+fn says(world: &mut World, about: impl Fn(Value) -> Value + Send + 'static) {
+    world.paused().says_about_jobs(move |_, said| Some((200, about(said).to_string())));
+}
+
+fn without(mut said: Value, name: &str) -> Value {
+    said.as_object_mut().unwrap().remove(name);
+    said
+}
+
+/// What is booked and what is held.
+fn books(ran: &Ran) -> (u64, u64) {
+    let account = ran.report().sums.account;
+    (account.charged.0, account.held.0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_inside_a_result_is_a_finding_and_neither_opens_nor_fails_the_job() {
+    for word in ["active", "New", "received", "pending", "rejected", "expired", "failed"] {
+        let mut world = submitted(1).await;
+        says(&mut world, move |mut said| {
+            (said["result"]["status"], said["result"]["state"]) = (word.into(), word.into());
+            without(said, "creditsUsed")
+        });
+        let ran = world.collect(None).await.counts(results(1));
+        assert_eq!(books(&ran), (7, 0), "{word}");
+        assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_kept_although_the_state_beside_it_is_a_finding() {
+    for word in ["rejected", "expired", "failed"] {
+        let mut world = submitted(1).await;
+        says(&mut world, move |mut said| {
+            said["status"] = word.into();
+            without(said, "creditsUsed")
+        });
+        let ran = world.collect(None).await.counts(results(1));
+        assert_eq!((books(&ran), text(&ran.results()[0], "verdict")), ((7, 0), "review"), "{word}");
+        assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_of_a_job_that_never_ends_is_kept_when_the_job_would_be_lost() {
+    for word in ["active", "pending", "awaiting_bank"] {
+        let mut world = submitted(1).await;
+        says(&mut world, move |mut said| {
+            said["status"] = word.into();
+            said
+        });
+        let ran = world.collect(Some(HOUR * 20)).await.counts(results(0).pending(1));
+        assert_eq!(books(&ran), (0, 7), "{word}");
+        let ran = world.collect(Some(HOUR * 80)).await.counts(results(1));
+        assert_eq!(books(&ran), (7, 0), "{word}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_job_that_states_no_charge_is_not_retried_before_a_person_decides() {
+    let mut world = submitted(2).await;
+    says(&mut world, |said| json!({"jobId": said["jobId"], "status": "failed", "error": {"code": "no_reply"}}));
+    let ran = world.collect(None).await.exits(ExitCode::Doubt).counts(results(0).pending(2));
+    assert_eq!((books(&ran), ran.report().sums.in_state(State::Quarantined)), ((0, 14), 2));
+    let message = text(&ran.lines(DatasetKind::Pending)[0], "message");
+    assert!(message.contains("no_reply; it states no charge") && message.contains("rescreen resolve"), "{message}");
+    assert_eq!(world.retry().await.posts(), 2, "nothing is sent again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_charge_that_an_open_job_states_is_booked_if_the_job_fails_without_one() {
+    let mut world = submitted(1).await;
+    says(&mut world, |said| json!({"jobId": said["jobId"], "status": "pending", "creditsUsed": 7}));
+    let ran = world.collect(None).await.exits(ExitCode::Jobs);
+    assert_eq!(books(&ran), (0, 7));
+    world.paused().at_hours_minutes(1, 0).await;
+    says(&mut world, |said| json!({"jobId": said["jobId"], "status": "failed", "error": {"code": "no_reply"}}));
+    let ran = world.collect(None).await.exits(ExitCode::Failures).counts(results(0).failures(1));
+    assert_eq!((books(&ran), ran.failures()[0]["possibly_charged"].as_bool()), ((7, 0), Some(true)));
+    assert_eq!(world.retry().await.posts(), 1, "nothing is sent again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_charge_above_the_hold_is_held_at_once_and_stops_the_run_whatever_the_reply_says() {
+    let pending = |said: &Value| json!({"jobId": said["jobId"], "status": "pending", "creditsUsed": 9});
+    let unclear = |said: &Value| json!({"jobId": said["jobId"], "status": "asleep", "meta": {"credits_spent": 9}});
+    let nested = |said: &Value| json!({"data": {"jobId": said["jobId"], "status": "pending", "credits_used": "9"}});
+    let refused = |_: &Value| json!({"error": {"message": "no", "creditsUsed": 9}});
+    let replies: [(u16, fn(&Value) -> Value); 6] =
+        [(200, pending), (200, unclear), (200, nested), (404, refused), (409, refused), (500, refused)];
+    for (status, about) in replies {
+        let mut world = submitted(1).await;
+        world.paused().says_about_jobs(move |_, said| Some((status, about(&said).to_string())));
+        let ran = world.collect(None).await.exits(ExitCode::Budget);
+        assert_eq!((books(&ran), ran.report().sums.in_state(State::Submitted)), ((0, 9), 1), "{status}");
+        ran.stops_with(|stop| matches!(stop, Stop::Price { stated, table, .. } if (stated.0, table.0) == (9, 7)));
+        world.run().await.exits(ExitCode::Budget).stops_with(|stop| matches!(stop, Stop::Kept { .. }));
+        world.paused().works_again();
+        let ran = world.collect(Some(HOUR * 5)).await.counts(results(1));
+        assert_eq!(books(&ran), (9, 0), "{status}: the larger of the two that were stated");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_charge_of_another_job_is_not_booked_for_this_one() {
+    let mut world = submitted(1).await;
+    says(&mut world, |mut said| {
+        (said["jobId"], said["creditsUsed"]) = ("job_of_another".into(), 9.into());
+        said
+    });
+    let ran = world.collect(None).await.exits(ExitCode::Jobs);
+    assert_eq!(books(&ran), (0, 7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_with_spaces_or_in_another_case_names_the_same_job() {
+    let mut world = submitted(1).await;
+    says(&mut world, |mut said| {
+        said["jobId"] = format!(" {}\n", said["jobId"].as_str().unwrap()).into();
+        said
+    });
+    let ran = world.collect(None).await.counts(results(1));
+    assert_eq!(books(&ran), (7, 0));
+}
