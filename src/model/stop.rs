@@ -143,6 +143,23 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The check that the stop is about; `None` if it is about the whole run.
+    pub fn check(&self) -> Option<&str> {
+        match self {
+            Stop::Price { check, .. }
+            | Stop::AmountUnreadable { check, .. }
+            | Stop::CheckRefused { check, .. }
+            | Stop::JobRoute { check, .. }
+            | Stop::JobUnusable { check, .. }
+            | Stop::OtherRoute { check }
+            | Stop::FilesChanged { check, .. }
+            | Stop::UploadUnusable { check, .. }
+            | Stop::Unrecognised { check, .. } => Some(check),
+            Stop::Misrouted { check, .. } => check.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether the process should end soon: reading the rest of the input is left to the next run.
     pub fn is_urgent(&self) -> bool {
         matches!(self, Stop::TimeIsUp | Stop::Interrupted | Stop::Terminated)

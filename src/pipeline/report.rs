@@ -11,7 +11,7 @@ use crate::{
     model::{Credits, ExitCode, FailureCode, Mode, Stop, state::State},
     sink::{Manifest, OutputMode},
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 /// The result of a run.
 #[derive(Debug, Clone)]
@@ -351,13 +351,40 @@ impl RunReport {
     }
 }
 
-/// The stops without repeated reasons, in their original order.
+/// The stops without repeated reasons, in their original order. Of requests under way, several can give the same reason
+/// with other numbers. Two checks are two reasons, because each is fixed by itself.
 fn once(stops: Vec<Stop>) -> Vec<Stop> {
-    let mut unique: Vec<Stop> = Vec::new();
-    for stop in stops {
-        if !unique.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(&stop)) {
-            unique.push(stop);
-        }
+    let reason = |stop: &Stop| (std::mem::discriminant(stop), stop.check().map(str::to_owned));
+    let mut known = HashSet::new();
+    stops.into_iter().filter(|stop| known.insert(reason(stop))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RequestId;
+
+    #[test]
+    fn two_checks_that_stopped_for_the_same_reason_are_both_shown_and_each_once() {
+        let price = |check: &str, request| Stop::Price {
+            check: check.to_owned(),
+            stated: Credits(8),
+            table: Credits(3),
+            request: Some(RequestId(request)),
+        };
+        let refused = |check: &str| Stop::CheckRefused { check: check.to_owned(), status: 403 };
+        let pushed_back = |until_us| Stop::PushedBack { until_us };
+        let stops = vec![
+            price("a", 1),
+            pushed_back(5),
+            refused("a"),
+            price("b", 2),
+            price("a", 3),
+            refused("b"),
+            refused("a"),
+            pushed_back(6),
+        ];
+        let shown = [price("a", 1), pushed_back(5), refused("a"), price("b", 2), refused("b")];
+        assert_eq!(once(stops), shown);
     }
-    unique
 }
