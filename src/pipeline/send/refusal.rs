@@ -15,8 +15,8 @@ pub fn refusal(classified: &Classified) -> Failure {
     let (code, what) = match classified.outcome {
         Outcome::NeedsWebhook => (
             FailureCode::NeedsWebhook,
-            "the service cannot answer this request at once, and delivers a later answer only to a webhook, which \
-             rescreen does not offer; nothing was charged"
+            "the service cannot answer this request at once, and accepts it as a job only if it names a webhook; nothing \
+             was charged; check this row in a new campaign with --webhook-url URL"
                 .to_owned(),
         ),
         _ => (FailureCode::Refused, format!("the service refused the request{charge}")),

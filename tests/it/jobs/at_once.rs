@@ -26,11 +26,25 @@ async fn a_row_that_needs_a_webhook_fails_uncharged_and_is_not_sent_again() {
     assert_eq!((first.posts(), first.report().sums.account.held.0), (3, 0));
     let failure = &first.failures()[0];
     assert_eq!((failure["possibly_charged"].as_bool(), failure["retryable"].as_bool()), (Some(false), Some(true)));
-    assert!(text(failure, "message").contains("ASYNC_FALLBACK_REQUIRES_WEBHOOK"), "{failure:?}");
+    for part in ["ASYNC_FALLBACK_REQUIRES_WEBHOOK", "in a new campaign with --webhook-url URL"] {
+        assert!(text(failure, "message").contains(part), "{failure:?}");
+    }
     let second = world.run().await.exits(ExitCode::Failures).in_state(State::Failed, 3);
     assert_eq!(second.posts(), 3, "nothing was sent again");
     let third = world.retry().await.exits(ExitCode::Failures).charged(0);
     assert_eq!((third.posts(), third.stats.distinct_keys), (6, 6), "a person asked for it: a new key is safe");
+}
+
+#[tokio::test]
+async fn a_row_that_needs_a_webhook_is_a_job_in_a_new_campaign_that_names_one() {
+    let mut world = world(FOREIGN, 2, 6).service(|settings| settings.fallback_of_hundred = 100);
+    world.run().await.exits(ExitCode::Failures).charged(0);
+    let mut world = world.campaign(|file| {
+        file.campaign = Some("with-webhook".to_owned());
+        file.output.dir = Some("with-webhook".into());
+        file.webhook.url = Some("http://127.0.0.1:9".to_owned());
+    });
+    world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, 2);
 }
 
 #[tokio::test]
