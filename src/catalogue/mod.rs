@@ -132,6 +132,9 @@ impl Catalogue {
     }
 }
 
+/// The longest lifetime of a key: a year.
+const KEY_LIFE_HOURS_MAX: u32 = 365 * 24;
+
 /// Validates a declaration; the error says what is wrong with it.
 fn check(declaration: &Declaration) -> Result<(), String> {
     let fits = is_identifier(&declaration.name, '-').and_then(|()| check_file_name(&declaration.name));
@@ -143,9 +146,10 @@ fn check(declaration: &Declaration) -> Result<(), String> {
             ));
         }
     }
-    if declaration.key_life_hours < 3 {
+    if !(3..=KEY_LIFE_HOURS_MAX).contains(&declaration.key_life_hours) {
         return Err(format!(
-            "key_life_hours: expected 3 or more, found {}; nothing is sent again in the last two hours of a key",
+            "key_life_hours: expected 3 to {KEY_LIFE_HOURS_MAX}, found {}; nothing is sent again in the last two hours \
+             of a key, and no service keeps one for more than a year",
             declaration.key_life_hours
         ));
     }
@@ -348,6 +352,21 @@ mod tests {
         {
             let message = catalogue.clone().with(declaration).unwrap_err().to_string();
             assert!(message.contains("flow `upload`: ") && message.contains(says), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_key_lives_for_three_hours_to_a_year() {
+        let catalogue = Catalogue::built_in();
+        let with = |hours| {
+            let mut declaration = catalogue.get("aml-screening").unwrap().clone();
+            declaration.key_life_hours = hours;
+            catalogue.clone().with(declaration).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!((with(3), with(8_760)), (Ok(()), Ok(())));
+        for hours in [0, 2, 8_761, 2_560_000_000, u32::MAX] {
+            let message = with(hours).unwrap_err();
+            assert!(message.contains(&format!("expected 3 to 8760, found {hours};")), "{message}");
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::model::{
     Credits, IdempotencyKey, Judgement, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
-    clock::{APART_MAX_US, are_apart},
+    clock::{APART_MAX_US, are_apart, hours_us},
     planted::{Bug, planted},
     state::{Event, Hold, HoldChange, IllegalMove, KeyAge, Move, Outcome, Standing, State},
     transitions::next,
@@ -72,7 +72,7 @@ impl RequestRow {
     /// Whether no attempt of this request is in doubt, and the service has forgotten its key by both clocks. Then the
     /// lifetime of the key starts again.
     fn is_forgotten(&self, order: &ArmOrder, server_offset_us: Option<i64>) -> bool {
-        let forgotten_us = i64::from(order.key_life_hours) * 3_600 * 1_000_000 + LIFE_MARGIN_US;
+        let forgotten_us = hours_us(order.key_life_hours).saturating_add(LIFE_MARGIN_US);
         let age = |now: i64, first: i64| now.saturating_sub(first) > forgotten_us;
         let here = self.first_armed_at.is_some_and(|first| age(order.now_us, first));
         let there = match (self.first_armed_at_server, server_offset_us) {
@@ -91,7 +91,7 @@ impl RequestRow {
             (Some(first), Some(offset)) => now_us.saturating_add(offset).saturating_sub(first),
             _ => age_here,
         };
-        let life_us = i64::from(key_life_hours) * 3_600 * 1_000_000 - LIFE_MARGIN_US;
+        let life_us = hours_us(key_life_hours).saturating_sub(LIFE_MARGIN_US);
         // The age of a key from the future is not known.
         let is_future = |age: i64| age < -APART_MAX_US;
         let is_alive = |age: i64| (-APART_MAX_US..life_us).contains(&age);

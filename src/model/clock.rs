@@ -9,6 +9,11 @@ use std::sync::{
 };
 use tokio::time::Instant;
 
+/// This many hours in microseconds. At most the largest number, so that a wrong one never becomes negative.
+pub fn hours_us(hours: u32) -> i64 {
+    i64::from(hours).saturating_mul(3_600_000_000)
+}
+
 /// The wall clock of a process.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
@@ -123,6 +128,12 @@ pub fn utc_time(at_us: i64) -> Option<String> {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn a_number_of_hours_never_becomes_a_negative_time() {
+        assert_eq!((hours_us(0), hours_us(72)), (0, 259_200_000_000));
+        assert_eq!((hours_us(2_562_047_789), hours_us(u32::MAX)), (i64::MAX, i64::MAX));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_clock_that_is_set_or_a_machine_that_slept_is_noticed_and_time_that_passes_is_not() {

@@ -1,7 +1,11 @@
 //! What the report of a run says about requests without an answer, and about answers that are judged differently.
 
 use super::{report::RunReport, wording::counted};
-use crate::model::{Stop, clock::local_time, state::State};
+use crate::model::{
+    Stop,
+    clock::{hours_us, local_time},
+    state::State,
+};
 
 impl RunReport {
     /// What the current declarations say about answers that are paid for.
@@ -30,8 +34,10 @@ impl RunReport {
     pub fn doubts(&self) -> Vec<String> {
         let mut lines = Vec::new();
         // A key is not used for sending again in the last two hours of its lifetime.
-        let safe_us = i64::from(self.key_life_hours - 2) * 3_600 * 1_000_000;
-        let until = self.oldest_doubt_us.map_or_else(|| "the keys expire".to_owned(), |at| local_time(at + safe_us));
+        let safe_us = hours_us(self.key_life_hours.saturating_sub(2));
+        let until = self
+            .oldest_doubt_us
+            .map_or_else(|| "the keys expire".to_owned(), |at| local_time(at.saturating_add(safe_us)));
         if self.withheld > 0 {
             lines.push(format!(
                 "{} sent under another API key, and only that key's account can tell what was answered or \

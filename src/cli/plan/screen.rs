@@ -9,7 +9,12 @@ use super::{
 use crate::cli::progress::humanize;
 use rescreen::{
     mapping::FieldFeed,
-    model::{ExitCode, Mode, clock::local_time, field::tidy, job_life},
+    model::{
+        ExitCode, Mode,
+        clock::{hours_us, local_time},
+        field::tidy,
+        job_life,
+    },
     pipeline::{
         CheckCost, ValueCounts, outlook,
         wording::{counted, grouped},
@@ -337,7 +342,7 @@ fn remarks(planned: &Planned<'_>) -> Vec<String> {
 fn doubt(planned: &Planned<'_>) -> Option<String> {
     let (campaign, in_doubt) = (planned.campaign, planned.plan.tree.in_doubt);
     let oldest = planned.plan.oldest_doubt_us.filter(|_| in_doubt > 0)?;
-    let until = oldest + i64::from(campaign.key_life_hours() - 2) * 3_600 * 1_000_000;
+    let until = oldest.saturating_add(hours_us(campaign.key_life_hours().saturating_sub(2)));
     let late = if campaign.clock.now_us() > until { "too late: they will be quarantined" } else { "they go first" };
     let requests = counted(in_doubt, "request", "requests");
     Some(format!("in doubt: {requests} to be settled before {}: {late}", local_time(until)))

@@ -11,8 +11,8 @@ use crate::{
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
-        Failure, FailureCode, Judgement, Position, Stage, job_life::LOST_AFTER, reply_text::reply_text,
-        row::find_column, state::State, value_kind::TypedValue,
+        Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER,
+        reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
     },
     pipeline::{
         campaign::{Campaign, carried::Carried, result_layout::ResultLayout, rules::Rules},
@@ -287,9 +287,9 @@ impl Projector {
         };
         let reason = pending_reason(request.state, unrecognised);
         let check = self.check(ask.check_use)?;
-        let life_us = i64::from(check.key_life_hours) * 3_600 * 1_000_000;
+        let life_us = hours_us(check.key_life_hours);
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
-        let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at + life_us);
+        let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at.saturating_add(life_us));
         let job = request.job.as_ref().filter(|_| reason == PendingReason::ServiceJob);
         let job_id = job.map(|(id, _)| id.as_str());
         let deadline_us = deadline_us.or(job.map(|(_, accepted_us)| accepted_us.saturating_add(LOST_AFTER_US)));
