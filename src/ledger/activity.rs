@@ -2,7 +2,7 @@
 //! saved. Each function is one query whose rows are counted by SQLite or handed out one by one, so that memory does not
 //! grow with the campaign.
 
-use super::{LedgerError, Reading, attempts::EVERY_ATTEMPT};
+use super::{LedgerError, Reading, amount::Amounts, attempts::EVERY_ATTEMPT};
 use crate::model::{
     Credits,
     state::{Outcome, State},
@@ -51,7 +51,7 @@ impl Reading {
         let mut select = self.conn.prepare(&sql)?;
         let mut rows = select.query([interval_us.max(1)])?;
         while let Some(row) = rows.next()? {
-            each(row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs());
+            each(row.get(0)?, row.amount(1)?);
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Reading {
         let mut select = self.conn.prepare(sql)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            let credits = Credits(row.get::<_, i64>(2)?.unsigned_abs());
+            let credits = row.credits(2)?;
             each(ChargeAt { check_use: row.get(0)?, at_us: row.get(1)?, credits });
         }
         Ok(())
@@ -91,7 +91,7 @@ impl Reading {
         let mut select = self.conn.prepare(sql)?;
         let mut rows = select.query([State::Answered.code()])?;
         while let Some(row) = rows.next()? {
-            each(row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs(), row.get::<_, i64>(2)?.unsigned_abs());
+            each(row.get(0)?, row.amount(1)?, row.amount(2)?);
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Reading {
                    FROM ask JOIN request ON request.id = ask.request WHERE ask.id <> request.first_ask GROUP BY 1";
         let mut select = self.conn.prepare(sql)?;
         let shared = select.query_map([], |row| {
-            let (asks, credits) = (row.get::<_, i64>(1)?.unsigned_abs(), row.get::<_, i64>(2)?.unsigned_abs());
+            let (asks, credits) = (row.amount(1)?, row.amount(2)?);
             Ok((row.get(0)?, Shared { asks, credits: Credits(credits) }))
         })?;
         Ok(shared.collect::<Result<_, _>>()?)
@@ -120,7 +120,7 @@ impl Reading {
             let code: i64 = row.get(1)?;
             let unknown = || LedgerError::Damaged(format!("a request has the unknown state {code}"));
             let state = State::from_code(code).ok_or_else(unknown)?;
-            waiting.insert((row.get(0)?, state), row.get::<_, i64>(2)?.unsigned_abs());
+            waiting.insert((row.get(0)?, state), row.amount(2)?);
         }
         Ok(waiting)
     }

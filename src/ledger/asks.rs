@@ -3,6 +3,7 @@
 
 use super::{
     IngestedRow, LedgerError, LedgerPart, Reading,
+    amount::Amounts,
     log_pause::LogPause,
     reading::failure_of,
     rows::{RowReader, Values},
@@ -150,7 +151,7 @@ impl Reading {
         let mut select = self.conn.prepare(sql)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            each(row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs());
+            each(row.get(0)?, row.get(1)?, row.amount(2)?);
         }
         Ok(())
     }
@@ -317,14 +318,14 @@ fn ask_view<'a>(
 fn request_view(reading: &Reading, row: &Row<'_>) -> Result<RequestView, LedgerError> {
     let damaged = |what: &str| LedgerError::Damaged(format!("a request's {what} cannot be read"));
     let first: bool = row.get(17)?;
-    let charged = Credits(row.get::<_, i64>(9)?.unsigned_abs());
+    let charged = row.credits(9)?;
     let credits = if first { charged } else { Credits::ZERO };
     let answer = match row.get::<_, Option<Vec<u8>>>(23)? {
         None => None,
         Some(compressed) => {
             let body = reading.answers.decompress(&reading.conn, &compressed)?;
             Some(StoredAnswer {
-                latency_ms: row.get::<_, i64>(19)?.unsigned_abs(),
+                latency_ms: row.amount(19)?,
                 requested_at_us: row.get(20)?,
                 completed_at_us: row.get(21)?,
                 request_id: row.get(22)?,

@@ -1,7 +1,7 @@
 //! The files of requests, and the uploads that requests name. The ledger records where a file is and what it must
 //! contain, never its content.
 
-use super::{Ledger, LedgerError, Reading, arm::request_row, store::Store};
+use super::{Ledger, LedgerError, Reading, amount::Amounts, arm::request_row, store::Store};
 use crate::model::{
     Attachment, IdempotencyKey, Placement, RequestId,
     file_kind::FileKind,
@@ -113,7 +113,7 @@ impl Reading {
         let sql = "SELECT source.name, split.next_row_number - split.rows + ask.row_index
                    FROM request JOIN ask ON ask.id = request.first_ask
                    JOIN split ON split.id = ask.split JOIN source ON source.id = split.source WHERE request.id = ?1";
-        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.amount(1)?));
         Ok(self.conn.prepare_cached(sql)?.query_row([request.0], row).optional()?)
     }
 }
@@ -131,7 +131,7 @@ fn files_of(conn: &Connection, request: RequestId) -> Result<Vec<Attachment>, Le
             field: row.get(0)?,
             path: row.get(1)?,
             sha256: row.get(2)?,
-            bytes: row.get::<_, i64>(3)?.unsigned_abs(),
+            bytes: row.amount(3)?,
             kind: FileKind::of_media_type(&media).ok_or_else(damaged)?,
             placement: Placement::ALL.into_iter().find(|one| one.as_str() == place).ok_or_else(damaged)?,
         });

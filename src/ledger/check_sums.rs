@@ -1,9 +1,9 @@
 //! The sums of one check: how many of its asks there are, and what became of them. They are a part of the ledger's sums
 //! and change in the same transactions as the rows. Progress and the manifest of a run under way need no other counts.
 
-use super::LedgerError;
+use super::{LedgerError, amount::Amounts};
 use crate::model::{Credits, FailureCode, Verdict};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,13 +99,12 @@ fn remove<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, asks: u64) {
 /// The sums of the checks, counted from the rows.
 pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, LedgerError> {
     let mut checks: BTreeMap<i64, CheckSums> = BTreeMap::new();
-    let count = |row: &Row<'_>, at: usize| row.get::<_, i64>(at).map(i64::unsigned_abs);
     let mut select =
         conn.prepare("SELECT coalesce(check_use, 0), count(*), count(skipped), count(part) FROM ask GROUP BY 1")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let check = checks.entry(row.get(0)?).or_default();
-        (check.asks, check.skipped, check.published) = (count(row, 1)?, count(row, 2)?, count(row, 3)?);
+        (check.asks, check.skipped, check.published) = (row.amount(1)?, row.amount(2)?, row.amount(3)?);
     }
     let mut select = conn.prepare(
         "SELECT coalesce(check_use, 0), coalesce(ask.failure, request.failure) ->> '$.code', count(*)
@@ -117,7 +116,7 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
         let word: Option<String> = row.get(1)?;
         let code = FailureCode::ALL.into_iter().find(|code| Some(code.as_str()) == word.as_deref());
         let code = code.ok_or_else(|| LedgerError::Damaged("a failure has an unknown code".to_owned()))?;
-        checks.entry(row.get(0)?).or_default().add(AskEnd::Failed(code), count(row, 2)?);
+        checks.entry(row.get(0)?).or_default().add(AskEnd::Failed(code), row.amount(2)?);
     }
     // The verdict of a published row also depends on what the row expects, so it is taken from its part.
     let mut select = conn.prepare(
@@ -131,7 +130,7 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
         let word: String = row.get(1)?;
         let verdict = Verdict::from_word(&word);
         let verdict = verdict.ok_or_else(|| LedgerError::Damaged("an answer has an unknown verdict".to_owned()))?;
-        checks.entry(row.get(0)?).or_default().add(AskEnd::Answered(verdict), count(row, 2)?);
+        checks.entry(row.get(0)?).or_default().add(AskEnd::Answered(verdict), row.amount(2)?);
     }
     let mut select = conn.prepare(
         "SELECT coalesce(ask.check_use, 0), sum(request.charged) FROM request JOIN ask ON ask.id = request.first_ask
@@ -139,7 +138,7 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
     )?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        checks.entry(row.get(0)?).or_default().charged = Credits(count(row, 1)?);
+        checks.entry(row.get(0)?).or_default().charged = Credits(row.amount(1)?);
     }
     Ok(checks)
 }

@@ -1,7 +1,7 @@
 //! The decisions of persons as the ledger records them, for the report. Decisions of one kind, person and reason are one
 //! entry, because one command can decide about thousands of requests.
 
-use super::{LedgerError, Reading};
+use super::{LedgerError, Reading, amount::Amounts};
 use rusqlite::Row;
 
 /// The longest text of a decision that is read, in characters.
@@ -35,21 +35,20 @@ impl Reading {
         let mut made = Vec::new();
         while let Some(row) = rows.next()? {
             made.push(made_of(row)?);
-            all = row.get::<_, i64>(8)?.unsigned_abs();
+            all = row.amount(8)?;
         }
         Ok((made, all))
     }
 }
 
 fn made_of(row: &Row<'_>) -> Result<DecisionsMade, rusqlite::Error> {
-    let (before, after): (Option<i64>, Option<i64>) = (row.get(6)?, row.get(7)?);
     Ok(DecisionsMade {
         decision: row.get(0)?,
         reason: row.get(1)?,
         decided_by: row.get(2)?,
-        requests: row.get::<_, i64>(3)?.unsigned_abs(),
+        requests: row.amount(3)?,
         first_us: row.get(4)?,
         last_us: row.get(5)?,
-        charged: before.zip(after).map(|(before, after)| (before.unsigned_abs(), after.unsigned_abs())),
+        charged: row.amount_if_any(6)?.zip(row.amount_if_any(7)?),
     })
 }

@@ -3,6 +3,7 @@
 
 use super::{
     Ledger, LedgerError, Reading, SeenBy, SeenPrice,
+    amount::Amounts,
     answers::{self, AnswerRecord, Heard},
     arm::{moved, request_row},
     jobs::micros,
@@ -260,8 +261,7 @@ fn standing(store: &Store, report: &JobReport) -> Result<Option<JobStanding>, Le
 fn charged_so_far(store: &Store, report: &JobReport) -> Result<Credits, LedgerError> {
     let sql = "UPDATE job SET charged = max(charged, ?2) WHERE request = ?1 RETURNING charged";
     let values = params![report.request.0, report.stated.0 as i64];
-    let charged: i64 = store.conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
-    Ok(Credits(charged.unsigned_abs()))
+    Ok(store.conn.prepare_cached(sql)?.query_row(values, |row| row.credits(0))?)
 }
 
 fn ask_later(
@@ -312,7 +312,7 @@ impl Reading {
              WHERE ask_at IS NOT NULL AND (?1 IS NULL OR scope = ?1)",
         )?;
         let open = select.query_row([scope], |row| {
-            let count = row.get::<_, i64>(0)?.unsigned_abs();
+            let count = row.amount(0)?;
             Ok(OpenJobs { count, oldest_us: row.get(1)?, next_us: row.get(2)?, odd: Vec::new() })
         })?;
         Ok(open)
@@ -325,7 +325,7 @@ impl Reading {
              GROUP BY heard ORDER BY count(*) DESC, heard LIMIT ?1",
         )?;
         let found = select.query_map([most as i64], |row| {
-            Ok(OddJobs { heard: row.get(0)?, count: row.get::<_, i64>(1)?.unsigned_abs(), job: row.get(2)? })
+            Ok(OddJobs { heard: row.get(0)?, count: row.amount(1)?, job: row.get(2)? })
         })?;
         Ok(found.collect::<Result<_, _>>()?)
     }
@@ -339,8 +339,7 @@ impl Reading {
             )
         };
         let job = |row: &rusqlite::Row<'_>| {
-            let (request, price) = (RequestId(row.get(3)?), Credits(row.get::<_, i64>(4)?.unsigned_abs()));
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, request, price))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, RequestId(row.get(3)?), row.credits(4)?))
         };
         let mut found = Vec::new();
         if ids.is_empty() {

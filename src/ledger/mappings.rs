@@ -1,7 +1,7 @@
 //! Which rows were mapped before a moment: rows are never mapped again once they have a request, so a changed mapping
 //! applies to later rows only.
 
-use super::{LedgerError, Reading};
+use super::{LedgerError, Reading, amount::Amounts};
 use crate::model::state::State;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
@@ -35,10 +35,9 @@ impl Reading {
             "SELECT count(*), count(*) FILTER (WHERE state = ?4) FROM ask JOIN request ON request.id = ask.request
                    WHERE ask.check_use = ?1 AND ask.id < ?2 AND request.id < ?3";
         let params = params![check_use, before.ask, before.request, State::Answered.code()];
-        let count = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
         let rows = self
             .conn
-            .query_row(sql, params, |row| Ok(MappedRows { rows: count(row, 0)?, answered: count(row, 1)? }))?;
+            .query_row(sql, params, |row| Ok(MappedRows { rows: row.amount(0)?, answered: row.amount(1)? }))?;
         Ok(rows)
     }
 }

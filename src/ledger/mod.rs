@@ -5,6 +5,7 @@
 //! One process may write it at a time. One writer thread commits all waiting work as one transaction.
 
 mod activity;
+mod amount;
 mod answers;
 mod arm;
 mod aside;

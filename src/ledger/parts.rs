@@ -1,7 +1,7 @@
 //! Parts: the asks of a result file are recorded before the file is written, so that it can be written again byte for
 //! byte. That the file is complete is recorded before the manifest names it.
 
-use super::{CheckUseRow, Ledger, LedgerError, store::Store};
+use super::{CheckUseRow, Ledger, LedgerError, amount::Amounts, store::Store};
 use crate::model::{
     Verdict,
     planted::{Bug, planted},
@@ -201,7 +201,7 @@ fn fill_up(store: &Store, check_use: i64, asks: &[i64]) -> Result<Option<LedgerP
                RETURNING id, first_ask, last_ask, rows, path";
     let params = params![check_use, asks[0], asks[asks.len() - 1], asks.len() as i64];
     let part = store.conn.query_row(sql, params, |row| {
-        let rows = row.get::<_, i64>(3)?.unsigned_abs();
+        let rows = row.amount(3)?;
         let (first_ask, last_ask) = (row.get(1)?, row.get(2)?);
         Ok(LedgerPart {
             id: row.get(0)?,

@@ -2,7 +2,7 @@
 //! and the rate of the last minutes. The cost of each query depends on the parts, the failures and a fixed number of
 //! answers, never on the rows of the campaign, because `rescreen status` is used while a run is writing.
 
-use super::{LedgerError, Reading};
+use super::{LedgerError, Reading, amount::Amounts};
 use crate::model::{FailureCode, state::State};
 use rusqlite::params;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl Reading {
             let verdicts: BTreeMap<String, u64> = serde_json::from_str(&verdicts)
                 .map_err(|error| LedgerError::Damaged(format!("the verdicts of a part: {error}")))?;
             let Some(of_check) = published.last_mut() else { continue };
-            of_check.rows = of_check.rows.saturating_add(row.get::<_, i64>(1)?.unsigned_abs());
+            of_check.rows = of_check.rows.saturating_add(row.amount(1)?);
             for (verdict, count) in verdicts {
                 let sum = of_check.by_verdict.entry(verdict).or_default();
                 *sum = sum.saturating_add(count);
@@ -75,7 +75,7 @@ impl Reading {
             let code: Option<String> = row.get(1)?;
             let known = FailureCode::ALL.into_iter().find(|known| Some(known.as_str()) == code.as_deref());
             let known = known.ok_or_else(|| LedgerError::Damaged("a failure has an unknown code".to_owned()))?;
-            *failures.entry(row.get(0)?).or_default().entry(known).or_default() += row.get::<_, i64>(2)?.unsigned_abs();
+            *failures.entry(row.get(0)?).or_default().entry(known).or_default() += row.amount(2)?;
         }
         Ok(failures)
     }

@@ -3,6 +3,7 @@
 
 use super::{
     Identity, Ledger, LedgerError, LedgerPart, Sums,
+    amount::Amounts,
     check_uses::{CheckUseRow, check_use_rows},
     dictionary::AnswerDecompressors,
     identity,
@@ -197,15 +198,14 @@ impl Reading {
         let mut select = self.conn.prepare(sql)?;
         let parts = select.query_map([], |row| {
             let file = |at: usize| -> rusqlite::Result<Option<(u64, String)>> {
-                let (bytes, sha256): (Option<i64>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
-                Ok(bytes.map(i64::unsigned_abs).zip(sha256))
+                Ok(row.amount_if_any(at)?.zip(row.get(at + 1)?))
             };
             Ok(LedgerPart {
                 id: row.get(0)?,
                 check_use: row.get(1)?,
                 first_ask: row.get(2)?,
                 last_ask: row.get(3)?,
-                rows: row.get::<_, i64>(4)?.unsigned_abs(),
+                rows: row.amount(4)?,
                 path: row.get(5)?,
                 written: file(6)?,
                 answers: file(9)?,
@@ -245,8 +245,9 @@ impl Reading {
             sent.is_refused
         );
         let mut select = self.conn.prepare_cached(&sql)?;
-        let found = select.query_map(params![after as i64, count as i64], |row| {
-            Ok((row.get::<_, i64>(0)? as u64, RequestId(row.get(1)?), row.get(2)?))
+        let last = i64::try_from(last).unwrap_or(i64::MAX);
+        let found = select.query_map(params![after as i64, last, count as i64], |row| {
+            Ok((row.amount(0)?, RequestId(row.get(1)?), row.get(2)?))
         })?;
         Ok(found.collect::<Result<_, _>>()?)
     }
@@ -272,7 +273,7 @@ impl Reading {
         // The second condition makes the partial index apply.
         let sql = "SELECT check_name, count(*) FROM request WHERE state = 0 AND state NOT IN (1, 10) GROUP BY 1";
         let mut select = self.conn.prepare(sql)?;
-        let found = select.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        let found = select.query_map([], |row| Ok((row.get(0)?, row.amount(1)?)))?;
         Ok(found.collect::<Result<_, _>>()?)
     }
 
@@ -308,7 +309,7 @@ impl Reading {
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let of_check = counts.entry(row.get(0)?).or_default();
-            let count = row.get::<_, i64>(2)?.unsigned_abs();
+            let count = row.amount(2)?;
             match row.get_ref(1)?.as_str().unwrap_or_default() {
                 "failures" => of_check.failures += count,
                 "skipped" => of_check.skipped += count,
@@ -326,7 +327,7 @@ impl Reading {
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            counts.entry(row.get(0)?).or_default().credits = Credits(row.get::<_, i64>(1)?.unsigned_abs());
+            counts.entry(row.get(0)?).or_default().credits = row.credits(1)?;
         }
         Ok(counts)
     }
@@ -353,7 +354,7 @@ impl Reading {
 }
 
 fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, rusqlite::Error> {
-    let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+    let number = |at| row.amount(at);
     Ok(Checkpoint { end_offset: number(0)?, end_line: number(1)?, next_row_number: number(2)?, sha256: row.get(3)? })
 }
 

@@ -1,7 +1,7 @@
 //! Recounts the sums of a ledger from its rows. Sums are stored in addition to the rows so that nothing must be
 //! counted. If they do not match, the rows are right, and the ledger is not refused.
 
-use super::{LedgerError, SeenBy, SeenPrice, Sums, check_sums, datasets, sums::COUNT_MAX};
+use super::{LedgerError, SeenBy, SeenPrice, Sums, amount::Amounts, check_sums, datasets, sums::COUNT_MAX};
 use crate::model::{Credits, RequestId, Verdict, state::State};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,9 +13,7 @@ const INDEXED: [State; 6] =
 /// The sums counted from the rows. Values that are not in the rows (pauses, clocks, times) are copied from `stored`,
 /// except the balance: it must be read again, because what was armed since then cannot be counted.
 pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums, LedgerError> {
-    let one = |sql: &str| -> Result<u64, LedgerError> {
-        Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
-    };
+    let one = |sql: &str| -> Result<u64, LedgerError> { Ok(conn.query_row(sql, [], |row| row.amount(0))?) };
     let is_known = stored.is_some();
     let mut sums = Sums {
         rows: one("SELECT coalesce(sum(rows), 0) FROM split")?,
@@ -28,9 +26,8 @@ pub(super) fn recounted(conn: &Connection, stored: Option<Sums>) -> Result<Sums,
         ..stored.unwrap_or_default()
     };
     let unrecognised = Verdict::Unrecognised.as_str();
-    sums.answers_unrecognised = conn
-        .query_row("SELECT count(*) FROM request WHERE verdict = ?1", [unrecognised], |row| row.get::<_, i64>(0))?
-        .unsigned_abs();
+    sums.answers_unrecognised =
+        conn.query_row("SELECT count(*) FROM request WHERE verdict = ?1", [unrecognised], |row| row.amount(0))?;
     sums.datasets = datasets::recounted(conn)?;
     sums.checks = check_sums::recounted(conn)?;
     sums.jobs_known = jobs_known(conn)?;
@@ -56,8 +53,7 @@ fn without_ask(conn: &Connection) -> Result<u64, LedgerError> {
     // The second condition makes the partial index apply.
     let sql = "SELECT count(*) FROM request WHERE state = ?1 AND state NOT IN (1, 10)
                  AND NOT EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id)";
-    let count = conn.query_row(sql, [State::Failed.code()], |row| row.get::<_, i64>(0))?;
-    Ok(count.unsigned_abs())
+    Ok(conn.query_row(sql, [State::Failed.code()], |row| row.amount(0))?)
 }
 
 /// The checks of whose jobs the service told the state.
@@ -83,7 +79,7 @@ fn by_check(conn: &Connection) -> Result<ByCheck, LedgerError> {
     let (mut answers, mut charges) = (BTreeMap::new(), BTreeMap::new());
     while let Some(row) = rows.next()? {
         let check: String = row.get(0)?;
-        let (answered, above) = (row.get::<_, f64>(1)? as u64, Credits(row.get::<_, i64>(2)?.unsigned_abs()));
+        let (answered, above) = (row.get::<_, f64>(1)? as u64, row.credits(2)?);
         if answered > 0 {
             answers.insert(check.clone(), answered);
         }
@@ -105,7 +101,7 @@ fn by_state(conn: &Connection) -> Result<ByState, LedgerError> {
     while let Some(row) = rows.next()? {
         let code: i64 = row.get(0)?;
         let unknown = || LedgerError::Damaged(format!("a request is in state {code}, which does not exist"));
-        requests.insert(State::from_code(code).ok_or_else(unknown)?, row.get::<_, i64>(1)?.unsigned_abs());
+        requests.insert(State::from_code(code).ok_or_else(unknown)?, row.amount(1)?);
         held = held + Credits(row.get::<_, f64>(2)? as u64);
         charged = charged + Credits(row.get::<_, f64>(3)? as u64);
     }
@@ -130,7 +126,7 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
         // The state is part of the SQL text, because the partial index is not used with a bound value.
         let is_state = format!("state = {code} AND state NOT IN (1, 10)");
         let sql = format!("SELECT count(*) FROM request WHERE {is_state}");
-        if conn.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs() != sums.in_state(state) {
+        if conn.query_row(&sql, [], |row| row.amount(0))? != sums.in_state(state) {
             return Ok(false);
         }
         if !matches!(state, State::Planned | State::Failed) {

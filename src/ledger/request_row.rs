@@ -1,7 +1,8 @@
 //! The columns of a request that its state transitions read and write.
 
+use super::amount::Amounts;
 use crate::model::{
-    Credits, IdempotencyKey, RequestId,
+    IdempotencyKey, RequestId,
     state::{Standing, State},
 };
 use rusqlite::Row;
@@ -37,7 +38,6 @@ impl RequestRow {
     /// Reads [`COLUMNS`].
     pub(super) fn read(request: RequestId, row: &Row<'_>) -> Result<RequestRow, rusqlite::Error> {
         let state = State::from_code(row.get(0)?).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, 0))?;
-        let credits = |at| row.get::<_, i64>(at).map(|number| Credits(number.unsigned_abs()));
         let key = |bytes: Option<Vec<u8>>| bytes.as_deref().and_then(IdempotencyKey::from_slice);
         Ok(RequestRow {
             id: request.0,
@@ -47,9 +47,9 @@ impl RequestRow {
                 generation: row.get(2)?,
                 cached_refusals: row.get(3)?,
                 unclear: row.get(15)?,
-                held: credits(4)?,
-                price: credits(5)?,
-                least: credits(5)?,
+                held: row.credits(4)?,
+                price: row.credits(5)?,
+                least: row.credits(5)?,
                 possibly_charged: row.get(6)?,
             },
             first_key: key(row.get(7)?).ok_or(rusqlite::Error::InvalidQuery)?,

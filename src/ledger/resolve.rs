@@ -3,6 +3,7 @@
 
 use super::{
     Ledger, LedgerError, Reading,
+    amount::Amounts,
     arm::request_row,
     ask_ends::charged,
     events::apply_event,
@@ -124,9 +125,8 @@ impl Ledger {
     ) -> Result<Correction, LedgerError> {
         self.write(move |store| {
             let sql = "SELECT state, charged FROM request WHERE id = ?1";
-            let found = store.conn.query_row(sql, [request.0], |row| {
-                Ok((State::from_code(row.get(0)?), Credits(row.get::<_, i64>(1)?.unsigned_abs())))
-            });
+            let found =
+                store.conn.query_row(sql, [request.0], |row| Ok((State::from_code(row.get(0)?), row.credits(1)?)));
             let (state, before) = match found.optional()? {
                 None | Some((None, _)) => return Ok(Correction::Unknown),
                 Some((Some(state), before)) => (state, before),
@@ -193,7 +193,7 @@ impl Reading {
             Ok(Quarantined {
                 request: RequestId(row.get(0)?),
                 check: row.get(1)?,
-                held: Credits(row.get::<_, i64>(2)?.unsigned_abs()),
+                held: row.credits(2)?,
                 attempts: row.get(3)?,
                 generation: row.get(4)?,
                 first_armed_at_us: row.get(5)?,

@@ -3,7 +3,7 @@
 //! it decides only whether an answer that is in no part yet is recognised, and how many rows of the existing parts would
 //! be judged differently.
 
-use super::{Ledger, LedgerError, LedgerPart, Reading, store::Store};
+use super::{Ledger, LedgerError, LedgerPart, Reading, amount::Amounts, store::Store};
 use crate::model::RequestId;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
@@ -142,7 +142,7 @@ impl Reading {
     pub fn unrecognised(&self) -> Result<u64, LedgerError> {
         let sql = "SELECT count(*) FROM unrecognised JOIN ask ON ask.request = unrecognised.request
                    WHERE ask.part IS NULL";
-        Ok(self.conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(self.conn.query_row(sql, [], |row| row.amount(0))?)
     }
 
     /// The parts that were made with other rules than the current ones, and were not compared with them yet. Each comes
@@ -167,6 +167,6 @@ impl Reading {
                    JOIN current_rules ON current_rules.check_name = check_use.check_name
                    LEFT JOIN part_rules ON part_rules.part = part.id
                    WHERE compared.rules = current_rules.rules AND part_rules.rules IS NOT current_rules.rules";
-        Ok(self.conn.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(self.conn.query_row(sql, [], |row| row.amount(0))?)
     }
 }

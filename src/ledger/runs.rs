@@ -1,7 +1,7 @@
 //! The runs of a campaign: when each began, and how it ended. `rescreen status` shows the last one. A run that recorded
 //! no end is under way, or it was killed.
 
-use super::{Ledger, LedgerError, Reading, identity};
+use super::{Ledger, LedgerError, Reading, amount::Amounts, identity};
 use rusqlite::{Row, params};
 
 /// The longest text of a run that is read, in characters. Others may have changed the ledger.
@@ -118,7 +118,7 @@ impl Reading {
 
     /// The number of runs.
     pub fn run_count(&self) -> Result<u64, LedgerError> {
-        Ok(self.conn.query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(self.conn.query_row("SELECT count(*) FROM run", [], |row| row.amount(0))?)
     }
 }
 

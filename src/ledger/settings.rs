@@ -1,7 +1,7 @@
 //! The settings that `rescreen collect` needs when neither campaign file nor input is available. Each run records them
 //! as JSON, which the ledger does not interpret. They contain no secret, and no command that prints one.
 
-use super::{Ledger, LedgerError, Reading};
+use super::{Ledger, LedgerError, Reading, amount::Amounts};
 use crate::model::state::State;
 use rusqlite::params;
 

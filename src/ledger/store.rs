@@ -2,7 +2,9 @@
 //! transaction that the writer begins and commits.
 
 use super::{
-    Identity, LedgerError, Sums, check_sums,
+    Identity, LedgerError, Sums,
+    amount::Amounts,
+    check_sums,
     dictionary::AnswerCompressors,
     identity,
     lock::{LedgerFiles, Lock, Noted, log_bytes, log_is_alone, log_is_lost, log_path},
@@ -149,7 +151,7 @@ impl Store {
         if let Some(version) = upgraded_from {
             schema::add_since(&self.conn, version)?;
         }
-        (self.run, self.commits) = (run.saturating_add(1), commits.unsigned_abs().saturating_add(1));
+        (self.run, self.commits) = (run.saturating_add(1), commits.saturating_add(1));
         self.sums = trusted_sums(&self.conn, was_open)?;
         self.save_sums()?;
         self.conn.execute("UPDATE campaign SET run = ?1, is_open = 1", [self.run])?;
@@ -174,14 +176,14 @@ impl Store {
         brought: &Identity,
         log_bytes: u64,
         older: bool,
-    ) -> Result<(i64, i64, bool), LedgerError> {
+    ) -> Result<(i64, u64, bool), LedgerError> {
         let (recorded, key_version) = identity::read(&self.conn)?
             .ok_or_else(|| LedgerError::Damaged("it does not say to which campaign it belongs".to_owned()))?;
         identity::compare(&recorded, key_version, brought)?;
         let sql = "SELECT run, commits, is_open FROM campaign";
-        let (run, commits, was_open): (i64, i64, bool) =
-            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        if !older && log_is_lost(self.lock.noted(), commits.unsigned_abs(), was_open, log_bytes) {
+        let (run, commits, was_open) =
+            self.conn.query_row(sql, [], |row| Ok((row.get(0)?, row.amount(1)?, row.get(2)?)))?;
+        if !older && log_is_lost(self.lock.noted(), commits, was_open, log_bytes) {
             let lost = match self.lock.noted() {
                 Noted::Commits(noted) => format!("{noted} were made, {commits} are left"),
                 _ => "its last run did not close it, and its log is empty".to_owned(),
