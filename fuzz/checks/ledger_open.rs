@@ -109,7 +109,7 @@ fn read(ledger: &Path) -> Result<Option<String>, LedgerError> {
     drop((reading.sums(), reading.check_uses(), reading.sources(), reading.counts(), reading.oldest_doubt_us()));
     drop(reading.new_requests(RequestId(0), 10));
     for state in State::ALL {
-        drop(reading.sent_before(SentBefore { state, is_refused: false }, 0, 10));
+        drop(reading.sent_before(SentBefore { state, is_refused: false }, 0, u64::MAX, 10));
     }
     drop(reading.retryable(RequestId(0), 10));
     for part in reading.parts().unwrap_or_default() {

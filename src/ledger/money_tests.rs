@@ -362,6 +362,19 @@ async fn replies_that_are_not_answers_are_counted_and_the_last_one_is_kept() {
     assert_eq!(compression::decompress(&kept, 99).unwrap(), b"two");
 }
 
+/// So a run need not remember what it sent, however long an outage lasts.
+#[tokio::test]
+async fn what_a_run_sends_is_not_among_what_was_sent_before_it() {
+    let book = Book::new().await;
+    book.comes_to(FIRST, Outcome::RateLimited).await;
+    let before = book.reading().last_attempt().unwrap();
+    book.comes_to(SECOND, Outcome::RateLimited).await;
+    let refused = SentBefore { state: State::Planned, is_refused: true };
+    let found = |last| book.reading().sent_before(refused, 0, last, 9).unwrap();
+    assert_eq!(found(before).into_iter().map(|(_, request, _)| request).collect::<Vec<_>>(), [FIRST]);
+    assert_eq!(found(book.reading().last_attempt().unwrap()).len(), 2, "the next run sends both again");
+}
+
 /// A reply may close the gate after each arming. A request that was never sent must not come after those that were.
 #[tokio::test]
 async fn a_request_that_is_armed_and_not_sent_keeps_its_turn() {
@@ -371,7 +384,7 @@ async fn a_request_that_is_armed_and_not_sent_keeps_its_turn() {
     }
     let turns = || {
         let refused = SentBefore { state: State::Planned, is_refused: true };
-        let found = book.reading().sent_before(refused, 0, 9).unwrap();
+        let found = book.reading().sent_before(refused, 0, u64::MAX, 9).unwrap();
         found.into_iter().map(|(_, request, _)| request).collect::<Vec<_>>()
     };
     let sent = book.sent(FIRST).await;

@@ -228,19 +228,33 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// Requests that were sent before and whose last attempt has a number above `after`, with that number. Attempts are
-    /// numbered across the whole ledger. The requests not tried for the longest time come first, so a request that ends
+    /// The number of the last attempt of all requests that a run may send again; 0 if none was sent. Attempts are numbered
+    /// across the whole ledger.
+    pub fn last_attempt(&self) -> Result<u64, LedgerError> {
+        let mut last = 0;
+        for state in [State::Planned, State::InDoubt, State::Repeating, State::Failed].map(State::code) {
+            let sql = format!(
+                "SELECT coalesce(max(last_attempt), 0) FROM request
+                 WHERE state = {state} AND state NOT IN (1, 10) AND attempts > 0"
+            );
+            last = last.max(self.conn.query_row(&sql, [], |row| row.amount(0))?);
+        }
+        Ok(last)
+    }
+
+    /// Requests that were sent before and whose last attempt has a number above `after` and up to `last`, with that number. The requests not tried for the longest time come first, so a request that ends
     /// every run comes after all others of its kind.
     pub fn sent_before(
         &self,
         sent: SentBefore,
         after: u64,
+        last: u64,
         count: usize,
     ) -> Result<Vec<(u64, RequestId, String)>, LedgerError> {
         let sql = format!(
             "SELECT last_attempt, id, check_name FROM request INDEXED BY request_waiting
-             WHERE state = {} AND state NOT IN (1, 10) AND attempts > 0 AND (refusals_in_row > 0) = {} AND last_attempt > ?1
-             ORDER BY last_attempt LIMIT ?2",
+             WHERE state = {} AND state NOT IN (1, 10) AND attempts > 0 AND (refusals_in_row > 0) = {}
+               AND last_attempt > ?1 AND last_attempt <= ?2 ORDER BY last_attempt LIMIT ?3",
             sent.state.code(),
             sent.is_refused
         );

@@ -177,13 +177,11 @@ impl SendLoop {
     }
 
     fn fails(&mut self, one: &Candidate) {
-        self.queue.settled(one.request);
         self.spending.leaves(one.request);
     }
 
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
     fn submitted(&mut self, one: &Candidate, attempted: &Attempted) {
-        self.queue.settled(one.request);
         self.spending.key_on_trial = None;
         self.watch.accepted(&one.check);
         self.stop_for_other_mode(attempted);
@@ -198,7 +196,6 @@ impl SendLoop {
 
     fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
         self.answered += 1;
-        self.queue.settled(one.request);
         self.stop_for_other_mode(attempted);
         if let Some(judgement) = &attempted.judgement {
             self.stops.extend(self.watch.answered(&one.check, judgement.verdict, &self.context.campaign.guards));

@@ -81,7 +81,6 @@ impl SendLoop {
     async fn fail_unsent(&mut self, one: &Candidate, failure: Failure) -> Result<(), Error> {
         let code = failure.code.as_str();
         self.context.ledger.event(one.request, Event::RowAtFault, Some(failure)).await?;
-        self.queue.settled(one.request);
         self.spending.leaves(one.request);
         // A folder that is gone would fail every row.
         self.stops.extend(self.watch.refused(code, &self.context.campaign.guards));

@@ -1,7 +1,7 @@
 //! Limits of single checks beside the rate of the account: the most requests in flight, and the most in an hour. They
 //! say how long a request waits; the send loop keeps the time.
 
-use super::{context::CheckContext, limit::Limit};
+use super::limit::Limit;
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Duration,
@@ -29,18 +29,22 @@ struct Used {
 impl Limits {
     /// The limits of the checks of a run. `sent_before` is how long ago each request of a check was sent in the last
     /// hour, by any run of the campaign.
-    pub fn new(checks: &BTreeMap<String, CheckContext>, sent_before: impl Fn(&str) -> Vec<Duration>) -> Limits {
+    ///
+    /// # Errors
+    /// That of `sent_before`: a limit per hour does not hold if it is not known what was sent.
+    pub fn new<'a, E>(
+        limits: impl IntoIterator<Item = (&'a String, Limit)>,
+        sent_before: impl Fn(&str) -> Result<Vec<Duration>, E>,
+    ) -> Result<Limits, E> {
         let now = Instant::now();
-        let limited = checks.iter().filter(|(_, check)| check.limit != Limit::default());
-        let by_check = limited.map(|(name, check)| {
-            let mut sent: Vec<Instant> = match check.limit.per_hour {
-                Some(_) => sent_before(name).into_iter().filter_map(|ago| now.checked_sub(ago)).collect(),
-                None => Vec::new(),
-            };
+        let mut by_check = BTreeMap::new();
+        for (name, limit) in limits.into_iter().filter(|(_, limit)| *limit != Limit::default()) {
+            let sent = limit.per_hour.map(|_| sent_before(name)).transpose()?.unwrap_or_default();
+            let mut sent: Vec<Instant> = sent.into_iter().filter_map(|ago| now.checked_sub(ago)).collect();
             sent.sort_unstable();
-            (name.clone(), Used { limit: check.limit, in_flight: 0, sent: sent.into() })
-        });
-        Limits { by_check: by_check.collect() }
+            by_check.insert(name.clone(), Used { limit, in_flight: 0, sent: sent.into() });
+        }
+        Ok(Limits { by_check })
     }
 
     /// How long a request of this check must wait; `None` if it may be sent now.
@@ -115,6 +119,17 @@ mod tests {
         assert_eq!(limits.wait("c"), None);
         limits.started("c");
         assert_eq!(limits.wait("c"), Some(Duration::from_secs(600)));
+    }
+
+    #[test]
+    fn a_limit_per_hour_is_not_made_if_the_ledger_cannot_say_what_was_sent() {
+        let name = "c".to_owned();
+        let made = |per_hour| {
+            let limit = Limit { per_hour, in_flight: Some(1) };
+            Limits::new([(&name, limit)], |_| Err("unreadable")).map(drop)
+        };
+        assert_eq!(made(Some(2)), Err("unreadable"));
+        assert_eq!(made(None), Ok(()), "nothing is read for a check without such a limit");
     }
 
     #[tokio::test(start_paused = true)]

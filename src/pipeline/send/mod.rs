@@ -114,9 +114,10 @@ impl SendLoop {
         following: Following,
         channels: RunChannels,
         retry: Option<RetryOrder>,
-    ) -> SendLoop {
-        let limits = Limits::new(&context.checks, |check| queue.sent_in_last_hour(check, context.clock.now_us()));
-        SendLoop {
+    ) -> Result<SendLoop, Error> {
+        let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
+        let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, context.clock.now_us()))?;
+        Ok(SendLoop {
             limits,
             spending: Spending::default(),
             proofs: Proofs::new(context.campaign.mode, context.ledger.sums().unexplained_since_us.is_some()),
@@ -142,7 +143,7 @@ impl SendLoop {
             meter: RateMeter::default(),
             last_start: None,
             publications: 0,
-        }
+        })
     }
 
     /// Sends until nothing is left or there is a reason to stop. `publish` is called about twice a second with the

@@ -14,7 +14,7 @@ use crate::{
     pipeline::intake::IntakeProgress,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -41,8 +41,9 @@ pub struct RequestQueue {
     /// The last new request that was read. New requests are read in ascending order.
     after_new: RequestId,
     dry: bool,
-    /// Unsettled requests of this run. Their state changes during the run, and no request may be in flight twice.
-    in_hand: HashSet<RequestId>,
+    /// The number of the last attempt when the run began. What this run sends has a higher number, and is not read again:
+    /// no request may be in flight twice.
+    last_before: u64,
     /// Serve nothing before all rows are ingested.
     wait_for_rows: bool,
     /// Do not serve requests that are proven uncharged.
@@ -52,28 +53,29 @@ pub struct RequestQueue {
 }
 
 impl RequestQueue {
-    pub fn new(reading: Reading, wait_for_rows: bool) -> RequestQueue {
-        RequestQueue {
+    /// A queue of the requests of a run. Make it before anything is sent.
+    pub fn new(reading: Reading, wait_for_rows: bool) -> Result<RequestQueue, Error> {
+        Ok(RequestQueue {
+            last_before: reading.last_attempt()?,
             reading,
             stage: usize::from(planted(Bug::DoubtNeverSent)),
             after_sent: 0,
             after_new: RequestId(0),
             dry: false,
-            in_hand: HashSet::new(),
             wait_for_rows,
             only_doubts: false,
             left_out: BTreeSet::new(),
-        }
+        })
     }
 
     /// A queue that serves only requests that may have been charged.
-    pub fn of_doubts(reading: Reading) -> RequestQueue {
-        RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false) }
+    pub fn of_doubts(reading: Reading) -> Result<RequestQueue, Error> {
+        Ok(RequestQueue { only_doubts: true, ..RequestQueue::new(reading, false)? })
     }
 
-    /// How long ago each request of a check was sent in the last hour. If the ledger cannot be read, none is known.
-    pub fn sent_in_last_hour(&self, check: &str, now_us: i64) -> Vec<Duration> {
-        self.reading.sent_in_last_hour(check, now_us).unwrap_or_default()
+    /// How long ago each request of a check was sent in the last hour.
+    pub fn sent_in_last_hour(&self, check: &str, now_us: i64) -> Result<Vec<Duration>, Error> {
+        Ok(self.reading.sent_in_last_hour(check, now_us)?)
     }
 
     /// Whether nothing is left to serve and nothing more will come.
@@ -89,11 +91,6 @@ impl RequestQueue {
     /// Whether the requests of this check are no longer served.
     pub fn leaves_out(&self, check: &str) -> bool {
         self.left_out.contains(check)
-    }
-
-    /// Forgets a request that is answered or failed. No later page contains it.
-    pub fn settled(&mut self, request: RequestId) {
-        self.in_hand.remove(&request);
     }
 
     /// Fills `new` and `again` up to `wanted`. `intake` must be from before this call: a split that is ingested in
@@ -136,7 +133,7 @@ impl RequestQueue {
                 self.stage += 1;
                 continue;
             }
-            let page = self.reading.sent_before(*sent, self.after_sent, wanted)?;
+            let page = self.reading.sent_before(*sent, self.after_sent, self.last_before, wanted)?;
             self.after_sent = page.last().map_or(0, |(last, ..)| *last);
             self.stage += usize::from(page.is_empty());
             let page = page.into_iter().map(|(_, request, name)| (request, name)).collect();
@@ -145,15 +142,13 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// The requests of a page that are not in hand already. Requests of a check that is left out, or no longer in the
-    /// campaign file, stay pending.
-    fn take<'a>(
-        &'a mut self,
+    /// The requests of a page that are served. Requests of a check that is left out, or no longer in the campaign file,
+    /// stay pending.
+    fn take(
+        &self,
         page: Vec<(RequestId, String)>,
-        check: &'a BTreeMap<String, CheckContext>,
-    ) -> impl Iterator<Item = (RequestId, String)> + 'a {
-        let left_out = &self.left_out;
-        let served = page.into_iter().filter(|(_, name)| check.contains_key(name) && !left_out.contains(name));
-        served.filter(|(request, _)| self.in_hand.insert(*request))
+        checks: &BTreeMap<String, CheckContext>,
+    ) -> impl Iterator<Item = (RequestId, String)> {
+        page.into_iter().filter(|(_, name)| checks.contains_key(name) && !self.left_out.contains(name))
     }
 }
