@@ -17,17 +17,18 @@ use super::{
     },
     intake::{IntakeProgress, notes::Notes},
     prepare::{context, known_service},
-    publish::{PublishOptions, Publisher, background::Publishing},
+    publish::{PublishOptions, Publisher},
     report::RunReport,
-    run::{Remarks, beside_ledger, publish_and_report},
+    run::{Remarks, publish_and_report},
     run_record::{NextCommand, recorded},
     send::{
-        Progress, RunChannels, SendEnd, SendLoop, Signal,
+        Progress, RunChannels, SendEnd, Signal,
         bucket::bucket,
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
         queue::RequestQueue,
     },
+    sending::Sending,
     status::ledger_in,
 };
 use crate::{
@@ -218,24 +219,13 @@ impl Collection {
                 let (_taken, intake) = watch::channel(IntakeProgress { done: true, ..IntakeProgress::default() });
                 let deadline = at_most.map(|at_most| Instant::now() + at_most);
                 let channels = RunChannels { signals: sent.signals, progress, intake, deadline };
-                let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
-                let queue = RequestQueue::of_doubts(ledger.reading()?);
+                let queue = RequestQueue::of_doubts(ledger.reading()?)?;
                 let until = if at_most.is_some() { FollowUntil::AllEnded } else { FollowUntil::AllAsked };
                 let following = Following::new(until, reading, &context)?;
-                let sending = async {
-                    match earlier_stop.pause(&context).await? {
-                        Some(stop) => Ok(SendEnd::nothing(stop, channels)),
-                        None => {
-                            SendLoop::new(context, queue, following, channels, None)
-                                .run(|answered| publishing.now_and_then(answered))
-                                .await
-                        }
-                    }
-                };
-                sent = beside_ledger(&ledger, sending).await?;
-                if sent.stops.iter().any(Stop::is_urgent) {
-                    publisher.interrupt();
-                }
+                let before = Arc::clone(&context);
+                let sending = Sending { context, queue, following, channels, retry: None };
+                let (ended, publishing) = sending.send(&publisher, earlier_stop.pause(&before)).await?;
+                sent = ended;
                 publishing.finish().await?;
             }
         }

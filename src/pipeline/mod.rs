@@ -27,6 +27,7 @@ mod retry_webhook;
 mod run;
 mod run_record;
 mod send;
+mod sending;
 pub mod show;
 mod shown_command;
 mod state_folder;

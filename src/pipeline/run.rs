@@ -7,17 +7,18 @@ use super::{
     intake::{IntakeProgress, body_receiver::BodyReceiver, ingest::Ingest, notes::Notes, rejections::Rejections},
     plan::money::Money,
     prepare::Prepared,
-    publish::{PublishOptions, Publisher, Stage, Tap, background::Publishing},
+    publish::{PublishOptions, Publisher, Stage, Tap},
     report::{Ending, RunReport},
     report_stops,
     run_record::{NextCommand, recorded},
     send::{
-        Progress, RunChannels, SendEnd, SendLoop, Signal,
+        Progress, RunChannels, SendEnd, Signal,
         earlier_stop::EarlierStop,
         follow::{FollowUntil, Following},
         queue::RequestQueue,
         retry::RetryOrder,
     },
+    sending::Sending,
 };
 use crate::{
     error::Error,
@@ -110,8 +111,7 @@ impl Prepared {
             ledger.forget_falls(None).await?;
         }
 
-        let mut publishing = Publishing::new(Arc::clone(&publisher), campaign.commit_mode);
-        let queue = RequestQueue::new(ledger.reading()?, campaign.expect_rows.is_some());
+        let queue = RequestQueue::new(ledger.reading()?, campaign.expect_rows.is_some())?;
         let ends_with_us = campaign.service.simulate && campaign.service.in_process.is_none();
         let until = if ends_with_us { FollowUntil::SimulatorEnds } else { FollowUntil::Sent };
         let following = Following::new(until, ledger.reading()?, &context)?;
@@ -128,29 +128,10 @@ impl Prepared {
         // Retrying or correcting failures is also a decision to continue.
         let continue_anyway = options.continue_anyway || options.retry.is_some() || is_corrected;
         let earlier_stop = EarlierStop { continue_anyway, lift_pause: options.lift_pause };
-        let retry = options.retry;
-        let sending = async {
-            match earlier_stop.stop(&context).await? {
-                Some(stop) => Ok(SendEnd::nothing(stop, channels)),
-                None => {
-                    SendLoop::new(context, queue, following, channels, retry)
-                        .run(|answered| publishing.now_and_then(answered))
-                        .await
-                }
-            }
-        };
-        let mut sent = match beside_ledger(&ledger, sending).await {
-            Ok(sent) => sent,
-            Err(error) => {
-                ingest.abandon();
-                publishing.finish().await?;
-                return Err(error);
-            }
-        };
-
-        if sent.stops.iter().any(Stop::is_urgent) {
-            publisher.interrupt();
-        }
+        let before = Arc::clone(&context);
+        let sending = Sending { context, queue, following, channels, retry: options.retry };
+        // If it fails, ingesting stops when `ingest` is dropped.
+        let (mut sent, publishing) = sending.send(&publisher, earlier_stop.stop(&before)).await?;
         let ingested = ingest.end(of_files, &mut sent).await;
         publishing.finish().await?;
         let notes = notes.borrow().clone();
@@ -355,26 +336,6 @@ fn rejected(reading: &Reading, stops: &[Stop]) -> Result<Rejections, Error> {
 
 /// How many kinds of jobs whose state is not told are listed.
 const ODD_JOBS_SHOWN: usize = 3;
-
-/// How often a run checks that its ledger files are still in place.
-const PLACE_EVERY: Duration = Duration::from_millis(500);
-
-/// Sends while the ledger files are in place. Requests sent without a ledger would not be recorded.
-pub async fn beside_ledger<T>(ledger: &Ledger, sending: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let gone = async {
-        loop {
-            tokio::time::sleep(PLACE_EVERY).await;
-            if let Err(error) = ledger.check_files() {
-                return error;
-            }
-        }
-    };
-    tokio::select! {
-        biased;
-        sent = sending => sent,
-        error = gone => Err(error.into()),
-    }
-}
 
 /// Runs blocking work; returns `None` if a second interrupt came first and the process is about to end.
 async fn unless_interrupted<T: Send + 'static>(

@@ -212,7 +212,7 @@ const LINES: [&[&str]; 13] = [
     &["intake", "shown_command", "warehouse"],
     &["send"],
     &["publish"],
-    &["corrections"],
+    &["corrections", "sending"],
     &["plan", "doctor", "init"],
     &["report", "status", "dataset_update"],
     &["report_doubts", "report_jobs", "report_stops", "end_reason", "report_page"],
