@@ -72,7 +72,7 @@ impl Reading {
                               (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
                                WHERE attempt.request = request.id)), request.charged
                    FROM request LEFT JOIN ask ON ask.id = request.first_ask
-                   LEFT JOIN answer ON answer.request = request.id WHERE request.charged > 0";
+                   LEFT JOIN answer ON answer.request = request.id WHERE request.charged <> 0";
         let mut select = self.conn.prepare(sql)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {

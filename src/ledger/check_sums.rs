@@ -134,7 +134,7 @@ pub(super) fn recounted(conn: &Connection) -> Result<BTreeMap<i64, CheckSums>, L
     }
     let mut select = conn.prepare(
         "SELECT coalesce(ask.check_use, 0), sum(request.charged) FROM request JOIN ask ON ask.id = request.first_ask
-         WHERE request.charged > 0 GROUP BY 1",
+         WHERE request.charged <> 0 GROUP BY 1",
     )?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {

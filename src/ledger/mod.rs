@@ -38,6 +38,8 @@ mod mappings;
 mod money_tests;
 mod open;
 mod parts;
+#[cfg(test)]
+mod plan_tests;
 mod prices;
 mod progress;
 mod readers;

@@ -82,8 +82,8 @@ impl Reading {
 
     /// When the oldest request in one of these states was first sent under its key, in microseconds since 1970.
     pub fn oldest_in(&self, states: &[State]) -> Result<Option<i64>, LedgerError> {
-        let codes: Vec<String> = states.iter().map(|state| state.code().to_string()).collect();
-        let sql = format!("SELECT min(first_armed_at) FROM request WHERE state IN ({})", codes.join(", "));
+        let sought = self.in_states(states)?;
+        let sql = format!("SELECT min(first_armed_at) FROM request WHERE {sought}");
         Ok(self.conn.query_row(&sql, [], |row| row.get(0))?)
     }
 

@@ -266,10 +266,20 @@ impl Reading {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
+    /// The condition that a request is in one of these states. Indexes list the requests that are neither armed nor
+    /// answered, and SQLite uses them only if the query says so. Armed requests are sought only if there are any.
+    pub(super) fn in_states(&self, states: &[State]) -> Result<String, LedgerError> {
+        let is_any_armed = self.sums()?.in_state(State::Armed) > 0;
+        let sought = states.iter().filter(|state| **state != State::Armed || is_any_armed);
+        let codes: Vec<String> = sought.clone().map(|state| state.code().to_string()).collect();
+        let is_indexed = sought.into_iter().all(|state| !matches!(state, State::Armed | State::Answered));
+        let indexed = if is_indexed { " AND request.state NOT IN (1, 10)" } else { "" };
+        Ok(format!("request.state IN ({}){indexed}", codes.join(", ")))
+    }
+
     /// When the oldest request in doubt was armed. Its key is the first to expire.
     pub fn oldest_doubt_us(&self) -> Result<Option<i64>, LedgerError> {
-        let sql = "SELECT min(first_armed_at) FROM request WHERE state IN (1, 2, 3)";
-        Ok(self.conn.query_row(sql, [], |row| row.get(0))?)
+        self.oldest_in(&[State::Armed, State::InDoubt, State::Repeating])
     }
 
     /// The state of the request with this key or body; `None` if the ledger has no such request.
@@ -295,7 +305,7 @@ impl Reading {
     pub fn retryable(&self, after: RequestId, count: usize) -> Result<Vec<Retryable>, LedgerError> {
         let sql = "SELECT id, check_name, failure, (SELECT max(armed_at + 1000 * coalesce(latency_ms, 0)) FROM attempt
                                               WHERE attempt.request = request.id)
-                   FROM request WHERE state = 11 AND possibly_charged = 0 AND charged = 0 AND id > ?1
+                   FROM request WHERE state = 11 AND state NOT IN (1, 10) AND possibly_charged = 0 AND charged = 0 AND id > ?1
                      AND EXISTS (SELECT 1 FROM ask WHERE ask.request = request.id) ORDER BY id LIMIT ?2";
         let mut select = self.conn.prepare_cached(sql)?;
         let found = select.query_map(params![after.0, count as i64], |row| {
@@ -337,7 +347,7 @@ impl Reading {
         let mut select = self.conn.prepare(
             "SELECT ask.check_use, sum(request.charged) FROM request
              JOIN ask ON ask.id = request.first_ask
-             WHERE request.charged > 0 GROUP BY 1",
+             WHERE request.charged <> 0 GROUP BY 1",
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {

@@ -138,8 +138,8 @@ pub(super) fn matches(conn: &Connection, sums: &Sums, thoroughly: bool) -> Resul
 }
 
 /// The sum of a column of requests; `None` if a value is negative or the sum is larger than is possible.
-fn total_of(conn: &Connection, column: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
-    let sql = format!("SELECT coalesce(min({column}), 0), total({column}) FROM request WHERE {is_meant}");
+fn total_of(conn: &Connection, amount: &str, is_meant: &str) -> Result<Option<Credits>, LedgerError> {
+    let sql = format!("SELECT coalesce(min({amount}), 0), total({amount}) FROM request WHERE {is_meant}");
     let (least, sum) = conn.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))?;
     // Above this limit, a float is not exact. No campaign comes near it.
     Ok((least >= 0 && sum < COUNT_MAX as f64).then_some(Credits(sum as u64)))

@@ -183,11 +183,10 @@ impl Reading {
     }
 
     fn undecided(&self, states: &[State]) -> Result<Vec<Quarantined>, LedgerError> {
-        let codes: Vec<String> = states.iter().map(|state| state.code().to_string()).collect();
+        let undecided = self.in_states(states)?;
         let mut select = self.conn.prepare(&format!(
-            "SELECT id, check_name, held, attempts, generation, first_armed_at, fields, state FROM request WHERE state IN ({})
-             ORDER BY first_armed_at",
-            codes.join(", ")
+            "SELECT id, check_name, held, attempts, generation, first_armed_at, fields, state FROM request
+             WHERE {undecided} ORDER BY first_armed_at"
         ))?;
         let found = select.query_map([], |row| {
             Ok(Quarantined {
@@ -202,19 +201,19 @@ impl Reading {
                 rows: Vec::new(),
             })
         })?;
-        let mut undecided: Vec<Quarantined> = found.collect::<Result<_, _>>()?;
-        let mut rows = self.waiting_rows(&codes.join(", "))?;
-        for one in &mut undecided {
+        let mut found: Vec<Quarantined> = found.collect::<Result<_, _>>()?;
+        let mut rows = self.waiting_rows(&undecided)?;
+        for one in &mut found {
             one.rows = rows.remove(&one.request.0).unwrap_or_default();
         }
-        Ok(undecided)
+        Ok(found)
     }
 
-    /// The rows of all requests in these states, by request. Only the rows of one split are in memory at a time.
-    fn waiting_rows(&self, states: &str) -> Result<HashMap<i64, Vec<WaitingRow>>, LedgerError> {
+    /// The rows of these requests, by request. Only the rows of one split are in memory at a time.
+    fn waiting_rows(&self, undecided: &str) -> Result<HashMap<i64, Vec<WaitingRow>>, LedgerError> {
         let mut select = self.conn.prepare(&format!(
             "SELECT ask.request, ask.split, ask.row_index
-             FROM request JOIN ask ON ask.request = request.id WHERE request.state IN ({states}) ORDER BY ask.split, ask.id"
+             FROM request CROSS JOIN ask ON ask.request = request.id WHERE {undecided} ORDER BY ask.split, ask.id"
         ))?;
         let mut found = select.query([])?;
         let mut rows = HashMap::<i64, Vec<WaitingRow>>::new();

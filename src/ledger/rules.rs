@@ -82,7 +82,7 @@ fn use_rules(store: &mut Store, check: &str, text: &str) -> Result<i64, LedgerEr
     let sql = "INSERT OR REPLACE INTO current_rules (check_name, rules) VALUES (?1, ?2)";
     store.conn.execute(sql, params![check, rules])?;
     let sql = "INSERT OR IGNORE INTO unjudged SELECT unpublished.request FROM unpublished
-               JOIN request ON request.id = unpublished.request WHERE request.check_name = ?1";
+               CROSS JOIN request ON request.id = unpublished.request WHERE request.check_name = ?1";
     store.conn.execute(sql, [check])?;
     Ok(rules)
 }
@@ -140,7 +140,7 @@ impl Reading {
 
     /// The number of asks in no part because the current rules do not recognise their answer.
     pub fn unrecognised(&self) -> Result<u64, LedgerError> {
-        let sql = "SELECT count(*) FROM unrecognised JOIN ask ON ask.request = unrecognised.request
+        let sql = "SELECT count(*) FROM unrecognised CROSS JOIN ask ON ask.request = unrecognised.request
                    WHERE ask.part IS NULL";
         Ok(self.conn.query_row(sql, [], |row| row.amount(0))?)
     }

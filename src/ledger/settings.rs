@@ -25,8 +25,8 @@ impl Reading {
 
     /// How many requests in doubt were first sent under the API key with this fingerprint.
     pub fn in_doubt_under(&self, scope: &str) -> Result<u64, LedgerError> {
-        let [in_doubt, repeating] = [State::InDoubt, State::Repeating].map(State::code);
-        let sql = format!("SELECT count(*) FROM request WHERE state IN ({in_doubt}, {repeating}) AND scope = ?1");
-        Ok(self.conn.query_row(&sql, params![scope], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        let doubts = self.in_states(&[State::InDoubt, State::Repeating])?;
+        let sql = format!("SELECT count(*) FROM request WHERE {doubts} AND scope = ?1");
+        Ok(self.conn.query_row(&sql, params![scope], |row| row.amount(0))?)
     }
 }
