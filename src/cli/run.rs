@@ -217,12 +217,17 @@ fn confirm(campaign: &Campaign) -> Result<(), Error> {
 }
 
 /// Prints the end of a run: its totals, why it stopped, where the outputs are, and the command that continues. Why it
-/// stopped and how to continue are printed even with `--quiet`.
+/// stopped and how to continue are printed even with `--quiet`, and also that there was nothing to do: a schedule that
+/// only repeats a finished campaign checks no one any more.
 pub fn print_report(report: &RunReport, output: &OutputArgs) {
     if report.was_complete
         && let Some(at) = report.sums.completed_at_us
     {
-        output.say(&format!("complete since {}, nothing sent; for a new round, use a new --campaign", local_time(at)));
+        let since = local_time(at);
+        message(
+            Message::Summary,
+            &format!("complete since {since}, nothing sent; for a new round, use a new --campaign"),
+        );
     }
     if output.quiet {
         report.reasons().iter().for_each(|line| message(about(line), line))

@@ -1,4 +1,4 @@
-//! `-q` is for schedulers: it prints nothing when all is well, and on a stop the reason and the command that continues.
+//! `-q` is for schedulers: it prints nothing when all is well, says so when there is nothing to do, and on a stop the reason and the command that continues.
 
 use super::{Workspace, lifted};
 use rescreen::simulator::Settings;
@@ -8,6 +8,15 @@ fn a_quiet_run_that_finishes_prints_nothing() {
     let workspace = Workspace::new(3);
     let said = workspace.run(&["-q"]).exits(0).without_data();
     assert_eq!(said.stderr, "");
+}
+
+#[test]
+fn a_quiet_run_of_a_complete_campaign_says_that_nothing_was_sent() {
+    let workspace = Workspace::new(3);
+    workspace.run(&[]).exits(0);
+    let said = workspace.run(&["-q"]).exits(0).without_data();
+    assert_eq!(said.stderr.lines().count(), 1, "{}", said.stderr);
+    said.says("nothing sent; for a new round, use a new --campaign");
 }
 
 #[test]
