@@ -4,6 +4,7 @@
 
 use super::{
     ApiKey,
+    retry_after::longest,
     room::{RESPONSE_BYTES_MAX, Room, Rooms},
 };
 use crate::model::SIMULATOR_MARKER;
@@ -14,7 +15,11 @@ use reqwest::{
     header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use rustls::CertificateError;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 use tokio::time::Instant;
 
 /// How long an exchange may take.
@@ -195,7 +200,10 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let simulated = headers.contains_key(SIMULATOR_MARKER);
     let rate_headers = rate_headers(headers);
-    Reply { status, body: None, retry_after: text(RETRY_AFTER), date: text(DATE), rate_headers, simulated }
+    let date = text(DATE);
+    let waits = headers.get_all(RETRY_AFTER).into_iter().filter_map(|value| value.to_str().ok());
+    let retry_after = longest(waits, date.as_deref(), SystemTime::now()).map(str::to_owned);
+    Reply { status, body: None, retry_after, date, rate_headers, simulated }
 }
 
 /// The headers about the rate limit, of which a service may state several. They are for a person to read, and are cut

@@ -148,6 +148,20 @@ fn a_pending_reply_is_not_repeated_before_its_retry_after() {
 
 #[test]
 #[ignore = "make hostile"]
+fn the_longest_of_several_retry_after_headers_is_waited_for_and_a_fraction_rounds_up() {
+    let pending = Reply::error(202, json!({ "success": true, "status": "pending" })).cost(1.0);
+    let pending = ["5", "soon", "6.5", "6"].iter().fold(pending, |reply, wait| reply.header("retry-after", wait));
+    let service =
+        Hostile::new().script(move |asked| (asked.row == 3 && asked.nth == 1).then(|| pending.clone())).start();
+    Campaign::of(&service, 4).run().exits(0);
+    let times: Vec<_> = service.book().messages_of(3).iter().map(|entry| entry.at).collect();
+    let waited = (times[1] - times[0]).as_secs_f64();
+    // The first header, and none, would make it wait for 5 seconds.
+    assert!((7.0..9.0).contains(&waited), "repeated after {waited} s");
+}
+
+#[test]
+#[ignore = "make hostile"]
 fn a_row_that_is_pending_forever_stops_no_other_row() {
     let pending = Reply::error(202, json!({ "success": true, "status": "pending" })).cost(1.0);
     let service = Hostile::new().on_row(3, pending).start();
