@@ -1,7 +1,7 @@
 //! Parses a reply's body as JSON, in one pass. It limits values and depth before memory is spent on them, and detects
 //! duplicate names in an object. Most JSON parsers keep the last of two values, and it is unclear which one is right.
 
-use crate::model::reply_text::reply_text;
+use crate::model::{json_numbers, reply_text::reply_text};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::{cell::Cell, fmt, sync::Arc};
@@ -19,16 +19,29 @@ pub struct JsonBody {
     pub duplicate_names: bool,
     /// Characters were lost in decoding.
     pub wrong_encoding: bool,
+    /// A number is not one, such as `NaN`, or is beyond the range of a float. In its place is its text.
+    pub unreadable_numbers: bool,
 }
 
 /// Parses a body. `None` if it is not a single JSON document within the limits.
 pub fn json_body(bytes: &[u8]) -> Option<JsonBody> {
     let (text, wrong_encoding) = reply_text(bytes);
+    let strict = document(&text).map(|(value, duplicate_names)| (value, duplicate_names, false));
+    let (value, duplicate_names, unreadable_numbers) = strict.or_else(|| {
+        let (value, duplicate_names) = document(&json_numbers::quoted(&text)?)?;
+        // A number alone says nothing, so it is not worth a doubt.
+        (!value.is_string()).then_some((value, duplicate_names, true))
+    })?;
+    Some(JsonBody { value: Arc::new(value), duplicate_names, wrong_encoding, unreadable_numbers })
+}
+
+/// The value of a JSON text, and whether an object in it has a duplicate name.
+fn document(text: &str) -> Option<(Value, bool)> {
     let reading = JsonCount { values_left: Cell::new(VALUES_MAX), duplicate_names: Cell::new(false) };
-    let mut deserializer = serde_json::Deserializer::from_str(&text);
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Node { reading: &reading, depth: 0 }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
-    Some(JsonBody { value: Arc::new(value), duplicate_names: reading.duplicate_names.get(), wrong_encoding })
+    Some((value, reading.duplicate_names.get()))
 }
 
 /// The counters of one pass.
@@ -134,7 +147,7 @@ mod tests {
         for text in [r#"{"a": [1, -2, 2.5, "x", null, true], "b": {}}"#, "[]", "7", "\"text\"", "null"] {
             assert_eq!(value(text), serde_json::from_str(text).ok(), "{text}");
         }
-        for text in ["", "{", "{} {}", "NaN", "<html>", r#"{"a": 1e999}"#, r#"{"a"}"#] {
+        for text in ["", "{", "{} {}", "NaN", "1e999", "<html>", "{NaN: 1}", r#"{"a"}"#] {
             assert_eq!(value(text), None, "{text}");
         }
     }
@@ -145,6 +158,15 @@ mod tests {
         assert!(twice(r#"{"results": {"match": [1]}, "results": {"match": []}}"#));
         assert!(twice(r#"{"a": [{"b": 1, "\u0062": 2}]}"#));
         assert!(!twice(r#"{"a": {"b": 1}, "c": {"b": 1}}"#));
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_read_is_kept_as_its_text_and_reported() {
+        let body = json_body(br#"{"a": NaN, "b": [1e999, -Infinity], "c": "NaN", "d": 1.5}"#).unwrap();
+        assert_eq!(*body.value, json!({"a": "NaN", "b": ["1e999", "-Infinity"], "c": "NaN", "d": 1.5}));
+        assert!(body.unreadable_numbers && !body.duplicate_names && !body.wrong_encoding);
+        assert!(!json_body(br#"{"a": "NaN", "b": 1e308}"#).unwrap().unreadable_numbers);
+        assert!(json_body(br#"{"a": NaN, "a": 1}"#).unwrap().duplicate_names);
     }
 
     #[test]

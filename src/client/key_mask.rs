@@ -7,6 +7,7 @@ use super::{
     transport::{Exchange, Reply, TransportFault},
 };
 use crate::model::{
+    json_numbers,
     json_tokens::{Tokens, unescaped},
     printable::printable_cut,
     reply_text::reply_text,
@@ -103,10 +104,9 @@ impl KeyMask {
             return body;
         }
         let (text, _) = reply_text(&body);
-        let without = match serde_json::from_str::<IgnoredAny>(&text) {
-            Ok(_) => self.json(&text),
-            Err(_) => self.masked(text.as_bytes()),
-        };
+        let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+        let is_json = is_json(&text) || json_numbers::quoted(&text).is_some_and(|text| is_json(&text));
+        let without = if is_json { self.json(&text) } else { self.masked(text.as_bytes()) };
         without.unwrap_or(body)
     }
 
@@ -254,6 +254,8 @@ mod tests {
         let escaped = r#"{"a": 1.50, "why": "\u0073k+planted\/marker-4c1 \" is wrong"}"#;
         assert_eq!(body(escaped), r#"{"a": 1.50, "why": "… \" is wrong"}"#);
         let number = mask("1234567890").body(br#"{"key": 1234567890, "left": 5}"#.to_vec());
+        let beside_a_nan = r#"{"a": NaN, "why": "\u0073k+planted\/marker-4c1"}"#;
+        assert_eq!(body(beside_a_nan), r#"{"a": NaN, "why": "…"}"#);
         assert_eq!(String::from_utf8(number).unwrap(), r#"{"key": "…", "left": 5}"#);
         let wide: Vec<u8> = format!("\u{feff}{{\"a\": \"{KEY}\"}}").encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(String::from_utf8(mask(KEY).body(wide)).unwrap(), r#"{"a": "…"}"#);

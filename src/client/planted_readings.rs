@@ -46,7 +46,12 @@ fn mistaken(reply: &Reply, correct: Classified) -> Classified {
         }
         (_, outcome) => outcome,
     };
-    let empty = || JsonBody { value: Value::Object(Map::new()).into(), duplicate_names: false, wrong_encoding: false };
+    let empty = || JsonBody {
+        value: Value::Object(Map::new()).into(),
+        duplicate_names: false,
+        wrong_encoding: false,
+        unreadable_numbers: false,
+    };
     let answer = match correct.answer {
         None if reply.status == 200 && planted(Bug::StatusAlone) => Some(empty()),
         answer => answer,

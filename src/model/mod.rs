@@ -19,6 +19,7 @@ pub mod file_name;
 pub mod grouped;
 pub mod job_id;
 pub mod job_life;
+pub mod json_numbers;
 pub mod json_pointer;
 pub mod json_tokens;
 pub mod json_values;

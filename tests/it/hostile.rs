@@ -22,6 +22,7 @@ mod ledger;
 mod messages;
 mod neighbours;
 mod oddities;
+mod numbers;
 mod prices;
 mod progress;
 mod proofs;

@@ -11,7 +11,8 @@ use crate::{
     error::Error,
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
-        Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER,
+        Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER, json_numbers,
+        json_values::is_json,
         reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
     },
     pipeline::{
@@ -163,6 +164,8 @@ impl Projector {
         let mut read = rules.read(ask, request, answer, judging)?;
         let row = self.secret_columns.masked(&ask.row.input);
         let text = reply_text(&answer.body).0;
+        let quoted = if read.unreadable_numbers { json_numbers::quoted(&text) } else { None };
+        let text = quoted.map_or(text, Cow::Owned);
         let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
         let mut hidden: Option<Arc<Value>> = None;
         if let Some(hiding) = &self.secret_columns.hiding(rules.hiding.as_ref(), ask) {
@@ -345,6 +348,8 @@ fn carried(input: &Value, one: &Carried) -> TableCell {
 /// The answer as the outputs show it.
 fn shown_answer(rules: &RowRules, hiding: Option<&Hiding>, body: &[u8]) -> String {
     let text = reply_text(body).0;
+    let quoted = if is_json(&text) { None } else { json_numbers::quoted(&text).filter(|quoted| is_json(quoted)) };
+    let text = quoted.map_or(text, Cow::Owned);
     let Some(hiding) = hiding else { return text.into_owned() };
     let json: Value = serde_json::from_str(&text).unwrap_or_default();
     hiding.json(&text, &hiding.declared(rules.payload(&json)), &mut drop).into_owned()

@@ -48,6 +48,8 @@ pub struct ReadAnswer {
     pub json: Arc<Value>,
     /// Whether the answer is JSON. If not, `json` is null.
     pub is_json: bool,
+    /// Whether a number of the answer is not one, such as `NaN`. The text of the answer is then not JSON as it is.
+    pub unreadable_numbers: bool,
     pub judgement: Judgement,
     /// One for each column of the layout.
     pub columns: Vec<ColumnValue>,
@@ -118,6 +120,7 @@ impl RowRules {
             _ => self.judged(request, answer, body.as_ref()),
         };
         let is_json = body.is_some();
+        let unreadable_numbers = body.as_ref().is_some_and(|body| body.unreadable_numbers);
         let json = body.map(|body| body.value).unwrap_or_default();
         let payload = self.payload(&json);
         let met = self.met(ask.expected.as_deref(), payload)?;
@@ -127,6 +130,7 @@ impl RowRules {
             expected: met.into_iter().map(|one| one.and_then(|(_, meets)| meets)).collect(),
             json,
             is_json,
+            unreadable_numbers,
         })
     }
 

@@ -77,6 +77,7 @@ impl Judge {
         let doubt = match &echo {
             _ if answer.duplicate_names && !planted(Bug::DuplicateNamesClear) => Some("duplicate_names"),
             _ if answer.wrong_encoding => Some("wrong_encoding"),
+            _ if answer.unreadable_numbers => Some("unreadable_number"),
             Echo::OtherMode(_) => Some("other_mode"),
             Echo::Differs => Some("echo_mismatch"),
             Echo::Fits if is_other_bank(payload, sent) => Some("other_bank"),

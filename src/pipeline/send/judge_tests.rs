@@ -8,12 +8,17 @@ pub(super) fn verdict(check: &str, answer: Value) -> (Verdict, String) {
     verdict_on(check, answer, json!({}))
 }
 
+/// An answer whose text leaves no doubt.
+fn plain(answer: Value) -> JsonBody {
+    JsonBody { value: answer.into(), duplicate_names: false, wrong_encoding: false, unreadable_numbers: false }
+}
+
 /// The verdict on an answer to a request with this body.
 pub(super) fn verdict_on(check: &str, answer: Value, sent: Value) -> (Verdict, String) {
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap();
-    let answer = JsonBody { value: answer.into(), duplicate_names: false, wrong_encoding: false };
+    let answer = plain(answer);
     let Judgement { verdict, finding } = judge.judge(&answer, sent.as_object().unwrap()).judgement;
     (verdict, finding)
 }
@@ -349,13 +354,15 @@ fn a_doubtful_answer_is_for_review_regardless_of_its_fields() {
     let catalogue = Catalogue::built_in();
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get("aml-screening").unwrap(), &templates).unwrap();
-    let body = JsonBody { value: clear.into(), duplicate_names: true, wrong_encoding: false };
+    let body = JsonBody { duplicate_names: true, ..plain(clear) };
     assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "duplicate_names");
     let body = JsonBody { duplicate_names: false, wrong_encoding: true, ..body };
     assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "wrong_encoding");
+    let body = JsonBody { wrong_encoding: false, unreadable_numbers: true, ..body };
+    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "unreadable_number");
     let sent = json!({"name": "Jo Vexford", "mode": "production"});
     let crossed = json!({"input": {"name": "Other Person"}, "results": {"match": []}});
-    let body = JsonBody { value: crossed.into(), duplicate_names: false, wrong_encoding: false };
+    let body = plain(crossed);
     assert_eq!(judge.judge(&body, sent.as_object().unwrap()).judgement.finding, "echo_mismatch");
     let fixture = json!({"mode": "sandbox", "results": {"match": []}});
     let body = JsonBody { value: fixture.into(), ..body };
