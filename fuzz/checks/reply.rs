@@ -42,6 +42,7 @@ pub fn reply_of(data: &[u8]) -> Option<Reply> {
     let mut reply = Reply {
         status,
         body: Some(body.to_vec()),
+        undecoded: None,
         retry_after: None,
         date: None,
         rate_headers: Vec::new(),

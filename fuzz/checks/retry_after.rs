@@ -42,6 +42,7 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
     let reply = Reply {
         status,
         body: Some(b"{}".to_vec()),
+        undecoded: None,
         retry_after: Some(header.to_owned()),
         date: date.map(str::to_owned),
         rate_headers: Vec::new(),

@@ -130,6 +130,7 @@ pub fn well(body: &str) -> Reply {
     Reply {
         status: 200,
         body: Some(body.into()),
+        undecoded: None,
         retry_after: None,
         date: None,
         rate_headers: Vec::new(),

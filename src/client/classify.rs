@@ -347,6 +347,9 @@ fn told(reply: &Reply, message: Option<String>) -> String {
 }
 
 fn described(reply: &Reply) -> String {
+    if let Some(fault) = &reply.undecoded {
+        return fault.clone();
+    }
     match (reply.status, &reply.body) {
         (_, None) => "the body of the reply was cut off, stalled or too long".to_owned(),
         (200..300, Some(_)) => "the reply is not an answer in a known format".to_owned(),

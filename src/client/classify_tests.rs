@@ -7,6 +7,7 @@ fn reply(status: u16, body: &str) -> Exchange {
     let reply = Reply {
         status,
         body: Some(body.into()),
+        undecoded: None,
         retry_after: None,
         date: None,
         rate_headers: Vec::new(),
@@ -76,6 +77,7 @@ fn text_in_another_encoding_is_an_answer_and_says_so() {
     let reply = Reply {
         status: 200,
         body: Some(body.to_vec()),
+        undecoded: None,
         retry_after: None,
         date: None,
         rate_headers: Vec::new(),
@@ -204,8 +206,15 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
 #[test]
 fn a_truncated_body_makes_a_2xx_unknown_and_does_not_change_a_refusal() {
     let cut = |status| {
-        let reply =
-            Reply { status, body: None, retry_after: None, date: None, rate_headers: Vec::new(), simulated: false };
+        let reply = Reply {
+            status,
+            body: None,
+            undecoded: None,
+            retry_after: None,
+            date: None,
+            rate_headers: Vec::new(),
+            simulated: false,
+        };
         classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
     };
     assert_eq!(cut(200), Outcome::Unknown);

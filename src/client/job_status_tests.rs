@@ -28,6 +28,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
     let reply = Reply {
         status,
         body: Some(body.to_vec()),
+        undecoded: None,
         retry_after: None,
         date: None,
         rate_headers: Vec::new(),

@@ -83,6 +83,7 @@ impl KeyMask {
         let lines = reply.rate_headers.into_iter().map(|line| printable_cut(&self.text(line), RATE_LINE_MAX));
         Reply {
             body: reply.body.map(|body| self.body(body)),
+            undecoded: reply.undecoded.map(|text| self.text(text)),
             retry_after: reply.retry_after.map(|text| self.text(text)),
             date: reply.date.map(|text| self.text(text)),
             rate_headers: lines.collect(),
@@ -253,9 +254,9 @@ mod tests {
     fn a_key_with_escapes_and_a_key_that_is_a_number_are_replaced_in_json() {
         let escaped = r#"{"a": 1.50, "why": "\u0073k+planted\/marker-4c1 \" is wrong"}"#;
         assert_eq!(body(escaped), r#"{"a": 1.50, "why": "… \" is wrong"}"#);
-        let number = mask("1234567890").body(br#"{"key": 1234567890, "left": 5}"#.to_vec());
         let beside_a_nan = r#"{"a": NaN, "why": "\u0073k+planted\/marker-4c1"}"#;
         assert_eq!(body(beside_a_nan), r#"{"a": NaN, "why": "…"}"#);
+        let number = mask("1234567890").body(br#"{"key": 1234567890, "left": 5}"#.to_vec());
         assert_eq!(String::from_utf8(number).unwrap(), r#"{"key": "…", "left": 5}"#);
         let wide: Vec<u8> = format!("\u{feff}{{\"a\": \"{KEY}\"}}").encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(String::from_utf8(mask(KEY).body(wide)).unwrap(), r#"{"a": "…"}"#);
@@ -281,6 +282,7 @@ mod tests {
         let reply = Reply {
             status: 200,
             body: None,
+            undecoded: Some(format!("the coding `{KEY}`")),
             retry_after: Some(KEY.to_owned()),
             date: Some(KEY.to_owned()),
             rate_headers: vec![format!("x-ratelimit-{}: {}{KEY}", KEY.to_lowercase(), "9".repeat(50))],
@@ -288,6 +290,7 @@ mod tests {
         };
         let reply = mask(KEY).reply(reply);
         assert_eq!((reply.retry_after.as_deref(), reply.date.as_deref()), (Some(MASK), Some(MASK)));
+        assert_eq!(reply.undecoded.as_deref(), Some("the coding `…`"));
         assert!(reply.rate_headers[0].starts_with("x-ratelimit-…: 999") && reply.rate_headers[0].ends_with("9…"));
         let untrusted = TransportFault::Untrusted { host: format!("{KEY}.example"), fault: format!("it is for {KEY}") };
         for fault in [TransportFault::NotWritten(KEY.into()), TransportFault::Unknown(KEY.into()), untrusted] {

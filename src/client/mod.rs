@@ -4,6 +4,7 @@
 
 mod balance;
 mod classify;
+mod coding;
 mod connect_gate;
 mod delays;
 mod form;

@@ -11,6 +11,7 @@ fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
     let reply = Reply {
         status,
         body: body.map(|body| body.as_bytes().to_vec()),
+        undecoded: None,
         retry_after: wait.map(str::to_owned),
         date: None,
         rate_headers: Vec::new(),
@@ -98,7 +99,7 @@ async fn only_the_declared_route_is_reached_and_nothing_identifies_a_check() {
         assert!(!catalogue.iter().any(|check| check.routes.all().any(|route| request.uri().path().ends_with(route))));
         assert_eq!((request.method(), request.body().as_slice()), (&Method::POST, b"{}".as_slice()));
         let names: Vec<&str> = request.headers().keys().map(|name| name.as_str()).collect();
-        assert_eq!(names, ["x-api-key", "content-type"], "no idempotency key");
+        assert_eq!(names, ["x-api-key", "content-type", "accept-encoding"], "no idempotency key");
         let receiver = NewReceiver { url: "https://hooks.example/1".to_owned(), secret: "s".repeat(32).into() };
         let body = sent(job, Some(&receiver)).await.unwrap().into_body();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();

@@ -6,6 +6,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The maximum length of a body.
 pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The most memory of one body: while it is decoded, both its coded and its decoded bytes are kept.
+const BODY_BYTES_MAX: usize = 2 * RESPONSE_BYTES_MAX;
 /// The most memory that all bodies in flight use together.
 const ROOM_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// A body up to this length reserves memory in small steps. A larger one reserves all it may need at once. Bodies that
@@ -26,14 +28,14 @@ pub(super) struct Rooms {
 impl Rooms {
     /// Room for `in_flight` bodies at once, and for one more: the reply to the balance query.
     pub(super) fn new(in_flight: usize) -> Rooms {
-        let each = (ROOM_BYTES_MAX - RESPONSE_BYTES_MAX) / in_flight.saturating_add(1);
+        let each = (ROOM_BYTES_MAX - BODY_BYTES_MAX) / in_flight.saturating_add(1);
         let small_bytes_max = (each - each % STEP_BYTES).clamp(STEP_BYTES, SMALL_BYTES_MAX);
         Rooms { kib: Arc::new(Semaphore::new(ROOM_BYTES_MAX / KIB)), small_bytes_max }
     }
 
     /// The share of one body, empty at first.
     pub(super) fn room(&self) -> Room {
-        Room { shared: Some(Arc::clone(&self.kib)), small_bytes_max: self.small_bytes_max, expected: None, held: None }
+        Room { shared: Some(Arc::clone(&self.kib)), small_bytes_max: self.small_bytes_max, ..Room::default() }
     }
 }
 
@@ -45,6 +47,8 @@ pub struct Room {
     small_bytes_max: usize,
     /// The length of the body, if the reply states it.
     expected: Option<usize>,
+    /// The body has a content coding, and is decoded once it is complete.
+    is_coded: bool,
     held: Option<OwnedSemaphorePermit>,
 }
 
@@ -56,9 +60,15 @@ impl Clone for Room {
 }
 
 impl Room {
-    /// Notes the length that the reply states for its body.
-    pub(super) fn expect(&mut self, bytes: Option<u64>) {
-        self.expected = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    /// Notes the length that the reply states for its body, and whether the body has to be decoded.
+    pub(super) fn expect(&mut self, bytes: Option<u64>, is_coded: bool) {
+        self.expected = bytes.filter(|_| !is_coded).and_then(|bytes| usize::try_from(bytes).ok());
+        self.is_coded = is_coded;
+    }
+
+    /// Waits until a complete body may be decoded, whatever the length it turns out to have.
+    pub(super) async fn grow_to_decode(&mut self) {
+        self.grow_to(BODY_BYTES_MAX).await;
     }
 
     /// Waits until the body may have this length, and returns the length that is reserved.
@@ -97,7 +107,8 @@ impl Room {
         let next = if bytes <= self.small_bytes_max {
             bytes.max((held * 2).min(self.small_bytes_max))
         } else {
-            self.expected.unwrap_or(RESPONSE_BYTES_MAX).clamp(bytes, RESPONSE_BYTES_MAX.max(bytes))
+            let most = if self.is_coded { BODY_BYTES_MAX } else { RESPONSE_BYTES_MAX };
+            self.expected.unwrap_or(most).clamp(bytes, most.max(bytes))
         };
         next.next_multiple_of(STEP_BYTES)
     }
@@ -126,9 +137,27 @@ mod tests {
     fn there_is_always_room_for_one_body_of_any_size() {
         for in_flight in [1, 16, 64, 1_000, 5_000] {
             let rooms = Rooms::new(in_flight);
-            assert!((in_flight + 1) * rooms.small_bytes_max + RESPONSE_BYTES_MAX <= ROOM_BYTES_MAX, "{in_flight}");
+            assert!((in_flight + 1) * rooms.small_bytes_max + BODY_BYTES_MAX <= ROOM_BYTES_MAX, "{in_flight}");
         }
         assert_eq!(Rooms::new(64).small_bytes_max, SMALL_BYTES_MAX);
+    }
+
+    /// 64 bodies of unknown length are received and decoded in parallel.
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_are_decoded_do_not_wait_for_each_other() {
+        let rooms = Rooms::new(64);
+        let bodies = (0..64).map(|nth| {
+            let mut room = rooms.room();
+            async move {
+                room.expect(Some(1), true);
+                room.grow_to(if nth % 2 == 0 { 300 * KIB } else { 3 * MIB }).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                room.grow_to_decode().await;
+                assert_eq!(room.held_bytes(), BODY_BYTES_MAX);
+            }
+        });
+        let all = futures::future::join_all(bodies);
+        assert!(tokio::time::timeout(Duration::from_secs(60), all).await.is_ok());
     }
 
     #[tokio::test]

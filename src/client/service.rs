@@ -14,7 +14,7 @@ use crate::{
 };
 use reqwest::{
     Method, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -199,8 +199,10 @@ impl Client {
         }
     }
 
-    /// One exchange. The reply does not contain the API key.
-    pub(super) async fn exchange(&self, method: Method, url: Url, headers: HeaderMap, body: Vec<u8>) -> Exchange {
+    /// One exchange. The reply does not contain the API key. Without the header that asks for no compression, a server
+    /// may use any (RFC 9110, 12.5.3), also one that cannot be read. The headers of an upload may ask for another.
+    pub(super) async fn exchange(&self, method: Method, url: Url, mut headers: HeaderMap, body: Vec<u8>) -> Exchange {
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         self.mask.exchange(self.transport.exchange(method, url, headers, body).await)
     }
 

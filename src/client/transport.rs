@@ -4,6 +4,7 @@
 
 use super::{
     ApiKey,
+    coding::{self, Undecoded},
     retry_after::longest,
     room::{RESPONSE_BYTES_MAX, Room, Rooms},
 };
@@ -70,8 +71,10 @@ impl TransportFault {
 #[derive(Clone)]
 pub struct Reply {
     pub status: u16,
-    /// The body; `None` if it was cut off, stalled or too long.
+    /// The decoded body; `None` if it was cut off, stalled or too long, or could not be decoded.
     pub body: Option<Vec<u8>>,
+    /// Why the body could not be decoded.
+    pub undecoded: Option<String>,
     pub retry_after: Option<String>,
     pub date: Option<String>,
     /// Headers about the rate limit, as `name: value`.
@@ -171,12 +174,16 @@ async fn over_http(
     match tokio::time::timeout_at(deadline, request.send()).await {
         Ok(Ok(response)) => {
             let reply = head(response.status().as_u16(), response.headers());
-            room.expect(response.content_length());
+            let codings = coding::stated(response.headers());
+            room.expect(response.content_length(), !codings.is_empty());
             let chunks = stream::unfold(response, async |mut response| {
                 let chunk = response.chunk().await.transpose()?;
                 Some((chunk, response))
             });
-            Ok(Reply { body: whole_body(chunks, deadline, timeouts.idle, room).await, ..reply })
+            let body = whole_body(chunks, deadline, timeouts.idle, room).await;
+            let reply = with_body(reply, body, &codings, deadline, room).await;
+            room.shrink_to(reply.body.as_ref().map_or(0, Vec::len));
+            Ok(reply)
         }
         Ok(Err(error)) => Err(fault(&error)),
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
@@ -186,12 +193,41 @@ async fn over_http(
 async fn in_process(service: &InProcess, request: InProcessRequest) -> Result<Reply, TransportFault> {
     let exchanged = async {
         let (parts, body) = (service.service)(request).await?.into_parts();
-        let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok();
-        Ok(Reply { body: body.map(Vec::from), ..head(parts.status.as_u16(), &parts.headers) })
+        let body = axum::body::to_bytes(body, RESPONSE_BYTES_MAX).await.ok().map(Vec::from);
+        let (head, codings) = (head(parts.status.as_u16(), &parts.headers), coding::stated(&parts.headers));
+        let deadline = Instant::now() + TIMEOUTS.total;
+        Ok(with_body(head, body, &codings, deadline, &mut Room::default()).await)
     };
     match tokio::time::timeout(TIMEOUTS.total, exchanged).await {
         Ok(reply) => reply,
         Err(_) => Err(TransportFault::Unknown("timed out".to_owned())),
+    }
+}
+
+/// The reply with its decoded body. A body that is too long once it is decoded, or for which there is no memory until
+/// the deadline, is left out as one that was cut off.
+async fn with_body(
+    head: Reply,
+    body: Option<Vec<u8>>,
+    codings: &[String],
+    deadline: Instant,
+    room: &mut Room,
+) -> Reply {
+    let body = match body {
+        Some(body) if !codings.is_empty() => body,
+        body => return Reply { body, ..head },
+    };
+    let decoded = async {
+        room.grow_to_decode().await;
+        coding::decoded(body, codings).await
+    };
+    match tokio::time::timeout_at(deadline, decoded).await {
+        Ok(Ok(mut body)) => {
+            body.shrink_to_fit();
+            Reply { body: Some(body), ..head }
+        }
+        Ok(Err(Undecoded::Unreadable(fault))) => Reply { undecoded: Some(fault), ..head },
+        Ok(Err(Undecoded::TooLong)) | Err(_) => head,
     }
 }
 
@@ -203,7 +239,7 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     let date = text(DATE);
     let waits = headers.get_all(RETRY_AFTER).into_iter().filter_map(|value| value.to_str().ok());
     let retry_after = longest(waits, date.as_deref(), SystemTime::now()).map(str::to_owned);
-    Reply { status, body: None, retry_after, date, rate_headers, simulated }
+    Reply { status, body: None, undecoded: None, retry_after, date, rate_headers, simulated }
 }
 
 /// The headers about the rate limit, of which a service may state several. They are for a person to read, and are cut
@@ -239,7 +275,6 @@ async fn whole_body<C: AsRef<[u8]>, E>(
             }
             Ok(None) => {
                 body.shrink_to_fit();
-                room.shrink_to(body.len());
                 return Some(body);
             }
             Ok(Some(_)) | Err(_) => return None,

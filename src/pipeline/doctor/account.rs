@@ -86,6 +86,11 @@ fn reached<'a>(exchange: &'a Exchange, findings: &mut Vec<Finding>) -> Option<&'
             reply.status
         ))),
         500.. => findings.push(bad(format!("GET {} answers HTTP {}", Balance::PATH, reply.status))),
+        200..=299 if reply.undecoded.is_some() => {
+            let fault = reply.undecoded.as_deref().unwrap_or_default();
+            findings
+                .push(bad(format!("GET {}: {fault}; check the servers between here and the service", Balance::PATH)));
+        }
         200..=299 if reply.body.as_deref().and_then(json_body).is_none() => findings.push(bad(format!(
             "GET {} answers with something that is not JSON, such as a page of a proxy or of another site",
             Balance::PATH
@@ -206,6 +211,7 @@ mod tests {
         let reply = Reply {
             status: 200,
             body: Some(body.into()),
+            undecoded: None,
             retry_after: None,
             date: None,
             rate_headers: Vec::new(),

@@ -149,7 +149,10 @@ fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, 
             Some(balance) => BalanceReply::Balance(balance),
             None if reply.body.as_deref().and_then(json_body).is_some() => BalanceReply::Stop(Stop::BalanceUnreadable),
             None if reply.body.is_some() => BalanceReply::NotJson { wait: delays.next_delay() },
-            None => BalanceReply::Again { wait: delays.next_delay(), message: format!("{message}, cut off") },
+            None => {
+                let fault = reply.undecoded.as_deref().unwrap_or("cut off");
+                BalanceReply::Again { wait: delays.next_delay(), message: format!("{message}, {fault}") }
+            }
         },
         401 | 403 => BalanceReply::Stop(Stop::Unauthorised { status: reply.status }),
         429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {

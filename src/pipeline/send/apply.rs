@@ -13,7 +13,7 @@ use crate::{
     model::{
         Credits, Failure, FailureCode, RequestId, Stage, Stop,
         planted::{Bug, planted},
-        state::{Event, IllegalMove},
+        state::{Event, IllegalMove, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
 };
@@ -247,7 +247,14 @@ fn note_repeat(one: &Candidate, attempted: &Attempted, delay: Duration) {
     if attempted.push_back.is_some() {
         return;
     }
-    let reply = attempted.http_status.map_or_else(|| "no reply".to_owned(), |status| format!("HTTP {status}"));
+    let reply = match attempted.http_status {
+        None => "no reply".to_owned(),
+        // Why a success cannot be read is in no output while the request is in doubt.
+        Some(status @ 200..300) if attempted.outcome == Outcome::Unknown => {
+            format!("HTTP {status}: {}", attempted.message)
+        }
+        Some(status) => format!("HTTP {status}"),
+    };
     let (request, check, seconds) = (one.request.0, &one.check, whole_seconds(delay));
     tracing::info!("request {request} of {check} is sent again in {seconds} s: {reply}");
 }
