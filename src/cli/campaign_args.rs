@@ -133,6 +133,9 @@ pub struct CampaignArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
     pub service: Option<String>,
+    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
+    pub proxy: Option<String>,
     /// Public https URL of `rescreen listen`, where the service reports finished jobs; without it, rescreen only asks for
     /// them
     #[arg(long, value_name = "URL", help_heading = heading::SERVICE)]
@@ -225,6 +228,7 @@ impl CampaignArgs {
         over(&mut file.service.per_minute_max, &self.per_minute_max.or(doubled));
         over(&mut file.service.in_flight, &self.in_flight);
         over_option(&mut file.service.url, &self.service);
+        over_option(&mut file.service.proxy_flag, &self.proxy);
         over_option(&mut file.webhook.url, &self.webhook_url);
         over_option(&mut file.consent.evidence, &self.consent_evidence);
         over_option(&mut file.input.id, &self.id);

@@ -33,6 +33,9 @@ pub struct CollectArgs {
     /// Base URL of the service; needed if no run on this machine has sent the API key there before
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
     /// Folder of the results, if the ledger is in another folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -66,6 +69,7 @@ async fn collect_to_its_end(args: CollectArgs, summary: &mut Summary, output: &O
     let metrics = args.metrics.bind().await?;
     let mut collection = Collection::find(&chosen.place, out, args.config.as_deref(), args.service.as_deref())?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
+    collection.campaign_mut().service.proxy_flag = args.proxy;
     summary.is_about(collection.campaign());
     let afterwards = Afterwards::of(collection.campaign());
     let simulated = collection.campaign().service.simulate;

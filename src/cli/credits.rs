@@ -17,13 +17,17 @@ pub struct CreditsArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
     /// Print one JSON object on standard output (see docs/json.md)
     #[arg(long)]
     pub json: bool,
 }
 
 pub async fn credits(args: CreditsArgs) -> Result<ExitCode, Error> {
-    let flags = CampaignArgs { config: args.config, service: args.service, ..CampaignArgs::default() };
+    let flags =
+        CampaignArgs { config: args.config, service: args.service, proxy: args.proxy, ..CampaignArgs::default() };
     let (file, base) = flags.fold()?;
     if file.service.url.is_none() {
         return Err(Error::Config("no service is named: --service URL (or [service] url)".to_owned()));

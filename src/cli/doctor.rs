@@ -25,6 +25,9 @@ pub struct DoctorArgs {
     /// Base URL of the service
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
     /// Check to examine; repeatable [default: those of the campaign file, or all]
     #[arg(long = "check", value_name = "NAME")]
     checks: Vec<String>,
@@ -46,6 +49,7 @@ pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, E
     let flags = CampaignArgs {
         config: args.config,
         service: args.service,
+        proxy: args.proxy,
         checks: args.checks,
         out: args.out,
         per_minute: args.per_minute,
@@ -59,6 +63,9 @@ pub async fn doctor(args: DoctorArgs, output: &OutputArgs) -> Result<ExitCode, E
         false => None,
     };
     output.say("checking the service in sandbox mode, without spending credits; every 60 requests take up to a minute");
+    if let Some(proxy) = examination.service.proxy_in_use()? {
+        output.say(&format!("the service is reached through the proxy {proxy}"));
+    }
     let diagnosis = examination.run().await?;
     drop(simulator);
     if args.json {

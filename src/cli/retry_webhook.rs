@@ -27,6 +27,9 @@ pub struct RetryWebhookArgs {
     /// Base URL of the service; needed if no run on this machine has sent the API key there before
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
     /// Ask even if the service asked an earlier run to wait
     #[arg(long)]
     lift_pause: bool,
@@ -40,8 +43,8 @@ pub struct RetryWebhookArgs {
 
 pub async fn retry_webhook(args: RetryWebhookArgs, output: &OutputArgs) -> Result<ExitCode, Error> {
     let place = chosen::one("retry-webhook", args.dir.as_deref(), args.config.as_deref())?.place;
-    let RetryWebhookArgs { jobs, webhook_url, lift_pause, continue_anyway, .. } = args;
-    let order = RedeliveryOrder { jobs, webhook_url, lift_pause, continue_anyway };
+    let RetryWebhookArgs { jobs, webhook_url, lift_pause, continue_anyway, proxy, .. } = args;
+    let order = RedeliveryOrder { jobs, webhook_url, lift_pause, continue_anyway, proxy };
     let done = pipeline::retry_webhook(&place, args.config.as_deref(), args.service.as_deref(), &order).await?;
     let code = done.exit_code();
     for line in done.lines() {

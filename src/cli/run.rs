@@ -176,7 +176,8 @@ pub fn head_lines(campaign: &Campaign, key_hint: &str) -> Vec<String> {
     std::iter::once(first_line(campaign, key_hint)).chain(file).collect()
 }
 
-/// `PRODUCTION · host · key …4c1 · campaign 2026-11`
+/// `PRODUCTION · host · key …4c1 · campaign 2026-11`, and the proxy if there is one. An invalid proxy is reported when the
+/// service is first called.
 pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
     let mode = campaign.mode.as_str().to_uppercase();
     let service = match (campaign.service.simulate, campaign.service.url.as_deref()) {
@@ -188,7 +189,9 @@ pub fn first_line(campaign: &Campaign, key_hint: &str) -> String {
         }
         _ => "simulator".to_owned(),
     };
-    format!("{mode} · {service} · key {key_hint} · campaign {}", campaign.name)
+    let proxy = campaign.service.proxy_in_use().ok().flatten();
+    let proxy = proxy.map(|proxy| format!(" · proxy {proxy}")).unwrap_or_default();
+    format!("{mode} · {service}{proxy} · key {key_hint} · campaign {}", campaign.name)
 }
 
 /// Prints which column feeds which field, and whether the column was matched by name.

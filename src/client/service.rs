@@ -5,6 +5,7 @@ use super::{
     ApiKey,
     connect_gate::{ConnectGate, paid},
     key_mask::KeyMask,
+    proxy::{Proxy, ProxyFault, is_loopback},
     room::Rooms,
     transport::{Exchange, InProcess, Timeouts, Transport, TransportFault, describe},
 };
@@ -17,7 +18,7 @@ use reqwest::{
     header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
@@ -54,9 +55,9 @@ pub struct Settings {
     pub api_key: ApiKey,
     /// The most requests in flight at once.
     pub in_flight: usize,
-    /// The URL of an HTTP proxy. Only for a service that is reached over https.
-    pub proxy: Option<String>,
-    /// `USER:PASSWORD` for the proxy.
+    /// The proxy between this machine and the service.
+    pub proxy: Option<Proxy>,
+    /// `USER:PASSWORD` for a proxy that the user configured.
     pub proxy_auth: Option<SecretString>,
     /// PEM file with certificate authorities to trust in addition to the system's.
     pub ca_file: Option<PathBuf>,
@@ -73,8 +74,8 @@ pub struct Settings {
 pub enum ClientError {
     #[error("service url `{url}`: {fault}")]
     Url { url: String, fault: String },
-    #[error("[service] proxy: {0}")]
-    Proxy(&'static str),
+    #[error(transparent)]
+    Proxy(#[from] ProxyFault),
     #[error(
         "expected an API key of visible ASCII characters, found a different character; check what [service] api_key names"
     )]
@@ -232,7 +233,7 @@ impl Client {
     }
 }
 
-/// The connection pool: no redirects, no retries, and no proxy except a configured one.
+/// The connection pool: no redirects, no retries, and no proxy except the one of the settings.
 fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<reqwest::Client, ClientError> {
     // A second installation in one process fails and changes nothing.
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -246,8 +247,8 @@ fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<r
         .pool_idle_timeout(IDLE_MAX)
         .pool_max_idle_per_host(settings.in_flight)
         .user_agent(concat!("rescreen/", env!("CARGO_PKG_VERSION")));
-    if let Some(proxy) = proxy(settings)? {
-        builder = builder.proxy(proxy);
+    if let Some(proxy) = &settings.proxy {
+        builder = builder.proxy(proxy.for_client(settings.proxy_auth.as_ref())?);
     }
     if let Some(path) = &settings.ca_file {
         let ca_file = |fault: String| ClientError::CaFile { path: path.clone(), fault };
@@ -266,29 +267,6 @@ fn http(settings: &Settings, timeouts: Timeouts, gate: &ConnectGate) -> Result<r
         Some(path) => ClientError::CaFile { path: path.clone(), fault: describe(&error) },
         None => setup(&error),
     })
-}
-
-/// The proxy, if one is configured. All traffic through it is encrypted end to end between rescreen and the service.
-fn proxy(settings: &Settings) -> Result<Option<reqwest::Proxy>, ClientError> {
-    let Some(text) = &settings.proxy else { return Ok(None) };
-    let proxy: Url = text.parse().map_err(|_| ClientError::Proxy("expected a URL like http://proxy.example:3128"))?;
-    if !proxy.username().is_empty() || proxy.password().is_some() {
-        return Err(ClientError::Proxy(
-            "expected a URL without user and password; name the source of USER:PASSWORD with proxy_auth, such as \
-             { env = \"PROXY_AUTH\" }",
-        ));
-    }
-    if checked_url(&settings.url)?.scheme() != "https" {
-        return Err(ClientError::Proxy(
-            "expected a service with an https URL; over http, the proxy would see the API key in clear text",
-        ));
-    }
-    let proxy = reqwest::Proxy::all(proxy).map_err(|error| setup(&error))?;
-    match settings.proxy_auth.as_ref().map(|auth| auth.expose_secret().split_once(':')) {
-        None => Ok(Some(proxy)),
-        Some(Some((user, password))) => Ok(Some(proxy.basic_auth(user, password))),
-        Some(None) => Err(ClientError::Proxy("proxy_auth: expected USER:PASSWORD, found no colon")),
-    }
 }
 
 fn headers(api_key: &ApiKey, auth: Auth) -> Result<HeaderMap, ClientError> {
@@ -322,14 +300,9 @@ fn checked_url(text: &str) -> Result<Url, ClientError> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(fault("expected a URL without `?` and `#`, because routes are appended to it; remove them"));
     }
-    let loopback = match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
-        None => false,
-    };
     match url.scheme() {
         "https" => Ok(url),
-        "http" if loopback => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
         "http" => Err(fault(
             "expected https; http is allowed only for this machine, because it would expose the API key to the network",
         )),

@@ -55,6 +55,8 @@ pub struct RedeliveryOrder {
     pub lift_pause: bool,
     /// Ask even if the service stated a charge for an earlier order.
     pub continue_anyway: bool,
+    /// The proxy of the command line.
+    pub proxy: Option<String>,
 }
 
 /// What became of the order.
@@ -148,7 +150,8 @@ pub async fn retry_webhook(
     service: Option<&str>,
     order: &RedeliveryOrder,
 ) -> Result<Redeliveries, Error> {
-    let collection = Collection::find(place, None, config, service)?;
+    let mut collection = Collection::find(place, None, config, service)?;
+    collection.campaign_mut().service.proxy_flag.clone_from(&order.proxy);
     let campaign = &collection.campaign;
     if campaign.service.simulate {
         let fault = "this ledger belongs to the built-in simulator, which ends with each run and delivers nothing";

@@ -79,7 +79,11 @@ pub struct ServiceTable {
     pub per_minute_max: u32,
     /// The maximum number of concurrent requests.
     pub in_flight: usize,
+    /// The URL of a proxy. `""` or `"none"` turns off the proxy of the environment.
     pub proxy: Option<String>,
+    /// The same, set by `--proxy`.
+    #[serde(skip)]
+    pub proxy_flag: Option<String>,
     /// Where to find `USER:PASSWORD` for the proxy.
     pub proxy_auth: Option<SecretSource>,
     pub ca_file: Option<PathBuf>,
@@ -108,6 +112,7 @@ impl Default for ServiceTable {
             per_minute_max: 120,
             in_flight: 64,
             proxy: None,
+            proxy_flag: None,
             proxy_auth: None,
             ca_file: None,
             balance_pointer: None,

@@ -247,6 +247,7 @@ fn service_of(identity: &Identity, settings: Settings, file: Option<(&CampaignFi
         rate: Rate { per_minute: settings.per_minute.max(1), per_minute_max: settings.per_minute_max.max(1) },
         in_flight: settings.in_flight.max(1),
         proxy: table.and_then(|table| table.proxy.clone()).or(settings.proxy),
+        proxy_flag: None,
         proxy_auth: table.and_then(|table| table.proxy_auth.clone()),
         ca_file: table.and_then(|table| table.ca_file.as_ref()).map(|path| base.join(path)).or(settings.ca_file),
         balance_pointer: settings.balance_pointer,

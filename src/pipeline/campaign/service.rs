@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::Spelling,
-    client::{self, ApiKey, InProcess},
+    client::{self, ApiKey, ClientError, InProcess, Proxy, ProxyFault, ProxySource},
     error::Error,
     pipeline::state_folder::state_folder,
     throttle::Rate,
@@ -34,7 +34,10 @@ pub struct Service {
     pub checks: ByCheck,
     pub rate: Rate,
     pub in_flight: usize,
+    /// The proxy of the campaign file.
     pub proxy: Option<String>,
+    /// The proxy of the command line. It is not recorded: it is about this machine.
+    pub proxy_flag: Option<String>,
     pub proxy_auth: Option<SecretSource>,
     pub ca_file: Option<PathBuf>,
     pub balance_pointer: Option<String>,
@@ -84,6 +87,7 @@ impl Service {
             rate: Rate { per_minute: table.per_minute, per_minute_max: table.per_minute_max },
             in_flight: table.in_flight,
             proxy: table.proxy.clone(),
+            proxy_flag: table.proxy_flag.clone(),
             proxy_auth: table.proxy_auth.clone(),
             ca_file: table.ca_file.as_ref().map(|path| base.join(path)),
             balance_pointer: table.balance_pointer.clone(),
@@ -140,20 +144,39 @@ impl Service {
         }
     }
 
+    /// The proxy through which the service is reached.
+    ///
+    /// # Errors
+    /// The proxy of the command line, the campaign file or the environment is not a valid one.
+    pub fn proxy_in_use(&self) -> Result<Option<Proxy>, ClientError> {
+        let Some(url) = &self.url else { return Ok(None) };
+        Ok(self.proxy_to(url)?.filter(|proxy| proxy.is_for(url)))
+    }
+
+    fn proxy_to(&self, url: &str) -> Result<Option<Proxy>, ProxyFault> {
+        match (&self.proxy_flag, &self.proxy) {
+            _ if self.simulate || self.in_process.is_some() => Ok(None),
+            (Some(text), _) => Proxy::configured(text, ProxySource::Flag, url),
+            (None, Some(text)) => Proxy::configured(text, ProxySource::CampaignFile, url),
+            (None, None) => Proxy::of_environment(url, |name| std::env::var_os(name)),
+        }
+    }
+
     /// The settings of the client; `url` is that of the service or of the built-in simulator.
     ///
     /// # Errors
-    /// The user and password of the proxy cannot be read.
+    /// The proxy is not a valid one, or its user and password cannot be read.
     pub fn client_settings(&self, url: String, api_key: ApiKey) -> Result<client::Settings, Error> {
         let proxy_auth = self.proxy_auth.as_ref().filter(|_| !self.simulate);
         let proxy_auth = proxy_auth.map(|source| self.secret(source, "the proxy's user and password"));
+        let proxy = self.proxy_to(&url).map_err(ClientError::from)?;
         Ok(client::Settings {
             proxy_auth: proxy_auth.transpose()?,
             url,
             auth: self.auth,
             api_key,
             in_flight: self.in_flight,
-            proxy: self.proxy.clone(),
+            proxy,
             ca_file: self.ca_file.clone(),
             in_process: self.in_process.clone(),
             upload_hosts: self.upload_hosts.clone(),

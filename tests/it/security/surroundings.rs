@@ -27,7 +27,7 @@ fn run(folder: &Path) -> Said {
 }
 
 #[test]
-fn a_proxy_of_the_environment_is_not_used() {
+fn a_proxy_of_the_environment_is_not_used_for_a_service_on_this_machine() {
     let (wire, proxy) = (Wire::new(|_, _| Answer::Bytes(clear())), Wire::new(|_, _| Answer::Bytes(clear())));
     let folder = workspace(&format!("url = \"{}\"", wire.url));
     let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes"]);
@@ -36,6 +36,77 @@ fn a_proxy_of_the_environment_is_not_used() {
     }
     Said::of(&mut command).exits(0);
     assert_eq!((wire.checks().len(), proxy.messages().len()), (2, 0));
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_used_and_named_without_its_password() {
+    let proxy = Wire::new(|_, _| Answer::Bytes(json("502 Bad Gateway", "")));
+    let (place, with_password) = (proxy.url.replace("http://", ""), proxy.url.replace("//", "//me:hunter2@"));
+    let folder = workspace("url = \"https://service.example\"");
+    for (name, value, is_used) in [
+        ("HTTPS_PROXY", with_password.as_str(), true),
+        ("https_proxy", place.as_str(), true),
+        ("ALL_PROXY", proxy.url.as_str(), true),
+        ("HTTP_PROXY", proxy.url.as_str(), false),
+    ] {
+        let before = proxy.messages().len();
+        let mut command = rescreen(folder.path(), &["run", "--config", "rescreen.toml", "--yes", "--for", "2s"]);
+        let said = Said::of(command.env(name, value));
+        let messages = &proxy.messages()[before..];
+        assert_eq!(!messages.is_empty(), is_used, "{name}: {}", said.stderr);
+        for message in messages {
+            assert!(message.head.starts_with("CONNECT service.example:443"), "{}", message.head);
+            let auth = (name == "HTTPS_PROXY").then_some("Basic bWU6aHVudGVyMg==");
+            assert_eq!((message.header("x-api-key"), message.header("proxy-authorization")), (None, auth));
+        }
+        assert_eq!(said.stderr.contains(&format!("proxy {place} ({name})")), is_used, "{}", said.stderr);
+        assert!(!(said.stderr + &said.stdout).contains("hunter2"), "{name}");
+    }
+}
+
+#[test]
+fn a_flag_goes_before_the_campaign_file_and_both_before_the_environment() {
+    let wires = || Wire::new(|_, _| Answer::Bytes(json("502 Bad Gateway", "")));
+    let (flag, file, environment) = (wires(), wires(), wires());
+    let counts = || [&flag, &file, &environment].map(|proxy| proxy.messages().len());
+    let in_file = format!("proxy = \"{}\"", file.url);
+    let with_flag: &[&str] = &["--proxy", &flag.url];
+    for (settings, flags, exceptions, used) in [
+        (in_file.as_str(), with_flag, "", Some(0)),
+        (&in_file, &[], "*", Some(1)),
+        ("", with_flag, "*", Some(0)),
+        ("", &[], "", Some(2)),
+        ("", &[], "other.example, .example", None),
+        ("proxy = \"\"", &[], "", None),
+        (&in_file, &["--proxy", "none"], "", None),
+    ] {
+        let folder = workspace(&format!("url = \"https://service.example\"\n{settings}"));
+        let before = counts();
+        for words in [&["plan", "--config", "rescreen.toml"][..], &["credits", "--config", "rescreen.toml"]] {
+            let mut command = rescreen(folder.path(), &[words, flags].concat());
+            Said::of(command.env("HTTPS_PROXY", &environment.url).env("NO_PROXY", exceptions));
+        }
+        let now = counts();
+        let asked: Vec<usize> = (0..3).filter(|at| now[*at] > before[*at]).collect();
+        assert_eq!(asked, Vec::from_iter(used), "{settings} {flags:?} {exceptions}");
+    }
+}
+
+#[test]
+fn an_unusable_proxy_of_the_environment_is_named_and_not_repeated() {
+    let folder = workspace("url = \"https://service.example\"");
+    for words in [
+        &["run", "--config", "rescreen.toml", "--yes"][..],
+        &["plan", "--config", "rescreen.toml"],
+        &["doctor", "--config", "rescreen.toml"],
+        &["credits", "--config", "rescreen.toml"],
+    ] {
+        for value in ["socks5://me:hunter2@127.0.0.1:1", "http://me:hunter2@ho st:1"] {
+            let said = Said::of(rescreen(folder.path(), words).env("ALL_PROXY", value));
+            let all = said.stderr + &said.stdout;
+            assert!(all.contains("ALL_PROXY: expected a URL") && !all.contains("hunter2"), "{words:?}: {all}");
+        }
+    }
 }
 
 #[test]
