@@ -131,6 +131,7 @@ fn print_json(code: ExitCode, place: &Path, action: &str, requests: &[Quarantine
             "credits_held": one.held,
             "attempts": one.attempts,
             "first_sent_at": json::time(one.first_armed_at_us),
+            "why": one.why,
             "rows": one.rows.iter().map(row).collect::<Vec<_>>(),
         })
     };
@@ -177,14 +178,16 @@ fn line(one: &Quarantined) -> String {
     };
     let rows: Vec<String> = one.rows.iter().map(row).collect();
     let since = one.first_armed_at_us.map_or_else(|| "an unknown time".to_owned(), local_time);
+    let why = one.why.as_deref().map(|why| format!(" · {}", printable(why)));
     format!(
-        "request {} · {} · {} · {} held · {} since {since} · {}",
+        "request {} · {} · {} · {} held · {} since {since} · {}{}",
         one.request.0,
         one.check,
         one.state.as_str(),
         counted(one.held.0, "credit", "credits"),
         counted(one.attempts.into(), "attempt", "attempts"),
-        rows.join(", ")
+        rows.join(", "),
+        why.unwrap_or_default()
     )
 }
 

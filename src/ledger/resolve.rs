@@ -7,6 +7,7 @@ use super::{
     arm::request_row,
     ask_ends::charged,
     events::apply_event,
+    reading::failure_of,
     rows::{RowReader, Values},
     store::Store,
 };
@@ -49,6 +50,8 @@ pub struct Quarantined {
     pub first_armed_at_us: Option<i64>,
     /// The mapped fields in JSON, from which the next key is made.
     pub fields: String,
+    /// Why a person has to decide, if a reply was the reason.
+    pub why: Option<String>,
     /// The rows that wait for it, in input order.
     pub rows: Vec<WaitingRow>,
 }
@@ -185,11 +188,15 @@ impl Reading {
     fn undecided(&self, states: &[State]) -> Result<Vec<Quarantined>, LedgerError> {
         let undecided = self.in_states(states)?;
         let mut select = self.conn.prepare(&format!(
-            "SELECT id, check_name, held, attempts, generation, first_armed_at, fields, state FROM request
+            "SELECT id, check_name, held, attempts, generation, first_armed_at, fields, state,
+                    iif(state = 12, failure, NULL) FROM request
              WHERE {undecided} ORDER BY first_armed_at"
         ))?;
         let found = select.query_map([], |row| {
+            let failure: Option<String> = row.get(8)?;
+            let failure = failure.and_then(|failure| failure_of(&failure).ok());
             Ok(Quarantined {
+                why: failure.map(|failure| failure.message),
                 request: RequestId(row.get(0)?),
                 check: row.get(1)?,
                 held: row.credits(2)?,

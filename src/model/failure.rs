@@ -49,7 +49,7 @@ pub enum FailureCode {
     /// The service cannot answer this request at once, and would deliver the answer later to a webhook. Nothing was
     /// charged.
     NeedsWebhook,
-    /// The service ended its job without a result. Nothing was charged, unless the service states a charge.
+    /// The service ended its job without a result, and states what it charged. Without a statement a person decides.
     JobFailed,
     /// The service no longer knows its job, or has no result after 72 hours. It may have been charged.
     JobLost,

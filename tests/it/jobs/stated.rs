@@ -8,6 +8,7 @@ use crate::support::{
     world::World,
 };
 use rescreen::{
+    ledger::Reading,
     model::{ExitCode, Stop, state::State},
     sink::DatasetKind,
 };
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
+
+/// What the route replies in place of what it would say.
+type About = fn(&Value) -> Value;
 
 /// A campaign whose jobs are all accepted, and done by the time that is returned.
 async fn submitted(rows: usize) -> World {
@@ -90,8 +94,10 @@ async fn a_failed_job_that_states_no_charge_is_not_retried_before_a_person_decid
     says(&mut world, |said| json!({"jobId": said["jobId"], "status": "failed", "error": {"code": "no_reply"}}));
     let ran = world.collect(None).await.exits(ExitCode::Doubt).counts(results(0).pending(2));
     assert_eq!((books(&ran), ran.report().sums.in_state(State::Quarantined)), ((0, 14), 2));
-    let message = text(&ran.lines(DatasetKind::Pending)[0], "message");
-    assert!(message.contains("no_reply; it states no charge") && message.contains("rescreen resolve"), "{message}");
+    assert_eq!(text(&ran.lines(DatasetKind::Pending)[0], "reason"), "quarantined");
+    let waiting = Reading::open(&world.path("out/ledger.sqlite")).unwrap().quarantined().unwrap();
+    let why = waiting[0].why.as_deref().unwrap();
+    assert!(why.contains("no_reply; it states no charge") && why.contains("rescreen resolve"), "{why}");
     assert_eq!(world.retry().await.posts(), 2, "nothing is sent again");
 }
 
@@ -114,7 +120,7 @@ async fn a_charge_above_the_hold_is_held_at_once_and_stops_the_run_whatever_the_
     let unclear = |said: &Value| json!({"jobId": said["jobId"], "status": "asleep", "meta": {"credits_spent": 9}});
     let nested = |said: &Value| json!({"data": {"jobId": said["jobId"], "status": "pending", "credits_used": "9"}});
     let refused = |_: &Value| json!({"error": {"message": "no", "creditsUsed": 9}});
-    let replies: [(u16, fn(&Value) -> Value); 6] =
+    let replies: [(u16, About); 6] =
         [(200, pending), (200, unclear), (200, nested), (404, refused), (409, refused), (500, refused)];
     for (status, about) in replies {
         let mut world = submitted(1).await;
