@@ -80,7 +80,8 @@ pub(super) struct StatedJob {
     pub(super) has_result: bool,
 }
 
-/// Reads the state of a job; `job` is the declaration of its check, if it has one. Of several descriptions, an open one decides, because asking again costs nothing.
+/// Reads the state of a job; `job` is the declaration of its check, if it has one. Of several descriptions, an open one
+/// decides, because asking again costs nothing.
 ///
 /// A description may be the place of the result too, as `data` often is. Then its word counts only if no other
 /// description has one, and only if the word cannot be a finding.

@@ -60,6 +60,8 @@ impl SendLoop {
             AskEnd::Asked(asked) => {
                 self.job_charge(&job, &asked);
                 match asked.sign {
+                    // A result may be kept although the reply is unclear.
+                    _ if asked.judgement.is_some() => self.told(&job, &asked),
                     JobSign::Unheard => self.not_told(&job, &asked).await?,
                     JobSign::Refused => self.route_refused(&job, asked.http_status.unwrap_or_default()).await?,
                     // The route is right, so the job itself is gone, which is counted in the ledger.
