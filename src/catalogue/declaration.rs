@@ -53,7 +53,7 @@ pub struct Declaration {
     pub answer: AnswerSpec,
     pub verdict: VerdictSpec,
     /// The parts that the service's description does not show: `flow`, `key_life_hours`, `routes.guide`,
-    /// `routes.alternate`, `fixed.NAME`, `rules`, `answer.compared`, `answer.volatile`.
+    /// `routes.alternate`, `fixed.NAME`, `rules`, `answer.payload`, `answer.compared`, `answer.volatile`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed_parts: Vec<String>,
     /// Where the assumed parts come from.
@@ -191,7 +191,7 @@ pub struct FieldSpec {
     #[serde(default)]
     pub assumed: bool,
     /// The parts of a shown field that the description does not show: `required`, `kind`, `allowed`, `choices`, `digits`,
-    /// `length_max`, `default`.
+    /// `length_max`, `letter_case`, `default`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed_parts: Vec<String>,
     /// Where the assumed parts come from.
@@ -335,8 +335,8 @@ impl ColumnKind {
     }
 }
 
-/// How an answer becomes a verdict: MiniJinja expressions over `payload` (see [`AnswerSpec`]), `answer` (all of it) and
-/// `sent` (the body of the request).
+/// How an answer becomes a verdict: MiniJinja expressions over `payload` (see [`AnswerSpec`]), `answer` (all of it),
+/// `sent` (the body of the request) and `answered_on` (the day of the answer in UTC, as `YYYY-MM-DD`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictSpec {

@@ -2,14 +2,26 @@
 //! checks` and the generated page show them.
 
 use super::{Declaration, FieldSpec, VerdictRule};
-use crate::model::{field::FieldKind, nearest::hint};
+use crate::model::{
+    field::{FieldKind, LetterCase},
+    nearest::hint,
+};
 use serde_json::Value;
 
 /// The parts of a declaration that `assumed_parts` can name, besides `fixed.NAME`.
-const PARTS: [&str; 7] =
-    ["flow", "key_life_hours", "routes.guide", "routes.alternate", "rules", "answer.compared", "answer.volatile"];
+const PARTS: [&str; 8] = [
+    "flow",
+    "key_life_hours",
+    "routes.guide",
+    "routes.alternate",
+    "rules",
+    "answer.payload",
+    "answer.compared",
+    "answer.volatile",
+];
 /// The parts of a field that its `assumed_parts` can name.
-const FIELD_PARTS: [&str; 7] = ["required", "kind", "allowed", "choices", "digits", "length_max", "default"];
+const FIELD_PARTS: [&str; 8] =
+    ["required", "kind", "allowed", "choices", "digits", "length_max", "letter_case", "default"];
 
 impl Declaration {
     /// Whether a part is assumed, such as `routes.guide`.
@@ -54,7 +66,13 @@ impl FieldSpec {
         let digits = self.digits.map(|digits| limit("digits", digits.to_string()));
         let length = self.length_max.map(|most| limit("length_max", format!("at most {most} characters")));
         let choices = self.choices.as_ref().map(|_| limit("choices", self.choices_in_words()));
-        digits.into_iter().chain(length).chain(choices).collect()
+        let letter_case = match self.letter_case {
+            LetterCase::AsIs => None,
+            LetterCase::Lower => Some("sent in lower case"),
+            LetterCase::Upper => Some("sent in upper case"),
+        };
+        let letter_case = letter_case.map(|text| limit("letter_case", text.to_owned()));
+        digits.into_iter().chain(length).chain(choices).chain(letter_case).collect()
     }
 }
 

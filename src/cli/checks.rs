@@ -162,6 +162,9 @@ fn detail(declaration: &Declaration) -> String {
     }
     let joined = |pointers: &[String], word: &str| pointers.join(word);
     let answer = &declaration.answer;
+    let places: Vec<String> = answer.payload.iter().map(|place| place_in_words(place)).collect();
+    head.push(format!("content at  {}{}", joined(&places, " or\n            "), mark("answer.payload")));
+    head.push("            pointers below start at the first of these places that is present".to_owned());
     if !answer.compared.is_empty() {
         head.push(format!("compared    {}{}", joined(&answer.compared, " or "), mark("answer.compared")));
     }
@@ -171,7 +174,7 @@ fn detail(declaration: &Declaration) -> String {
     if let Some(source) = &declaration.source {
         head.push(format!("assumed by  {source}"));
     }
-    let mut columns = table(&["result column", "from"]);
+    let mut columns = table(&["result column", "from the content"]);
     for column in &declaration.answer.columns {
         let expect = column.expect.as_ref().map(|expect| format!(" · expect.{}", expect.name)).unwrap_or_default();
         columns.add_row([
@@ -187,6 +190,11 @@ fn detail(declaration: &Declaration) -> String {
         fields(declaration),
         verdicts(declaration),
     )
+}
+
+/// A place of the content. The empty pointer is the answer itself.
+fn place_in_words(pointer: &str) -> String {
+    if pointer.is_empty() { "the root of the answer".to_owned() } else { pointer.to_owned() }
 }
 
 fn fields(declaration: &Declaration) -> Table {

@@ -16,6 +16,8 @@ const OPEN: [&str; 7] = ["pending", "queued", "processing", "in_progress", "runn
 const OPEN_OR_FINDING: [&str; 7] = ["accepted", "submitted", "created", "started", "received", "active", "new"];
 const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];
 const FAILED: [&str; 7] = ["failed", "failure", "expired", "timed_out", "cancelled", "canceled", "rejected"];
+/// Further words of an answer that failed or is not complete.
+const NOT_GOOD: [&str; 8] = ["error", "fail", "errored", "unsuccessful", "aborted", "timeout", "partial", "incomplete"];
 /// Words that say how the question went, and nothing about the job.
 const ENVELOPE: [&str; 5] = ["success", "ok", "error", "fail", ""];
 
@@ -141,9 +143,11 @@ fn job_word(words: &[String], more_completed: &[String], open: &[&str]) -> JobWo
     }
 }
 
-/// Whether a word of an answer says that it is one: a job that has ended, or a question that went well.
-pub fn is_good_word(word: &str) -> bool {
-    COMPLETED.contains(&word) || ["success", "ok"].contains(&word)
+/// Whether the state of a whole answer says that it failed, or that it is not complete yet. Any other word may be part
+/// of what was found, such as the state of a company.
+pub fn is_word_of_failure(state: &str) -> bool {
+    let state = plain(state);
+    [&FAILED[..], &OPEN, &NOT_GOOD].concat().contains(&state.as_str())
 }
 
 /// Whether a value has content besides the state of a job: a result, in other words.
@@ -168,8 +172,11 @@ fn is_declared(result: &Value, words: &[String]) -> bool {
 
 /// A word in lower case, with `_` for what separates its parts. Numbers and other values say nothing.
 fn word(value: &Value) -> Option<String> {
-    let text = value.as_str()?.trim().to_ascii_lowercase();
-    Some(text.replace([' ', '-'], "_"))
+    value.as_str().map(plain)
+}
+
+fn plain(text: &str) -> String {
+    text.trim().to_ascii_lowercase().replace([' ', '-'], "_")
 }
 
 #[cfg(test)]

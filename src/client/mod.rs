@@ -28,7 +28,7 @@ pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, stat
 pub use delays::Delays;
 pub use form::{Form, FormFault, Template};
 pub use job_status::{JobNews, job_news};
-pub use job_words::is_good_word;
+pub use job_words::is_word_of_failure;
 pub use json_body::{JsonBody, json_body};
 pub use planted_readings::classify;
 pub use proxy::{Proxy, ProxyFault, ProxySource};

@@ -28,6 +28,8 @@ pub struct AnswerToJudge {
     pub body: Vec<u8>,
     /// The raw answer.
     pub answer: Vec<u8>,
+    /// When the answer came, in microseconds since 1970.
+    pub completed_at_us: i64,
 }
 
 impl Ledger {
@@ -130,12 +132,12 @@ impl Reading {
     }
 
     fn answer_to_judge(&self, request: i64) -> Result<AnswerToJudge, LedgerError> {
-        let sql = "SELECT request.check_name, request.body, answer.body FROM request
+        let sql = "SELECT request.check_name, request.body, answer.body, answer.completed_at FROM request
                    JOIN answer ON answer.request = request.id WHERE request.id = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?));
-        let (check, body, compressed) = self.conn.prepare_cached(sql)?.query_row([request], read)?;
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?, row.get(3)?));
+        let (check, body, compressed, completed_at_us) = self.conn.prepare_cached(sql)?.query_row([request], read)?;
         let answer = self.answers.decompress(&self.conn, &compressed)?;
-        Ok(AnswerToJudge { request: RequestId(request), check, body, answer })
+        Ok(AnswerToJudge { request: RequestId(request), check, body, answer, completed_at_us })
     }
 
     /// The number of asks in no part because the current rules do not recognise their answer.

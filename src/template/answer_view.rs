@@ -1,8 +1,9 @@
-//! What a rule can read of an answer: `payload`, `answer` and `sent`. Nothing is copied or converted before a rule reads
+//! What a rule can read of an answer: `payload`, `answer`, `sent` and `answered_on`. Nothing is copied or converted before a rule reads
 //! it, because an answer has hundreds of values and rules read a few.
 
 use super::missing::{missing, null};
 use crate::model::json_pointer;
+use jiff::civil::Date;
 use minijinja::{
     Value,
     value::{Enumerator, Object, ObjectRepr},
@@ -21,25 +22,27 @@ struct Roots {
     payload: Option<Part>,
     answer: Part,
     sent: Part,
+    /// The day of the answer, if it is known.
+    answered_on: Option<Date>,
 }
 
 impl AnswerView {
     /// A view of an answer. `payload` is the JSON pointer of its payload, and `sent` has the members of the body that was
-    /// sent.
-    pub fn new(answer: &Arc<Json>, payload: &str, sent: Map<String, Json>) -> AnswerView {
+    /// sent. `answered_on` is the day of the answer: a rule must not depend on the day on which it is judged.
+    pub fn new(answer: &Arc<Json>, payload: &str, sent: Map<String, Json>, answered_on: Option<Date>) -> AnswerView {
         let whole = Part::whole(Arc::clone(answer));
         let payload = whole.0.try_map_project_cloned(|json, _| json_pointer::at(json, payload).ok_or(()));
-        AnswerView::of(payload.ok().map(Part), whole, sent)
+        AnswerView::of(payload.ok().map(Part), whole, sent, answered_on)
     }
 
     /// A view of a payload and an answer that need not be the same document.
     pub(super) fn of_both(payload: &Json, answer: &Json) -> AnswerView {
         let whole = |json: &Json| Part::whole(Arc::new(json.clone()));
-        AnswerView::of(Some(whole(payload)), whole(answer), Map::new())
+        AnswerView::of(Some(whole(payload)), whole(answer), Map::new(), None)
     }
 
-    fn of(payload: Option<Part>, answer: Part, sent: Map<String, Json>) -> AnswerView {
-        AnswerView(Arc::new(Roots { payload, answer, sent: Part::whole(Arc::new(Json::Object(sent))) }))
+    fn of(payload: Option<Part>, answer: Part, sent: Map<String, Json>, answered_on: Option<Date>) -> AnswerView {
+        AnswerView(Arc::new(Roots { payload, answer, sent: Part::whole(Arc::new(Json::Object(sent))), answered_on }))
     }
 
     pub(super) fn context(&self) -> Value {
@@ -57,6 +60,10 @@ impl Object for Roots {
             "payload" => self.payload.as_ref(),
             "answer" => Some(&self.answer),
             "sent" => Some(&self.sent),
+            "answered_on" => {
+                let day = self.answered_on.map(|day| Value::from(day.to_string()));
+                return Some(day.unwrap_or_else(|| missing("`answered_on`".to_owned())));
+            }
             _ => None,
         };
         Some(part.map_or_else(|| missing(format!("`{key}`")), |part| part.clone().read(|| format!("`{key}`"))))

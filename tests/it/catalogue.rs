@@ -11,7 +11,7 @@ mod marks;
 
 use described::{Described, DescribedField};
 use rescreen::{
-    catalogue::{Catalogue, Declaration, FieldSpec, Spelling},
+    catalogue::{Catalogue, ColumnValue, Declaration, FieldSpec, Spelling},
     pipeline::campaign::file::parse,
     sink::{ResultForm, results_schema},
     template::Templates,
@@ -167,15 +167,34 @@ fn the_described_example_fills_every_column_and_is_clear() {
     });
     let payload = declaration.answer.payload(&answer).unwrap();
     for column in &declaration.answer.columns {
-        // "may be empty": an empty date is null.
-        let is_null = column.read(payload) == rescreen::catalogue::ColumnValue::Null;
-        assert_eq!(is_null, column.name == "date_issued", "{}", column.name);
+        assert_ne!(column.read(payload), ColumnValue::Null, "{}", column.name);
     }
     let templates = Templates::default();
     let holds = |rule: &str| templates.answer_rule(rule).unwrap().holds(payload, &answer).unwrap();
     assert!(holds(&declaration.verdict.recognised));
     let rule = declaration.verdict.rules.iter().find(|rule| holds(&rule.when)).unwrap();
     assert_eq!((rule.verdict.as_str(), rule.finding.as_str()), ("clear", "valid"));
+}
+
+#[test]
+fn a_date_without_a_described_format_is_kept_as_its_text() {
+    let catalogue = Catalogue::built_in();
+    let read = |check: &str, column: &str, answer: Value| {
+        let answer_spec = &catalogue.get(check).unwrap().answer;
+        let column = answer_spec.columns.iter().find(|spec| spec.name == column).unwrap();
+        column.read(answer_spec.payload(&answer).unwrap())
+    };
+    for text in ["12 APR 2001", "2001-04-12", ""] {
+        let verification = json!({"Status": "ID Number Valid", "Verification": {"DateIssued": text}});
+        let answer = json!({"results": {"said_verification": {"Status": "Success", "realTimeResults": verification}}});
+        assert_eq!(read("said-verification", "date_issued", answer), ColumnValue::Text(text.to_owned()));
+    }
+    for check in ["aml-screening", "aml-ongoing-enrol", "aml-ongoing-rescreen", "aml-ongoing-withdraw"] {
+        for text in ["2026-11-20", "2026-11-20T02:00:00Z", "20 November 2026"] {
+            let answer = json!({"results": {"Header": {"DatasetPublishedAt": text}}});
+            assert_eq!(read(check, "dataset_published_at", answer), ColumnValue::Text(text.to_owned()), "{check}");
+        }
+    }
 }
 
 #[test]

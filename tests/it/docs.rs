@@ -116,7 +116,7 @@ fn checks_page() -> String {
     let mut page = "# Checks\n\n<!-- Generated from src/catalogue by tests/it/docs.rs. -->\n\n\
         Each check is one request to the service. What is marked *assumed* is not in the service's description. The column `answer`\n\
         always contains the whole answer. `rescreen checks NAME` prints a check; `rescreen checks NAME --toml` prints its declaration,\n\
-        to paste into a campaign file and correct.\n"
+        to paste into a campaign file and correct. `payload` of a declaration lists where the content of an answer is looked for.\n"
         .to_owned();
     let catalogue = Catalogue::built_in();
     let mut subjects: Vec<Subject> =
@@ -218,8 +218,10 @@ fn describe(page: &mut String, check: &Declaration) {
         let kind = format!("{}{}", field.kind.as_str(), mark("kind"));
         writeln!(page, "| `{}` | {kind} | {required} | {default} | {} |", field.name, meaning.trim()).unwrap();
     }
+    let places = format!("{}{}", list(&check.answer.payload), assumed(check.is_assumed("answer.payload")));
+    writeln!(page, "\nContent at: {places}. Pointers start at the first of these places that is present.").unwrap();
     writeln!(page, "\n`answer_digest` compares {}.", compared(check)).unwrap();
-    page.push_str("\n| result column | type | from the answer |\n|---|---|---|\n");
+    page.push_str("\n| result column | type | from the content |\n|---|---|---|\n");
     for column in &check.answer.columns {
         let kind = match column.kind {
             ColumnKind::Text => "text",

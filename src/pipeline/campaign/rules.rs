@@ -19,13 +19,21 @@ pub struct Rules {
     /// The names of the fields whose values are never shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
+    /// Further words for the state of a job that has a result. In an answer they are no sign of a failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<String>,
 }
 
 impl Rules {
     /// The rules of a declaration.
     pub fn of(declaration: &Declaration) -> Rules {
         let secrets = declaration.fields.iter().filter(|field| field.secret).map(|field| field.name.clone());
-        Rules { answer: declaration.answer.clone(), verdict: declaration.verdict.clone(), secrets: secrets.collect() }
+        Rules {
+            answer: declaration.answer.clone(),
+            verdict: declaration.verdict.clone(),
+            secrets: secrets.collect(),
+            completed: declaration.job.as_ref().map(|job| job.completed.clone()).unwrap_or_default(),
+        }
     }
 
     /// Rules that the ledger records.

@@ -24,7 +24,7 @@ impl Publisher {
                 let (_, check) = check.ok_or_else(|| {
                     LedgerError::Damaged("an answer belongs to a check that the campaign does not have".to_owned())
                 })?;
-                judged.push((answer.request, check.current.recognises(&answer.body, &answer.answer)));
+                judged.push((answer.request, check.current.recognises(&answer)));
                 Ok(())
             })?;
             if judged.is_empty() {

@@ -12,8 +12,7 @@ use crate::{
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
         Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER, json_numbers,
-        json_values::is_json,
-        reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
+        json_values::is_json, reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
     },
     pipeline::{
         campaign::{Campaign, carried::Carried, result_layout::ResultLayout, rules::Rules},

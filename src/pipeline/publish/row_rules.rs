@@ -6,7 +6,7 @@ use crate::{
     catalogue::{ColumnSpec, ColumnValue, DigestSpec, payload_at},
     client::{JsonBody, json_body},
     error::Error,
-    ledger::{AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
+    ledger::{AnswerToJudge, AskView, CheckUseRow, LedgerError, RequestView, StoredAnswer},
     model::{
         Judgement, Verdict,
         attachment::is_digest_text,
@@ -77,7 +77,7 @@ impl RowRules {
             expects: layout.expects.clone(),
             payload: rules.answer.payload.clone(),
             digest: rules.answer.digest_spec(),
-            judge: Some(Judge::of(check, &rules.answer, &rules.verdict, templates)?),
+            judge: Some(Judge::of(check, rules, templates)?),
             hiding: Some(Hiding { images, secrets: rules.secrets.clone(), values: Vec::new() }),
             columns,
         })
@@ -134,16 +134,17 @@ impl RowRules {
         })
     }
 
-    /// Whether the rules recognise an answer. `sent` is the body that was sent.
-    pub fn recognises(&self, sent: &[u8], answer: &[u8]) -> bool {
-        let (Some(judge), Some(body)) = (&self.judge, json_body(answer)) else { return false };
-        judge.judge(&body, &sent_members(sent)).judgement.verdict != Verdict::Unrecognised
+    /// Whether the rules recognise an answer.
+    pub fn recognises(&self, answer: &AnswerToJudge) -> bool {
+        let (Some(judge), Some(body)) = (&self.judge, json_body(&answer.answer)) else { return false };
+        let judged = judge.judge(&body, &sent_members(&answer.body), answer.completed_at_us);
+        judged.judgement.verdict != Verdict::Unrecognised
     }
 
     fn judged(&self, request: &RequestView, answer: &StoredAnswer, body: Option<&JsonBody>) -> Judgement {
         let Some(judge) = &self.judge else { return recorded(answer) };
         let Some(body) = body else { return Judgement::unrecognised() };
-        let judgement = judge.judge(body, &sent_members(&request.body)).judgement;
+        let judgement = judge.judge(body, &sent_members(&request.body), answer.completed_at_us).judgement;
         // An older release recorded only the finding.
         if request.crossed || answer.finding == CROSSED { judgement.doubted(CROSSED) } else { judgement }
     }

@@ -269,8 +269,8 @@ async fn settle(
         classified.outcome = Outcome::Unknown;
     }
     let mode_of_job = mode_of_job(&sent, &classified);
-    let judged = judge(check, &sent, &mut classified);
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
+    let judged = judge(check, &sent, &mut classified, now_us);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
@@ -351,11 +351,11 @@ async fn settle(
 
 /// Judges an answer, and drops it. An answer that says it failed and that no rule recognises becomes
 /// [`Outcome::Unconvincing`]: it must repeat before it counts.
-fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified) -> Option<Judged> {
+fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified, now_us: i64) -> Option<Judged> {
     let answer = classified.answer.take()?;
     match classified.outcome {
         Outcome::Answered { stated } => {
-            let judged = check.judge.judge(&answer, &sent.body);
+            let judged = check.judge.judge(&answer, &sent.body, now_us);
             let unrecognised = judged.judgement.verdict == Verdict::Unrecognised;
             if unrecognised && calls_itself_a_failure(&answer.value) && stated.unwrap_or_default() <= sent.price {
                 classified.outcome = Outcome::Unconvincing;

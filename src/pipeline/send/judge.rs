@@ -6,16 +6,18 @@ use super::{
     other_bank::is_other_bank,
 };
 use crate::{
-    catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictSpec},
-    client::{JsonBody, calls_itself_a_failure, is_good_word},
+    catalogue::{AnswerSpec, ColumnValue, Declaration, VerdictRule, VerdictSpec},
+    client::{JsonBody, calls_itself_a_failure, is_word_of_failure},
     error::Error,
     model::{
         Judgement,
         planted::{Bug, planted},
         printable::printable_cut,
     },
+    pipeline::campaign::rules::Rules,
     template::{AnswerRules, AnswerView, Templates},
 };
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -40,20 +42,23 @@ pub struct Judge {
     rules: AnswerRules,
     answer: AnswerSpec,
     verdict: VerdictSpec,
+    /// Words for the state of a job that has a result, as the check declares them.
+    completed: Vec<String>,
 }
 
 impl Judge {
     /// # Errors
     /// A rule is not a valid expression.
     pub fn new(declaration: &Declaration, templates: &Templates) -> Result<Judge, Error> {
-        Judge::of(&declaration.name, &declaration.answer, &declaration.verdict, templates)
+        Judge::of(&declaration.name, &Rules::of(declaration), templates)
     }
 
-    /// The judge of a check by these parts of its declaration.
+    /// The judge of a check by its rules.
     ///
     /// # Errors
     /// A rule is not a valid expression.
-    pub fn of(check: &str, answer: &AnswerSpec, verdict: &VerdictSpec, templates: &Templates) -> Result<Judge, Error> {
+    pub fn of(check: &str, rules: &Rules, templates: &Templates) -> Result<Judge, Error> {
+        let Rules { answer, verdict, completed, .. } = rules;
         let faulty = |error| Error::Config(format!("verdict rule of check `{check}`: {error}"));
         // Alone first, so that a mistake is named in its own words.
         templates.answer_rule(&verdict.recognised).map_err(faulty)?;
@@ -64,15 +69,17 @@ impl Judge {
             rules: templates.answer_rules(&sources).map_err(faulty)?,
             answer: answer.clone(),
             verdict: verdict.clone(),
+            completed: completed.clone(),
         })
     }
 
     /// The verdict on an answer to a request with the body `sent`. If the answer itself is doubtful, the verdict is
-    /// `review` regardless of its fields.
-    pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>) -> Judged {
+    /// `review` regardless of its fields. `answered_at_us` is when the answer came, in microseconds since 1970: an answer
+    /// that is judged again later has the same verdict.
+    pub fn judge(&self, answer: &JsonBody, sent: &Map<String, Value>, answered_at_us: i64) -> Judged {
         let payload = self.answer.payload(&answer.value);
-        let judgement = self.find(&answer.value, sent);
-        let judgement = judgement.unwrap_or_else(Judgement::unrecognised);
+        let found = self.find(&answer.value, sent, day_of(answered_at_us));
+        let (judgement, rule) = found.unwrap_or_else(|| (Judgement::unrecognised(), None));
         let echo = mistaken(echo(&answer.value, payload, sent));
         let doubt = match &echo {
             _ if answer.duplicate_names && !planted(Bug::DuplicateNamesClear) => Some("duplicate_names"),
@@ -81,7 +88,7 @@ impl Judge {
             Echo::OtherMode(_) => Some("other_mode"),
             Echo::Differs => Some("echo_mismatch"),
             Echo::Fits if is_other_bank(payload, sent) => Some("other_bank"),
-            Echo::Fits if contradicts(&answer.value, payload) => Some("contradictory_answer"),
+            Echo::Fits if self.contradicts(&answer.value, rule) => Some("contradictory_answer"),
             Echo::Fits => None,
         };
         let judgement = match doubt {
@@ -100,28 +107,56 @@ impl Judge {
         }
     }
 
-    fn find(&self, answer: &Arc<Value>, sent: &Map<String, Value>) -> Option<Judgement> {
+    /// The judgement of the rules, and the rule that holds; `None` if the answer is not recognised.
+    fn find(
+        &self,
+        answer: &Arc<Value>,
+        sent: &Map<String, Value>,
+        answered_on: Option<Date>,
+    ) -> Option<(Judgement, Option<&VerdictRule>)> {
         let sent = if self.rules.read_sent() { sent.clone() } else { Map::new() };
-        let view = AnswerView::new(answer, self.answer.payload_pointer(answer)?, sent);
+        let view = AnswerView::new(answer, self.answer.payload_pointer(answer)?, sent, answered_on);
         let VerdictSpec { rules, otherwise, .. } = &self.verdict;
-        Some(match self.rules.first(&view).ok()? {
+        let rule = match self.rules.first(&view).ok()? {
             Some(0) => return None,
-            Some(at) => Judgement { verdict: rules[at - 1].verdict, finding: rules[at - 1].finding.clone() },
-            None => Judgement { verdict: otherwise.verdict, finding: otherwise.finding.clone() },
-        })
+            Some(at) => Some(&rules[at - 1]),
+            None => None,
+        };
+        let (verdict, finding) =
+            rule.map_or((otherwise.verdict, &otherwise.finding), |rule| (rule.verdict, &rule.finding));
+        Some((Judgement { verdict, finding: finding.clone() }, rule))
+    }
+
+    /// Whether an answer has content but also says, at its root or in its payload, that it failed. A word is no
+    /// contradiction if the check declares it as the state of a job with a result, or if the rule that holds compares
+    /// it: then the declaration has decided what it means. Where the root is the payload, its `status` is content.
+    fn contradicts(&self, answer: &Value, rule: Option<&VerdictRule>) -> bool {
+        let says = |value: &Value, (place, name): (&str, &str), is_failure: &dyn Fn(&str) -> bool| {
+            let word = value.get(name).and_then(Value::as_str).map(|word| word.trim().to_ascii_lowercase());
+            word.is_some_and(|word| {
+                let is_decided = || rule.is_some_and(|rule| compares(rule, &format!("{place}.{name}"), &word));
+                is_failure(&word) && !self.completed.iter().any(|one| one.eq_ignore_ascii_case(&word)) && !is_decided()
+            })
+        };
+        let pointer = self.answer.payload_pointer(answer);
+        let root_failed = pointer != Some("") && says(answer, ("answer", "status"), &is_word_of_failure);
+        let is_failed = |word: &str| ["error", "failed", "failure"].contains(&word);
+        let payload_failed = self.answer.payload(answer).is_some_and(|payload| {
+            has_error(payload) || ["status", "Status"].iter().any(|name| says(payload, ("payload", *name), &is_failed))
+        });
+        calls_itself_a_failure(answer) || root_failed || payload_failed
     }
 }
 
-/// Whether an answer has content but also says, at its root or in its payload, that it failed.
-fn contradicts(answer: &Value, payload: Option<&Value>) -> bool {
-    let word =
-        |value: &Value, name| value.get(name).and_then(Value::as_str).map(|word| word.trim().to_ascii_lowercase());
-    let unsuccessful = word(answer, "status").is_some_and(|word| !is_good_word(&word));
-    let failed = |payload: &Value| {
-        let status = word(payload, "status").or_else(|| word(payload, "Status"));
-        has_error(payload) || status.is_some_and(|word| ["error", "failed", "failure"].contains(&word.as_str()))
-    };
-    calls_itself_a_failure(answer) || unsuccessful || payload.is_some_and(failed)
+/// Whether a rule compares this place with this word, such as `payload.status == "failed"`.
+fn compares(rule: &VerdictRule, place: &str, word: &str) -> bool {
+    let quoted = |quote: char| rule.when.to_ascii_lowercase().contains(&format!("{quote}{word}{quote}"));
+    rule.when.contains(place) && (quoted('"') || quoted('\''))
+}
+
+/// The day of an instant in UTC.
+fn day_of(at_us: i64) -> Option<Date> {
+    Some(Timestamp::from_microsecond(at_us).ok()?.to_zoned(TimeZone::UTC).date())
 }
 
 /// Whether there is an `error` that is not empty.
@@ -147,6 +182,10 @@ fn mistaken(echo: Echo) -> Echo {
 #[cfg(test)]
 #[path = "judge_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "judge_doubts_tests.rs"]
+mod doubts_tests;
 
 #[cfg(test)]
 #[path = "judge_files_tests.rs"]

@@ -33,7 +33,10 @@ fn a_bank_account_is_clear_only_if_it_is_verified_and_every_flag_is_true() {
             (booleans(json!("verified"), "accountOpen", json!(true)), CLEAR, "account_verified"),
             (strings(json!(true), "accountOpen", json!("Yes")), CLEAR, "account_verified"),
             (strings(json!(true), "accountOpen", json!(true)), CLEAR, "account_verified"),
-            (booleans(json!("review"), "accountOpen", json!(true)), REVIEW, "not_confirmed"),
+            (strings(json!(true), "Status", json!("Success")), CLEAR, "account_verified"),
+            (strings(json!(true), "Status", json!("Partial")), REVIEW, "not_confirmed"),
+            (strings(json!(true), "Status", json!(null)), REVIEW, "not_confirmed"),
+            (booleans(json!("review"), "accountOpen", json!(true)), REVIEW, "in_review"),
             (booleans(json!("unverified"), "accountOpen", json!(true)), REVIEW, "not_confirmed"),
             (booleans(json!(null), "accountOpen", json!(true)), REVIEW, "not_confirmed"),
             (strings(json!(false), "accountOpen", json!("Yes")), REVIEW, "not_confirmed"),
@@ -60,7 +63,7 @@ fn a_missing_or_closed_account_and_another_holder_are_adverse() {
         assert_found(
             "bank-account",
             [
-                (booleans(json!("review"), flag, json!(false)), ADVERSE, finding),
+                (booleans(json!("not_verified"), flag, json!(false)), ADVERSE, finding),
                 (booleans(json!("verified"), flag, json!(false)), ADVERSE, finding),
                 (strings(json!(false), flag, json!("No")), ADVERSE, finding),
             ],
@@ -69,10 +72,10 @@ fn a_missing_or_closed_account_and_another_holder_are_adverse() {
     assert_found(
         "bank-account",
         [
-            (booleans(json!("review"), "surnameMatch", json!(false)), ADVERSE, "holder_mismatch"),
+            (booleans(json!("not_verified"), "surnameMatch", json!(false)), ADVERSE, "holder_mismatch"),
             (strings(json!(false), "identityMatch", json!("No")), ADVERSE, "holder_mismatch"),
-            (booleans(json!("review"), "initialsMatch", json!(false)), REVIEW, "not_confirmed"),
-            (booleans(json!("review"), "acceptsDebits", json!(false)), REVIEW, "not_confirmed"),
+            (booleans(json!("not_verified"), "initialsMatch", json!(false)), REVIEW, "not_confirmed"),
+            (booleans(json!("not_verified"), "acceptsDebits", json!(false)), REVIEW, "not_confirmed"),
             (strings(json!(false), "accountTypeMatch", json!("No")), REVIEW, "not_confirmed"),
         ],
     );
@@ -98,6 +101,39 @@ fn a_bundle_is_clear_only_if_all_its_parts_are_known_and_favourable() {
             (json!({"aml_screening": {"match": []}}), UNKNOWN, "unrecognised"),
         ],
     );
+}
+
+#[test]
+fn a_bundle_is_not_clear_if_the_report_on_the_id_number_is_not_successful() {
+    let valid = || json!({"Status": "ID Number Valid"});
+    let invalid = || json!({"Status": "ID Number Invalid"});
+    for report in [
+        json!({"Status": "Failed", "realTimeResults": valid()}),
+        json!({"Status": null, "realTimeResults": valid()}),
+        json!({"Status": "success", "realTimeResults": valid()}),
+        json!({"realTimeResults": valid()}),
+        json!({"Status": "Failed", "realTimeResults": invalid()}),
+        json!({"Status": "Failed", "realTimeResults": null}),
+        json!({"Status": "Failed"}),
+    ] {
+        let bundle = json!({"said_verification": report, "aml_screening": {"match": []}});
+        assert_found(
+            "kyc-bundle",
+            [(bundle, REVIEW, "report_not_successful"), (report, REVIEW, "report_not_successful")],
+        );
+    }
+    let report = |real_time: Value| json!({"Status": "Success", "realTimeResults": real_time});
+    for real_time in [json!(null), json!({}), json!({"Status": null})] {
+        let bundle = json!({"said_verification": report(real_time)});
+        assert_found("kyc-bundle", [(bundle, REVIEW, "unknown_status")]);
+    }
+    // Two reports that differ.
+    for other in [json!({"Status": "New"}), json!(null)] {
+        let two = json!({"said_verification": report(valid()), "Status": "Success", "realTimeResults": other});
+        assert_found("kyc-bundle", [(two, REVIEW, "other_parts")]);
+    }
+    let two = json!({"said_verification": report(valid()), "Status": "Failed"});
+    assert_found("kyc-bundle", [(two, REVIEW, "report_not_successful")]);
 }
 
 #[test]

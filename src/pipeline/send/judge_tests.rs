@@ -9,9 +9,12 @@ pub(super) fn verdict(check: &str, answer: Value) -> (Verdict, String) {
 }
 
 /// An answer whose text leaves no doubt.
-fn plain(answer: Value) -> JsonBody {
+pub(super) fn plain(answer: Value) -> JsonBody {
     JsonBody { value: answer.into(), duplicate_names: false, wrong_encoding: false, unreadable_numbers: false }
 }
+
+/// When the answers of these tests came: on 26 November 2026, a second before midnight.
+pub(super) const ANSWERED_AT_US: i64 = 1_795_737_599_000_000;
 
 /// The verdict on an answer to a request with this body.
 pub(super) fn verdict_on(check: &str, answer: Value, sent: Value) -> (Verdict, String) {
@@ -19,7 +22,7 @@ pub(super) fn verdict_on(check: &str, answer: Value, sent: Value) -> (Verdict, S
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get(check).unwrap(), &templates).unwrap();
     let answer = plain(answer);
-    let Judgement { verdict, finding } = judge.judge(&answer, sent.as_object().unwrap()).judgement;
+    let Judgement { verdict, finding } = judge.judge(&answer, sent.as_object().unwrap(), ANSWERED_AT_US).judgement;
     (verdict, finding)
 }
 
@@ -299,7 +302,8 @@ fn bank_results_are_clear_only_if_everything_is_confirmed() {
                 (with(json!({holder: false})), ADVERSE, "holder_mismatch"),
                 (with(json!({holder: null})), REVIEW, "not_all_confirmed"),
                 (with(json!({"acceptsCredits": false})), REVIEW, "not_all_confirmed"),
-                (json!({"outcome": "review", "checks": {}}), REVIEW, "not_verified"),
+                (json!({"outcome": "review", "checks": {}}), REVIEW, "in_review"),
+                (json!({"outcome": "other", "checks": {}}), REVIEW, "not_verified"),
                 (json!({"outcome": "verified"}), UNKNOWN, "unrecognised"),
             ],
         );
@@ -317,6 +321,11 @@ fn an_african_document_is_data_or_not_found() {
             (json!({"verificationStatus": "not_found"}), NOT_FOUND, "no_record"),
             (json!({"status": null}), REVIEW, "unclear_answer"),
             (json!({"full_name": "x"}), UNKNOWN, "unrecognised"),
+            (json!({"status": "completed", "verificationStatus": "verified"}), DATA, "document_verified"),
+            (json!({"status": "not_verified", "verificationStatus": "verified"}), REVIEW, "unclear_answer"),
+            (json!({"status": null, "verificationStatus": "verified"}), REVIEW, "unclear_answer"),
+            (json!({"status": "not_found", "verificationStatus": "verified"}), NOT_FOUND, "no_record"),
+            (json!({"status": "completed", "full_name": "x"}), REVIEW, "unclear_answer"),
         ],
     );
 }
@@ -355,17 +364,17 @@ fn a_doubtful_answer_is_for_review_regardless_of_its_fields() {
     let templates = Templates::new(crate::template::Tables::default());
     let judge = Judge::new(catalogue.get("aml-screening").unwrap(), &templates).unwrap();
     let body = JsonBody { duplicate_names: true, ..plain(clear) };
-    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "duplicate_names");
+    assert_eq!(judge.judge(&body, &Map::new(), ANSWERED_AT_US).judgement.finding, "duplicate_names");
     let body = JsonBody { duplicate_names: false, wrong_encoding: true, ..body };
-    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "wrong_encoding");
+    assert_eq!(judge.judge(&body, &Map::new(), ANSWERED_AT_US).judgement.finding, "wrong_encoding");
     let body = JsonBody { wrong_encoding: false, unreadable_numbers: true, ..body };
-    assert_eq!(judge.judge(&body, &Map::new()).judgement.finding, "unreadable_number");
+    assert_eq!(judge.judge(&body, &Map::new(), ANSWERED_AT_US).judgement.finding, "unreadable_number");
     let sent = json!({"name": "Jo Vexford", "mode": "production"});
     let crossed = json!({"input": {"name": "Other Person"}, "results": {"match": []}});
     let body = plain(crossed);
-    assert_eq!(judge.judge(&body, sent.as_object().unwrap()).judgement.finding, "echo_mismatch");
+    assert_eq!(judge.judge(&body, sent.as_object().unwrap(), ANSWERED_AT_US).judgement.finding, "echo_mismatch");
     let fixture = json!({"mode": "sandbox", "results": {"match": []}});
     let body = JsonBody { value: fixture.into(), ..body };
-    let judged = judge.judge(&body, sent.as_object().unwrap());
+    let judged = judge.judge(&body, sent.as_object().unwrap(), ANSWERED_AT_US);
     assert_eq!((judged.judgement.verdict, judged.other_mode.as_deref()), (Verdict::Review, Some("sandbox")));
 }

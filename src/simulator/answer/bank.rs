@@ -39,7 +39,7 @@ fn booleans(question: &Question<'_>, account: Account) -> Value {
     let number = question.text("bankAccountNumber");
     let last4 = number.get(number.len().saturating_sub(4)..).unwrap_or_default();
     json!({
-        "outcome": if account == Account::Verified { "verified" } else { "review" },
+        "outcome": if account == Account::Verified { "verified" } else { "not_verified" },
         "checks": {
             "accountFound": found,
             "accountOpen": found && account != Account::Closed,

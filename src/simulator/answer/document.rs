@@ -6,6 +6,7 @@ use super::{
     question::Question,
 };
 use crate::model::{key::hex, rng::Rng};
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 /// The start of a JPEG in base64, in place of a portrait.
@@ -33,9 +34,12 @@ pub(super) fn identity(question: Question<'_>) -> Value {
     let is_male = rng.below(2) == 0;
     let first = *rng.pick(if is_male { &MALE } else { &FEMALE });
     let last = *rng.pick(&LAST);
+    // No document of a rehearsal has expired, in whichever year it is.
+    let next_year = question.at.to_zoned(TimeZone::UTC).year() as u64 + 1;
     let (year, month, day) = (1950 + rng.below(55), 1 + rng.below(12), 1 + rng.below(28));
     let number = format!("{}{:08}", char::from(b'A' + rng.below(26) as u8), rng.below(100_000_000));
-    let mrz = mrz(&code, (first, last), &number, &format!("{:02}{month:02}{day:02}", year % 100), is_male, &mut rng);
+    let born = format!("{:02}{month:02}{day:02}", year % 100);
+    let mrz = mrz(&code, (first, last), &number, (&born, next_year), is_male, &mut rng);
     let back = ["back_image", "back_image_base64"].iter().any(|name| question.order.fields.contains_key(*name));
     let name = |text: &str| if roll >= 97 { Value::Null } else { Value::from(text) };
     let verification = json!({
@@ -51,7 +55,7 @@ pub(super) fn identity(question: Question<'_>) -> Value {
         "issuing_state_name": "Simulated State",
         "nationality": "ZAF",
         "date_of_birth": format!("{year}-{month:02}-{day:02}"),
-        "expiration_date": format!("{}-{month:02}-{day:02}", 2027 + rng.below(8)),
+        "expiration_date": format!("{}-{month:02}-{day:02}", next_year + rng.below(8)),
         "date_of_issue": format!("{}-{month:02}-{day:02}", 2018 + rng.below(8)),
         "portrait_image": PORTRAIT,
         "front_image": PORTRAIT,
@@ -67,11 +71,18 @@ fn warning(risk: &str, log_type: &str) -> Value {
 }
 
 /// The machine-readable zone of a passport, with its check digits.
-fn mrz(code: &str, (first, last): (&str, &str), number: &str, birth: &str, is_male: bool, rng: &mut Rng) -> Value {
+fn mrz(
+    code: &str,
+    (first, last): (&str, &str),
+    number: &str,
+    (birth, next_year): (&str, u64),
+    is_male: bool,
+    rng: &mut Rng,
+) -> Value {
     let fill = |text: String, length: usize| format!("{text:<<length$}");
     let plain = |text: &str| text.to_uppercase().replace(['-', ' '], "<");
     let upper = fill(format!("P<{code}{}<<{}", plain(last), plain(first)), 44);
-    let (sex, expiry) = (if is_male { "M" } else { "F" }, format!("{:02}0101", 27 + rng.below(8)));
+    let (sex, expiry) = (if is_male { "M" } else { "F" }, format!("{:02}0101", (next_year + rng.below(8)) % 100));
     let optional = fill(String::new(), 14);
     let [of_number, of_birth, of_expiry, of_optional] =
         [number, birth, &expiry, &optional].map(|text| check_digit(text).to_string());

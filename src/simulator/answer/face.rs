@@ -1,10 +1,14 @@
-//! The answer to a face match: the status and the score of the description. The warnings are seen in the field.
+//! The answer to a face match: the status and the score of the description. The warnings are seen in the field. Where the
+//! bundle with an ID verification has its report is the catalogue's assumption.
 
-use super::question::Question;
+use super::{identity, question::Question};
 use crate::simulator::answer_style::Dialect;
 use serde_json::{Value, json};
 
-pub(super) fn content(question: Question<'_>) -> Value {
+pub(super) fn content(mut question: Question<'_>) -> Value {
+    let number = question.text("id_number").to_owned();
+    let is_of_number = question.order.check.name == "facematch-verified";
+    let report = is_of_number.then(|| identity::report(&mut question, &number));
     let mut rng = question.rng;
     let (status, warnings) = match rng.below(100) {
         _ if question.negative => ("Declined", vec![]),
@@ -21,5 +25,9 @@ pub(super) fn content(question: Question<'_>) -> Value {
     if question.dialect == Dialect::Field {
         face["warnings"] = warnings.into();
     }
-    json!({ "face_match": face })
+    let mut content = json!({ "face_match": face });
+    if let Some(report) = report {
+        content["said_verification"] = report;
+    }
+    content
 }

@@ -29,17 +29,22 @@ pub(super) const LAST: [&str; 10] = [
 
 pub(super) fn content(mut question: Question<'_>) -> Value {
     let number = question.text("idNumber").to_owned();
+    report(&mut question, &number)
+}
+
+/// The report on an ID number.
+pub(super) fn report(question: &mut Question<'_>, number: &str) -> Value {
     let transaction_id = hex(&question.rng.roll().to_be_bytes());
     let status = match question.rng.below(1_000) {
         _ if question.negative => "ID Number Not Found",
-        _ if sa_id::check(&number).is_err() => "ID Number Invalid",
+        _ if sa_id::check(number).is_err() => "ID Number Invalid",
         0..920 => "ID Number Valid",
         920..955 => "ID Number Invalid",
         _ => "ID Number Not Found",
     };
     let mut real_time = json!({"Status": status});
     if status == "ID Number Valid" {
-        real_time["Verification"] = person(&mut question, &number);
+        real_time["Verification"] = person(question, number);
     }
     real_time["transaction_id"] = transaction_id.clone().into();
     json!({

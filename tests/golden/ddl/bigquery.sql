@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     age INT64 OPTIONS (description = 'From the answer: /realTimeResults/Verification/Age.'),
     gender STRING OPTIONS (description = 'From the answer: /realTimeResults/Verification/Gender.'),
     citizenship STRING OPTIONS (description = 'From the answer: /realTimeResults/Verification/Citizenship.'),
-    date_issued DATE OPTIONS (description = 'From the answer: /realTimeResults/Verification/DateIssued.'),
+    date_issued STRING OPTIONS (description = 'From the answer: /realTimeResults/Verification/DateIssued.'),
     transaction_id STRING OPTIONS (description = 'From the answer: /realTimeResults/transaction_id or /transaction_id.'),
     report_status STRING OPTIONS (description = 'From the answer: /Status.'),
     register_environment STRING OPTIONS (description = 'From the answer: /meta/environment.'),
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     latency_ms INT64 OPTIONS (description = 'How long the last attempt took.'),
     requested_at TIMESTAMP OPTIONS (description = 'When the last attempt was sent.'),
     sent JSON NOT NULL OPTIONS (description = 'The fields that were sent.'),
-    answer JSON NOT NULL OPTIONS (description = 'The whole answer, unchanged except for images and secret fields.'),
+    answer JSON NOT NULL OPTIONS (description = 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.'),
     answer_digest STRING NOT NULL OPTIONS (description = 'The same for two answers that say the same: 32 hexadecimal characters.')
 )
 OPTIONS (description = 'Answers of the check said-verification: one line for each row.');

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     age BIGINT,
     gender TEXT,
     citizenship TEXT,
-    date_issued DATE,
+    date_issued TEXT,
     transaction_id TEXT,
     report_status TEXT,
     register_environment TEXT,
@@ -65,7 +65,7 @@ COMMENT ON COLUMN results_said_verification.attempts IS 'How many times the requ
 COMMENT ON COLUMN results_said_verification.latency_ms IS 'How long the last attempt took.';
 COMMENT ON COLUMN results_said_verification.requested_at IS 'When the last attempt was sent.';
 COMMENT ON COLUMN results_said_verification.sent IS 'The fields that were sent.';
-COMMENT ON COLUMN results_said_verification.answer IS 'The whole answer, unchanged except for images and secret fields.';
+COMMENT ON COLUMN results_said_verification.answer IS 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.';
 COMMENT ON COLUMN results_said_verification.answer_digest IS 'The same for two answers that say the same: 32 hexadecimal characters.';
 
 CREATE TABLE IF NOT EXISTS failures (

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     age NUMBER(19, 0) COMMENT 'From the answer: /realTimeResults/Verification/Age.',
     gender VARCHAR COMMENT 'From the answer: /realTimeResults/Verification/Gender.',
     citizenship VARCHAR COMMENT 'From the answer: /realTimeResults/Verification/Citizenship.',
-    date_issued DATE COMMENT 'From the answer: /realTimeResults/Verification/DateIssued.',
+    date_issued VARCHAR COMMENT 'From the answer: /realTimeResults/Verification/DateIssued.',
     transaction_id VARCHAR COMMENT 'From the answer: /realTimeResults/transaction_id or /transaction_id.',
     report_status VARCHAR COMMENT 'From the answer: /Status.',
     register_environment VARCHAR COMMENT 'From the answer: /meta/environment.',
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     latency_ms NUMBER(19, 0) COMMENT 'How long the last attempt took.',
     requested_at TIMESTAMP_TZ(6) COMMENT 'When the last attempt was sent.',
     sent VARIANT NOT NULL COMMENT 'The fields that were sent.',
-    answer VARIANT NOT NULL COMMENT 'The whole answer, unchanged except for images and secret fields.',
+    answer VARIANT NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
     answer_digest VARCHAR NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.'
 )
 COMMENT = 'Answers of the check said-verification: one line for each row.';

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     age BIGINT COMMENT 'From the answer: /realTimeResults/Verification/Age.',
     gender STRING COMMENT 'From the answer: /realTimeResults/Verification/Gender.',
     citizenship STRING COMMENT 'From the answer: /realTimeResults/Verification/Citizenship.',
-    date_issued DATE COMMENT 'From the answer: /realTimeResults/Verification/DateIssued.',
+    date_issued STRING COMMENT 'From the answer: /realTimeResults/Verification/DateIssued.',
     transaction_id STRING COMMENT 'From the answer: /realTimeResults/transaction_id or /transaction_id.',
     report_status STRING COMMENT 'From the answer: /Status.',
     register_environment STRING COMMENT 'From the answer: /meta/environment.',
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS results_said_verification (
     latency_ms BIGINT COMMENT 'How long the last attempt took.',
     requested_at TIMESTAMP COMMENT 'When the last attempt was sent.',
     sent STRING NOT NULL COMMENT 'The fields that were sent.',
-    answer STRING NOT NULL COMMENT 'The whole answer, unchanged except for images and secret fields.',
+    answer STRING NOT NULL COMMENT 'The whole answer, unchanged except for images, secret fields, and numbers that are not JSON, such as NaN, which become texts.',
     answer_digest STRING NOT NULL COMMENT 'The same for two answers that say the same: 32 hexadecimal characters.'
 )
 USING PARQUET

@@ -7,6 +7,7 @@ use crate::support::{
     tables::{self, number, text},
     world::{AML, World, book, people},
 };
+use jiff::{Timestamp, tz::TimeZone};
 use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration},
     model::{ExitCode, Stop, Verdict},
@@ -15,7 +16,7 @@ use rescreen::{
     sink::{DatasetKind, FileFormat},
 };
 use rusqlite::Connection;
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use tokio::sync::{mpsc, watch};
 
 /// A campaign whose declaration looks for the content where it is not.
@@ -80,6 +81,24 @@ async fn an_answer_at_an_unknown_place_is_pending_and_becomes_a_result_by_a_corr
     assert_eq!(ran.posts(), 12, "nothing is sent to judge again");
     assert!(ran.results().iter().all(|line| text(line, "verdict") != "unrecognised"));
     assert_eq!((status(&ran.out).unwrap().unrecognised, ran.manifest().declared.len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_judged_again_days_later_has_the_day_on_which_it_came() {
+    let mut world = misplaced(3).under_paused_time();
+    world.run().await.exits(ExitCode::Doubt).counts(results(0).pending(3));
+    let ledger = Connection::open(world.path("out/ledger.sqlite")).unwrap();
+    let came: i64 = ledger.query_row("SELECT max(completed_at) FROM answer", [], |row| row.get(0)).unwrap();
+    drop(ledger);
+    let day = Timestamp::from_microsecond(came).unwrap().to_zoned(TimeZone::UTC).date();
+    tokio::time::advance(Duration::from_secs(5 * 24 * 3_600)).await;
+    let mut declaration = built_in();
+    declaration.verdict.rules.truncate(1);
+    declaration.verdict.rules[0].when = format!("answered_on == '{day}'");
+    declaration.verdict.rules[0].finding = "came_that_day".to_owned();
+    let mut world = world.campaign(|file| file.declarations = vec![declaration]);
+    let ran = world.run().await.exits(ExitCode::Complete).counts(results(3));
+    assert_eq!(verdicts(ran.results()), BTreeMap::from([("came_that_day".to_owned(), 3)]));
 }
 
 #[tokio::test]

@@ -104,7 +104,8 @@ pub fn lookups() -> Vec<Described> {
                 vec![assumed_field("idNumber", FieldKind::SaId)],
             )
         },
-        // "input is the back-of-card image or the complete barcode payload; additive bundles"; no name is shown.
+        // "input is the back-of-card image or the complete barcode payload; additive bundles"; "POST /drivers-licence: … optional bundle"; no value of it
+        // and no other name is shown.
         Described {
             payload: "/results/drivers_licence",
             columns: all_assumed(&[
@@ -125,7 +126,7 @@ pub fn lookups() -> Vec<Described> {
                 vec![
                     DescribedField {
                         default: Some("drivers_licence_barcode"),
-                        ..optional(assumed_field("bundle", FieldKind::Text))
+                        ..optional(field("bundle", FieldKind::Text))
                     },
                     optional(assumed_field("authority_confirmed", FieldKind::Boolean)),
                     optional(assumed_field("barcode_base64", FieldKind::Base64)),
@@ -197,7 +198,7 @@ fn ongoing(operation: &'static str) -> Described {
     };
     let mut columns = vec![
         shown("/Header/DatasetVersion", ColumnKind::Text),
-        shown("/Header/DatasetPublishedAt", ColumnKind::Timestamp),
+        shown("/Header/DatasetPublishedAt", ColumnKind::Text),
         assumed("/status", ColumnKind::Text),
         assumed("/enrolment/id", ColumnKind::Text),
     ];

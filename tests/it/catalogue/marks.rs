@@ -6,27 +6,32 @@ use std::collections::BTreeSet;
 
 /// One line for each check: its own parts, its fields with their parts, and its rules by finding.
 const MARKS: &str = "
-africa-verification;;
-business-bank-account;;
-foreign-bank-account; firstName.length_max surname.length_max passportNumber.length_max bankName.length_max bankAccountNumber.length_max bankBranchCode.length_max purpose.length_max;
+africa-verification answer.payload;;
+business-bank-account fixed.bankBranchCode answer.payload;;
+foreign-bank-account; firstName.required firstName.length_max surname.required surname.length_max passportNumber.required passportNumber.length_max passportCountry.required passportCountry.letter_case bankName.required bankName.length_max bankAccountNumber.required bankAccountNumber.length_max bankBranchCode.required bankBranchCode.length_max bankAccountType.required consentConfirmed.required purpose.required purpose.length_max; in_review account_not_found account_closed passport_mismatch holder_mismatch verified
 adverse-media; name.required name.length_max entity.required; sanctions_match pep_match
 aml-ongoing-enrol fixed.action; name.required name.length_max;
 aml-ongoing-rescreen routes.guide fixed.action; name.required name.length_max;
 aml-ongoing-withdraw routes.guide fixed.action; name.required name.length_max;
-aml-screening answer.compared; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
-bank-account answer.volatile; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
-cipc-company; registration_number.required registration_number.kind;
-cipc-director flow routes.guide fixed.reportType;;
-consumer-trace routes.guide; idNumber.required;
-consumer-trace-lite flow routes.guide;;
-drivers-licence flow;;
-kyc-bundle flow answer.volatile; idNumber.required;
-licence-disc flow fixed.bundle;;
-number-plate flow routes.guide;;
-property-search;;
+aml-screening answer.payload answer.compared; name.required name.length_max entity.required country.required dataset.length_max dataset.default;
+bank-account answer.payload answer.volatile; firstName.required firstName.length_max surname.required surname.length_max identityNumber.required bankName.required bankName.choices bankAccountNumber.required bankAccountNumber.kind bankAccountNumber.digits bankBranchCode.required bankBranchCode.kind bankBranchCode.digits bankAccountType.required bankAccountType.choices;
+cipc-company answer.payload; registration_number.required registration_number.kind;
+cipc-director flow routes.guide fixed.reportType answer.payload;;
+consumer-trace routes.guide routes.alternate answer.payload; idNumber.required;
+consumer-trace-lite flow routes.guide answer.payload;;
+drivers-licence flow answer.payload; bundle.default bundle.length_max;
+facematch; id_number.required selfie_image_base64.required;
+facematch-standard; selfie_image_base64.required;
+facematch-verified; id_number.required selfie_image_base64.required;
+id-document routes.alternate; front_image.kind front_image_base64.kind; fields_not_read document_expired
+kyc-bundle flow answer.payload answer.volatile; idNumber.required;
+licence-disc flow fixed.bundle answer.payload;;
+number-plate flow routes.guide answer.payload;;
+proof-of-address;; fields_not_read in_review
+property-search answer.payload;;
 said-verification flow; idNumber.required; invalid not_found
-vehicle-check; registrationNumber.length_max; no_vehicle
-vin-decode flow routes.guide;;
+vehicle-check answer.payload; registrationNumber.length_max; no_vehicle
+vin-decode flow routes.guide answer.payload;;
 ";
 
 fn marks(line: &str) -> BTreeSet<String> {

@@ -88,9 +88,9 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         // The other job's charge is booked when the service is asked about that job.
         classified.charge = Amount::Absent;
     }
-    let heard = hear(check, job, news, &classified);
-    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
+    let heard = hear(check, job, (news, now_us), &classified);
+    let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
     // A 503 may be about this job alone. It is asked for again when the reply says.
     let is_of_all = classified.http_status == Some(429);
     if let Some(pause) = pause.filter(|_| is_of_all) {
@@ -173,11 +173,11 @@ impl Heard {
     }
 }
 
-/// Reads what a reply says about a job, and judges its result.
-fn hear(check: &CheckContext, job: &DueJob, news: Option<JobNews>, classified: &Classified) -> Heard {
+/// Reads what a reply says about a job, and judges its result. The news come with their time.
+fn hear(check: &CheckContext, job: &DueJob, (news, now_us): (Option<JobNews>, i64), classified: &Classified) -> Heard {
     let judge = |answer: &JsonBody| {
         let sent = serde_json::from_slice(&job.body).unwrap_or_default();
-        check.judge.judge(answer, &sent)
+        check.judge.judge(answer, &sent, now_us)
     };
     let is_recognised = |judged: &Judged| judged.judgement.verdict != Verdict::Unrecognised;
     let recognised = |result: Option<Box<JsonBody>>| result.map(|result| judge(&result)).filter(is_recognised);
