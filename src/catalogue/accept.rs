@@ -1,7 +1,11 @@
 //! How a field accepts a value: by its kind, and within the limits of its declaration.
 
 use super::{FieldSpec, limits::folded};
-use crate::model::field::{Accepted, refusal::FieldRefusal};
+use crate::model::field::{
+    Accepted,
+    refusal::FieldRefusal,
+    visible::{Cleaned, clean, remark},
+};
 use serde_json::Value;
 
 /// The most texts that a message lists.
@@ -11,10 +15,17 @@ impl FieldSpec {
     /// The value as it will be sent.
     ///
     /// # Errors
-    /// What was expected instead. The message never repeats the value.
+    /// What was expected instead, and what a person cannot see in the value. The message never repeats the value.
     pub fn accept(&self, text: &str) -> Result<Accepted, FieldRefusal> {
-        if let Some(value) = self.named(text) {
-            return Ok(value.clone().into());
+        self.read(text).map_err(|mut refusal| {
+            refusal.message.extend(remark(text));
+            refusal
+        })
+    }
+
+    fn read(&self, text: &str) -> Result<Accepted, FieldRefusal> {
+        if let Some(accepted) = self.named(text) {
+            return Ok(accepted);
         }
         let accepted = self.kind.accept(text, self.letter_case);
         let accepted = accepted.map_err(|refusal| self.with_names(self.not_allowed().unwrap_or(refusal)))?;
@@ -51,12 +62,14 @@ impl FieldSpec {
     }
 
     /// The value for a word.
-    fn named(&self, text: &str) -> Option<&Value> {
+    fn named(&self, text: &str) -> Option<Accepted> {
         if self.names.is_empty() {
             return None;
         }
-        let word = folded(text);
-        self.names.iter().find(|(name, _)| folded(name) == word).map(|(_, value)| value)
+        let Cleaned { text, notes } = clean(text);
+        let word = folded(&text);
+        let (_, value) = self.names.iter().find(|(name, _)| folded(name) == word)?;
+        Some(Accepted { value: value.clone(), notes })
     }
 
     /// The refusal with the words that are accepted too.

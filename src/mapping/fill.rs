@@ -13,7 +13,7 @@ use crate::{
     catalogue::FieldSpec,
     model::{
         Failure, FailureCode, Row,
-        field::{Accepted, refusal::FieldRefusal, tidy},
+        field::{Accepted, refusal::FieldRefusal, tidy, visible::visible},
         row::{Cell, Values},
     },
     template::{Nulls, RenderFault, RowView},
@@ -175,7 +175,13 @@ impl Filling<'_> {
         }
         let Some(text) = self.text(check, spec, field)? else { return Ok(None) };
         let refused = |refusal: FieldRefusal| Failure::map(refusal.code, format!("{}: {refusal}", label(spec, field)));
-        Ok(Some(spec.accept(&text).map_err(refused)?))
+        let mut accepted = spec.accept(&text).map_err(refused)?;
+        if let BoundFeed::Template(_) = &field.feed {
+            accepted.notes.extend(self.view().take_notes());
+            accepted.notes.sort();
+            accepted.notes.dedup();
+        }
+        Ok(Some(accepted))
     }
 
     /// The text of a field before it is validated; `None` if the field is left out or has its default.
@@ -189,11 +195,15 @@ impl Filling<'_> {
             // A constant is validated when the mapping is made.
             BoundFeed::Unmapped | BoundFeed::Constant(_) => return Ok(None),
             BoundFeed::Column { name, place, nulls } => self.cell(spec, field, name, *place, nulls)?,
-            BoundFeed::Template(template) => match template.render(self.view()) {
-                Ok(text) if text.trim().is_empty() => None,
-                Ok(text) => Some(Cow::Owned(text)),
-                Err(fault) => return Err(self.fault(fault, check, &label(spec, field))),
-            },
+            BoundFeed::Template(template) => {
+                // Notes on the cells that a condition or another field read are not notes on this field.
+                self.view().take_notes();
+                match template.render(self.view()) {
+                    Ok(text) if visible(&text).text.is_empty() => None,
+                    Ok(text) => Some(Cow::Owned(text)),
+                    Err(fault) => return Err(self.fault(fault, check, &label(spec, field))),
+                }
+            }
         };
         let Some(text) = text else {
             return if spec.required {
@@ -241,7 +251,8 @@ impl Filling<'_> {
                 }
             },
         };
-        Ok(Some(text).filter(|text| !Nulls::is_one_of(nulls, text) && !text.trim().is_empty()))
+        let is_missing = |seen: &str| seen.is_empty() || Nulls::is_one_of(nulls, seen);
+        Ok(Some(text).filter(|text| !is_missing(&visible(text).text)))
     }
 
     fn fault(&self, fault: RenderFault, check: &BoundCheck, place: &str) -> Unfilled {

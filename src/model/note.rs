@@ -12,6 +12,14 @@ pub enum Note {
     VinCheckDigit,
     /// An identifier had spaces, hyphens or a leading apostrophe, and is sent without them.
     IdentifierCleaned,
+    /// A value had invisible characters, such as a zero-width space, and is used without them.
+    InvisibleDropped,
+    /// A value was a text inside the formula `="…"` of a spreadsheet, and the text is used.
+    FormulaUnwrapped,
+    /// A value had a no-break space or another special space, which counts as an ordinary one.
+    SpecialSpace,
+    /// A value was not in Unicode form NFC, and is used in that form.
+    Composed,
     /// A country was not written as its ISO code, and is sent as that code.
     CountryTranslated,
     /// A body with files is larger than 4,500,000 bytes, which some services refuse although each file is within its
@@ -20,10 +28,14 @@ pub enum Note {
 }
 
 impl Note {
-    pub const ALL: [Note; 5] = [
+    pub const ALL: [Note; 9] = [
         Note::RegistrationNumberRewritten,
         Note::VinCheckDigit,
         Note::IdentifierCleaned,
+        Note::InvisibleDropped,
+        Note::FormulaUnwrapped,
+        Note::SpecialSpace,
+        Note::Composed,
         Note::CountryTranslated,
         Note::LargeBody,
     ];
@@ -34,6 +46,10 @@ impl Note {
             Note::RegistrationNumberRewritten => "registration_number_rewritten",
             Note::VinCheckDigit => "vin_check_digit",
             Note::IdentifierCleaned => "identifier_cleaned",
+            Note::InvisibleDropped => "invisible_dropped",
+            Note::FormulaUnwrapped => "formula_unwrapped",
+            Note::SpecialSpace => "special_space",
+            Note::Composed => "composed",
             Note::CountryTranslated => "country_translated",
             Note::LargeBody => "large_body",
         }
@@ -52,6 +68,10 @@ impl fmt::Display for Note {
                  digits"
             }
             Note::IdentifierCleaned => "identifier with spaces, hyphens or a leading apostrophe, sent without them",
+            Note::InvisibleDropped => "value with invisible characters, such as a zero-width space, used without them",
+            Note::FormulaUnwrapped => "text that a spreadsheet wrote as a formula, =\"…\", used without the formula",
+            Note::SpecialSpace => "value with a no-break or other special space, used as an ordinary space",
+            Note::Composed => "value with accents as separate characters, used in Unicode form NFC",
             Note::CountryTranslated => {
                 "country in another form than its ISO code, sent as that code: check that it is the right country"
             }

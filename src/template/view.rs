@@ -3,7 +3,8 @@
 
 use super::{GLOBALS, missing::missing, refusal::UnknownColumn};
 use crate::model::{
-    Row,
+    Note, Row,
+    field::visible::{Cleaned, visible},
     nearest::hint,
     row::{Values, find_column, folded},
 };
@@ -13,7 +14,7 @@ use minijinja::{
 };
 use serde_json::Value as Json;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
@@ -70,6 +71,8 @@ struct RowData {
     values: Mutex<BTreeMap<usize, Value>>,
     /// The column names, once they were read.
     names: OnceLock<Vec<Value>>,
+    /// Notes on the cells that were read since they were last taken.
+    notes: Mutex<BTreeSet<Note>>,
 }
 
 impl RowView {
@@ -79,7 +82,14 @@ impl RowView {
             nulls: nulls.clone(),
             values: Mutex::default(),
             names: OnceLock::new(),
+            notes: Mutex::default(),
         }))
+    }
+
+    /// What was cleaned in the cells that templates read since the last call. A cell that is kept is noted once.
+    pub fn take_notes(&self) -> Vec<Note> {
+        let mut notes = self.0.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *notes).into_iter().collect()
     }
 
     pub(super) fn context(&self) -> Value {
@@ -99,17 +109,17 @@ impl RowData {
         match &self.row.values {
             Values::Flat { header, cells } => {
                 let at = find_column(header.iter().map(String::as_str), name)?;
-                let text = cells.get(at).filter(|text| !Nulls::is_one_of(self.nulls.of(name), text));
-                Some(match text {
-                    Some(text) if text.len() > SHORT_BYTES => self.kept(at, || Some(Value::from(text.trim())))?,
-                    Some(text) => Value::from(text.trim()),
-                    None => missing(format!("column `{}`", header[at])),
-                })
+                let cell = cells.get(at).unwrap_or_default();
+                let value = match cell.len() > SHORT_BYTES {
+                    true => self.kept(at, || self.text(cell, self.nulls.of(name))),
+                    false => self.text(cell, self.nulls.of(name)),
+                };
+                Some(value.unwrap_or_else(|| missing(format!("column `{}`", header[at]))))
             }
             Values::Nested(map) => {
                 let at = find_column(map.keys().map(String::as_str), name);
                 let found = at.and_then(|at| Some((at, map.values().nth(at)?)));
-                let value = found.and_then(|(at, value)| self.kept(at, || convert(value, self.nulls.of(name))));
+                let value = found.and_then(|(at, value)| self.kept(at, || self.convert(value, self.nulls.of(name))));
                 Some(value.unwrap_or_else(|| missing(format!("`{name}`"))))
             }
         }
@@ -124,6 +134,33 @@ impl RowData {
         let value = make()?;
         values.insert(at, value.clone());
         Some(value)
+    }
+
+    /// A text as a person sees it; `None` if it is null.
+    fn text(&self, text: &str, nulls: &[String]) -> Option<Value> {
+        let Cleaned { text, notes } = visible(text);
+        if !notes.is_empty() {
+            self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+        }
+        (!Nulls::is_one_of(nulls, &text)).then(|| Value::from(&*text))
+    }
+
+    /// JSON as a MiniJinja value; `None` is null. Texts in `nulls` are null too.
+    fn convert(&self, value: &Json, nulls: &[String]) -> Option<Value> {
+        match value {
+            Json::Null => None,
+            Json::Bool(truth) => Some(Value::from(*truth)),
+            Json::Number(number) => Some(Value::from_serialize(number)),
+            Json::String(text) => self.text(text, nulls),
+            Json::Array(list) => {
+                let items = list.iter().map(|item| self.convert(item, nulls)).collect();
+                Some(Value::from_object(Items { items }))
+            }
+            Json::Object(map) => {
+                let member = |(key, member): (&String, &Json)| (key.as_str().into(), self.convert(member, nulls));
+                Some(Value::from_object(ObjectView { members: map.iter().map(member).collect() }))
+            }
+        }
     }
 
     fn columns(&self) -> Vec<&str> {
@@ -166,25 +203,6 @@ impl Object for RowColumns {
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         let names = || self.0.columns().into_iter().map(Value::from).collect();
         Enumerator::Values(self.0.names.get_or_init(names).clone())
-    }
-}
-
-/// JSON as a MiniJinja value; `None` is null. Texts in `nulls` are null too.
-fn convert(value: &Json, nulls: &[String]) -> Option<Value> {
-    match value {
-        Json::Null => None,
-        Json::Bool(truth) => Some(Value::from(*truth)),
-        Json::Number(number) => Some(Value::from_serialize(number)),
-        Json::String(text) if Nulls::is_one_of(nulls, text) => None,
-        Json::String(text) => Some(Value::from(text.trim())),
-        Json::Array(list) => {
-            let items = list.iter().map(|item| convert(item, nulls)).collect();
-            Some(Value::from_object(Items { items }))
-        }
-        Json::Object(map) => {
-            let members = map.iter().map(|(key, member)| (key.as_str().into(), convert(member, nulls))).collect();
-            Some(Value::from_object(ObjectView { members }))
-        }
     }
 }
 

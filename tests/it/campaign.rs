@@ -7,6 +7,7 @@ mod bad_rows;
 mod book;
 mod carried_values;
 mod checks;
+mod clean_values;
 mod corrected_rules;
 mod corrections;
 mod datasets;

@@ -3,6 +3,7 @@
 
 mod by_name;
 mod identifiers;
+mod visible;
 
 use crate::support::data::shared;
 use rescreen::{

@@ -1,7 +1,7 @@
 //! Countries: ISO 3166-1 codes with English names and demonyms, for the `country` filter and the two country kinds. The
 //! lookup of a whole name is case-insensitive. Nothing is guessed: a word that may mean several countries is refused.
 
-use super::{refusal::FieldRefusal, tidy};
+use super::{refusal::FieldRefusal, visible::clean};
 use crate::model::FailureCode;
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -75,7 +75,7 @@ pub fn refusal(text: &str, expected: &str) -> FieldRefusal {
 }
 
 fn folded(text: &str) -> String {
-    tidy(text).to_lowercase()
+    clean(text).text.to_lowercase()
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ pub mod base64_text;
 pub mod cleaned;
 pub mod country;
 pub mod digits;
+mod joiner;
 pub mod plate;
 pub mod refusal;
 pub mod registration_number;
 pub mod sa_id;
 pub mod spreadsheet;
 pub mod vin;
+pub mod visible;
 
 use super::{Note, attachment::Placement, file_kind::FileKind};
 use cleaned::{cleaned, without_apostrophe};
@@ -138,31 +140,42 @@ impl FieldKind {
         if self == FieldKind::Document { &FileKind::ALL } else { &FileKind::IMAGES }
     }
 
-    /// The value as it will be sent, or why it is refused. The message never repeats the value, which may be personal
-    /// data.
+    /// The value as it will be sent, with notes on what was changed, or why it is refused. The message never repeats the
+    /// value, which may be personal data.
     pub fn accept(self, text: &str, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
-        let text = tidy(text);
+        let clean = visible::clean(text);
+        let mut accepted = self.read(&clean.text, letter_case)?;
+        accepted.notes.splice(0..0, clean.notes);
+        if let Value::String(text) = accepted.value {
+            // Upper case may take an accent off its letter again.
+            accepted.value = Value::String(visible::composed(text));
+        }
+        Ok(accepted)
+    }
+
+    /// A clean text as a value of this kind.
+    fn read(self, text: &str, letter_case: LetterCase) -> Result<Accepted, FieldRefusal> {
         let value = match self {
-            FieldKind::Text => Value::String(letter_case.apply(text)),
-            FieldKind::Integer => whole_number(&text).map(Value::from)?,
+            FieldKind::Text => Value::String(letter_case.apply(text.to_owned())),
+            FieldKind::Integer => whole_number(text).map(Value::from)?,
             FieldKind::Boolean => match text.to_lowercase().as_str() {
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
                 _ => return Err(FieldRefusal::invalid("expected `true` or `false`")),
             },
             FieldKind::SaId => {
-                let typed = without_apostrophe(&text);
+                let typed = without_apostrophe(text);
                 let number = cleaned(typed);
                 return match (sa_id::check(&number), spreadsheet::damaged_sa_id(typed)) {
-                    (Ok(()), _) => Ok(identifier(number, &text, None)),
+                    (Ok(()), _) => Ok(identifier(number, text, None)),
                     (Err(_), Some(damage)) => Err(damage),
                     (Err(fault), None) => Err(FieldRefusal::invalid(fault.to_string())),
                 };
             }
-            FieldKind::Country2 => return known_country(&text, CodeLength::Two, letter_case),
-            FieldKind::Country3 => return known_country(&text, CodeLength::Three, letter_case),
-            FieldKind::Country if text.len() == 3 => return known_country(&text, CodeLength::Three, letter_case),
-            FieldKind::Country => return known_country(&text, CodeLength::Two, letter_case),
+            FieldKind::Country2 => return known_country(text, CodeLength::Two, letter_case),
+            FieldKind::Country3 => return known_country(text, CodeLength::Three, letter_case),
+            FieldKind::Country if text.len() == 3 => return known_country(text, CodeLength::Three, letter_case),
+            FieldKind::Country => return known_country(text, CodeLength::Two, letter_case),
             FieldKind::Date => match text.parse::<jiff::civil::Date>() {
                 Ok(date) if text.len() == 10 => Value::String(date.to_string()),
                 _ => {
@@ -173,26 +186,26 @@ impl FieldKind {
                 }
             },
             FieldKind::RegistrationNumber => {
-                let number = registration_number::read(without_apostrophe(&text))?;
-                let notes = if number == text { Vec::new() } else { vec![Note::RegistrationNumberRewritten] };
+                let number = registration_number::read(without_apostrophe(text))?;
+                let notes = if number == *text { Vec::new() } else { vec![Note::RegistrationNumberRewritten] };
                 return Ok(Accepted { value: Value::String(number), notes });
             }
             FieldKind::Vin => {
-                let vin = vin::read(&unrounded(&text, "a VIN of 17 characters")?)?;
+                let vin = vin::read(&unrounded(text, "a VIN of 17 characters")?)?;
                 let doubt = (!vin::check_digit_fits(&vin)).then_some(Note::VinCheckDigit);
-                return Ok(identifier(vin, &text, doubt));
+                return Ok(identifier(vin, text, doubt));
             }
             FieldKind::Plate => {
-                return Ok(identifier(plate::read(&unrounded(&text, "a number plate")?)?, &text, None));
+                return Ok(identifier(plate::read(&unrounded(text, "a number plate")?)?, text, None));
             }
             FieldKind::PlateAny => {
-                return Ok(identifier(plate::read_any(&unrounded(&text, "a number plate")?)?, &text, None));
+                return Ok(identifier(plate::read_any(&unrounded(text, "a number plate")?)?, text, None));
             }
             FieldKind::Digits => {
-                let number = digits::read(&unrounded(&text, "a number of digits")?)?;
-                return Ok(identifier(number, &text, None));
+                let number = digits::read(&unrounded(text, "a number of digits")?)?;
+                return Ok(identifier(number, text, None));
             }
-            FieldKind::Base64 => Value::String(base64_text::read(&text)?),
+            FieldKind::Base64 => Value::String(base64_text::read(text)?),
             // The mapping reads files itself.
             FieldKind::Image | FieldKind::ImageFile | FieldKind::Document => {
                 return Err(FieldRefusal::invalid(

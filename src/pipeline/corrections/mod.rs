@@ -11,7 +11,10 @@ mod merged;
 
 use super::{
     campaign::{Campaign, consent::system_user},
-    intake::{SourceLayout, body_receiver::BodyReceiver, carried_kinds::CarriedKinds, ingest::fate, layout_of},
+    intake::{
+        SourceLayout, body_receiver::BodyReceiver, carried_kinds::CarriedKinds, ingest::fate, layout_of,
+        subject::subject,
+    },
     wording::counted,
 };
 use crate::{
@@ -230,7 +233,7 @@ fn corrected_ask(
     let IngestedRow { row_number, line, byte_offset, .. } = *ask.row;
     let position = Position { source: ask.source.into(), row_number, line, byte_offset };
     let row = Row { position, values: Values::Nested(row) };
-    let subject = with.campaign.id.as_deref().and_then(|id| row.get(id)?.to_text());
+    let subject = subject(&row, with.campaign.id.as_deref()).map(|(subject, _)| subject);
     let mapped = with.carried.map(bound, &row)?;
     let fates = uses.iter().zip(mapped).filter(|((id, _), _)| ask.check_use.is_none_or(|own| own == *id));
     let fates = fates.map(|((id, check), mapped)| (*id, fate(check, mapped, with.receiver))).collect();

@@ -9,6 +9,7 @@ pub mod layout;
 pub mod notes;
 pub mod rejections;
 pub mod remap;
+pub mod subject;
 
 pub use layout::{SourceLayout, layout_of};
 
@@ -18,7 +19,7 @@ use crate::{
     ledger::{IngestedRow, SourceView},
     mapping::{Bound, FieldFeed, Mapped, Mapping, ShownColumns, UnmappedColumns, both},
     model::{
-        Checkpoint, Clock, Record, Row,
+        Checkpoint, Clock, Note, Record,
         row::{find_column, find_two_columns},
         value_kind::SeenValues,
     },
@@ -26,6 +27,7 @@ use crate::{
 };
 use carried_kinds::{CarriedKinds, seen_values};
 use std::{collections::VecDeque, sync::Arc};
+use subject::subject;
 
 /// The progress of intake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -279,7 +281,7 @@ impl Intake {
 
     /// Maps the records of a split.
     fn map(&self, bound: Option<&Bound>, split: Split) -> Result<MappedSplit, Error> {
-        let mut parts = MappedSplit { rows: Vec::new(), asks: Vec::new(), end: split.checkpoint.clone() };
+        let mut parts = MappedSplit { rows: vec![], asks: vec![], notes: vec![], end: split.checkpoint.clone() };
         for record in split.records {
             let place = parts.rows.len() as u32;
             match record {
@@ -289,16 +291,14 @@ impl Intake {
                 }
                 Record::Row(row) => {
                     let mapped = self.carried.map(bound.ok_or_else(unbound)?, &row)?;
-                    parts.rows.push(ingested_row(&row.position, self.subject(&row), row.to_json().into()));
+                    let (subject, notes) = subject(&row, self.id.as_deref()).unzip();
+                    parts.notes.extend(notes.unwrap_or_default().into_iter().map(|note| (place, note)));
+                    parts.rows.push(ingested_row(&row.position, subject, row.to_json().into()));
                     parts.asks.extend(mapped.into_iter().enumerate().map(|(check, one)| (place, Some(check), one)));
                 }
             }
         }
         Ok(parts)
-    }
-
-    fn subject(&self, row: &Row) -> Option<String> {
-        row.get(self.id.as_deref()?)?.to_text()
     }
 }
 
@@ -336,6 +336,8 @@ pub fn unbound() -> Error {
 pub struct MappedSplit {
     pub rows: Vec<IngestedRow>,
     pub asks: Vec<(u32, Option<usize>, Mapped)>,
+    /// Notes on subjects, each with the index of its row.
+    pub notes: Vec<(u32, Note)>,
     pub end: Checkpoint,
 }
 

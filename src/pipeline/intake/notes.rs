@@ -25,19 +25,27 @@ pub struct Noted {
 impl Notes {
     /// Counts the notes of a split.
     pub fn add_split(&mut self, source: &str, parts: &MappedSplit) {
+        let row_number = |place: u32| parts.rows.get(place as usize).map_or(0, |row| row.row_number);
+        for (place, note) in &parts.notes {
+            self.add(source, row_number(*place), &[*note]);
+        }
         for (place, _, mapped) in &parts.asks {
             if let Mapped::Ask(ask) = mapped {
-                let row_number = parts.rows.get(*place as usize).map_or(0, |row| row.row_number);
-                self.add(source, row_number, &ask.notes);
+                self.add(source, row_number(*place), &ask.notes);
             }
         }
     }
 
-    /// Counts the notes of one ask.
+    /// Counts the notes of one ask or one subject.
     pub fn add(&mut self, source: &str, row_number: u64, notes: &[Note]) {
         for note in notes {
             let first = || Noted { count: 0, source: source.to_owned(), row_number };
-            self.0.entry(*note).or_insert_with(first).count += 1;
+            let noted = self.0.entry(*note).or_insert_with(first);
+            noted.count += 1;
+            if noted.source == source {
+                // The subjects of a split are counted before its asks.
+                noted.row_number = noted.row_number.min(row_number);
+            }
         }
     }
 

@@ -5,11 +5,11 @@ use crate::{
     error::Error,
     ledger::Reading,
     mapping::{AskRequest, Bound, FieldValue, Mapped},
-    model::{Failure, Position, Record, Row, field::tidy},
+    model::{Failure, Position, Record, Row},
     pipeline::{
         campaign::Campaign,
         failure_file::FailedRow,
-        intake::{carried_kinds::CarriedKinds, notes::Notes, rejections::Rejections, unbound},
+        intake::{carried_kinds::CarriedKinds, notes::Notes, rejections::Rejections, subject::subject, unbound},
         publish::secret_columns::SecretColumns,
     },
     source::Split,
@@ -97,7 +97,8 @@ impl<'a> Worker<'a> {
         row: &Row,
     ) -> Result<(), Error> {
         if let Some(id) = &self.campaign.id {
-            let text = row.get(id).and_then(|cell| cell.to_text()).map(|text| tidy(&text));
+            let (text, notes) = subject(row, Some(id)).unzip();
+            counts.notes.add(&row.position.source, row.position.row_number, &notes.unwrap_or_default());
             counts.id.add(text.filter(|text| !text.is_empty()).map(|text| self.digest("", text.as_bytes())));
         }
         for (check_index, mapped) in self.carried.map(bound, row)?.into_iter().enumerate() {

@@ -1,0 +1,11 @@
+//! The subject of a row: the value of the `id` column, which every output repeats. It is cleaned like a value that is
+//! sent, so that subjects can be joined with the user's own tables.
+
+use crate::model::{Note, Row, field::visible::clean};
+
+/// The subject, and notes on what was changed in it; `None` if there is no `id` column or no single value in it.
+pub fn subject(row: &Row, id: Option<&str>) -> Option<(String, Vec<Note>)> {
+    let text = row.get(id?)?.to_text()?;
+    let cleaned = clean(&text);
+    Some((cleaned.text.into_owned(), cleaned.notes))
+}
