@@ -1,5 +1,6 @@
 //! Records of CSV. A record is a row if it has as many cells as the header, is valid UTF-8 without NUL, is within the
-//! limits, and leaves no quote open.
+//! limits, and leaves no quote open. Some programs end each row or only the header with a delimiter, so one empty cell
+//! more or fewer there is no difference. A record of empty cells is not a row, as in a workbook.
 //!
 //! The parser is `csv-core`, which the `csv` crate uses too, because it is driven by the caller: the consumed bytes are
 //! known exactly, and a record above the limit (such as one with an open quote) is parsed to its end without being
@@ -12,7 +13,11 @@ use super::{
     header::{self, HeaderLine},
 };
 use crate::{
-    model::{Failure, FailureCode, Position, Record, Row, field::tidy, row::Values},
+    model::{
+        Failure, FailureCode, Position, Record, Row,
+        field::{tidy, visible::visible},
+        row::Values,
+    },
     source::{
         COLUMNS_MAX, FIELD_BYTES_MAX, ROW_BYTES_MAX, SourceError, UNENDED_BYTES_MAX,
         bytes::cursor::{ByteCursor, Filled},
@@ -145,11 +150,16 @@ impl CsvRecords {
         row_number: u64,
         deadline: Option<Instant>,
     ) -> Result<RecordStep, SourceError> {
-        let parsed = if std::mem::take(&mut self.is_held) { Parsed::Cells } else { self.parse(input, deadline)? };
-        let (byte_offset, line) = match parsed {
-            Parsed::Stalled => return Ok(RecordStep::Stalled),
-            Parsed::Ended => return Ok(RecordStep::Ended),
-            Parsed::Cells => self.began.take().expect("a record that ended has begun"),
+        let (byte_offset, line) = loop {
+            let parsed = if std::mem::take(&mut self.is_held) { Parsed::Cells } else { self.parse(input, deadline)? };
+            let began = match parsed {
+                Parsed::Stalled => return Ok(RecordStep::Stalled),
+                Parsed::Ended => return Ok(RecordStep::Ended),
+                Parsed::Cells => self.began.take().expect("a record that ended has begun"),
+            };
+            if !self.is_empty() {
+                break began;
+            }
         };
         let position = Position { source: self.source_name.clone(), row_number, line, byte_offset };
         let record = match self.values() {
@@ -172,6 +182,29 @@ impl CsvRecords {
         starts.zip(ends).map(|(start, end)| &self.output[start.min(end)..end])
     }
 
+    /// Whether the record repeats the header, perhaps after the byte order mark of a file that was joined to another.
+    fn is_header_again(&self) -> bool {
+        let is_name = |(cell, name): (&[u8], &String)| {
+            std::str::from_utf8(cell).is_ok_and(|cell| visible(cell).text == visible(name).text)
+        };
+        self.kept_cells().zip(&*self.header).all(is_name)
+    }
+
+    /// Whether all cells of the record are empty or have only spaces. A record of more cells or bytes than are kept is not
+    /// known to be empty.
+    fn is_empty(&self) -> bool {
+        let is_kept = self.cells <= self.ends.len() && self.raw_bytes <= ROW_BYTES_MAX && !self.quote_open;
+        is_kept && self.kept_cells().all(is_empty_cell)
+    }
+
+    /// Whether the record has the columns of the header, with one empty cell at the end that only one of them has.
+    fn fits(&self) -> bool {
+        let count = self.header.len();
+        self.cells == count
+            || self.cells == count + 1 && self.kept_cells().last().is_some_and(is_empty_cell)
+            || self.cells + 1 == count && header::ends_with_delimiter(&self.header)
+    }
+
     /// The cells as values, or why the record is not a row.
     fn values(&self) -> Result<Values, Failure> {
         let fail = |code, message: String| Err(Failure::read(code, message));
@@ -192,14 +225,21 @@ impl CsvRecords {
                     .to_owned(),
             );
         }
-        if self.cells != self.header.len() {
+        if !self.fits() {
             return fail(
                 FailureCode::RaggedRow,
                 format!("expected {} columns, found {}", self.header.len(), self.cells),
             );
         }
+        if self.is_header_again() {
+            return fail(
+                FailureCode::InvalidValue,
+                "expected a row, found the header again; files may have been joined here, and the row can be removed"
+                    .to_owned(),
+            );
+        }
         let mut cells = csv::StringRecord::with_capacity(self.output_len, self.cells);
-        for (at, cell) in self.kept_cells().enumerate() {
+        for (at, cell) in self.kept_cells().take(self.header.len()).enumerate() {
             if cell.len() > FIELD_BYTES_MAX {
                 let message = format!("{}: expected at most 1 MiB, found {} bytes", name(at), cell.len());
                 return fail(FailureCode::FieldTooLarge, message);
@@ -212,6 +252,9 @@ impl CsvRecords {
                 return fail(FailureCode::NulByte, format!("{}: expected text, found a NUL byte", name(at)));
             }
             cells.push_field(text);
+        }
+        if cells.len() < self.header.len() {
+            cells.push_field("");
         }
         Ok(Values::Flat { header: self.header.clone(), cells })
     }
@@ -291,7 +334,10 @@ impl CsvRecords {
                 }
             }
         }
-        input.set_boundary();
+        // An empty record without a line end may still become a row, so it is read again once more is appended.
+        if filled == Filled::Bytes || !self.is_empty() {
+            input.set_boundary();
+        }
     }
 
     /// `Ended` if only a Ctrl-Z follows, the end-of-file character of DOS.
@@ -325,4 +371,8 @@ impl CsvRecords {
             input.set_boundary();
         }
     }
+}
+
+fn is_empty_cell(cell: &[u8]) -> bool {
+    std::str::from_utf8(cell).is_ok_and(|cell| visible(cell).text.is_empty())
 }

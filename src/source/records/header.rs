@@ -106,6 +106,13 @@ pub fn names<'a>(
     Ok(names)
 }
 
+/// Whether the header line seems to end with a delimiter: its last column has no name of its own, and the one before it
+/// has. A header without any names has none either, so there the answer is no.
+pub fn ends_with_delimiter(header: &[String]) -> bool {
+    let is_unnamed = |at: usize| header[at] == format!("column_{}", at + 1);
+    header.len() > 1 && is_unnamed(header.len() - 1) && !is_unnamed(header.len() - 2)
+}
+
 /// The name of a column that has none: `column_N`, with further `_` where that name is taken.
 pub fn column_n(number: usize, header: &[String]) -> String {
     let mut name = format!("column_{number}");
@@ -122,6 +129,14 @@ mod tests {
     fn of(cells: &[&[u8]]) -> Result<Vec<String>, String> {
         let content = Content::Written(crate::source::Encoding::Utf8);
         names(&"f.csv".into(), content, cells.len(), cells.iter().copied()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_header_ends_with_a_delimiter_if_only_its_last_name_is_missing() {
+        let ends = |cells: &[&[u8]]| ends_with_delimiter(&of(cells).unwrap());
+        assert!(ends(&[b"id", b"name", b""]));
+        assert!(!ends(&[b"id", b"name"]) && !ends(&[b"id", b"", b""]) && !ends(&[b""]));
+        assert!(!ends_with_delimiter(&numbered(&"f.csv".into(), 3).unwrap()));
     }
 
     #[test]

@@ -48,3 +48,13 @@ async fn spellings_of_an_identifier_that_look_equal_are_one_request() {
     let ran = world.run().await.exits(ExitCode::Complete).counts(results(5)).adds_up(true);
     assert_eq!(ran.stats.credits_charged, 1);
 }
+
+#[tokio::test]
+async fn rows_of_empty_cells_are_neither_failures_nor_errors() {
+    let csv =
+        "no,name,status\n1,P00001 Vexford,active\n".to_owned() + &",,\n".repeat(120) + "2,P00002 Vexford,active\n";
+    let mut world = World::new().csv(&csv);
+    let ran = world.run().await.exits(ExitCode::Complete).charged(2).counts(results(2)).adds_up(true);
+    assert_eq!(ran.manifest().input.rows, 2);
+    world.run().await.exits(ExitCode::Complete).charged(2).counts(results(2));
+}

@@ -186,3 +186,45 @@ fn the_sep_line_of_a_spreadsheet_names_the_delimiter_and_is_not_a_row() {
     let known = csv("sep=;\na;b\n1;2\n").known();
     assert_eq!(csv("sep=;\na;b\n1;2\n3;4\n").splits(Some(&known)).unwrap()[0].records.len(), 1);
 }
+
+#[test]
+fn a_repeated_header_is_named_as_such() {
+    for header in ["id,name", "\u{feff}id, name"] {
+        let rows = csv(&format!("id,name\n1,Ann\n{header}\n2,Bo\n")).rows();
+        assert!(rows[1].starts_with("invalid_value: expected a row, found the header again"), "{}", rows[1]);
+        assert_eq!((rows.len(), &*rows[2]), (3, r#"{"id":"2","name":"Bo"}"#));
+    }
+    assert_eq!(csv("id,name\n1,name\n").rows(), [r#"{"id":"1","name":"name"}"#], "a row that has a name of a column");
+}
+
+#[test]
+fn records_of_empty_cells_are_not_rows_and_count_as_lines() {
+    for empty in [",", " , ", "\"\",\"\"", "\u{feff},\u{a0}", ",,,", "=\"\",", "  "] {
+        let records = csv(&format!("a,b\n{empty}\n1,2\n{empty}\n{empty}\n3,4\n{empty}\n{empty}")).records();
+        assert_eq!(records.iter().map(shown).collect::<Vec<_>>(), [r#"{"a":"1","b":"2"}"#, r#"{"a":"3","b":"4"}"#]);
+        let lines: Vec<_> = records.iter().map(|record| (place(record).0, place(record).1)).collect();
+        assert_eq!(lines, [(1, 3), (2, 6)], "{empty:?}");
+    }
+    assert_eq!(csv("a,b\n,\n,\n").rows(), Vec::<String>::new());
+}
+
+#[test]
+fn an_empty_record_at_the_end_that_becomes_a_row_is_read() {
+    for end in [",", " ", "1,2\n,"] {
+        let known = csv(&format!("a,b\n0,0\n{end}")).known();
+        let splits = csv(&format!("a,b\n0,0\n{end}5\n")).splits(Some(&known)).unwrap();
+        let rows: Vec<String> = splits.iter().flat_map(|split| &split.records).map(shown).collect();
+        assert_eq!(rows.len(), 1, "{end:?}: {rows:?}");
+    }
+}
+
+#[test]
+fn one_empty_cell_more_or_fewer_at_the_end_is_not_ragged() {
+    for text in ["a;b\n1;2;\n", "a;b;\n1;2;\n", "a;b;\n1;2\n", "a;b\n1;2;\u{a0}\n"] {
+        let rows = csv(text).rows();
+        assert!(rows.len() == 1 && rows[0].starts_with(r#"{"a":"1","b":"2""#), "{text:?}: {rows:?}");
+    }
+    for text in ["a;b\n1;2;;\n", "a;b\n1;2;3\n", "a;b;c\n1;2\n", "a;b;\n1\n", "a;;\n1;2\n"] {
+        assert!(csv(text).rows()[0].starts_with("ragged_row"), "{text:?}");
+    }
+}

@@ -56,12 +56,12 @@ fn a_stalled_stream_gives_a_partial_split_and_continues_inside_the_row() {
     assert_eq!(split.records.len(), 2);
     assert_eq!((split.checkpoint.end_offset, split.checkpoint.end_line), (12, 4));
 
-    sender.send(b"\n7\",".to_vec()).unwrap();
+    sender.send(b"\n7\",8".to_vec()).unwrap();
     drop(sender);
     let split = reader.next_split().unwrap().unwrap();
     assert_eq!(
         shown(&split.records[0]),
-        r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":""}"#
+        r#"ragged_row: expected 2 columns, found 3 {"a":"5","b":"6\n7","column_3":"8"}"#
     );
     assert_eq!(place(&split.records[0]), (3, 4, 12));
     assert!(reader.next_split().unwrap().is_none());
