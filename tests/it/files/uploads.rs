@@ -222,7 +222,9 @@ async fn the_same_document_in_two_rows_may_have_one_reference() {
             Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": "sha256-of-it"}).to_string())
         }
         Step::Put => Act::Answer(200, "{}".to_owned()),
-        Step::Check => Act::Answer(200, json!({"success": true, "data": {"status": "Approved"}}).to_string()),
+        Step::Check => {
+            Act::Answer(200, json!({"success": true, "creditsUsed": 3, "data": {"status": "Approved"}}).to_string())
+        }
         Step::Balance => Act::Pass,
     });
     let same = pdf(1, LARGE);

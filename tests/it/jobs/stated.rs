@@ -81,9 +81,11 @@ async fn a_result_of_a_job_that_never_ends_is_kept_when_the_job_would_be_lost() 
             said["status"] = word.into();
             said
         });
-        let ran = world.collect(Some(HOUR * 20)).await.counts(results(0).pending(1));
+        world.paused().at_hours_minutes(70, 0).await;
+        let ran = world.collect(None).await.exits(ExitCode::Jobs).counts(results(0).pending(1));
         assert_eq!(books(&ran), (0, 7), "{word}");
-        let ran = world.collect(Some(HOUR * 80)).await.counts(results(1));
+        world.paused().at_hours_minutes(73, 0).await;
+        let ran = world.collect(None).await.counts(results(1));
         assert_eq!(books(&ran), (7, 0), "{word}");
     }
 }

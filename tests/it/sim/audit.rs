@@ -177,7 +177,8 @@ impl Audit {
         if self.script.production && decided == 0 {
             // For an unreadable charge the price is booked, and the run stops for it.
             let odd: HashSet<&str> = wire.iter().filter(|one| one.said.odd).map(|one| one.key.as_str()).collect();
-            let mut unpaid = self.answers_charged_otherwise();
+            let ledger = self.ledger().expect("there is a ledger at the end");
+            let mut unpaid = money::answers_charged_otherwise(&ledger, &self.script, &self.simulator);
             unpaid.retain(|(key, ..)| !odd.contains(key.as_str()));
             // A crossed answer states the charge of the other request, and that charge is booked.
             let stated = |key: &str, booked| wire.iter().any(|one| one.key == *key && one.said.charge == Some(booked));
@@ -220,26 +221,6 @@ impl Audit {
         self.faults.extend(money::absurd(&ledger));
         self.faults.extend(money::charged_for_nothing(wire, &ledger, died));
         self.faults.extend(money::below_the_floor(wire, &self.script, &self.tried));
-    }
-
-    /// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or,
-    /// where each charge is known, any other amount.
-    fn answers_charged_otherwise(&self) -> Vec<(String, u64, u64)> {
-        let known = self.script.charges_are_known();
-        let upper_bound = self.script.table_is_an_upper_bound() || self.script.states_charges();
-        let ledger = self.ledger().expect("there is a ledger at the end");
-        let sql = "SELECT first_key, charged FROM request WHERE state = 10 AND generation = 0";
-        let mut select = ledger.prepare(sql).expect("a query");
-        let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs())));
-        let requests = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
-        let charges = requests.into_iter().map(|(content, booked)| {
-            let key = IdempotencyKey::from_slice(&content).expect("16 bytes are a key").to_string();
-            (self.simulator.charged_under(&key), booked, key)
-        });
-        let differs =
-            |charged: u64, booked: u64| charged == 0 || charged > booked && upper_bound || charged != booked && known;
-        let wrong = charges.filter(|(charged, booked, _)| differs(*charged, *booked));
-        wrong.map(|(charged, booked, key)| (key, charged, booked)).collect()
     }
 
     fn failed_with_a_charge(&self) -> u64 {

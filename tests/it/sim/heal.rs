@@ -70,19 +70,21 @@ impl Stage {
                 }
                 (before, sent_before) = (after, log.len());
             }
-            self.decide().await;
+            self.decide(at < LAST_RESTS.len() / 2).await;
         }
         false
     }
 
-    /// A person decides about the quarantined requests.
-    async fn decide(&mut self) {
+    /// A person decides about the quarantined requests. A job that always fails and states no charge is sent again for a
+    /// while only.
+    async fn decide(&mut self, may_send_again: bool) {
         let out = self.folder.path().join("out");
         let waiting = pipeline::quarantined(&out).map_or(0, |waiting| waiting.len());
         if waiting == 0 {
             return;
         }
-        let decision = if self.script.written_off { Decision::WriteOff } else { Decision::SendAgain };
+        let decision =
+            if self.script.written_off || !may_send_again { Decision::WriteOff } else { Decision::SendAgain };
         let (clock, commit_mode) = (self.clocks.ours(), CommitMode::Inline);
         let resolution = Resolution {
             decision,

@@ -128,6 +128,8 @@ fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option
     let id = job.id.as_deref()?;
     let about = || wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
     let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
+    let failed_unstated =
+        || about().any(|one| one.said.state.as_deref() == Some("failed") && one.said.charge.is_none());
     let misses = about().filter(|one| matches!(one.reply, Some((404 | 410, _)))).count();
     let accepted = wire.iter().find(|one| one.key == key && one.said.job.as_deref() == Some(id))?;
     // A machine that sleeps has no messages meanwhile, but the service's clock goes on.
@@ -136,7 +138,8 @@ fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
-        _ => misses >= MISSES || age_us >= LOST_AFTER_US,
+        // Without a statement nobody knows what a failed job cost.
+        _ => failed_unstated() || misses >= MISSES || age_us >= LOST_AFTER_US,
     };
     (!is_said).then(|| format!("J5: {key} was a job and is {state:?}, and the service said {states:?} of {id}"))
 }

@@ -2,8 +2,13 @@
 //! spends: I2, and that stated charges are booked. The ledger is read as plain SQL; the messages are those that the
 //! wire saw.
 
-use super::{life::Life, script::Script, wire::Message};
-use rescreen::model::IdempotencyKey;
+use super::{
+    life::{Life, Step},
+    script::Script,
+    upload_wire::UPLOAD_CHARGE,
+    wire::Message,
+};
+use rescreen::{model::IdempotencyKey, simulator::Simulator};
 use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
 
@@ -112,6 +117,34 @@ pub fn charged_otherwise(
     contents.into_iter().map(key).filter(|key| !odd.contains(key.as_str())).collect()
 }
 
+/// Answers of a first generation that the service charged otherwise than the ledger says: not at all, more, or,
+/// where each charge is known, any other amount.
+pub fn answers_charged_otherwise(
+    ledger: &Connection,
+    script: &Script,
+    simulator: &Simulator,
+) -> Vec<(String, u64, u64)> {
+    let known = script.charges_are_known();
+    let upper_bound = script.table_is_an_upper_bound() || script.states_charges();
+    let sql = "SELECT first_key, charged FROM request WHERE state = 10 AND generation = 0";
+    let mut select = ledger.prepare(sql).expect("a query");
+    let rows = select.query_map([], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get::<_, i64>(1)?.unsigned_abs())));
+    let requests = rows.and_then(Iterator::collect::<Result<Vec<_>, _>>).expect("the ledger's requests");
+    let charges = requests.into_iter().map(|(content, booked)| {
+        let key = IdempotencyKey::from_slice(&content).expect("16 bytes are a key").to_string();
+        (simulator.charged_under(&key), booked, key)
+    });
+    // What is booked for uploads of its document comes on top.
+    let is_beside = |extra: u64| script.uploads_charge() && extra.is_multiple_of(UPLOAD_CHARGE);
+    let differs = |charged: u64, booked: u64| {
+        charged == 0
+            || charged > booked && upper_bound
+            || charged != booked && known && !is_beside(booked.saturating_sub(charged))
+    };
+    let wrong = charges.filter(|(charged, booked, _)| differs(*charged, *booked));
+    wrong.map(|(charged, booked, key)| (key, charged, booked)).collect()
+}
+
 /// The amount of an absurd statement is never booked.
 pub fn absurd(ledger: &Connection) -> Option<String> {
     let sql = "SELECT max(charged) FROM request";
@@ -167,7 +200,8 @@ pub fn stated_price_forgotten(
     let stated =
         |one: &&Message| one.life < number && !died[one.life] && one.said.charge >= Some(asked) && same_table(one.life);
     let known = asked <= life.table[0] || wire.iter().any(|one| stated(&one));
-    let limit = life.max_credits.max(before);
+    let uploads = wire.iter().filter(|one| one.life == number && matches!(one.step, Step::Announce | Step::Put));
+    let limit = life.max_credits.max(before) + uploads.filter_map(|one| one.said.charge).sum::<u64>();
     (known && after > limit)
         .then(|| format!("I2: a price that was stated before is held: {after} of {limit}, at {asked}"))
 }

@@ -76,8 +76,12 @@ pub fn wrong(
     let meets = script.expects.and_then(|expected| check.meets(&answer, expected));
     let expected = script.expects.is_some() && check.name == "said-verification";
     let clear = check.is_clear(&answer) && (!expected || meets == Some(true));
-    // Lost characters leave the fields unchanged, and the answer is for review all the same.
-    let lost = text(line, "finding") == "wrong_encoding" && text(line, "answer").contains("\\ufffd");
+    // Lost characters and numbers that are none leave the fields unchanged, and the answer is for review all the same.
+    let lost = match text(line, "finding") {
+        "wrong_encoding" => text(line, "answer").contains("\\ufffd"),
+        "unreadable_number" => text(line, "answer").contains("\"NaN\""),
+        _ => false,
+    };
     if clear != (text(line, "verdict") == "clear") && !lost {
         wrong.push("I18: the verdict is the answer's, unless the row expected another");
     }

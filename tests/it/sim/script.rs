@@ -7,6 +7,7 @@ use super::{
     life::{API_KEYS, Crash, Edit, Life, Move},
     oddities::{self, Oddities},
     rng::Rng,
+    upload_wire::UPLOAD_CHARGE,
 };
 use rescreen::{
     model::Clock,
@@ -138,6 +139,11 @@ impl Script {
         self.lives.iter().all(|life| (0..2).all(|check| within(life, check)))
     }
 
+    /// A step of an upload may state a charge.
+    pub fn uploads_charge(&self) -> bool {
+        self.lives.iter().any(|life| life.upload_trouble > 0)
+    }
+
     /// Each charge is the table's price. Otherwise the ledger takes the higher one where a replay states less.
     pub fn charges_are_known(&self) -> bool {
         let known = |life: &Life, check| Script::prices_in(life, check).all(|price| price == life.table[check]);
@@ -185,9 +191,11 @@ impl Script {
     /// Credits that may be spent beyond the limit, or beyond what the ledger knows, because a price rose: the requests
     /// under way at that moment, one request of each run, and up to a hundred answers where no reply shows the rise;
     /// each times the rise. Where only the balance shows a rise, requests in doubt may hide it too: `held_most` is the
-    /// most that was held at once.
+    /// most that was held at once. Charges of uploads come on top.
     pub fn overshoot(&self, held_most: u64) -> u64 {
-        let mut overshoot = 0;
+        // The uploads that are under way may state charges before the run stops.
+        let lives = self.lives.len() as u64;
+        let mut overshoot = if self.uploads_charge() { UPLOAD_CHARGE * lives * (self.in_flight + 1) } else { 0 };
         for check in 0..2 {
             let mut known = self.lives.iter().map(|life| life.table[check]).min().unwrap_or(0);
             let lowest = known;

@@ -11,6 +11,9 @@ use rescreen::{client::InProcessRequest, model::SIMULATOR_MARKER};
 use serde_json::{Value, json};
 use std::io;
 
+/// The charge that a step of an upload states.
+pub const UPLOAD_CHARGE: u64 = 3;
+
 /// What goes wrong with a step of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
@@ -112,6 +115,6 @@ pub async fn spoilt(trouble: Trouble, response: Response<Body>, other: Option<By
             Some(other) => Response::from_parts(parts, Body::from(other)),
             None => Response::from_parts(parts, Body::from(bytes)),
         },
-        Trouble::Charge => answer(500, json!({"creditsUsed": 3}).to_string()),
+        Trouble::Charge => answer(500, json!({"creditsUsed": UPLOAD_CHARGE}).to_string()),
     }
 }
