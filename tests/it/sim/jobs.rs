@@ -2,7 +2,10 @@
 //! job needs, is never sent again, and ends when the service says so.
 
 use super::{flows::JOB_HOLD, script::Script, wire::Message};
-use rescreen::model::{IdempotencyKey, state::State};
+use rescreen::{
+    model::{IdempotencyKey, state::State},
+    simulator::ChargeStated,
+};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, HashMap};
 
@@ -104,7 +107,7 @@ pub fn broken(
     }
     // It may have been accepted in the same life.
     let ended = after.ended.iter().filter(|(key, _)| !lived.decided && !before.ended.contains_key(*key));
-    faults.extend(ended.filter_map(|(key, (job, state))| ended_wrongly(key, job, *state, wire)));
+    faults.extend(ended.filter_map(|(key, (job, state))| ended_wrongly(key, job, *state, (script, wire))));
     for one in lately.iter().filter(|one| one.submit && before.open.contains_key(&one.key)) {
         faults.push(format!("J4: a job is sent again: {one}"));
     }
@@ -124,12 +127,14 @@ const MISSES: usize = 3;
 const LOST_AFTER_US: u64 = 71 * 3_600 * 1_000_000;
 
 /// Why a job may not have ended so: no reply about it said it.
-fn ended_wrongly(key: &str, job: &Job, state: State, wire: &[Message]) -> Option<String> {
+fn ended_wrongly(key: &str, job: &Job, state: State, (script, wire): (&Script, &[Message])) -> Option<String> {
     let id = job.id.as_deref()?;
     let about = || wire.iter().filter(|one| !one.submit && one.path.ends_with(&format!("/{id}")));
     let states: Vec<&str> = about().filter_map(|one| one.said.state.as_deref()).collect();
-    let failed_unstated =
-        || about().any(|one| one.said.state.as_deref() == Some("failed") && one.said.charge.is_none());
+    // The campaign looks for charges in another place than the state of a job has them.
+    let is_hidden = script.oddities.stated == ChargeStated::Elsewhere;
+    let is_unstated = |one: &Message| is_hidden || one.said.charge.is_none();
+    let failed_unstated = || about().any(|one| one.said.state.as_deref() == Some("failed") && is_unstated(one));
     let misses = about().filter(|one| matches!(one.reply, Some((404 | 410, _)))).count();
     let accepted = wire.iter().find(|one| one.key == key && one.said.job.as_deref() == Some(id))?;
     // A machine that sleeps has no messages meanwhile, but the service's clock goes on.
