@@ -12,7 +12,7 @@ use crate::{
     ledger::{AskFate, AskView, CheckUseRow, LedgerError, Reading, RequestView},
     model::{
         Failure, FailureCode, Judgement, Position, Stage, clock::hours_us, job_life::LOST_AFTER, json_numbers,
-        json_values::is_json, reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
+        reply_text::reply_text, row::find_column, state::State, value_kind::TypedValue,
     },
     pipeline::{
         campaign::{Campaign, carried::Carried, result_layout::ResultLayout, rules::Rules},
@@ -162,9 +162,7 @@ impl Projector {
         let answer = request.answer.as_ref().ok_or_else(defect)?;
         let mut read = rules.read(ask, request, answer, judging)?;
         let row = self.secret_columns.masked(&ask.row.input);
-        let text = reply_text(&answer.body).0;
-        let quoted = if read.unreadable_numbers { json_numbers::quoted(&text) } else { None };
-        let text = quoted.map_or(text, Cow::Owned);
+        let text = answer_text(&answer.body, read.unreadable_numbers);
         let (mut sent, mut shown) = (Cow::Borrowed(request.fields.as_str()), text);
         let mut hidden: Option<Arc<Value>> = None;
         if let Some(hiding) = &self.secret_columns.hiding(rules.hiding.as_ref(), ask) {
@@ -344,11 +342,16 @@ fn carried(input: &Value, one: &Carried) -> TableCell {
     }
 }
 
+/// The text of an answer. Numbers that JSON cannot represent, if there are any, become texts.
+fn answer_text(body: &[u8], unreadable_numbers: bool) -> Cow<'_, str> {
+    let text = reply_text(body).0;
+    let quoted = if unreadable_numbers { json_numbers::quoted(&text) } else { None };
+    quoted.map_or(text, Cow::Owned)
+}
+
 /// The answer as the outputs show it.
 fn shown_answer(rules: &RowRules, hiding: Option<&Hiding>, body: &[u8]) -> String {
-    let text = reply_text(body).0;
-    let quoted = if is_json(&text) { None } else { json_numbers::quoted(&text).filter(|quoted| is_json(quoted)) };
-    let text = quoted.map_or(text, Cow::Owned);
+    let text = answer_text(body, json_body(body).is_some_and(|body| body.unreadable_numbers));
     let Some(hiding) = hiding else { return text.into_owned() };
     let json: Value = serde_json::from_str(&text).unwrap_or_default();
     hiding.json(&text, &hiding.declared(rules.payload(&json)), &mut drop).into_owned()
