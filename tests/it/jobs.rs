@@ -26,11 +26,25 @@ mod ten_thousand;
 mod verdicts;
 
 use crate::support::world::World;
-use rescreen::{mapping::FieldSource, model::Credits, pipeline::campaign::file::CheckTable};
+use rescreen::{
+    mapping::FieldSource,
+    model::{Credits, ExitCode, state::State},
+    pipeline::campaign::file::CheckTable,
+};
+use std::time::Duration;
 
 const FOREIGN: &str = "foreign-bank-account";
 const BUSINESS: &str = "business-bank-account";
 const AFRICA: &str = "africa-verification";
+
+/// A campaign whose jobs are all accepted, and done by the time that is returned.
+async fn submitted(rows: usize) -> World {
+    let minute = Duration::from_secs(60);
+    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(minute));
+    world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, rows as u64);
+    world.paused().at_hours_minutes(0, 10).await;
+    world
+}
 
 /// A campaign with one check, at this price, on accounts that are all different.
 fn world(check: &str, rows: usize, price: u64) -> World {

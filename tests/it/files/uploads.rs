@@ -3,7 +3,7 @@
 
 use super::sample::{addresses, pdf};
 use crate::support::{
-    door::{Act, Door, Step},
+    door::{Act, Door, Seen, Step},
     program::{UnderWay, rescreen, wait_until},
     ran::results,
     world::World,
@@ -194,13 +194,16 @@ async fn a_document_is_not_uploaded_if_the_budget_has_no_room_for_its_request() 
     }
 }
 
+/// A place for any document, under this reference.
+fn place(seen: &Seen, reference: &str) -> Act {
+    let url = format!("http://{}/put", seen.header("host").unwrap());
+    Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": reference}).to_string())
+}
+
 #[tokio::test]
 async fn two_documents_never_share_a_reference() {
     let door = Door::open(move |seen, _| match seen.step {
-        Step::Announce => {
-            let url = format!("http://{}/put", seen.header("host").unwrap());
-            Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": "ref-1"}).to_string())
-        }
+        Step::Announce => place(seen, "ref-1"),
         Step::Put => Act::Answer(200, "{}".to_owned()),
         _ => Act::Pass,
     });
@@ -217,10 +220,7 @@ async fn two_documents_never_share_a_reference() {
 #[tokio::test]
 async fn the_same_document_in_two_rows_may_have_one_reference() {
     let door = Door::open(move |seen, _| match seen.step {
-        Step::Announce => {
-            let url = format!("http://{}/put", seen.header("host").unwrap());
-            Act::Answer(200, json!({"uploadUrl": url, "headers": {}, "reference": "sha256-of-it"}).to_string())
-        }
+        Step::Announce => place(seen, "sha256-of-it"),
         Step::Put => Act::Answer(200, "{}".to_owned()),
         Step::Check => {
             Act::Answer(200, json!({"success": true, "creditsUsed": 3, "data": {"status": "Approved"}}).to_string())

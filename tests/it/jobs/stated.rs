@@ -1,7 +1,7 @@
 //! What a reply about a job states counts: its state where the reply describes the job and nowhere else, its result
 //! whatever the words beside it say, and its charge whatever else it says.
 
-use super::{BUSINESS, world};
+use super::submitted;
 use crate::support::{
     ran::{Ran, results},
     tables::text,
@@ -15,19 +15,10 @@ use rescreen::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// What the route replies in place of what it would say.
 type About = fn(&Value) -> Value;
-
-/// A campaign whose jobs are all accepted, and done by the time that is returned.
-async fn submitted(rows: usize) -> World {
-    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(MINUTE));
-    world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, rows as u64);
-    world.paused().at_hours_minutes(0, 10).await;
-    world
-}
 
 /// The route of job states replies with this in place of what it would say.
 fn says(world: &mut World, about: impl Fn(Value) -> Value + Send + 'static) {
@@ -45,31 +36,35 @@ fn books(ran: &Ran) -> (u64, u64) {
     (account.charged.0, account.held.0)
 }
 
+/// Collects a charged job that the route describes like this. Its result is kept, and nothing is sent again.
+async fn kept(word: &str, about: impl Fn(Value) -> Value + Send + 'static) -> Ran {
+    let mut world = submitted(1).await;
+    says(&mut world, move |said| without(about(said), "creditsUsed"));
+    let ran = world.collect(None).await.counts(results(1));
+    assert_eq!(books(&ran), (7, 0), "{word}");
+    assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+    ran
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_word_inside_a_result_is_a_finding_and_neither_opens_nor_fails_the_job() {
     for word in ["active", "New", "received", "pending", "rejected", "expired", "failed"] {
-        let mut world = submitted(1).await;
-        says(&mut world, move |mut said| {
+        kept(word, move |mut said| {
             (said["result"]["status"], said["result"]["state"]) = (word.into(), word.into());
-            without(said, "creditsUsed")
-        });
-        let ran = world.collect(None).await.counts(results(1));
-        assert_eq!(books(&ran), (7, 0), "{word}");
-        assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+            said
+        })
+        .await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_is_kept_although_the_state_beside_it_is_a_finding() {
     for word in ["rejected", "expired", "failed"] {
-        let mut world = submitted(1).await;
-        says(&mut world, move |mut said| {
+        let ran = kept(word, move |mut said| {
             said["status"] = word.into();
-            without(said, "creditsUsed")
+            said
         });
-        let ran = world.collect(None).await.counts(results(1));
-        assert_eq!((books(&ran), text(&ran.results()[0], "verdict")), ((7, 0), "review"), "{word}");
-        assert_eq!(world.retry().await.posts(), 1, "{word}: nothing is sent again");
+        assert_eq!(text(&ran.await.results()[0], "verdict"), "review", "{word}");
     }
 }
 

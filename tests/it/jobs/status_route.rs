@@ -1,11 +1,10 @@
 //! A status route that misbehaves: it must not lose a result, end a job before its time, charge twice, or keep other
 //! jobs from ending.
 
-use super::{BUSINESS, world};
+use super::{BUSINESS, submitted, world};
 use crate::support::{
     ran::{Ran, results},
     tables::text,
-    world::World,
 };
 use rescreen::{
     model::{ExitCode, Stop, state::State},
@@ -21,16 +20,7 @@ use std::{
 /// What the route replies for the state of a job.
 type Replies = fn(Value) -> (u16, String);
 
-const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
-
-/// A campaign whose jobs are all accepted, and done by the time that is returned.
-async fn submitted(rows: usize) -> World {
-    let mut world = world(BUSINESS, rows, 7).under_paused_time().service(|settings| settings.job_time = Some(MINUTE));
-    world.run().await.exits(ExitCode::Jobs).in_state(State::Submitted, rows as u64);
-    world.paused().at_hours_minutes(0, 10).await;
-    world
-}
 
 fn open(ran: &Ran) -> u64 {
     ran.report().sums.in_state(State::Submitted)
