@@ -98,7 +98,7 @@ enum Fault {
     Damaged,
 }
 
-/// All that a decoder returns, if it is no longer than a body may be.
+/// Reads a decoder to its end. A result that is longer than a body may be is a fault.
 async fn whole(mut decoder: impl Read) -> Result<Vec<u8>, Fault> {
     let (mut decoded, mut step) = (Vec::new(), vec![0; STEP_BYTES]);
     loop {

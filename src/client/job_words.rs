@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// The job has no result yet.
 const OPEN: [&str; 7] = ["pending", "queued", "processing", "in_progress", "running", "waiting", "scheduled"];
-/// The same, unless the word stands in a result, where it is a finding.
+/// These say the same outside a result. Inside one they are findings, such as the state of a bank account.
 const OPEN_OR_FINDING: [&str; 7] = ["accepted", "submitted", "created", "started", "received", "active", "new"];
 const COMPLETED: [&str; 5] = ["completed", "complete", "done", "succeeded", "finished"];
 const FAILED: [&str; 7] = ["failed", "failure", "expired", "timed_out", "cancelled", "canceled", "rejected"];

@@ -351,8 +351,8 @@ impl RunReport {
     }
 }
 
-/// The stops without repeated reasons, in their original order. Of requests under way, several can give the same reason
-/// with other numbers. Two checks are two reasons, because each is fixed by itself.
+/// The stops without repeated reasons, in their original order. Several requests under way can stop the run for
+/// one reason, each with its own numbers: it is shown once. Each check has its own reason, because each is fixed by itself.
 fn once(stops: Vec<Stop>) -> Vec<Stop> {
     let reason = |stop: &Stop| (std::mem::discriminant(stop), stop.check().map(str::to_owned));
     let mut known = HashSet::new();

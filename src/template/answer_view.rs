@@ -1,5 +1,5 @@
-//! What a rule can read of an answer: `payload`, `answer`, `sent` and `answered_on`. Nothing is copied or converted before a rule reads
-//! it, because an answer has hundreds of values and rules read a few.
+//! What a rule can read of an answer: `payload`, `answer`, `sent` and `answered_on`. Nothing is copied or converted before
+//! a rule reads it, because an answer has hundreds of values and rules read a few.
 
 use super::missing::{missing, null};
 use crate::model::json_pointer;

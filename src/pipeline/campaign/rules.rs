@@ -19,7 +19,7 @@ pub struct Rules {
     /// The names of the fields whose values are never shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// Further words for the state of a job that has a result. In an answer they are no sign of a failure.
+    /// Words of the check for a job that has a result. An answer with such a word does not contradict itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<String>,
 }

@@ -42,7 +42,7 @@ pub enum Due {
     Missing,
 }
 
-/// Why there is no upload.
+/// Why a document was not uploaded.
 pub enum NotMade {
     /// A step failed; the exchange says why.
     Failed(Box<Exchange>),

@@ -1,6 +1,6 @@
 //! Records of CSV. A record is a row if it has as many cells as the header, is valid UTF-8 without NUL, is within the
-//! limits, and leaves no quote open. Some programs end each row or only the header with a delimiter, so one empty cell
-//! more or fewer there is no difference. A record of empty cells is not a row, as in a workbook.
+//! limits, and leaves no quote open. Some programs end each row, or only the header, with a delimiter: one more or one
+//! missing empty cell at the end is accepted. As in a workbook, a record of empty cells is not a row.
 //!
 //! The parser is `csv-core`, which the `csv` crate uses too, because it is driven by the caller: the consumed bytes are
 //! known exactly, and a record above the limit (such as one with an open quote) is parsed to its end without being

@@ -106,8 +106,8 @@ pub fn names<'a>(
     Ok(names)
 }
 
-/// Whether the header line seems to end with a delimiter: its last column has no name of its own, and the one before it
-/// has. A header without any names has none either, so there the answer is no.
+/// Whether the header line seems to end with a delimiter: only its last column has no name. A file without a header has no
+/// names at all, and is not meant.
 pub fn ends_with_delimiter(header: &[String]) -> bool {
     let is_unnamed = |at: usize| header[at] == format!("column_{}", at + 1);
     header.len() > 1 && is_unnamed(header.len() - 1) && !is_unnamed(header.len() - 2)

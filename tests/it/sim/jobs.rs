@@ -143,7 +143,7 @@ fn ended_wrongly(key: &str, job: &Job, state: State, (script, wire): (&Script, &
     let is_said = match state {
         State::Answered => states.contains(&"completed"),
         State::Failed => states.contains(&"failed"),
-        // Without a statement nobody knows what a failed job cost.
+        // Nobody knows what a failed job cost if its reply states no charge.
         _ => failed_unstated() || misses >= MISSES || age_us >= LOST_AFTER_US,
     };
     (!is_said).then(|| format!("J5: {key} was a job and is {state:?}, and the service said {states:?} of {id}"))

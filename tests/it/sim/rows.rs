@@ -76,7 +76,7 @@ pub fn wrong(
     let meets = script.expects.and_then(|expected| check.meets(&answer, expected));
     let expected = script.expects.is_some() && check.name == "said-verification";
     let clear = check.is_clear(&answer) && (!expected || meets == Some(true));
-    // Lost characters and numbers that are none leave the fields unchanged, and the answer is for review all the same.
+    // An answer with lost characters or unreadable numbers is for review, although its fields can be read.
     let lost = match text(line, "finding") {
         "wrong_encoding" => text(line, "answer").contains("\\ufffd"),
         "unreadable_number" => text(line, "answer").contains("\"NaN\""),
