@@ -38,6 +38,7 @@ mod show;
 mod signals;
 mod simulate;
 mod status;
+mod stdout;
 mod summary;
 mod table;
 mod templates;
@@ -147,13 +148,17 @@ pub fn main() -> ExitCode {
                 return ExitCode::Usage;
             }
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Complete };
-            // Help and version go to standard output with exit code 0. A closed pipe is not an error.
+            // Help and version go to standard output with exit code 0.
             let safe = said_safely(error);
-            drop(safe.print());
-            if code != ExitCode::Complete {
+            if code == ExitCode::Complete {
+                let text = safe.render();
+                let text = if colour::on_stdout() { text.ansi().to_string() } else { text.to_string() };
+                output::bytes_to_stdout(text.as_bytes());
+            } else {
+                drop(safe.print());
                 json::print_usage_error(&next_command::typed(), &safe.to_string());
             }
-            return code;
+            return output::stdout_ended(code);
         }
     };
     cli.output.start_log();
@@ -180,7 +185,7 @@ pub fn main() -> ExitCode {
     });
     // A reader blocked on a pipe must not keep a finished run alive.
     runtime.shutdown_background();
-    code
+    output::stdout_ended(code)
 }
 
 /// The exit code of a program that panicked. The panic hook has printed where.

@@ -4,13 +4,16 @@
 
 use super::{
     colour::{self, Ink},
-    screen,
+    screen, stdout,
     wrap::wrapped,
 };
 use clap::Args;
 use rescreen::{
     Error,
-    model::printable::{printable, printable_json},
+    model::{
+        ExitCode,
+        printable::{printable, printable_json},
+    },
 };
 use serde_json::{Map, Value};
 use std::{
@@ -210,34 +213,46 @@ fn json_line(about: Message, line: &str, facts: Map<String, Value>) -> String {
     printable_json(&event.to_string()).into_owned()
 }
 
+/// Says that standard output is not whole, if it is not, and returns the exit code.
+pub fn stdout_ended(code: ExitCode) -> ExitCode {
+    if let Some(fault) = stdout::fault() {
+        message(Message::Error, &fault);
+    }
+    stdout::exit_code(code)
+}
+
 /// One line of data on standard output.
 pub fn to_stdout(line: &str) {
-    drop(writeln!(io::stdout(), "{}", printable(line)));
+    line_to_stdout(&printable(line));
 }
 
 /// The same, with the word that says what it is in colour on a terminal.
 pub fn headed_to_stdout(line: &str) {
-    drop(writeln!(io::stdout(), "{}", colour::headed(&printable(line), colour::on_stdout())));
+    line_to_stdout(&colour::headed(&printable(line), colour::on_stdout()));
 }
 
 /// A line of data whose parts were escaped before they were coloured.
 pub fn painted_to_stdout(line: &str) {
-    drop(writeln!(io::stdout(), "{line}"));
+    line_to_stdout(line);
 }
 
 /// Several lines of data on standard output. The line breaks of the text are the program's own.
 pub fn lines_to_stdout(text: &str) {
-    text.split('\n').for_each(to_stdout);
+    stdout::write(text.split('\n').map(|line| format!("{}\n", printable(line))).collect::<String>().as_bytes());
 }
 
 /// A script on standard output, byte for byte.
 pub fn bytes_to_stdout(bytes: &[u8]) {
-    drop(io::stdout().write_all(bytes));
+    stdout::write(bytes);
 }
 
 /// JSON on standard output.
 pub fn json_to_stdout(json: &str) {
-    drop(writeln!(io::stdout(), "{}", printable_json(json)));
+    line_to_stdout(&printable_json(json));
+}
+
+fn line_to_stdout(line: &str) {
+    stdout::write(format!("{line}\n").as_bytes());
 }
 
 /// Escapes a log event, and colours its level on a terminal. The level follows the time, which has a fixed width.

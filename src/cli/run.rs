@@ -9,6 +9,7 @@ use super::{
     output::{Message, OutputArgs, is_terminal, message, question},
     progress, signals,
     simulate::BuiltIn,
+    stdout,
     summary::{Summary, SummaryArgs},
 };
 use clap::Args;
@@ -83,7 +84,7 @@ async fn run_to_its_end(args: RunArgs, summary: &mut Summary, output: &OutputArg
             Some(code) => Some(RetryOrder { code: retry_code(code)?, unproven: args.retry_unproven }),
             None => None,
         },
-        tap: args.stdout.then(|| Box::new(std::io::stdout()) as Tap),
+        tap: args.stdout.then(|| Box::new(stdout::Rows) as Tap),
         continue_anyway: args.continue_anyway,
         lift_pause: args.lift_pause,
         accept_unrecognised: args.accept_unrecognised,

@@ -7,6 +7,7 @@ use super::{
     json::{self, Failed, Format},
     json_run::{About, fields},
     next_command::typed,
+    stdout,
 };
 use clap::Args;
 use rescreen::{
@@ -62,7 +63,7 @@ impl Summary {
     /// That of the run, or the file could not be written.
     pub fn finish(self, ended: Result<RunReport, Error>) -> Result<ExitCode, Error> {
         let object = match &ended {
-            Ok(report) => json::object(self.format, report.exit_code, self.fields(report)?),
+            Ok(report) => json::object(self.format, stdout::exit_code(report.exit_code), self.fields(report)?),
             Err(error) => json::error_object(self.format, &Failed::of(error, &typed())),
         };
         if self.is_printed && ended.is_ok() {

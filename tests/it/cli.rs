@@ -18,6 +18,7 @@ mod secrets;
 mod shell_files;
 mod signals;
 mod simulate;
+mod standard_output;
 
 use crate::support::{
     program::{Said, UnderWay, rescreen},

@@ -43,6 +43,9 @@ const WITNESSES: [(&str, &str); 2] = [("Receipt::issue", "ledger"), ("Permit::is
 /// name and do nothing without the feature.
 const SWITCHES: [&str; 3] = ["src/model/planted.rs", "src/model/fault_point.rs", "src/main.rs"];
 
+/// The only places that use standard output: the first writes it, the others ask whether it is a terminal.
+const STDOUT: [&str; 3] = ["src/cli/stdout.rs", "src/cli/colour.rs", "src/cli/table.rs"];
+
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     file: String,
@@ -87,6 +90,10 @@ impl<'a> File<'a> {
         let may_switch = self.room().is_none() || SWITCHES.contains(&self.path);
         if let Some(at) = self.text.lines().position(switched).filter(|_| !may_switch) {
             faults.push(self.fault(at + 1, format!("only {SWITCHES:?} know whether this build is for tests")));
+        }
+        let may_print = self.room().is_none() || STDOUT.contains(&self.path);
+        if let Some(at) = self.code.lines().position(|line| line.contains("io::stdout()")).filter(|_| !may_print) {
+            faults.push(self.fault(at + 1, format!("only {STDOUT:?} write or look at standard output")));
         }
         if let Some(room) = self.room() {
             self.check_floors(room, &mut faults);
@@ -387,4 +394,5 @@ fn a_build_can_be_broken_by_tests_only_when_the_feature_is_named() {
     }
     assert_eq!(lines("src/model/row.rs", "//! x\n#[cfg(feature = \"harness\")]\nfn f() {}\n"), [2]);
     assert_eq!(lines(SWITCHES[0], "//! x\n#[cfg(feature = \"harness\")]\nfn f() {}\n"), NONE);
+    assert_eq!(lines("src/cli/x.rs", "//! x\nfn f() { drop(io::stdout()); }\n"), [2]);
 }
