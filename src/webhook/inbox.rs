@@ -10,7 +10,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 use uuid::Uuid;
 
@@ -19,6 +20,8 @@ const SCHEMA: &str = include_str!("inbox.sql");
 const VERSION: i64 = 1;
 /// Marks the file as an inbox, in `application_id`: "rsin" in ASCII.
 const APPLICATION: i64 = 0x7273_696e;
+/// How long opening waits before it tries again.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// A writer waits this long for another one. Writes take milliseconds.
 const BUSY_TIME: Duration = Duration::from_secs(10);
 /// A campaign waits this long to read. It sends nothing meanwhile, and a reader seldom has to wait for a writer.
@@ -123,6 +126,17 @@ impl Inbox {
     /// # Errors
     /// The file cannot be used, or is not an inbox of this version.
     pub fn open(path: &Path) -> Result<Inbox, InboxError> {
+        let begun = Instant::now();
+        loop {
+            match Inbox::open_once(path) {
+                // While another process makes it a database with a log, SQLite does not wait.
+                Err(error) if error.is_busy() && begun.elapsed() < BUSY_TIME => thread::sleep(BUSY_PAUSE),
+                opened => return opened,
+            }
+        }
+    }
+
+    fn open_once(path: &Path) -> Result<Inbox, InboxError> {
         let fault = |fault| InboxError::File { path: path.to_owned(), fault };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder).map_err(fault)?;
