@@ -8,8 +8,12 @@ use crate::model::{
 use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 
-/// The requests that wait for their turn. New requests and repeats take turns. While new requests wait, at most half of
-/// the requests in flight are repeats, so that no request blocks the others.
+/// While both wait, a repeat gets its turn after this many new requests: rows that the service fails for ever must not take
+/// the time of the others.
+const NEW_PER_REPEAT: i64 = 3;
+
+/// The requests that wait for their turn. While new requests wait, at most a quarter of the requests sent, and of those in
+/// flight, are repeats.
 #[derive(Default)]
 pub struct Schedule {
     /// Requests that were never sent.
@@ -24,21 +28,23 @@ pub struct Schedule {
     repeats: usize,
     /// The maximum number of repeats in flight while new requests wait.
     repeats_max: usize,
-    /// The number of new requests sent, minus the number of repeats. Above 0, it is the turn of a repeat.
+    /// The number of new requests sent since the last turn of a repeat.
     lead: i64,
 }
 
 impl Schedule {
     /// An empty schedule for at most `in_flight` concurrent requests.
     pub fn new(in_flight: usize) -> Schedule {
-        Schedule { repeats_max: (in_flight / 2).max(1), ..Schedule::default() }
+        Schedule { repeats_max: (in_flight / 4).max(1), ..Schedule::default() }
     }
 
     fn next_is_repeat(&self) -> bool {
         match (self.new.is_empty(), self.due.is_empty() && self.sent_before.is_empty()) {
             (_, true) => false,
             (true, false) => true,
-            (false, false) => planted(Bug::RepeatsFirst) || self.lead > 0 && self.repeats < self.repeats_max,
+            (false, false) => {
+                planted(Bug::RepeatsFirst) || self.lead >= NEW_PER_REPEAT && self.repeats < self.repeats_max
+            }
         }
     }
 
@@ -58,8 +64,8 @@ impl Schedule {
         let others_wait =
             if is_repeat { !self.new.is_empty() } else { !self.due.is_empty() || !self.sent_before.is_empty() };
         one.turn = match is_repeat {
-            false if others_wait && self.lead < 1 => 1,
-            true if others_wait && self.lead > 0 => -1,
+            false if others_wait && self.lead < NEW_PER_REPEAT => 1,
+            true if others_wait => -self.lead,
             _ => 0,
         };
         self.lead += one.turn;
@@ -148,23 +154,23 @@ mod tests {
     }
 
     #[test]
-    fn new_requests_and_repeats_alternate_until_half_of_the_slots_are_repeats() {
-        let mut schedule = Schedule::new(4);
-        schedule.new.extend((1..=5).map(new));
+    fn a_repeat_follows_three_new_requests_until_a_quarter_of_the_slots_are_repeats() {
+        let mut schedule = Schedule::new(8);
+        schedule.new.extend((1..=10).map(new));
         (11..=14).for_each(|id| schedule.put_last(repeat(id)));
-        assert_eq!(leaving(&mut schedule), [1, 11, 2, 12, 3, 4, 5, 13, 14]);
+        assert_eq!(leaving(&mut schedule), [1, 2, 3, 11, 4, 5, 6, 12, 7, 8, 9, 10, 13, 14]);
     }
 
     #[test]
     fn a_repeat_that_ended_makes_room_for_the_next_one() {
         let mut schedule = Schedule::new(1);
-        schedule.new.extend((1..=3).map(new));
+        schedule.new.extend((1..=8).map(new));
         (11..=12).for_each(|id| schedule.put_last(repeat(id)));
-        let first: Vec<Candidate> = (0..3).filter_map(|_| schedule.take()).collect();
-        assert_eq!(first.iter().map(|one| one.request.0).collect::<Vec<_>>(), [1, 11, 2]);
-        assert_eq!(schedule.next().unwrap().request.0, 3, "the only repeat allowed is in flight");
-        schedule.ended(&first[1]);
-        assert_eq!(leaving(&mut schedule), [12, 3]);
+        let first: Vec<Candidate> = (0..7).filter_map(|_| schedule.take()).collect();
+        assert_eq!(first.iter().map(|one| one.request.0).collect::<Vec<_>>(), [1, 2, 3, 11, 4, 5, 6]);
+        assert_eq!(schedule.next().unwrap().request.0, 7, "the only repeat allowed is in flight");
+        schedule.ended(&first[3]);
+        assert_eq!(leaving(&mut schedule), [12, 7, 8]);
     }
 
     #[test]
@@ -175,11 +181,11 @@ mod tests {
             let mut schedule = Schedule::new(places);
             schedule.new.extend((1..=90).map(new));
             (101..=190).for_each(|id| schedule.put_last(repeat(id)));
-            let mut new_ones = 0_i64;
+            let mut ahead = 0_i64;
             for round in 0..60 {
                 let first = schedule.take().unwrap();
-                new_ones += if first.is_repeat { -1 } else { 1 };
-                assert!(new_ones.abs() <= 2, "one kind is {new_ones} ahead in round {round}");
+                ahead += if first.is_repeat { -NEW_PER_REPEAT } else { 1 };
+                assert!(ahead.abs() <= NEW_PER_REPEAT + 1, "one kind is {ahead} ahead in round {round}");
                 schedule.ended(&first);
                 let mut taken: Vec<Candidate> = (0..others).filter_map(|_| schedule.take()).collect();
                 let middle = if round % 2 == 0 { 0 } else { others / 2 };
