@@ -44,6 +44,7 @@ fn pushes_back(status: u16, header: &str, date: Option<&str>, now: SystemTime, r
         body: Some(b"{}".to_vec()),
         undecoded: None,
         retry_after: Some(header.to_owned()),
+        location: None,
         date: date.map(str::to_owned),
         rate_headers: Vec::new(),
         simulated: false,

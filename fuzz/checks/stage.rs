@@ -132,6 +132,7 @@ pub fn well(body: &str) -> Reply {
         body: Some(body.into()),
         undecoded: None,
         retry_after: None,
+        location: None,
         date: None,
         rate_headers: Vec::new(),
         simulated: true,

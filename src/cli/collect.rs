@@ -16,7 +16,7 @@ use clap::Args;
 use rescreen::{
     Error,
     model::{ExitCode, duration::parse_duration},
-    pipeline::{CollectOptions, Collection, EarlierStop, Progress, RunReport, consent_lines},
+    pipeline::{CollectOptions, Collection, EarlierStop, NamedService, Progress, RunReport, consent_lines},
 };
 use std::{path::PathBuf, time::Duration};
 use tokio::sync::watch;
@@ -33,6 +33,9 @@ pub struct CollectArgs {
     /// Base URL of the service; needed if no run on this machine has sent the API key there before
     #[arg(long, value_name = "URL")]
     service: Option<String>,
+    /// The service moved from this URL to the one of --service; requests in doubt are repeated at the new one
+    #[arg(long, value_name = "OLD_URL")]
+    service_moved_from: Option<String>,
     /// URL of an HTTP proxy to the service; `none` for none [default: HTTPS_PROXY or ALL_PROXY, except for NO_PROXY]
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
@@ -67,7 +70,8 @@ async fn collect_to_its_end(args: CollectArgs, summary: &mut Summary, output: &O
     let chosen = chosen::one("collect", args.dir.as_deref(), args.config.as_deref())?;
     let out = args.out.or(chosen.out);
     let metrics = args.metrics.bind().await?;
-    let mut collection = Collection::find(&chosen.place, out, args.config.as_deref(), args.service.as_deref())?;
+    let named = NamedService { url: args.service.as_deref(), moved_from: args.service_moved_from.as_deref() };
+    let mut collection = Collection::find(&chosen.place, out, args.config.as_deref(), named)?;
     collection.campaign_mut().accept_older_ledger = args.accept_older_ledger;
     collection.campaign_mut().service.proxy_flag = args.proxy;
     summary.is_about(collection.campaign());

@@ -51,6 +51,7 @@ pub fn again(words: &[String]) -> Vec<String> {
     let applies = |word: &&String| !["--new-ledger", "--accept-older-ledger"].contains(&word.as_str());
     let mut words: Vec<String> = words.iter().filter(applies).cloned().collect();
     forget(&mut words, "--corrections");
+    forget(&mut words, "--service-moved-from");
     words
 }
 

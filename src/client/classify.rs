@@ -2,6 +2,7 @@
 //! the text of a message and never by `success` alone.
 
 use super::{
+    author::Author,
     job_reply,
     job_words::{JobWord, stated_job},
     json_body::{JsonBody, json_body},
@@ -74,12 +75,16 @@ pub enum PushBack {
 #[derive(Clone)]
 pub struct Classified {
     pub outcome: Outcome,
+    /// Who wrote the reply.
+    pub author: Author,
     pub http_status: Option<u16>,
     /// The balance the reply states.
     pub remaining: Option<Credits>,
     /// The value at the place of a charge or a balance that is not a valid amount.
     pub unreadable_amount: Option<String>,
     pub request_id: Option<String>,
+    /// Where a redirect leads.
+    pub location: Option<String>,
     pub push_back: Option<PushBack>,
     /// How long to wait before this request is repeated, if the reply is only about this request.
     pub repeat_after: Option<Duration>,
@@ -116,10 +121,12 @@ fn no_reply(fault: &TransportFault) -> Classified {
     };
     Classified {
         outcome,
+        author: Author::Unclear,
         http_status: None,
         remaining: None,
         unreadable_amount: None,
         request_id: None,
+        location: None,
         push_back: None,
         repeat_after: None,
         server_now_us: None,
@@ -135,6 +142,7 @@ fn no_reply(fault: &TransportFault) -> Classified {
 
 fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classified {
     let json = reply.body.as_deref().and_then(json_body);
+    let author = Author::of(reply, json.as_ref());
     let body = json.as_ref().map(|json| &*json.value);
     let text =
         |pointers: &[&str]| body.and_then(|json| pointers.iter().find_map(|at| json_pointer::at(json, at)?.as_str()));
@@ -150,14 +158,14 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
         RetryAfter::Wait(wait) if matches!(reply.status, 202 | 409) => Some(wait),
         _ => None,
     };
-    // Plain text with a 2xx says nothing: it is not an answer.
-    let message = message(body, reply.body.as_deref().filter(|_| !(200..300).contains(&reply.status)));
+    let message = message(body, reply.body.as_deref());
     let code = text(&["/error/code", "/code"]);
-    let outcome = outcome(reply, body, spec, &charge);
+    let outcome = outcome(reply, author, body, spec, &charge);
     let (outcome, job, required) = of_job(reply.status, body, spec, code, outcome);
     let fault = body.zip(spec.job).filter(|_| matches!(outcome, Outcome::Pending { .. }));
     Classified {
         outcome,
+        author,
         http_status: Some(reply.status),
         remaining: remaining.credits(),
         unreadable_amount: [charge.clone(), remaining, required].into_iter().find_map(|amount| match amount {
@@ -165,6 +173,7 @@ fn classified(reply: &Reply, spec: &ReplySpec<'_>, now: SystemTime) -> Classifie
             _ => None,
         }),
         request_id: text(&["/requestId", "/meta/requestId", "/meta/request_id"]).map(shown),
+        location: reply.location.as_deref().map(shown),
         push_back,
         repeat_after,
         server_now_us: reply.date.as_deref().and_then(server_clock),
@@ -249,14 +258,21 @@ fn amounts<'a>(
 }
 
 /// The table that maps replies to outcomes.
-fn outcome(reply: &Reply, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
+fn outcome(reply: &Reply, author: Author, json: Option<&Value>, spec: &ReplySpec<'_>, charge: &Amount) -> Outcome {
     let stated = charge.credits();
     match (reply.status, charge) {
         (200..300, _) => success(reply, json, spec, stated),
         // A stated charge is a charge, whatever the status.
         (_, Amount::Credits(credits)) if *credits > Credits::ZERO => Outcome::ChargedRefusal { stated },
         (_, Amount::Unreadable(_)) => Outcome::ChargedRefusal { stated: None },
-        (status, _) => refusal(status, stated),
+        (status, _) => match refusal(status, stated) {
+            Outcome::Misrouted if status < 400 => Outcome::Misrouted,
+            // It proves nothing: the service may have answered, and its answer was held back.
+            _ if author == Author::Another => Outcome::Unknown,
+            // Only a complete reply is about the row.
+            Outcome::Refused if reply.body.is_none() => Outcome::Unknown,
+            outcome => outcome,
+        },
     }
 }
 

@@ -4,15 +4,7 @@ use super::*;
 use crate::catalogue::Catalogue;
 
 fn reply(status: u16, body: &str) -> Exchange {
-    let reply = Reply {
-        status,
-        body: Some(body.into()),
-        undecoded: None,
-        retry_after: None,
-        date: None,
-        rate_headers: Vec::new(),
-        simulated: false,
-    };
+    let reply = Reply { status, body: Some(body.into()), ..Reply::default() };
     Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }
 }
 
@@ -74,15 +66,7 @@ fn an_object_that_calls_itself_a_success_is_an_answer_wherever_its_content_is() 
 #[test]
 fn text_in_another_encoding_is_an_answer_and_says_so() {
     let body = b"{\"results\": {\"match\": [], \"name\": \"Andr\xe9\"}}";
-    let reply = Reply {
-        status: 200,
-        body: Some(body.to_vec()),
-        undecoded: None,
-        retry_after: None,
-        date: None,
-        rate_headers: Vec::new(),
-        simulated: false,
-    };
+    let reply = Reply { status: 200, body: Some(body.to_vec()), ..Reply::default() };
     let classified = classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() });
     assert_eq!(classified.outcome, Outcome::Answered { stated: None });
     assert!(classified.answer.unwrap().wrong_encoding);
@@ -170,7 +154,7 @@ fn a_charge_stated_with_any_refusal_is_a_charge() {
 
 #[test]
 fn each_refusal_has_its_outcome_in_either_error_format() {
-    for body in [r#"{"error": {"code": "X", "message": "no"}}"#, r#"{"error": "no"}"#, "no", ""] {
+    for body in [r#"{"error": {"code": "X", "message": "no"}}"#, r#"{"error": "no"}"#] {
         for (status, outcome) in [
             (400, Outcome::Refused),
             (413, Outcome::Refused),
@@ -197,6 +181,19 @@ fn each_refusal_has_its_outcome_in_either_error_format() {
 }
 
 #[test]
+fn a_refusal_by_something_between_proves_nothing() {
+    for body in ["<html>blocked</html>", "no", ""] {
+        for status in [400, 403, 404, 405, 407, 409, 413, 415, 422, 451, 502] {
+            assert_eq!(outcome_of(status, body), Outcome::Unknown, "{status} {body}");
+        }
+        assert_eq!(outcome_of(429, body), Outcome::RateLimited, "{body}");
+        assert_eq!(outcome_of(302, body), Outcome::Misrouted, "{body}");
+    }
+    assert_eq!((outcome_of(402, "<html>"), outcome_of(402, "")), (Outcome::Unknown, Outcome::NoCredits));
+    assert_eq!((outcome_of(401, "<html>"), outcome_of(401, "no")), (Outcome::Unknown, Outcome::Unauthorised));
+}
+
+#[test]
 fn a_stated_zero_settles_a_5xx_and_never_a_409() {
     let body = r#"{"error": {"code": "ASYNC_FALLBACK_REQUIRES_WEBHOOK"}, "creditsUsed": 0}"#;
     assert_eq!(outcome_of(503, body), Outcome::Uncharged);
@@ -204,21 +201,15 @@ fn a_stated_zero_settles_a_5xx_and_never_a_409() {
 }
 
 #[test]
-fn a_truncated_body_makes_a_2xx_unknown_and_does_not_change_a_refusal() {
+fn a_truncated_reply_proves_nothing_about_a_row() {
     let cut = |status| {
-        let reply = Reply {
-            status,
-            body: None,
-            undecoded: None,
-            retry_after: None,
-            date: None,
-            rate_headers: Vec::new(),
-            simulated: false,
-        };
+        let reply = Reply { status, body: None, ..Reply::default() };
         classify_aml(&Exchange { reply: Ok(reply), latency: Duration::ZERO, room: Default::default() }).outcome
     };
-    assert_eq!(cut(200), Outcome::Unknown);
-    assert_eq!(cut(400), Outcome::Refused);
+    for status in [200, 400, 413, 422, 502] {
+        assert_eq!(cut(status), Outcome::Unknown, "{status}");
+    }
+    assert_eq!((cut(401), cut(402)), (Outcome::Unauthorised, Outcome::NoCredits));
 }
 
 #[test]
@@ -238,7 +229,8 @@ fn a_refusal_is_shown_in_any_format_and_a_401_names_the_other_header() {
     assert!(!message(400, "no such\u{1b}[2J list").contains('\u{1b}'), "plain text is made safe to print");
     assert!(message(500, &"x".repeat(10_000)).chars().count() <= TEXT_CHARACTERS_MAX + 1);
     assert_eq!(message(502, "<html>bad gateway</html>"), "HTTP 502 without a message");
-    assert_eq!(message(200, "ok"), "the reply is not an answer in a known format");
+    assert_eq!(message(502, "<title>Bad gateway</title>"), "Bad gateway");
+    assert_eq!(message(200, "[1]"), "the reply is not an answer in a known format");
     assert!(message(401, r#"{"error": "bad key"}"#).starts_with("bad key ("));
     assert!(message(401, "").contains(r#"auth = "bearer""#));
 }

@@ -25,15 +25,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         remaining_pointer: None,
         price: Credits(7),
     };
-    let reply = Reply {
-        status,
-        body: Some(body.to_vec()),
-        undecoded: None,
-        retry_after: None,
-        date: None,
-        rate_headers: Vec::new(),
-        simulated: false,
-    };
+    let reply = Reply { status, body: Some(body.to_vec()), ..Reply::default() };
     job_news(&reply, &JobId::new("job_1").unwrap(), &spec)
 }
 

@@ -85,6 +85,7 @@ impl KeyMask {
             body: reply.body.map(|body| self.body(body)),
             undecoded: reply.undecoded.map(|text| self.text(text)),
             retry_after: reply.retry_after.map(|text| self.text(text)),
+            location: reply.location.map(|text| self.text(text)),
             date: reply.date.map(|text| self.text(text)),
             rate_headers: lines.collect(),
             ..reply
@@ -284,6 +285,7 @@ mod tests {
             body: None,
             undecoded: Some(format!("the coding `{KEY}`")),
             retry_after: Some(KEY.to_owned()),
+            location: Some(format!("/{KEY}")),
             date: Some(KEY.to_owned()),
             rate_headers: vec![format!("x-ratelimit-{}: {}{KEY}", KEY.to_lowercase(), "9".repeat(50))],
             simulated: false,
@@ -291,6 +293,7 @@ mod tests {
         let reply = mask(KEY).reply(reply);
         assert_eq!((reply.retry_after.as_deref(), reply.date.as_deref()), (Some(MASK), Some(MASK)));
         assert_eq!(reply.undecoded.as_deref(), Some("the coding `…`"));
+        assert_eq!(reply.location.as_deref(), Some("/…"));
         assert!(reply.rate_headers[0].starts_with("x-ratelimit-…: 999") && reply.rate_headers[0].ends_with("9…"));
         let untrusted = TransportFault::Untrusted { host: format!("{KEY}.example"), fault: format!("it is for {KEY}") };
         for fault in [TransportFault::NotWritten(KEY.into()), TransportFault::Unknown(KEY.into()), untrusted] {

@@ -2,6 +2,7 @@
 //! state machine. The client never retries and follows no redirect, because either would send the key and the subject's
 //! data again without the ledger knowing.
 
+mod author;
 mod balance;
 mod classify;
 mod coding;
@@ -23,6 +24,7 @@ mod service;
 mod transport;
 mod upload;
 
+pub use author::Author;
 pub use balance::{BALANCE_POINTERS, Balance, balance_in};
 pub use classify::{Classified, PushBack, ReplySpec, calls_itself_a_failure, stated_charge};
 pub use delays::Delays;

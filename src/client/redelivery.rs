@@ -2,6 +2,7 @@
 //! but a declared route, a plain job id and a receiver, so that nothing that is charged can be sent this way.
 
 use super::{
+    author::Author,
     json_body::json_body,
     reply_message::message,
     retry_after::{RetryAfter, retry_after},
@@ -57,7 +58,9 @@ pub enum Redelivered {
         fault: String,
     },
     /// Something else than the service answers.
-    NotTheService,
+    NotTheService {
+        status: u16,
+    },
 }
 
 impl Client {
@@ -110,7 +113,7 @@ pub fn redelivered(exchange: &Exchange, now: SystemTime) -> Redelivered {
     };
     match status {
         200..300 if json.is_some() || reply.body.as_ref().is_some_and(Vec::is_empty) => Redelivered::Accepted,
-        200..300 if reply.body.is_some() => Redelivered::NotTheService,
+        200..500 if Author::of_reply(reply) == Author::Another => Redelivered::NotTheService { status },
         401 | 403 => Redelivered::Unauthorised { status },
         429 => Redelivered::PushedBack { wait: wait() },
         503 if wait().is_some() => Redelivered::PushedBack { wait: wait() },

@@ -11,11 +11,8 @@ fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
     let reply = Reply {
         status,
         body: body.map(|body| body.as_bytes().to_vec()),
-        undecoded: None,
         retry_after: wait.map(str::to_owned),
-        date: None,
-        rate_headers: Vec::new(),
-        simulated: false,
+        ..Reply::default()
     };
     let exchange = Exchange { reply: Ok(reply), ..Exchange::without_reply(String::new()) };
     redelivered(&exchange, SystemTime::UNIX_EPOCH)
@@ -25,7 +22,10 @@ fn of(status: u16, body: Option<&str>, wait: Option<&str>) -> Redelivered {
 fn a_success_is_an_object_or_nothing_and_never_another_page() {
     assert_eq!(of(200, Some(r#"{"jobId": "job_1"}"#), None), Redelivered::Accepted);
     assert_eq!(of(204, Some(""), None), Redelivered::Accepted);
-    assert_eq!(of(200, Some("<html>sign in</html>"), None), Redelivered::NotTheService);
+    for status in [200, 302, 403, 407] {
+        let page = of(status, Some("<html>sign in</html>"), None);
+        assert_eq!(page, Redelivered::NotTheService { status }, "{status}");
+    }
     assert_eq!(of(200, None, None), Redelivered::Unavailable { message: "HTTP 200".to_owned() }, "it was cut off");
 }
 
@@ -35,7 +35,7 @@ fn a_refusal_is_about_the_job_the_key_the_rate_or_the_service() {
     let refused = of(409, Some(r#"{"error": {"message": "not completed\u001b[2J"}}"#), None);
     let Redelivered::Refused { status: 409, message: shown } = refused else { panic!("{refused:?}") };
     assert!(shown.starts_with("not completed") && shown != message, "{shown}");
-    for status in [302, 400, 404, 405, 422] {
+    for status in [400, 404, 405, 422] {
         assert_eq!(of(status, None, None), Redelivered::Refused { status, message: String::new() }, "{status}");
     }
     for status in [401, 403] {

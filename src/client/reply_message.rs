@@ -60,10 +60,23 @@ fn listed(errors: &Value) -> Option<String> {
     if told.is_empty() { None } else { Some(told.join("; ")) }
 }
 
-/// Plain text. A web page says nothing about the request.
+/// Plain text, or the title of a web page.
 fn of_text(body: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(body).ok()?.trim();
-    if text.starts_with('<') { None } else { Some(text.to_owned()) }
+    let text = std::str::from_utf8(body).ok()?.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    if text.starts_with('<') { title(text) } else { Some(text.to_owned()) }
+}
+
+/// The title of a web page, or else its first heading.
+fn title(page: &str) -> Option<String> {
+    let lower = page.to_ascii_lowercase();
+    let inside = |tag: &str| {
+        let open = lower.find(&format!("<{tag}"))?;
+        let from = open + lower[open..].find('>')? + 1;
+        let to = from + lower[from..].find("</")?;
+        let words: Vec<&str> = page[from..to].split_whitespace().collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    inside("title").or_else(|| inside("h1"))
 }
 
 #[cfg(test)]
@@ -97,10 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_a_message_and_a_web_page_is_not() {
+    fn plain_text_is_a_message_and_of_a_web_page_only_the_title() {
         let text = |body: &[u8]| message(None, Some(body));
         assert_eq!(text(b" upstream timed out \n").as_deref(), Some("upstream timed out"));
-        for body in [&b"<html>x</html>"[..], b"  ", b"\xff\xfe"] {
+        let page = b"\xef\xbb\xbf<!doctype html><HTML><Title lang=en> Just a\n moment </TITLE><h1>x</h1>";
+        assert_eq!(text(page).as_deref(), Some("Just a moment"));
+        assert_eq!(text(b"<title></title><h1>403 Forbidden</h1>").as_deref(), Some("403 Forbidden"));
+        for body in [&b"<html>x</html>"[..], b"<title", b"<title>\xc4\xb0", b"  ", b"\xff\xfe"] {
             assert_eq!(text(body), None);
         }
     }

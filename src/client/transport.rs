@@ -13,7 +13,7 @@ use axum::body::Body;
 use futures::{Stream, StreamExt, future::BoxFuture, stream};
 use reqwest::{
     Method, Url,
-    header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
 };
 use rustls::CertificateError;
 use std::{
@@ -68,7 +68,7 @@ impl TransportFault {
 }
 
 /// An HTTP reply.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Reply {
     pub status: u16,
     /// The decoded body; `None` if it was cut off, stalled or too long, or could not be decoded.
@@ -76,6 +76,8 @@ pub struct Reply {
     /// Why the body could not be decoded.
     pub undecoded: Option<String>,
     pub retry_after: Option<String>,
+    /// Where a redirect leads, without query and user. It is shown, and never followed.
+    pub location: Option<String>,
     pub date: Option<String>,
     /// Headers about the rate limit, as `name: value`.
     pub rate_headers: Vec<String>,
@@ -239,7 +241,17 @@ fn head(status: u16, headers: &HeaderMap) -> Reply {
     let date = text(DATE);
     let waits = headers.get_all(RETRY_AFTER).into_iter().filter_map(|value| value.to_str().ok());
     let retry_after = longest(waits, date.as_deref(), SystemTime::now()).map(str::to_owned);
-    Reply { status, body: None, undecoded: None, retry_after, date, rate_headers, simulated }
+    let location = text(LOCATION).filter(|_| (300..400).contains(&status)).map(|text| shown_location(&text));
+    Reply { status, body: None, undecoded: None, retry_after, location, date, rate_headers, simulated }
+}
+
+/// The target of a redirect, for people. Its query may contain what was sent, and its user a secret.
+fn shown_location(target: &str) -> String {
+    let target = target.split(['?', '#']).next().unwrap_or_default();
+    match (target.split_once("://"), target.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => target.to_owned(),
+    }
 }
 
 /// The headers about the rate limit, of which a service may state several. They are for a person to read, and are cut

@@ -29,8 +29,9 @@ pub enum LedgerError {
     #[error("there is no ledger at {}; `rescreen run` creates one", .path.display())]
     Absent { path: PathBuf },
     #[error(
-        "this ledger belongs to {what} `{recorded}`, but this run uses `{brought}`; use the recorded value, or start a \
-         new campaign with `--campaign NAME`"
+        "this ledger belongs to {what} `{recorded}`, but this run uses `{brought}`; use the recorded value, {}or start a \
+         new campaign with `--campaign NAME`",
+        moved(what, recorded)
     )]
     Identity { what: &'static str, recorded: String, brought: String },
     #[error(
@@ -139,6 +140,16 @@ pub enum LedgerError {
          the disk, and run again"
     )]
     Sqlite(#[from] rusqlite::Error),
+}
+
+/// What to do if the ledger has an earlier address of the service.
+fn moved(what: &str, recorded: &str) -> String {
+    match what {
+        "service" if recorded.contains("://") => {
+            format!("add `--service-moved-from {recorded}` if the same service has moved, ")
+        }
+        _ => String::new(),
+    }
 }
 
 impl LedgerError {

@@ -16,6 +16,7 @@ pub fn identity() -> Identity {
         campaign: "one".to_owned(),
         mode: Mode::Production,
         origin: "https://service.example".to_owned(),
+        moved_from: None,
         key_secret: None,
     }
 }

@@ -76,7 +76,7 @@ pub use datasets::DatasetSeen;
 pub use decisions::DecisionsMade;
 pub use error::LedgerError;
 pub use follow::{DeliveryMark, Due, DueJob, Followed, JobReport, NamedJob, OddJobs, OpenJobs};
-pub use identity::Identity;
+pub use identity::{Identity, ServiceMove};
 pub use ingest::{Fate, IngestedAsk, IngestedSplit};
 pub use lock::{commits_noted, is_in_use, log_is_alone};
 pub use mappings::{MappedRows, NextIds};

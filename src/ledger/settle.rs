@@ -134,6 +134,15 @@ impl Ledger {
         .await
     }
 
+    /// Records whether new requests wait until one in doubt is answered, in this run or a later one.
+    pub async fn new_wait(&self, wait: bool) -> Result<(), LedgerError> {
+        self.write(move |store| {
+            store.sums.new_wait = wait;
+            Ok(())
+        })
+        .await
+    }
+
     /// Records why this run stopped, for the next one; `None` deletes the record.
     pub async fn keep_stop(&self, stop: Option<KeptStop>) -> Result<(), LedgerError> {
         self.write(move |store| {
@@ -197,6 +206,7 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     let doubtful_balance = remaining.is_none() && settlement.remaining.is_some_and(is_low);
     // Computed before the charge is recorded: until then, the hold explains it.
     let unexplained_fall = unexplained(&store.sums.account).unwrap_or_default();
+    store.sums.new_wait &= !matches!(step.state, State::Answered | State::Submitted);
     let judgement = match (step.state, &settlement.answer) {
         (State::Answered, Some(answer)) => {
             *store.sums.answers.entry(settlement.check.clone()).or_default() += 1;

@@ -2,7 +2,7 @@
 //! progress therefore never count rows.
 
 use super::{
-    DatasetSeen, LedgerError, SeenPrice,
+    DatasetSeen, LedgerError, SeenPrice, ServiceMove,
     check_sums::{CheckSums, UNREADABLE_ROWS},
 };
 use crate::model::{
@@ -53,6 +53,9 @@ pub struct Sums {
     /// The versions of the service's list that answers were made with, by check, in the order of their first answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub datasets: BTreeMap<String, Vec<DatasetSeen>>,
+    /// The addresses that the service moved to, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_moves: Vec<ServiceMove>,
     /// The highest price seen for each check, if it was above the price table.
     #[serde(default)]
     pub highest_prices: BTreeMap<String, SeenPrice>,
@@ -63,6 +66,10 @@ pub struct Sums {
     /// Why the last run stopped, if running again would repeat the fault.
     #[serde(default)]
     pub stop: Option<KeptStop>,
+    /// A run stopped because the answers that it may have paid for could not be read, and nothing was answered since. No
+    /// new request is sent before one of those is answered.
+    #[serde(default)]
+    pub new_wait: bool,
     /// No request is sent before this time.
     pub paused_until_us: Option<i64>,
     /// When that pause was set, by this machine's clock.

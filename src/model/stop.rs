@@ -41,6 +41,8 @@ pub enum Stop {
         path: String,
         /// The check of the route; `None` for the balance.
         check: Option<String>,
+        /// Where a redirect leads.
+        location: Option<String>,
     },
     /// The service refuses the route that shows the state of a check's jobs.
     JobRoute {
@@ -62,8 +64,18 @@ pub enum Stop {
         host: String,
         fault: String,
     },
-    /// Something other than the service answers, such as a captive portal or a proxy page.
-    NotTheService,
+    /// Something other than the service answers, such as a captive portal or a proxy page. `found` are its status and
+    /// words.
+    NotTheService {
+        found: String,
+    },
+    /// Answers to requests in doubt could not be read, and none of these requests was answered: new ones were not sent.
+    NewWait,
+    /// Some requests had replies that are not the service's, while others were answered.
+    Intercepted {
+        requests: u64,
+        found: String,
+    },
     /// Different requests in a row were answered with 409: their keys were used before.
     Conflict {
         count: u64,
@@ -85,6 +97,12 @@ pub enum Stop {
     /// `Retry-After` is longer than a run waits.
     PushedBack {
         until_us: i64,
+    },
+    /// The service limits the rate of one check, while it answers others.
+    CheckPaused {
+        check: String,
+        /// Until when, if it says so, in microseconds since 1970.
+        until_us: Option<i64>,
     },
     ClockApart {
         seconds: i64,
@@ -149,6 +167,7 @@ impl Stop {
             Stop::Price { check, .. }
             | Stop::AmountUnreadable { check, .. }
             | Stop::CheckRefused { check, .. }
+            | Stop::CheckPaused { check, .. }
             | Stop::JobRoute { check, .. }
             | Stop::JobUnusable { check, .. }
             | Stop::OtherRoute { check }
@@ -204,10 +223,13 @@ impl Stop {
             | Stop::JobUnusable { .. }
             | Stop::Unavailable { .. }
             | Stop::Untrusted { .. }
-            | Stop::NotTheService
+            | Stop::NotTheService { .. }
+            | Stop::Intercepted { .. }
+            | Stop::NewWait
             | Stop::BalanceUnreadable
             | Stop::UploadUnusable { .. }
-            | Stop::PushedBack { .. } => ExitCode::Service,
+            | Stop::PushedBack { .. }
+            | Stop::CheckPaused { .. } => ExitCode::Service,
             Stop::FilesChanged { .. }
             | Stop::ClockApart { .. }
             | Stop::OtherRoute { .. }

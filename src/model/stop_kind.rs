@@ -142,10 +142,12 @@ impl Stop {
             | Stop::JobUnusable { .. }
             | Stop::Unavailable { .. }
             | Stop::Untrusted { .. }
-            | Stop::NotTheService
+            | Stop::NotTheService { .. }
+            | Stop::Intercepted { .. }
+            | Stop::NewWait
             | Stop::BalanceUnreadable
             | Stop::UploadUnusable { .. } => StopKind::Service,
-            Stop::PushedBack { .. } => StopKind::RateLimit,
+            Stop::PushedBack { .. } | Stop::CheckPaused { .. } => StopKind::RateLimit,
             Stop::ClockApart { .. } => StopKind::Clock,
             Stop::OtherRoute { .. } | Stop::FilesChanged { .. } | Stop::UnknownService { .. } => StopKind::Doubt,
             Stop::OtherMode { .. } | Stop::OtherSide { .. } => StopKind::Mode,

@@ -61,13 +61,28 @@ impl fmt::Display for Stop {
                  reading the balance; try the other header with [service.checks.{check}] auth, or ask the service whether \
                  this account may use `{check}`, and run again"
             ),
-            Stop::Misrouted { status, path, check: Some(check) } => write!(
+            Stop::Misrouted { status, path, location: Some(location), .. } => {
+                write!(
+                    f,
+                    "the service redirects {path} (HTTP {status}) to {location}. Nothing is sent there, because it may be \
+                     a sign-in page or another service"
+                )?;
+                match location.strip_suffix(path.as_str()).filter(|url| url.starts_with("https://")) {
+                    Some(url) => write!(
+                        f,
+                        ". If the service has moved there, set [service] url = \"{url}\" and run again with \
+                         --service-moved-from and its old URL: the ledger moves with it, and nothing is paid twice"
+                    ),
+                    None => f.write_str("; check [service] url and the network, then run again"),
+                }
+            }
+            Stop::Misrouted { status, path, check: Some(check), .. } => write!(
                 f,
                 "the service does not know the route {path} (HTTP {status}); check [service] url, or try the other \
                  spelling of the route with [service.checks.{check}] routes = \"alternate\" (or \"guide\"), if `rescreen \
                  checks {check}` lists one"
             ),
-            Stop::Misrouted { status, path, check: None } => {
+            Stop::Misrouted { status, path, check: None, .. } => {
                 write!(f, "the service does not know the route {path} (HTTP {status}); check [service] url")
             }
             Stop::JobRoute { check, status, count } => write!(
@@ -92,9 +107,25 @@ impl fmt::Display for Stop {
                  this machine's clock, or name the PEM file of your own certificate authority with [service] ca_file, \
                  and run again"
             ),
-            Stop::NotTheService => f.write_str(
-                "expected an answer from the service, found something else in several replies in a row, such as a \
-                 captive portal, a proxy page or another service; check [service] url and the network, then run again",
+            Stop::NotTheService { found } => write!(
+                f,
+                "expected an answer from the service, found something else in several replies in a row ({found}), such \
+                 as a sign-in page, a page of a firewall or proxy, or another service; check [service] url and the \
+                 network, then run again"
+            ),
+            Stop::NewWait => f.write_str(
+                "no new request was sent, because answers to earlier requests could not be read and may have been paid \
+                 for; new ones are sent once one of those is answered. Run again later, or send new ones now with \
+                 --continue-anyway",
+            ),
+            Stop::Intercepted { requests, found } => write!(
+                f,
+                "{} ({found}), such as a page of a firewall or proxy, and others were answered; no row failed for it. \
+                 Let these requests through to the service, then run again",
+                match requests {
+                    1 => "1 request had a reply that is not the service's".to_owned(),
+                    requests => format!("{} requests had replies that are not the service's", grouped(*requests)),
+                }
             ),
             Stop::Conflict { count, has_webhook } => f.write_str(&super::conflicts::conflicts(*count, *has_webhook)),
             Stop::OtherMode { sent, echoed } => write!(
@@ -118,6 +149,14 @@ impl fmt::Display for Stop {
                     f,
                     "the service is rate-limiting us until {}; run again after that, or with --lift-pause to send now",
                     local_time(*until_us)
+                )
+            }
+            Stop::CheckPaused { check, until_us } => {
+                let when = until_us.map_or_else(String::new, |until_us| format!(" after {}", local_time(until_us)));
+                write!(
+                    f,
+                    "the service limits the rate of `{check}`, while it answers other checks; the requests of `{check}` \
+                     that were not sent are kept: run again{when}"
                 )
             }
             Stop::ClockApart { seconds } => write!(

@@ -36,7 +36,7 @@ use crate::{
     client::Client,
     error::Error,
     ledger::{Consent, Identity, Ledger, LedgerError, Reading, Sums},
-    model::{Credits, Stop, state::State},
+    model::{Credits, Stop, same_service, state::State},
     throttle::Bucket,
 };
 use std::{
@@ -62,6 +62,14 @@ pub struct CollectOptions {
     pub next_command: Option<NextCommand>,
 }
 
+/// The service as the user names it, beside what the ledger says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NamedService<'a> {
+    pub url: Option<&'a str>,
+    /// The address that it had before, if the user says that it has moved.
+    pub moved_from: Option<&'a str>,
+}
+
 /// A ledger to settle and publish.
 pub struct Collection {
     pub(super) campaign: Arc<Campaign>,
@@ -83,7 +91,7 @@ impl Collection {
         place: &Path,
         out: Option<PathBuf>,
         config: Option<&Path>,
-        service: Option<&str>,
+        service: NamedService<'_>,
     ) -> Result<Collection, Error> {
         match place.try_exists() {
             Ok(true) => {}
@@ -107,20 +115,29 @@ impl Collection {
         let base = config.and_then(Path::parent).unwrap_or(Path::new(""));
         let reading = Reading::open(&ledger)?;
         let mut campaign = campaign_of(&reading, &ledger, &out, file.as_ref().map(|file| (file, base)))?;
+        let NamedService { url: service, moved_from } = service;
         let named = service.or_else(|| file.as_ref()?.service.url.as_deref());
-        let is_confirmed =
-            named.is_some_and(|named| Some(named.trim_end_matches('/')) == campaign.service.url.as_deref());
+        let recorded = campaign.service.url.clone();
+        let is_url = |named: &str| recorded.as_deref().is_some_and(|url| same_service(named, url));
+        let is_confirmed = named.is_some_and(is_url) || moved_from.is_some_and(is_url);
+        if let Some(from) = moved_from {
+            campaign.moves_from(from)?;
+            let no_target =
+                || Error::Config("--service-moved-from: say with --service URL where the service is now".to_owned());
+            campaign.service.url = Some(named.ok_or_else(no_target)?.to_owned());
+        }
         let mut routes_fault = None;
         if is_confirmed {
             routes_fault = use_only_user_settings(&mut campaign, file.as_ref(), base)?;
-        } else if let (Some(named), Some(url)) = (service, &campaign.service.url) {
+        } else if let (Some(named), Some(url)) = (service, &recorded) {
             return Err(Error::Config(format!(
                 "--service {named}: the requests of this ledger were sent to {url}; name that service"
             )));
         }
+        let origin = campaign.origin();
         Ok(Collection {
             campaign: Arc::new(campaign),
-            identity: reading.identity()?,
+            identity: Identity { origin, moved_from: moved_from.map(str::to_owned), ..reading.identity()? },
             consents: reading.consents()?,
             is_confirmed,
             routes_fault,
@@ -156,6 +173,7 @@ impl Collection {
         let now_us = campaign.clock.now_us();
         let open = if campaign.accept_older_ledger { Ledger::open_older } else { Ledger::open };
         let ledger = Arc::new(open(&campaign.ledger, &self.identity, campaign.commit_mode, now_us)?);
+        ledger.note_service(self.identity.origin.clone(), now_us).await?;
         ledger.recover(now_us).await?;
         let next_command = options.next_command.take();
         let work = Box::pin(self.work(Arc::clone(&ledger), options, signals, progress));

@@ -43,7 +43,7 @@ pub use campaign::secret::read as read_secret;
 pub use campaign::service::Service;
 pub use campaign::tables::TableSource;
 pub use campaign::{Campaign, Guards, read_file, read_open_file};
-pub use collect::{CollectOptions, Collection};
+pub use collect::{CollectOptions, Collection, NamedService};
 pub use corrections::CorrectionCounts;
 pub use dataset_update::dataset_update;
 pub use end_reason::EndReason;

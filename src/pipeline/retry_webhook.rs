@@ -12,12 +12,12 @@ use super::{
         receiver::{delivery_url, id_of, new_receiver},
         webhook::checked,
     },
-    collect::Collection,
+    collect::{Collection, NamedService},
     prepare::known_service,
     send::{
-        attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
         bucket::bucket,
         earlier_stop::{EARLIER_PAUSE, kept_stop, paused_until},
+        gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
     },
     wording::counted,
 };
@@ -150,7 +150,7 @@ pub async fn retry_webhook(
     service: Option<&str>,
     order: &RedeliveryOrder,
 ) -> Result<Redeliveries, Error> {
-    let mut collection = Collection::find(place, None, config, service)?;
+    let mut collection = Collection::find(place, None, config, NamedService { url: service, moved_from: None })?;
     collection.campaign_mut().service.proxy_flag.clone_from(&order.proxy);
     let campaign = &collection.campaign;
     if campaign.service.simulate {
@@ -368,7 +368,9 @@ impl<'a> Asking<'a> {
                 Redelivered::Refused { status, message } => return Ok(Continue(Some((status, message)))),
                 Redelivered::Unauthorised { status } => return Ok(Break(Stop::Unauthorised { status })),
                 Redelivered::Untrusted { host, fault } => return Ok(Break(Stop::Untrusted { host, fault })),
-                Redelivered::NotTheService => return Ok(Break(Stop::NotTheService)),
+                Redelivered::NotTheService { status } => {
+                    return Ok(Break(Stop::NotTheService { found: format!("HTTP {status}") }));
+                }
                 Redelivered::PushedBack { wait: Some(wait) } if wait > PUSH_BACK_MAX => {
                     let until_us = now.as_microsecond().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
                     return Ok(Break(Stop::PushedBack { until_us }));

@@ -109,6 +109,7 @@ impl Prepared {
             // A higher price that only the balance showed may be another client's spending. The user decided to
             // continue.
             ledger.forget_falls(None).await?;
+            ledger.new_wait(false).await?;
         }
 
         let queue = RequestQueue::new(ledger.reading()?, campaign.expect_rows.is_some())?;

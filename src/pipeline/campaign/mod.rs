@@ -25,6 +25,7 @@ pub mod webhook;
 
 use crate::{
     catalogue::{Catalogue, Declaration, DeclaredCheck, is_identifier},
+    client::check_url,
     error::Error,
     files::{self, Links, Root},
     ledger::{CommitMode, Identity},
@@ -93,6 +94,8 @@ pub struct Campaign {
     pub new_ledger: bool,
     /// Accept a ledger that lost its newest commits. The requests they recorded may be paid for again.
     pub accept_older_ledger: bool,
+    /// The address that the service had before, if the user says that it has moved.
+    pub service_moved_from: Option<String>,
     /// The command line that started this run. `rescreen collect` shows it when rows are left.
     pub command: Vec<String>,
     pub null: Vec<String>,
@@ -162,6 +165,7 @@ impl Campaign {
             commit_mode: CommitMode::default(),
             new_ledger: false,
             accept_older_ledger: false,
+            service_moved_from: None,
             command: Vec::new(),
             null: file.input.null.clone().unwrap_or_else(|| vec![String::new()]),
             null_in: file.input.null_in.clone(),
@@ -266,8 +270,23 @@ impl Campaign {
             campaign: self.name.clone(),
             mode: self.mode,
             origin: self.origin(),
+            moved_from: self.service_moved_from.clone(),
             key_secret: self.key_secret.as_ref().map(KeySecret::fingerprint),
         }
+    }
+
+    /// Says that the service has moved from this address to the one of the campaign. The ledger follows.
+    ///
+    /// # Errors
+    /// It is not the URL of a service, or the campaign uses the built-in simulator.
+    pub fn moves_from(&mut self, address: &str) -> Result<(), Error> {
+        check_url(address)?;
+        if self.service.simulate {
+            let fault = "--service-moved-from: the built-in simulator does not move; leave out --simulate";
+            return Err(Error::Config(fault.to_owned()));
+        }
+        self.service_moved_from = Some(address.to_owned());
+        Ok(())
     }
 
     /// The service as the ledger records it.

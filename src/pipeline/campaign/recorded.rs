@@ -182,6 +182,7 @@ pub fn campaign_of(
         commit_mode: CommitMode::default(),
         new_ledger: false,
         accept_older_ledger: false,
+        service_moved_from: None,
         command: settings.command.clone(),
         null: Vec::new(),
         null_in: BTreeMap::new(),

@@ -208,15 +208,7 @@ mod tests {
     use super::*;
 
     fn found(body: &str, pointer: Option<&str>) -> (Standing, Option<String>) {
-        let reply = Reply {
-            status: 200,
-            body: Some(body.into()),
-            undecoded: None,
-            retry_after: None,
-            date: None,
-            rate_headers: Vec::new(),
-            simulated: false,
-        };
+        let reply = Reply { status: 200, body: Some(body.into()), ..Reply::default() };
         let mut recommended = Recommended::default();
         (balance(&reply, pointer, &mut recommended).standing, recommended.balance_pointer)
     }

@@ -77,7 +77,9 @@ pub async fn see_account(campaign: &Campaign) -> AccountSeen {
 async fn balance(campaign: &Campaign) -> Result<Credits, Error> {
     for wait in BALANCE_RETRIES {
         match balance_alone(&campaign.service, campaign.clock).await {
-            Err(Error::Stopped(Stop::Unavailable { .. } | Stop::NotTheService)) => tokio::time::sleep(wait).await,
+            Err(Error::Stopped(Stop::Unavailable { .. } | Stop::NotTheService { .. })) => {
+                tokio::time::sleep(wait).await
+            }
             read => return read,
         }
     }

@@ -19,6 +19,7 @@ use super::{
     run_record,
     send::{
         bucket::bucket,
+        check_pauses::CheckPauses,
         context::{CheckContext, RunContext},
         file_body::FileBodies,
         judge::Judge,
@@ -122,6 +123,7 @@ impl Prepared {
             }
         };
         let ledger = Arc::new(ledger);
+        ledger.note_service(campaign.origin(), campaign.clock.now_us()).await?;
         ledger.recover(campaign.clock.now_us()).await?;
         let set_aside = set_aside.map_or_else(|| set_aside_unknown(&campaign, &ledger), |folder| Ok(Some(folder)))?;
         // Checked again: the path of an input may only resolve now that the output folder exists.
@@ -285,6 +287,7 @@ pub fn context(
     let context = RunContext {
         check_names: Arc::new(names),
         latencies: SharedLatencies::default(),
+        check_pauses: CheckPauses::default(),
         file_bodies,
         ledger: Arc::clone(ledger),
         client,

@@ -31,8 +31,13 @@ async fn steps(pending: u64, new: u64) -> [u64; 3] {
     campaign.out = folder.path().join("out");
     campaign.ledger = campaign.out.join("ledger.sqlite");
     std::fs::create_dir_all(&campaign.out).unwrap();
-    let identity =
-        Identity { campaign: campaign.name.clone(), mode: Mode::Sandbox, origin: campaign.origin(), key_secret: None };
+    let identity = Identity {
+        campaign: campaign.name.clone(),
+        mode: Mode::Sandbox,
+        origin: campaign.origin(),
+        moved_from: None,
+        key_secret: None,
+    };
     let ledger = Arc::new(Ledger::open(&campaign.ledger, &identity, CommitMode::Inline, 0).unwrap());
     let layout = super::super::campaign::result_layout::ResultLayout::new(&campaign, &campaign.uses[0]).unwrap();
     ledger.fill_for_tests(pending, &layout.agreed(None, true).unwrap());

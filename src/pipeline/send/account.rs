@@ -2,21 +2,23 @@
 //! answering. If the account cannot be read, the run stops.
 
 use super::{
-    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, micros},
     bucket::bucket,
     context::RunContext,
     earlier_stop::paused_until,
-    gate::close_gate,
+    gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, PUSH_BACK_UNSTATED, close_gate, micros},
     peer::note_peer,
 };
 use crate::{
-    client::{Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after},
+    client::{
+        Author, Balance, Client, Delays, Exchange, RetryAfter, TransportFault, balance_in, json_body, retry_after,
+    },
     error::Error,
     ledger::Sums,
     model::{
         Clock, Credits, Stop,
         clock::ClockSample,
         planted::{Bug, planted},
+        printable::printable,
     },
     pipeline::campaign::service::Service,
     throttle::{Bucket, Throttle},
@@ -31,8 +33,8 @@ use std::{
 /// The maximum number of attempts of one reading.
 const TRIES_MAX: u32 = 6;
 
-/// After this many complete replies that are not JSON, the URL is not that of the service.
-const NOT_JSON_MAX: u32 = 3;
+/// After this many replies that are not the service's, the URL is not that of the service.
+const OF_ANOTHER_MAX: u32 = 3;
 
 /// The result of one attempt to read the account.
 enum BalanceReply {
@@ -47,9 +49,10 @@ enum BalanceReply {
         wait: Duration,
         message: String,
     },
-    /// A complete 2xx that is not JSON.
-    NotJson {
+    /// A reply that is not the service's.
+    OfAnother {
         wait: Duration,
+        found: String,
     },
 }
 
@@ -64,7 +67,7 @@ pub struct BalanceRead {
 /// Reads the balance and records it in the ledger. It breaks if the run must stop.
 pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, BalanceRead>, Error> {
     let mut delays = Delays::new(context.clock.now_us().unsigned_abs());
-    let (mut last, mut not_json) = (String::new(), 0);
+    let (mut last, mut of_another) = (String::new(), 0);
     for _ in 0..TRIES_MAX {
         let ungated =
             planted(Bug::BalanceBesideGate).then(|| Throttle::new(context.campaign.service.pace(), Bucket::Full));
@@ -103,10 +106,10 @@ pub async fn read_balance(context: &RunContext) -> Result<ControlFlow<Stop, Bala
                 last = message;
                 tokio::time::sleep(wait).await;
             }
-            BalanceReply::NotJson { wait } => {
-                not_json += 1;
-                if not_json == NOT_JSON_MAX {
-                    return Ok(Break(Stop::NotTheService));
+            BalanceReply::OfAnother { wait, found } => {
+                of_another += 1;
+                if of_another == OF_ANOTHER_MAX {
+                    return Ok(Break(Stop::NotTheService { found }));
                 }
                 tokio::time::sleep(wait).await;
             }
@@ -143,17 +146,20 @@ fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, 
             return BalanceReply::Again { wait: delays.next_delay(), message: message.clone() };
         }
     };
+    let found = format!("HTTP {} to GET {}", reply.status, Balance::PATH);
+    let another = |delays: &mut Delays| BalanceReply::OfAnother { wait: delays.next_delay(), found };
     let message = format!("GET {} answered HTTP {}", Balance::PATH, reply.status);
     match reply.status {
         200..300 => match reply.body.as_deref().and_then(|body| balance_in(body, pointer)) {
             Some(balance) => BalanceReply::Balance(balance),
             None if reply.body.as_deref().and_then(json_body).is_some() => BalanceReply::Stop(Stop::BalanceUnreadable),
-            None if reply.body.is_some() => BalanceReply::NotJson { wait: delays.next_delay() },
+            None if reply.body.is_some() => another(delays),
             None => {
                 let fault = reply.undecoded.as_deref().unwrap_or("cut off");
                 BalanceReply::Again { wait: delays.next_delay(), message: format!("{message}, {fault}") }
             }
         },
+        401 | 403 if Author::of_reply(reply) == Author::Another => another(delays),
         401 | 403 => BalanceReply::Stop(Stop::Unauthorised { status: reply.status }),
         429 | 503 => match retry_after(reply.retry_after.as_deref(), reply.date.as_deref(), now.into()) {
             RetryAfter::Wait(wait) if wait > PUSH_BACK_MAX => {
@@ -166,9 +172,12 @@ fn classify_balance(exchange: &Exchange, pointer: Option<&str>, now: Timestamp, 
             }
             RetryAfter::Unstated => BalanceReply::Again { wait: delays.next_delay(), message },
         },
-        300..=399 | 404 | 405 => {
-            BalanceReply::Stop(Stop::Misrouted { status: reply.status, path: Balance::PATH.to_owned(), check: None })
-        }
+        300..=399 | 404 | 405 => BalanceReply::Stop(Stop::Misrouted {
+            status: reply.status,
+            path: Balance::PATH.to_owned(),
+            check: None,
+            location: reply.location.as_deref().map(|text| printable(text).into_owned()),
+        }),
         _ => BalanceReply::Again { wait: delays.next_delay(), message },
     }
 }
@@ -186,7 +195,7 @@ pub async fn balance_alone(service: &Service, clock: Clock) -> Result<Credits, E
     let stop = match classify_balance(&exchange, pointer, clock.now(), &mut delays) {
         BalanceReply::Balance(balance) => return Ok(balance.credits),
         BalanceReply::Stop(stop) => stop,
-        BalanceReply::NotJson { .. } => Stop::NotTheService,
+        BalanceReply::OfAnother { found, .. } => Stop::NotTheService { found },
         BalanceReply::PushedBack { message, .. } | BalanceReply::Again { message, .. } => Stop::Unavailable { message },
     };
     Err(Error::Stopped(stop))

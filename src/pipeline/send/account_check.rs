@@ -10,6 +10,7 @@ use crate::{
         state::{Event, Outcome},
         transitions::CACHED_REFUSALS_MAX,
     },
+    pipeline::wording::counted,
 };
 use std::{
     ops::ControlFlow::{Break, Continue},
@@ -53,7 +54,7 @@ impl SendLoop {
             Outcome::Unauthorised => Stop::CheckRefused { check: one.check.clone(), status },
             Outcome::Misrouted => {
                 let path = self.context.checks.get(&one.check).map(|check| check.path.clone()).unwrap_or_default();
-                Stop::Misrouted { status, path, check: Some(one.check.clone()) }
+                Stop::Misrouted { status, path, check: Some(one.check.clone()), location: attempted.location.clone() }
             }
             // Reading the balance also counts towards the rate and was not refused, so the refusal is cached under the
             // key.
@@ -128,10 +129,29 @@ impl SendLoop {
         Ok(())
     }
 
+    /// Adds to the stops, at the end of the run, why some requests were not sent or have no answer.
+    pub fn gather_stops(&mut self) {
+        self.stops.extend(self.spending.spent());
+        self.stops.append(&mut self.left_out);
+        self.stops.append(&mut self.withholds);
+        if self.stops.is_empty() {
+            self.stops.extend(self.watch.intercepted());
+        }
+        if self.queue.waits_for_doubts() {
+            self.stops.push(Stop::NewWait);
+        }
+        if self.stops.is_empty() && self.left_unsent > 0 {
+            let requests = counted(self.left_unsent, "request was", "requests were");
+            let message = format!("{requests} refused repeatedly, without a charge");
+            self.stops.push(Stop::Unavailable { message });
+        }
+        self.stops.extend(self.following.heard.nothing().filter(|_| self.stops.is_empty()));
+    }
+
     /// Fails the request, unless an earlier attempt may still be answered under its key, or nothing shows yet that
     /// answers of the check can be read.
     pub async fn row_at_fault(&mut self, one: Candidate, attempted: &Attempted) -> Result<(), Error> {
-        let readable = !attempted.is_not_json() || self.context.ledger.sums().was_answered(&one.check);
+        let readable = attempted.outcome != Outcome::Unreadable || self.context.ledger.sums().was_answered(&one.check);
         if !(readable && attempted.may_be_the_rows_fault()) {
             let next = tried(one, attempted, self.context.campaign.mode);
             return Box::pin(self.follow(next, attempted)).await;

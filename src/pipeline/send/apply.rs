@@ -2,9 +2,10 @@
 
 use super::{
     SendLoop,
-    attempt::{AttemptEnd, Attempted, PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
+    attempt::{AttemptEnd, Attempted},
+    check_pauses::Waits,
     context::Candidate,
-    gate::whole_seconds,
+    gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, whole_seconds},
     next_step::Next,
     planted_steps::next_step,
 };
@@ -81,9 +82,9 @@ impl SendLoop {
         } else {
             one.request
         };
-        if attempted.is_not_json() {
-            if self.watch.not_json(request) {
-                self.health.not_json();
+        if attempted.is_not_read() {
+            if self.watch.not_read(request, attempted.http_status, &attempted.message) {
+                self.health.not_read();
             }
             self.stops.extend(self.watch.is_not_the_service());
         }
@@ -107,7 +108,8 @@ impl SendLoop {
             self.stops.push(Stop::OtherSide { simulated });
             return Ok(());
         }
-        let next = next_step(one, &attempted, self.answered, self.context.campaign.mode);
+        let answered = self.watch.answers_of(&one.check);
+        let next = next_step(one, &attempted, answered, self.context.campaign.mode);
         self.follow(next, &attempted).await
     }
 
@@ -128,11 +130,17 @@ impl SendLoop {
             Next::LeftForLater(one) if attempted.fails_for_good() && self.is_answering(&one) => {
                 self.row_at_fault(one, attempted).await?;
             }
-            Next::LeftForLater(one) => self.left_for_later(&one),
+            Next::LeftForLater(one) => {
+                self.left_for_later(&one);
+                if attempted.may_be_of_another() {
+                    self.watch.left(attempted.http_status, &attempted.message);
+                }
+            }
             Next::AttemptsOver(one) => self.attempts_over(&one, attempted).await?,
             Next::NewKey(one) => self.new_key(one).await?,
             Next::AskAccount(one) => self.ask_account(one, attempted).await?,
             Next::PushedBack(one, wait) => {
+                let check = one.check.clone();
                 // The account was read in this run, or nothing is charged (sandbox), so the refusal is cached under the
                 // key.
                 let account_read = self.health.was_read() || !self.proofs.is_watched();
@@ -143,7 +151,12 @@ impl SendLoop {
                     self.row_at_fault(one, attempted).await?;
                 }
                 let until_us = self.context.clock.now_us().saturating_add(micros(wait.min(PAUSE_KEPT_MAX)));
-                self.stops.push(Stop::PushedBack { until_us });
+                match attempted.waits {
+                    Some(Waits::Check(_)) => {
+                        self.leave_out(&check, Stop::CheckPaused { check: check.clone(), until_us: Some(until_us) });
+                    }
+                    _ => self.stops.push(Stop::PushedBack { until_us }),
+                }
             }
         }
         Ok(())
@@ -173,7 +186,8 @@ impl SendLoop {
     /// Records a request that failed permanently.
     pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
         self.fails(one);
-        self.stops.extend(self.watch.refused(&attempted.same_refusals, &self.context.campaign.guards));
+        let Attempted { same_refusals, message, .. } = attempted;
+        self.stops.extend(self.watch.refused(same_refusals, message, &self.context.campaign.guards));
     }
 
     fn fails(&mut self, one: &Candidate) {
@@ -183,6 +197,7 @@ impl SendLoop {
     /// Records a request that the service accepted as a job. It shows that the service works, and is not sent again.
     fn submitted(&mut self, one: &Candidate, attempted: &Attempted) {
         self.spending.key_on_trial = None;
+        self.queue.answered();
         self.watch.accepted(&one.check);
         self.stop_for_other_mode(attempted);
     }
@@ -196,6 +211,7 @@ impl SendLoop {
 
     fn answered(&mut self, one: &Candidate, attempted: &Attempted) {
         self.answered += 1;
+        self.queue.answered();
         self.stop_for_other_mode(attempted);
         if let Some(judgement) = &attempted.judgement {
             self.stops.extend(self.watch.answered(&one.check, judgement.verdict, &self.context.campaign.guards));
@@ -225,7 +241,8 @@ impl SendLoop {
         // answers requests of the check.
         let answers = self.context.ledger.sums().was_answered(&one.check);
         let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
-        let stop = if answers { watch.failed_alone(guards) } else { watch.refused(&attempted.same_refusals, guards) };
+        let Attempted { same_refusals, message, .. } = attempted;
+        let stop = if answers { watch.failed_alone(guards) } else { watch.refused(same_refusals, message, guards) };
         self.stops.extend(stop);
         Ok(())
     }
@@ -250,7 +267,7 @@ fn note_repeat(one: &Candidate, attempted: &Attempted, delay: Duration) {
     let reply = match attempted.http_status {
         None => "no reply".to_owned(),
         // Why a success cannot be read is in no output while the request is in doubt.
-        Some(status @ 200..300) if attempted.outcome == Outcome::Unknown => {
+        Some(status @ 200..300) if attempted.outcome == Outcome::Unknown && !attempted.is_of_another() => {
             format!("HTTP {status}: {}", attempted.message)
         }
         Some(status) => format!("HTTP {status}"),

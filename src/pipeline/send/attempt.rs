@@ -1,20 +1,21 @@
 //! One attempt of one request: arm → gate → send → classify → judge → settle. [`super::next_step`] decides what comes
 //! next.
 
+use super::check_pauses::Waits;
 use super::context::{CheckContext, RunContext};
 use super::echo::{Echo, echo};
 use super::file_body::{FileBody, FileFault};
-use super::gate::close_gate;
+use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
 use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
 use super::peer::note_peer;
 use super::refusal::refusal;
 use crate::{
-    client::{Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
+    client::{Author, Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
     error::Error,
     ledger::{AnswerRecord, ArmOrder, NotArmed, Settled, Settlement},
     model::{
-        Clock, Credits, Judgement, Mode, Permit, RequestId, Verdict,
+        Clock, Credits, Judgement, Permit, RequestId, Verdict,
         budget::{Account, BudgetRefusal},
         clock::ClockSample,
         planted::{Bug, planted},
@@ -26,13 +27,6 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
-
-/// A push-back longer than this stops the run. A shorter one is waited for.
-pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
-/// The longest push-back that is recorded for later runs.
-pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// How long a 429 without a stated time pauses all sends.
-pub const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
 /// How an attempt ended.
 pub enum AttemptEnd {
@@ -65,6 +59,8 @@ pub enum AttemptEnd {
 pub struct Attempted {
     pub settled: Settled,
     pub outcome: Outcome,
+    /// Who wrote the reply.
+    pub author: Author,
     pub judgement: Option<Judgement>,
     pub http_status: Option<u16>,
     pub remaining: Option<Credits>,
@@ -72,7 +68,11 @@ pub struct Attempted {
     pub stated: Option<Credits>,
     /// The value found where an amount of credits was expected, if it is not a valid amount.
     pub unreadable_amount: Option<String>,
+    /// Where a redirect leads.
+    pub location: Option<String>,
     pub push_back: Option<PushBack>,
+    /// Who waits because of it.
+    pub waits: Option<Waits>,
     /// How long to wait before repeating this request, if the reply says so.
     pub repeat_after: Option<Duration>,
     /// Why no job can be followed, although the reply says that the answer comes later.
@@ -272,6 +272,12 @@ async fn settle(
     let (now_us, compared) = (context.clock.now_us(), ClockSample::now(&context.clock));
     let judged = judge(check, &sent, &mut classified, now_us);
     let pause = classified.push_back.and_then(|push_back| pause(push_back, context.campaign.mode));
+    let waits = pause.map(|pause| context.check_pauses.refused(&sent.check, pause, PUSH_BACK_MAX));
+    let (of_all, of_check) = match waits {
+        Some(Waits::All(pause)) => (Some(pause), None),
+        Some(Waits::Check(pause)) => (None, Some(pause)),
+        None => (None, None),
+    };
     let latency_ms = u64::try_from(exchange.latency.as_millis()).unwrap_or(u64::MAX);
     context.latencies.record(latency_ms);
     let body = exchange.reply.ok().and_then(|reply| reply.body).unwrap_or_default();
@@ -297,12 +303,15 @@ async fn settle(
         failure: refused.then(|| refusal(&classified)),
         remaining: classified.remaining,
         // Capped, because a wrong time from the service must not pause the campaign indefinitely.
-        pause_until_us: pause.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
-        not_before_us: classified.repeat_after.map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
+        pause_until_us: of_all.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
+        not_before_us: classified
+            .repeat_after
+            .or(of_check)
+            .map(|wait| now_us.saturating_add(micros(wait.min(PAUSE_KEPT_MAX)))),
         server_offset_us: classified.server_now_us.map(|server| server - now_us),
         ..sent.settlement(classified.outcome, &context.clock)
     };
-    if let Some(pause) = pause {
+    if let Some(pause) = of_all {
         close_gate(context, pause.min(PUSH_BACK_MAX), classified.http_status);
     }
     let has_server_time = settlement.server_offset_us.is_some();
@@ -325,11 +334,15 @@ async fn settle(
         state = settled.state.as_str(),
         "attempt"
     );
+    if matches!(settled.state, State::Answered | State::Submitted) {
+        context.check_pauses.answered(&sent.check);
+    }
     let code = classified.code.as_deref().unwrap_or("no code");
     let answered = judged.filter(|_| settled.state == State::Answered);
     Ok(AttemptEnd::Attempted(Box::new(Attempted {
         settled,
         outcome: classified.outcome,
+        author: classified.author,
         other_mode: mode_of_job.or_else(|| answered.as_ref()?.other_mode.clone()),
         judgement: answered.map(|judged| judged.judgement),
         http_status: classified.http_status,
@@ -339,7 +352,9 @@ async fn settle(
             _ => None,
         },
         unreadable_amount: classified.unreadable_amount,
+        location: classified.location,
         push_back: classified.push_back,
+        waits,
         repeat_after: classified.repeat_after,
         job_fault: classified.job_fault,
         same_refusals: format!("HTTP {} {code}", classified.http_status.unwrap_or_default()),
@@ -383,18 +398,4 @@ pub fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> Reply
 fn mode_of_job(sent: &Sent, classified: &Classified) -> Option<String> {
     let answer = classified.answer.as_ref().filter(|_| matches!(classified.outcome, Outcome::Accepted { .. }))?;
     if let Echo::OtherMode(mode) = echo(&answer.value, None, &sent.body) { Some(mode) } else { None }
-}
-
-/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
-/// single payload and does not close the gate.
-pub fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
-    match (push_back, mode) {
-        (PushBack::Stated(wait), _) => Some(wait),
-        (PushBack::Unstated, Mode::Production) => Some(PUSH_BACK_UNSTATED),
-        (PushBack::Unstated, Mode::Sandbox) => None,
-    }
-}
-
-pub fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

@@ -79,6 +79,10 @@ impl SendLoop {
     /// Records a stop that would cost credits if the next run repeated it. Done at once, because the process may be
     /// killed while it drains.
     pub async fn keep_stop(&mut self) -> Result<(), Error> {
+        let is_unread = self.stops.iter().any(|stop| matches!(stop, Stop::NotTheService { .. }));
+        if is_unread && self.watch.may_have_paid() && !self.context.ledger.sums().new_wait {
+            self.context.ledger.new_wait(true).await?;
+        }
         let Some(stop) = self.spending.keep(self.stops.iter().chain(&self.left_out)) else { return Ok(()) };
         let kept = KeptStop {
             exit_code: stop.exit_code() as u8,

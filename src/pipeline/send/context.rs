@@ -1,6 +1,6 @@
 //! The run context that all attempts share, and the candidate that an attempt is about.
 
-use super::{file_body::FileBodies, judge::Judge, latencies::SharedLatencies, limit::Limit};
+use super::{check_pauses::CheckPauses, file_body::FileBodies, judge::Judge, latencies::SharedLatencies, limit::Limit};
 use crate::{
     catalogue::Declaration,
     client::{Auth, Client, Delays},
@@ -50,6 +50,8 @@ pub struct RunContext {
     pub key_in_question: AtomicBool,
     /// Whether the simulator answers; empty until the first reply.
     pub peer: OnceLock<bool>,
+    /// Which checks are limited by the service while others are not.
+    pub check_pauses: CheckPauses,
     /// The names of the campaign's checks by their id in the ledger.
     pub check_names: Arc<BTreeMap<i64, String>>,
     /// How long the exchanges of this run took.
@@ -67,10 +69,9 @@ pub struct Candidate {
     pub attempts: u32,
     /// It may have been charged, and its price is held.
     pub in_doubt: bool,
-    /// It was sent before. While new requests wait, at most half of the requests in flight are repeats.
+    /// It was sent before, or was postponed.
     pub is_repeat: bool,
-    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn: 1 for a new request, -1 for a
-    /// repeat, 0 if no request of the other kind waited.
+    /// The change of [`Schedule::lead`](super::schedule::Schedule) by its last turn, to take it back.
     pub turn: i64,
     /// It was refused in this run while the account was in order.
     pub was_refused_alone: bool,

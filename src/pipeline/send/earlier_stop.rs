@@ -2,8 +2,8 @@
 //! to wait.
 
 use super::{
-    attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
     context::RunContext,
+    gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros},
 };
 use crate::{
     error::Error,

@@ -1,8 +1,16 @@
 //! Closing the gate: nothing is sent for a time, because the service asked for it. Says so in the log.
 
 use super::context::RunContext;
+use crate::{client::PushBack, model::Mode};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// A push-back longer than this stops the run. A shorter one is waited for.
+pub const PUSH_BACK_MAX: Duration = Duration::from_secs(15 * 60);
+/// The longest push-back that is recorded for later runs.
+pub const PAUSE_KEPT_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// How long a 429 without a stated time pauses all sends.
+pub const PUSH_BACK_UNSTATED: Duration = Duration::from_secs(5);
 
 /// Closes the gate for all requests, and says so.
 pub fn close_gate(context: &RunContext, pause: Duration, http_status: Option<u16>) {
@@ -23,4 +31,18 @@ pub fn close_gate(context: &RunContext, pause: Duration, http_status: Option<u16
 /// The seconds of a wait, rounded up.
 pub fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// How long a push-back closes the gate for all requests. In sandbox, a 429 without a time is the repeat cooldown of a
+/// single payload and does not close the gate.
+pub fn pause(push_back: PushBack, mode: Mode) -> Option<Duration> {
+    match (push_back, mode) {
+        (PushBack::Stated(wait), _) => Some(wait),
+        (PushBack::Unstated, Mode::Production) => Some(PUSH_BACK_UNSTATED),
+        (PushBack::Unstated, Mode::Sandbox) => None,
+    }
+}
+
+pub fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

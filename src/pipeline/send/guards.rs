@@ -1,5 +1,6 @@
 //! Guards: stop a failing run early, before much is spent. They only count and decide; they do no I/O.
 
+use super::common_words::CommonWords;
 use crate::{
     ledger::Sums,
     model::{RequestId, Stop, Verdict, stop::STAGE_SEND},
@@ -22,11 +23,11 @@ const UNANSWERED_FEW: usize = 5;
 const ALIKE_MAX: u64 = 5;
 /// The run stops after this many different consecutive requests whose key the service knows with another body (409).
 const CONFLICTS_MAX: usize = 5;
-/// After this many different consecutive requests with a 2xx that is not JSON, the account is read to see whether this
-/// is the service.
-const NOT_JSON_ASK: usize = 3;
+/// After this many different consecutive requests whose reply is not the service's or cannot be read, the account is
+/// read to see whether this is the service.
+const NOT_READ_ASK: usize = 3;
 /// After this many, the run stops regardless of the account.
-const NOT_JSON_MAX: usize = 6;
+const NOT_READ_MAX: usize = 6;
 
 /// The run stops after this many different requests of a check whose reply says that the answer comes later, and names no
 /// job that can be followed, if no job of the check was ever followed.
@@ -41,9 +42,12 @@ pub struct GuardState {
     answered: u64,
     refused: u64,
     by_check: BTreeMap<String, (u64, u64)>,
-    same_refusals: (String, u64),
+    same_refusals: SameRefusals,
     // Sets of requests, so that repeated attempts of a single request never stop a run.
-    not_json: BTreeSet<RequestId>,
+    not_read: BTreeSet<RequestId>,
+    not_read_said: Found,
+    /// Requests that are left for a later run, because what replied was not the service.
+    intercepted: Found,
     unanswered: BTreeSet<RequestId>,
     conflicts: BTreeSet<RequestId>,
     /// Refused requests of checks that were never answered, while the account is in order.
@@ -56,11 +60,48 @@ pub struct GuardState {
     uploading: BTreeSet<String>,
 }
 
+/// What replied in the place of the service.
+#[derive(Debug, Default)]
+struct Found {
+    requests: u64,
+    /// The status of the last reply.
+    status: Option<u16>,
+    /// One of them was a success.
+    has_success: bool,
+    words: CommonWords,
+}
+
+impl Found {
+    fn add(&mut self, status: Option<u16>, said: &str) {
+        self.requests += 1;
+        self.status = status;
+        self.has_success |= status.is_some_and(|status| status < 300);
+        self.words.add(said);
+    }
+
+    /// `HTTP 403: "Sign in"`
+    fn shown(&self) -> String {
+        let status = self.status.map_or_else(|| "no reply".to_owned(), |status| format!("HTTP {status}"));
+        match self.words.shown() {
+            Some(words) => format!("{status}: \"{words}\""),
+            None => status,
+        }
+    }
+}
+
+/// Consecutive refusals with the same status and code.
+#[derive(Debug, Default)]
+struct SameRefusals {
+    code: String,
+    count: u64,
+    words: CommonWords,
+}
+
 impl GuardState {
     /// Counts an answer. Stops the run if too many answers are unrecognised.
     pub fn answered(&mut self, check: &str, verdict: Verdict, guards: &Guards) -> Option<Stop> {
         self.answered += 1;
-        self.same_refusals = (String::new(), 0);
+        self.same_refusals = SameRefusals::default();
         self.suspects.remove(check);
         self.forget();
         let (unrecognised, of) = self.by_check.entry(check.to_owned()).or_default();
@@ -75,9 +116,14 @@ impl GuardState {
         })
     }
 
+    /// The number of answers to requests of the check in this run.
+    pub fn answers_of(&self, check: &str) -> u64 {
+        self.by_check.get(check).map_or(0, |(_, answers)| *answers)
+    }
+
     /// Notes a request that the service accepted as a job, which shows that the service works.
     pub fn accepted(&mut self, check: &str) {
-        self.same_refusals = (String::new(), 0);
+        self.same_refusals = SameRefusals::default();
         self.suspects.remove(check);
         self.unusable_jobs.remove(check);
         self.forget();
@@ -91,17 +137,20 @@ impl GuardState {
             .then(|| Stop::JobUnusable { check: check.to_owned(), fault: fault.to_owned() })
     }
 
-    /// Counts a refused request; identical refusals have the same `message`.
-    pub fn refused(&mut self, message: &str, guards: &Guards) -> Option<Stop> {
+    /// Counts a refused request. Identical refusals have the same `code`, which has no words of the service; `said` are
+    /// its words about this request.
+    pub fn refused(&mut self, code: &str, said: &str, guards: &Guards) -> Option<Stop> {
         self.refused += 1;
         self.forget();
-        if self.same_refusals.0 == message {
-            self.same_refusals.1 += 1;
-        } else {
-            self.same_refusals = (message.to_owned(), 1);
+        if self.same_refusals.code != code {
+            self.same_refusals = SameRefusals { code: code.to_owned(), ..SameRefusals::default() };
         }
-        if self.same_refusals.1 >= ALIKE_MAX && !guards.max_errors_explicit {
-            return Some(Stop::SameRefusals { count: self.same_refusals.1, message: message.to_owned() });
+        let same = &mut self.same_refusals;
+        same.count += 1;
+        same.words.add(said);
+        if same.count >= ALIKE_MAX && !guards.max_errors_explicit {
+            let words = same.words.shown().map(|words| format!(": {words}")).unwrap_or_default();
+            return Some(Stop::SameRefusals { count: same.count, message: format!("{code}{words}") });
         }
         let of = self.refused + self.answered;
         too_many(guards, self.refused, of, STAGE_SEND)
@@ -128,15 +177,35 @@ impl GuardState {
         self.unanswered.len() <= UNANSWERED_FEW
     }
 
-    /// Counts a 2xx that is not JSON. Returns whether to read the account now, to see whether this is the service at
-    /// all.
-    pub fn not_json(&mut self, request: RequestId) -> bool {
-        self.not_json.insert(request) && self.not_json.len() == NOT_JSON_ASK
+    /// Counts a reply that is not the service's or cannot be read, and `said` are its words. Returns whether to read the
+    /// account now, to see whether this is the service at all.
+    pub fn not_read(&mut self, request: RequestId, status: Option<u16>, said: &str) -> bool {
+        if !self.not_read.insert(request) {
+            return false;
+        }
+        self.not_read_said.add(status, said);
+        self.not_read.len() == NOT_READ_ASK
     }
 
-    /// The stop if too many different requests got a 2xx that is not JSON.
+    /// The stop if too many different requests got such a reply.
     pub fn is_not_the_service(&self) -> Option<Stop> {
-        (self.not_json.len() >= NOT_JSON_MAX).then_some(Stop::NotTheService)
+        (self.not_read.len() >= NOT_READ_MAX).then(|| Stop::NotTheService { found: self.not_read_said.shown() })
+    }
+
+    /// Whether some reply in a row that could not be read may have been paid for.
+    pub fn may_have_paid(&self) -> bool {
+        self.not_read_said.has_success
+    }
+
+    /// Counts a request that is left for a later run, because what replied may not be the service.
+    pub fn left(&mut self, status: Option<u16>, said: &str) {
+        self.intercepted.add(status, said);
+    }
+
+    /// The stop at the end of a run with such requests.
+    pub fn intercepted(&self) -> Option<Stop> {
+        let found = &self.intercepted;
+        (found.requests > 0).then(|| Stop::Intercepted { requests: found.requests, found: found.shown() })
     }
 
     /// Counts a 409. `has_webhook` if bodies of the campaign may name a webhook.
@@ -174,7 +243,8 @@ impl GuardState {
 
     /// Resets the counts of consecutive events, because the service has answered.
     fn forget(&mut self) {
-        self.not_json.clear();
+        self.not_read.clear();
+        self.not_read_said = Found::default();
         self.unanswered.clear();
         self.conflicts.clear();
     }
@@ -243,12 +313,12 @@ mod tests {
     fn five_equal_refusals_in_a_row_pause_the_run_unless_the_user_set_the_limit() {
         let mut watch = GuardState::default();
         let five =
-            |watch: &mut GuardState, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", guards)).count();
+            |watch: &mut GuardState, guards: &Guards| (0..5).filter_map(|_| watch.refused("bad", "", guards)).count();
         assert_eq!(five(&mut watch, &guards(false)), 1);
         assert_eq!(five(&mut GuardState::default(), &guards(true)), 0);
         let mut mixed = GuardState::default();
         for n in 0..20 {
-            assert!(mixed.refused(if n % 2 == 0 { "a" } else { "b" }, &guards(false)).is_none());
+            assert!(mixed.refused(if n % 2 == 0 { "a" } else { "b" }, "", &guards(false)).is_none());
         }
     }
 
@@ -261,13 +331,18 @@ mod tests {
     }
 
     #[test]
-    fn three_different_requests_without_json_in_a_row_cause_an_account_reading() {
+    fn three_different_unread_replies_in_a_row_cause_an_account_reading() {
         let mut watch = GuardState::default();
-        assert!((0..10).all(|_| !watch.not_json(RequestId(1))), "one request many times");
+        assert!((0..10).all(|_| !watch.not_read(RequestId(1), Some(200), "")), "one request many times");
         watch.answered("c", Verdict::Clear, &guards(false));
-        assert!(!watch.not_json(RequestId(1)) && !watch.not_json(RequestId(2)) && watch.not_json(RequestId(3)));
-        let stops: Vec<bool> =
-            (4..=6).map(|id| (watch.not_json(RequestId(id)), watch.is_not_the_service().is_some()).1).collect();
+        assert!(
+            !watch.not_read(RequestId(1), Some(200), "")
+                && !watch.not_read(RequestId(2), Some(200), "")
+                && watch.not_read(RequestId(3), Some(200), "")
+        );
+        let stops: Vec<bool> = (4..=6)
+            .map(|id| (watch.not_read(RequestId(id), Some(200), ""), watch.is_not_the_service().is_some()).1)
+            .collect();
         assert_eq!(stops, [false, false, true]);
     }
 
@@ -288,10 +363,10 @@ mod tests {
     fn an_accepted_job_ends_a_row_of_faults() {
         let mut watch = GuardState::default();
         assert!((1..5).all(|id| watch.conflict(RequestId(id), false).is_none() && !watch.suspect("c", RequestId(id))));
-        assert!((0..4).all(|_| watch.refused("same", &guards(false)).is_none()));
+        assert!((0..4).all(|_| watch.refused("same", "", &guards(false)).is_none()));
         watch.accepted("c");
         assert!(watch.conflict(RequestId(9), false).is_none() && !watch.suspect("c", RequestId(9)));
-        assert!(watch.refused("same", &guards(false)).is_none());
+        assert!(watch.refused("same", "", &guards(false)).is_none());
     }
 
     #[test]

@@ -12,8 +12,8 @@ const BREAKER_AFTER: u32 = 5;
 pub struct Health {
     /// The number of consecutive exchanges in which the service did not work.
     broken: u32,
-    /// Some replies were not JSON.
-    not_json: bool,
+    /// Some replies could not be read, or were not the service's.
+    not_read: bool,
     /// Our clock was set, or the machine slept, since the clock was last compared with the service's.
     clock_moved: bool,
     was_read: bool,
@@ -27,7 +27,7 @@ impl Health {
 
     /// Whether the account must be read before anything else is sent.
     pub fn needs_reading(&self) -> bool {
-        self.broken >= BREAKER_AFTER || self.not_json || self.clock_moved
+        self.broken >= BREAKER_AFTER || self.not_read || self.clock_moved
     }
 
     /// Records that our clock cannot be trusted until it is compared with the service's again.
@@ -35,9 +35,9 @@ impl Health {
         self.clock_moved = true;
     }
 
-    /// Records replies that are not JSON. Reading the account shows whether this is the service at all.
-    pub fn not_json(&mut self) {
-        self.not_json = true;
+    /// Records replies that cannot be read or are not the service's. Reading the account shows whether this is the service at all.
+    pub fn not_read(&mut self) {
+        self.not_read = true;
     }
 
     /// Whether the account was read in this run.

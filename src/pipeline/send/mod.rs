@@ -8,6 +8,8 @@ pub mod attempt;
 pub mod balance;
 pub mod bucket;
 pub mod channels;
+pub mod check_pauses;
+mod common_words;
 pub mod context;
 pub mod earlier_stop;
 pub mod echo;
@@ -38,10 +40,9 @@ pub mod spending;
 pub mod upload;
 pub mod weigh;
 
-use super::wording::counted;
 use crate::{
     error::Error,
-    model::{Permit, Stop},
+    model::{Permit, Stop, state::State},
 };
 use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
@@ -110,11 +111,15 @@ pub struct SendLoop {
 impl SendLoop {
     pub fn new(
         context: Arc<RunContext>,
-        queue: RequestQueue,
+        mut queue: RequestQueue,
         following: Following,
         channels: RunChannels,
         retry: Option<RetryOrder>,
     ) -> Result<SendLoop, Error> {
+        let sums = context.ledger.sums();
+        if sums.new_wait && sums.in_state(State::InDoubt) > 0 {
+            queue.put_doubts_first();
+        }
         let limits = context.checks.iter().map(|(name, check)| (name, check.limit));
         let limits = Limits::new(limits, |check| queue.sent_in_last_hour(check, context.clock.now_us()))?;
         Ok(SendLoop {
@@ -198,6 +203,7 @@ impl SendLoop {
                     let (one, ended) = ended.map_err(Error::from)??;
                     self.schedule.ended(&one);
                     self.limits.ended(&one.check);
+                    self.context.check_pauses.ended(&one.check);
                     self.apply(one, ended).await?;
                     self.keep_stop().await?;
                 }
@@ -223,15 +229,7 @@ impl SendLoop {
                 }
             }
         }
-        self.stops.extend(self.spending.spent());
-        self.stops.append(&mut self.left_out);
-        self.stops.append(&mut self.withholds);
-        if self.stops.is_empty() && self.left_unsent > 0 {
-            let requests = counted(self.left_unsent, "request was", "requests were");
-            let message = format!("{requests} refused repeatedly, without a charge");
-            self.stops.push(Stop::Unavailable { message });
-        }
-        self.stops.extend(self.following.heard.nothing().filter(|_| self.stops.is_empty()));
+        self.gather_stops();
         self.read_at_the_end().await?;
         self.keep_stop().await?;
         self.report();
@@ -309,6 +307,11 @@ impl SendLoop {
         if intake.done {
             self.stops.extend(guards::expected_rows(sums.rows, self.context.campaign.expect_rows));
         }
+        if self.schedule.postponed_count() >= POSTPONED_MAX
+            && let Some(check) = self.context.check_pauses.waiting()
+        {
+            self.leave_out(&check.clone(), Stop::CheckPaused { check, until_us: None });
+        }
         let wanted = self.context.campaign.service.in_flight;
         if self.stops.is_empty() && self.schedule.new.len() < wanted && self.schedule.postponed_count() < POSTPONED_MAX
         {
@@ -320,7 +323,10 @@ impl SendLoop {
 
     /// Postpones the next requests while their check is at its own limit, so that they do not block other checks.
     fn hold_back(&mut self) {
-        while let Some(wait) = self.schedule.next().and_then(|next| self.limits.wait(&next.check)) {
+        while let Some(wait) = self.schedule.next().and_then(|next| {
+            let waits = [self.limits.wait(&next.check), self.context.check_pauses.wait(&next.check)];
+            waits.into_iter().flatten().max()
+        }) {
             let Some(one) = self.schedule.take() else { return };
             self.schedule.ended(&one);
             self.schedule.postpone(Instant::now() + wait, one);
@@ -351,6 +357,7 @@ impl SendLoop {
             let reading = self.context.ledger.sums().account.reading;
             self.proofs.started(&one, reading.map(|reading| reading.balance));
             self.limits.started(&one.check);
+            self.context.check_pauses.started(&one.check);
             let (context, shown) = (Arc::clone(&self.context), self.proofs.shown(&one.check));
             self.last_start = Some(Instant::now());
             self.attempts_under_way.spawn(async move {

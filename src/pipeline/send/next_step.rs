@@ -1,11 +1,8 @@
 //! Decides what comes next for a request after an attempt: the pure part of the send loop.
 
-use super::{
-    attempt::{Attempted, PUSH_BACK_MAX},
-    context::Candidate,
-};
+use super::{attempt::Attempted, context::Candidate, gate::PUSH_BACK_MAX};
 use crate::{
-    client::PushBack,
+    client::{Author, PushBack},
     ledger::Settled,
     model::{
         Mode,
@@ -66,9 +63,19 @@ impl Attempted {
         }
     }
 
-    /// Whether the reply is a 2xx that is not JSON: a page from an intermediary, or an answer that cannot be read.
-    pub fn is_not_json(&self) -> bool {
-        self.outcome == Outcome::Unreadable
+    /// Whether the reply is not the service's, or is an answer that cannot be read.
+    pub fn is_not_read(&self) -> bool {
+        self.outcome == Outcome::Unreadable || self.is_of_another() && !self.is_outage()
+    }
+
+    /// Whether something between here and the service replied.
+    pub fn is_of_another(&self) -> bool {
+        self.author == Author::Another
+    }
+
+    /// The same, if it cannot be excluded: firewalls refuse in JSON, too.
+    pub fn may_be_of_another(&self) -> bool {
+        self.is_of_another() || self.outcome == Outcome::Unauthorised && self.author == Author::Unclear
     }
 
     /// Whether the service is still processing the request.
@@ -78,14 +85,15 @@ impl Attempted {
 
     /// Whether the reply is a 409: another request has this key, or this one is still being processed.
     pub fn is_conflict(&self) -> bool {
-        self.http_status == Some(409)
+        self.http_status == Some(409) && !self.is_of_another()
     }
 
     /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its
     /// charge can be recorded.
     pub fn may_be_the_rows_fault(&self) -> bool {
         let settled = (self.settled.state, self.outcome);
-        matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
+        !self.may_be_of_another()
+            && matches!(settled, (State::Planned, _) | (State::InDoubt, Outcome::Misrouted | Outcome::Unreadable))
     }
 
     /// Whether a refusal repeated under the last of this many new keys, so the key is not the cause.
@@ -122,7 +130,7 @@ impl Attempted {
     }
 }
 
-/// Decides what comes next. `answered` is the number of answers to all requests of this run.
+/// Decides what comes next. `answered` is the number of answers of this run to requests of the same check.
 pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode: Mode) -> Next {
     one.in_doubt = matches!(attempted.settled.state, State::InDoubt | State::Repeating);
     if attempted.outcome != Outcome::RateLimited {
@@ -135,7 +143,9 @@ pub fn next_step(mut one: Candidate, attempted: &Attempted, answered: u64, mode:
         (_, Outcome::Unauthorised) => Next::AskAccount(one),
         (_, Outcome::Misrouted) => Next::AskAccount(one),
         // The same reply came again when the request was repeated.
-        (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 => Next::AskAccount(one),
+        (_, Outcome::Unreadable) if attempted.settled.unclear >= 2 && !attempted.is_of_another() => {
+            Next::AskAccount(one)
+        }
         (State::Planned, Outcome::NoCredits) => Next::AskAccount(one),
         // A request in doubt keeps its key even if a refusal is cached under it. It is tried up to the maximum in each
         // run.
@@ -176,8 +186,8 @@ pub fn tried(mut one: Candidate, attempted: &Attempted, mode: Mode) -> Next {
             let delay = one.delays.next_delay().max(least);
             Next::Again(one, delay)
         }
-        (_, Mode::Sandbox) => Next::AttemptsOver(one),
-        (_, Mode::Production) => Next::LeftForLater(one),
+        (_, Mode::Sandbox) if !attempted.is_of_another() => Next::AttemptsOver(one),
+        _ => Next::LeftForLater(one),
     }
 }
 

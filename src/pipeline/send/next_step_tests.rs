@@ -23,12 +23,15 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
     Attempted {
         settled,
         outcome,
+        author: Author::Service,
         judgement: None,
         http_status,
         remaining: None,
         stated: None,
         unreadable_amount: None,
+        location: None,
         push_back: None,
+        waits: None,
         repeat_after: None,
         job_fault: None,
         other_mode: None,
@@ -149,8 +152,8 @@ fn outages_and_foreign_replies_are_distinguished_from_refusals() {
     assert!(attempted(State::InDoubt, Outcome::Unknown, None).is_outage());
     assert!(attempted(State::InDoubt, Outcome::Unknown, Some(502)).is_outage());
     assert!(!attempted(State::InDoubt, Outcome::Unknown, Some(409)).is_outage());
-    assert!(attempted(State::InDoubt, Outcome::Unreadable, Some(200)).is_not_json());
-    assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_not_json());
+    assert!(attempted(State::InDoubt, Outcome::Unreadable, Some(200)).is_not_read());
+    assert!(!attempted(State::Failed, Outcome::Refused, Some(400)).is_not_read());
 }
 
 #[test]

@@ -69,6 +69,6 @@ impl SendLoop {
     /// A moment by the clock, in microseconds since 1970.
     fn time_us(&self, moment: Instant) -> i64 {
         let left = moment.saturating_duration_since(Instant::now());
-        self.context.clock.now_us().saturating_add(super::attempt::micros(left))
+        self.context.clock.now_us().saturating_add(super::gate::micros(left))
     }
 }

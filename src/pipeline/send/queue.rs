@@ -48,6 +48,8 @@ pub struct RequestQueue {
     wait_for_rows: bool,
     /// Do not serve requests that are proven uncharged.
     only_doubts: bool,
+    /// Serve nothing else before one of the requests in doubt is answered.
+    doubts_first: bool,
     /// Checks that are not sent any more in this run.
     left_out: BTreeSet<String>,
 }
@@ -64,6 +66,7 @@ impl RequestQueue {
             dry: false,
             wait_for_rows,
             only_doubts: false,
+            doubts_first: false,
             left_out: BTreeSet::new(),
         })
     }
@@ -78,9 +81,25 @@ impl RequestQueue {
         Ok(self.reading.sent_in_last_hour(check, now_us)?)
     }
 
+    /// Serves requests in doubt alone, until one of them is answered. A queue that serves nothing else has no use for it.
+    pub fn put_doubts_first(&mut self) {
+        self.doubts_first = !self.only_doubts;
+    }
+
+    /// Records that a request was answered.
+    pub fn answered(&mut self) {
+        self.doubts_first = false;
+    }
+
+    /// Whether requests wait because none in doubt was answered.
+    pub fn waits_for_doubts(&self) -> bool {
+        self.doubts_first
+    }
+
     /// Whether nothing is left to serve and nothing more will come.
     pub fn is_dry(&self) -> bool {
-        self.dry
+        let are_doubts_served = SENT_BEFORE.get(self.stage).is_none_or(|sent| sent.state == State::Planned);
+        self.dry || self.doubts_first && are_doubts_served
     }
 
     /// Stops serving the requests of a check.
@@ -107,7 +126,7 @@ impl RequestQueue {
             return Ok(());
         }
         self.fill_again(again, wanted, checks, |sent| !sent.is_refused)?;
-        while new.len() < wanted && !self.only_doubts {
+        while new.len() < wanted && !self.only_doubts && !self.doubts_first {
             let page = self.reading.new_requests(self.after_new, wanted)?;
             let Some((last, _)) = page.last() else { break };
             self.after_new = *last;
@@ -129,6 +148,9 @@ impl RequestQueue {
     ) -> Result<(), Error> {
         while let Some(sent) = SENT_BEFORE.get(self.stage).filter(|sent| serves(sent) && again.len() < wanted) {
             let is_doubt = sent.state != State::Planned;
+            if self.doubts_first && !is_doubt {
+                break;
+            }
             if self.only_doubts && !is_doubt {
                 self.stage += 1;
                 continue;

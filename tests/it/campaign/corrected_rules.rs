@@ -12,7 +12,10 @@ use rescreen::{
     catalogue::{Catalogue, ColumnKind, Declaration},
     model::{ExitCode, Stop, Verdict},
     pipeline::campaign::file::Share,
-    pipeline::{CollectOptions, Collection, ExportFormat, ExportOrder, Progress, RunOptions, Signal, export, status},
+    pipeline::{
+        CollectOptions, Collection, ExportFormat, ExportOrder, NamedService, Progress, RunOptions, Signal, export,
+        status,
+    },
     sink::{DatasetKind, FileFormat},
 };
 use rusqlite::Connection;
@@ -288,7 +291,7 @@ async fn collecting_with_a_campaign_file_judges_by_its_declarations() {
     let declaration = toml::to_string(&BTreeMap::from([("declaration", vec![built_in()])])).unwrap();
     world.write("corrected.toml", &declaration);
     let collect = async |config: Option<&Path>| {
-        let collection = Collection::find(&ran.out, None, config, None).unwrap();
+        let collection = Collection::find(&ran.out, None, config, NamedService::default()).unwrap();
         let (_tell, signals) = mpsc::channel(1);
         let progress = watch::channel(Progress::default()).0;
         collection.collect(CollectOptions::default(), signals, progress).await.unwrap()

@@ -78,7 +78,7 @@ async fn requests_in_doubt_at_the_end_of_a_run_are_held_and_settled_by_the_next(
 async fn foreign_pages_stop_the_run_when_the_balance_is_one_too() {
     let pages: Vec<String> = (2..=20).map(|nth| format!("html@{nth}")).collect();
     let mut world = World::new().rows(6).in_flight(1).fault(&pages.join(",")).under_paused_time();
-    let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| *stop == Stop::NotTheService);
+    let ran = world.run().await.exits(ExitCode::Service).stops_with(|stop| matches!(stop, Stop::NotTheService { .. }));
     let ran = ran.in_state(State::Answered, 0).in_state(State::Failed, 0);
     assert_eq!(ran.stats.charges, 0);
     world.running_service().simulator.set_faults(rescreen::simulator::Faults::none());
@@ -95,7 +95,7 @@ async fn foreign_pages_are_requested_again_when_the_balance_can_be_read() {
 async fn a_page_in_place_of_the_balance_stops_production_before_any_request() {
     let mut world = World::new().rows(2).fault("html@1,html@2,html@3").under_paused_time();
     let ran = world.run().await.exits(ExitCode::Service);
-    let ran = ran.stops_with(|stop| *stop == Stop::NotTheService);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::NotTheService { .. }));
     assert_eq!(ran.posts(), 0);
 }
 

@@ -97,7 +97,7 @@ pub fn miscounted(report: &RunReport, number: usize, life: &[Message], refused: 
                 (said, refused.clone().chain(unanswered).collect::<HashSet<_>>().len() + uploads)
             }
             // One reply on the account is enough.
-            Stop::NotTheService if !life.iter().any(|one| !one.submit && not_json(one)) => {
+            Stop::NotTheService { .. } if !life.iter().any(|one| !one.submit && not_json(one)) => {
                 (NOT_JSON_MAX, keys(not_json).len())
             }
             _ => return None,

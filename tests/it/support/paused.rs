@@ -39,7 +39,17 @@ pub struct Paused {
     let_in: Arc<AtomicU64>,
     /// Replies about jobs that replace those of the service.
     about_jobs: Arc<Mutex<Option<AboutJobs>>>,
+    /// What replies to messages that do not reach the service.
+    between: Arc<Mutex<Option<Between>>>,
+    /// What is left of the answers to checks on their way back.
+    answers: Arc<Mutex<Option<Changed>>>,
 }
+
+/// Changes the body of an answer; `None` leaves it as it is.
+type Changed = Box<dyn Fn(&str) -> Option<String> + Send>;
+
+/// Makes the reply to a message from its path and its body; `None` lets it through to the service.
+type Between = Box<dyn Fn(&str, &str) -> Option<Response<Body>> + Send>;
 
 /// Makes the reply about a job from its path and from the body of the service's reply; `None` leaves that as it is.
 type AboutJobs = Box<dyn Fn(&str, serde_json::Value) -> Option<(u16, String)> + Send>;
@@ -72,9 +82,10 @@ async fn about_job(path: &str, reply: Response<Body>, about: &Mutex<Option<About
 impl Paused {
     pub fn begun() -> Paused {
         let origin = "2026-11-02T06:00:00Z".parse().unwrap();
-        let (line, timeless, about_jobs) = <(Arc<_>, Arc<_>, Arc<_>)>::default();
+        let (line, timeless, about_jobs, between, answers) = <(Arc<_>, Arc<_>, Arc<_>, Arc<_>, Arc<_>)>::default();
         let (turned, let_in) = (Arc::default(), Arc::default());
-        Paused { begun: Instant::now(), origin, off: Mutex::default(), line, timeless, turned, let_in, about_jobs }
+        let (begun, off) = (Instant::now(), Mutex::default());
+        Paused { begun, origin, off, line, timeless, turned, let_in, about_jobs, between, answers }
     }
 
     /// The right time.
@@ -129,8 +140,19 @@ impl Paused {
         *self.about_jobs.lock().unwrap() = Some(Box::new(about));
     }
 
+    /// From now on this stands between us and the service, and may reply in its place.
+    pub fn stands_between(&self, reply: impl Fn(&str, &str) -> Option<Response<Body>> + Send + 'static) {
+        *self.between.lock().unwrap() = Some(Box::new(reply));
+    }
+
+    /// From now on the bodies of answers to checks arrive changed.
+    pub fn changes_answers(&self, change: impl Fn(&str) -> Option<String> + Send + 'static) {
+        *self.answers.lock().unwrap() = Some(Box::new(change));
+    }
+
     pub fn works_again(&self) {
-        *self.about_jobs.lock().unwrap() = None;
+        *self.answers.lock().unwrap() = None;
+        (*self.about_jobs.lock().unwrap(), *self.between.lock().unwrap()) = (None, None);
         self.let_in.store(0, Ordering::Relaxed);
         self.line.store(AS_USUAL, Ordering::Relaxed);
     }
@@ -141,15 +163,23 @@ impl Paused {
         campaign.commit_mode = CommitMode::Inline;
         let (simulator, line, timeless) = (simulator.clone(), self.line.clone(), self.timeless.clone());
         let (turned, let_in, about_jobs) = (self.turned.clone(), self.let_in.clone(), self.about_jobs.clone());
+        let (between, answers) = (self.between.clone(), self.answers.clone());
         campaign.service.in_process = Some(InProcess::new(move |request: InProcessRequest| {
             let (simulator, timeless) = (simulator.clone(), timeless.load(Ordering::Relaxed));
-            let (turned, about_jobs) = (turned.clone(), about_jobs.clone());
+            let (turned, about_jobs, answers) = (turned.clone(), about_jobs.clone(), answers.clone());
             let path = request.uri().path().to_owned();
+            let body = String::from_utf8_lossy(request.body());
+            let instead = between.lock().unwrap().as_ref().and_then(|between| between(&path, &body));
+            drop(body);
             let is_check = request.method() == axum::http::Method::POST;
             let fewer = |left: u64| left.checked_sub(1);
             let let_in = is_check && let_in.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok();
             let line = if is_check && !let_in { line.load(Ordering::Relaxed) } else { AS_USUAL };
             async move {
+                if let Some(reply) = instead {
+                    turned.fetch_add(u64::from(is_check), Ordering::Relaxed);
+                    return Ok(reply);
+                }
                 match line {
                     AS_USUAL => {
                         let mut reply = delivered(simulator.exchange(request.map(Body::from)).await).await?;
@@ -158,6 +188,13 @@ impl Paused {
                         }
                         if path.contains("/jobs/") {
                             reply = about_job(&path, reply, &about_jobs).await;
+                        }
+                        if is_check && answers.lock().unwrap().is_some() {
+                            let (head, body) = reply.into_parts();
+                            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+                            let answer = String::from_utf8_lossy(&body);
+                            let changed = answers.lock().unwrap().as_ref().and_then(|change| change(&answer));
+                            reply = Response::from_parts(head, changed.map_or(Body::from(body), Body::from));
                         }
                         Ok(reply)
                     }

@@ -17,7 +17,8 @@ use rescreen::{
     client::ApiKey,
     model::{Credits, Mode},
     pipeline::{
-        Campaign, CollectOptions, Collection, Prepared, Progress, RetryOrder, RunOptions, RunReport, Signal,
+        Campaign, CollectOptions, Collection, NamedService, Prepared, Progress, RetryOrder, RunOptions, RunReport,
+        Signal,
         campaign::{
             check_settings::CheckSettings,
             file::{CampaignFile, parse},
@@ -80,6 +81,8 @@ pub struct World {
     /// Counts the checks that arrive, where the service of this world is not used.
     arrivals: Option<Arrivals>,
     counts: Counts,
+    /// `--service-moved-from`.
+    moved_from: Option<String>,
 }
 
 impl World {
@@ -94,6 +97,7 @@ impl World {
             paused: None,
             arrivals: None,
             counts: Counts::Equal,
+            moved_from: None,
         };
         world.private("api-key", API_KEY);
         world
@@ -216,12 +220,18 @@ impl World {
         self.run_with(RunOptions { at_most: Some(at_most), ..RunOptions::default() }).await
     }
 
+    /// From now on the service is at this address. `moved_from` is its address before, as the user says it.
+    pub fn is_at(&mut self, url: &str, moved_from: Option<&str>) {
+        self.file.service.url = Some(url.to_owned());
+        self.moved_from = moved_from.map(str::to_owned);
+    }
+
     /// `rescreen collect`, with `--for` if a time is given.
     pub async fn collect(&mut self, at_most: Option<Duration>) -> Ran {
         let out = self.path("out");
         let before = self.counted(&out.join("ledger.sqlite"));
         let begun = Instant::now();
-        let mut collection = Collection::find(&out, None, None, None).unwrap();
+        let mut collection = Collection::find(&out, None, None, self.named_service()).unwrap();
         let campaign = collection.campaign_mut();
         campaign.service.state_folder = Some(self.path("state"));
         match (&self.paused, &self.service) {
@@ -236,6 +246,11 @@ impl World {
         let (stats, elapsed) = (self.running_service().simulator.stats(), begun.elapsed());
         self.counted(&out.join("ledger.sqlite")).grew_equally_since(before, self.counts);
         Ran { result, stats, elapsed, outputs: Outputs::read(&out), out, _folder: self.folder.clone() }
+    }
+
+    fn named_service(&self) -> NamedService<'_> {
+        let moved_from = self.moved_from.as_deref();
+        NamedService { url: moved_from.and(self.file.service.url.as_deref()), moved_from }
     }
 
     pub async fn retry(&mut self) -> Ran {
@@ -303,6 +318,9 @@ impl World {
 
     async fn attempt(&self, orders: RunOptions, signals: mpsc::Receiver<Signal>) -> Result<RunReport, Error> {
         let mut campaign = Campaign::new(self.file.clone(), self.folder.path())?;
+        if let Some(from) = &self.moved_from {
+            campaign.moves_from(from)?;
+        }
         campaign.service.state_folder = Some(self.path("state"));
         if let (Some(paused), Some(service)) = (&self.paused, &self.service) {
             paused.applies_to(&mut campaign, &service.simulator);

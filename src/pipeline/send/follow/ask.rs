@@ -15,9 +15,9 @@ use crate::{
         state::{JobEnd, Outcome, State},
     },
     pipeline::send::{
-        attempt::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, micros, pause, reply_spec},
+        attempt::reply_spec,
         context::{CheckContext, RunContext},
-        gate::close_gate,
+        gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause},
         judge::Judged,
         peer::note_peer,
     },
@@ -42,8 +42,8 @@ pub struct Asked {
     pub sign: JobSign,
     /// `None` if there was no reply.
     pub http_status: Option<u16>,
-    /// The reply is a 2xx that is not JSON.
-    pub is_not_json: bool,
+    /// The reply is a 2xx that cannot be read.
+    pub is_not_read: bool,
     pub judgement: Option<Judgement>,
     /// The mode that the answer names, if it is not the mode that was sent.
     pub other_mode: Option<String>,
@@ -140,7 +140,7 @@ async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchan
         followed,
         sign: heard.sign,
         http_status: classified.http_status,
-        is_not_json: classified.outcome == Outcome::Unreadable,
+        is_not_read: classified.outcome == Outcome::Unreadable,
         judgement: judgement.filter(|_| followed.state == State::Answered),
         other_mode: heard.judged.and_then(|judged| judged.other_mode),
         is_charge_stated: classified.charge.credits().is_some_and(|credits| credits > Credits::ZERO),

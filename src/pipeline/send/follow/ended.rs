@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     ledger::DueJob,
     model::{RequestId, Stop, job_life::JobSign},
-    pipeline::send::{SendLoop, attempt::micros},
+    pipeline::send::{SendLoop, gate::micros},
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
@@ -108,9 +108,9 @@ impl SendLoop {
     /// A complete 2xx that says nothing reliable.
     fn unclear(&mut self, job: &DueJob, asked: &Asked) {
         self.following.heard.anything = true;
-        if asked.is_not_json {
-            if self.watch.not_json(job.request) {
-                self.health.not_json();
+        if asked.is_not_read {
+            if self.watch.not_read(job.request, asked.http_status, &asked.message) {
+                self.health.not_read();
             }
             self.stops.extend(self.watch.is_not_the_service());
         }

@@ -1,0 +1,112 @@
+//! Whose words a reply is. Firewalls, proxies and sign-in pages reply in the place of the service, with any status, and
+//! what they say is not about a row.
+
+use super::{
+    json_body::{JsonBody, json_body},
+    transport::Reply,
+};
+use crate::model::json_pointer;
+
+/// Who wrote a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// A success in JSON, or an error with the content that the service's API description promises: `error.code` and
+    /// `error.message`.
+    Service,
+    /// The reply does not show it: another JSON document, part of one, or nothing beside a status that the service has.
+    Unclear,
+    /// Something between here and the service, such as a firewall: a redirect, a page, or a text.
+    Another,
+}
+
+impl Author {
+    /// The author of a reply.
+    pub fn of_reply(reply: &Reply) -> Author {
+        Author::of(reply, reply.body.as_deref().and_then(json_body).as_ref())
+    }
+
+    /// The same, for a reply whose body was parsed: `json` is the body, if it is JSON.
+    pub(super) fn of(reply: &Reply, json: Option<&JsonBody>) -> Author {
+        match (reply.status, &reply.body, json) {
+            // The description has no redirect. 407 and 511 are defined as those of a proxy and of a sign-in page: RFC
+            // 9110, 15.5.8, and RFC 6585, 6.
+            (300..400 | 407 | 511, ..) => Author::Another,
+            (200..300, _, Some(_)) => Author::Service,
+            (_, _, Some(json)) if has_error(json) => Author::Service,
+            (_, _, Some(_)) | (_, None, None) => Author::Unclear,
+            // Proxies limit rates too, and a request is repeated in the same way.
+            (429, ..) => Author::Unclear,
+            (_, Some(body), None) => of_text(reply.status, body),
+        }
+    }
+}
+
+fn has_error(json: &JsonBody) -> bool {
+    ["/error/code", "/error/message"].iter().any(|at| json_pointer::at(&json.value, at).is_some())
+}
+
+/// The author of a body that is not JSON.
+fn of_text(status: u16, body: &[u8]) -> Author {
+    let text = body.trim_ascii();
+    match status {
+        // A part of an answer, or one with a mistake.
+        _ if text.starts_with(b"{") || text.starts_with(b"[") => Author::Unclear,
+        // Gateways of a service refuse an API key in a word. A proxy would use 407.
+        401 if !text.starts_with(b"<") => Author::Unclear,
+        402 | 500.. if text.is_empty() => Author::Unclear,
+        _ => Author::Another,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(status: u16, body: Option<&str>) -> Author {
+        let reply = Reply { status, body: body.map(|body| body.as_bytes().to_vec()), ..Reply::default() };
+        Author::of_reply(&reply)
+    }
+
+    #[test]
+    fn a_page_a_text_and_a_redirect_are_not_the_services() {
+        for (status, body) in [
+            (200, "<!DOCTYPE html><title>Sign in</title>"),
+            (200, "sign in first"),
+            (200, ""),
+            (204, ""),
+            (302, r#"{"error": {"code": "MOVED"}}"#),
+            (400, "<html>400 Bad Request</html>"),
+            (400, ""),
+            (401, "<html>401</html>"),
+            (403, "\u{feff} \n<html>"),
+            (403, "RBAC: access denied"),
+            (403, ""),
+            (404, "<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"),
+            (405, "<html>"),
+            (407, r#"{"error": {"code": "PROXY"}}"#),
+            (413, "<html>"),
+            (451, "blocked"),
+            (502, "<html>502 Bad Gateway</html>"),
+            (503, "upstream connect error"),
+            (511, r#"{"error": {"code": "SIGN_IN"}}"#),
+        ] {
+            assert_eq!(of(status, Some(body)), Author::Another, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn an_error_with_the_documented_content_is_the_services_and_other_json_is_unclear() {
+        for status in [400, 401, 403, 404, 409, 429, 500, 503] {
+            assert_eq!(of(status, Some(r#"{"error": {"code": "X"}}"#)), Author::Service, "{status}");
+            assert_eq!(of(status, Some(r#"{"message": "Forbidden"}"#)), Author::Unclear, "{status}");
+            assert_eq!(of(status, Some(r#"{"error": {"code": "#)), Author::Unclear, "{status}");
+            assert_eq!(of(status, None), Author::Unclear, "{status}: cut off");
+        }
+        assert_eq!(of(200, Some("{}")), Author::Service);
+        for status in [401, 402, 429, 500, 502] {
+            assert_eq!(of(status, Some("")), Author::Unclear, "{status}");
+        }
+        assert_eq!(of(401, Some("Unauthorized")), Author::Unclear);
+        assert_eq!(of(429, Some("<html>")), Author::Unclear);
+    }
+}

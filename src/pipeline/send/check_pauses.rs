@@ -1,0 +1,173 @@
+//! Whose limit a push-back is: the account's, or that of one check. A check that is refused again while others are answered
+//! has a limit of its own. It waits alone, longer each time, and then one request of it shows whether the limit is over.
+//! Push-backs of several checks are the account's.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The pause of a check doubles up to this time, unless the service states a longer one.
+const GROWN_MAX: Duration = Duration::from_secs(60);
+/// How long a request waits while another one of its check is on the way to show whether the limit is over.
+const PROBED: Duration = Duration::from_millis(250);
+
+/// Who has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// All requests.
+    All(Duration),
+    /// The requests of the check.
+    Check(Duration),
+}
+
+/// The push-backs and answers of the checks of a run, which all attempts share.
+#[derive(Debug, Default)]
+pub struct CheckPauses(Mutex<Pauses>);
+
+#[derive(Debug, Default)]
+struct Pauses {
+    /// The number of answers to all checks.
+    answers: u64,
+    by_check: BTreeMap<String, OfCheck>,
+}
+
+#[derive(Debug, Default)]
+struct OfCheck {
+    answers: u64,
+    /// It was refused, and not answered since: how many answers other checks had at its first refusal.
+    refused: Option<u64>,
+    /// Its own pause, if it has a limit of its own.
+    pause: Option<OwnPause>,
+}
+
+#[derive(Debug)]
+struct OwnPause {
+    length: Duration,
+    until: Instant,
+    /// A request is on the way.
+    is_probed: bool,
+}
+
+impl CheckPauses {
+    fn lock(&self) -> MutexGuard<'_, Pauses> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a request of the check was answered, or accepted as a job: it is not limited any more.
+    pub fn answered(&self, check: &str) {
+        let mut pauses = self.lock();
+        pauses.answers += 1;
+        let of_check = pauses.by_check.entry(check.to_owned()).or_default();
+        (of_check.answers, of_check.refused, of_check.pause) = (of_check.answers + 1, None, None);
+    }
+
+    /// Decides who waits after a push-back of this length. One that is longer than `wait_max` would end the run if all
+    /// had to wait.
+    pub fn refused(&self, check: &str, stated: Duration, wait_max: Duration) -> Waits {
+        let mut pauses = self.lock();
+        let all = pauses.answers;
+        let is_alone = !pauses.by_check.iter().any(|(name, other)| name != check && other.refused.is_some());
+        let of_check = pauses.by_check.entry(check.to_owned()).or_default();
+        let others = all - of_check.answers;
+        let was_refused = of_check.refused.is_some_and(|at_refusal| others > at_refusal);
+        let is_its_own = is_alone && (was_refused || of_check.pause.is_some() || stated > wait_max && others > 0);
+        of_check.refused.get_or_insert(others);
+        if !is_its_own {
+            of_check.pause = None;
+            return Waits::All(stated);
+        }
+        let grown = of_check.pause.as_ref().map_or(stated, |pause| pause.length.saturating_mul(2).min(GROWN_MAX));
+        let length = stated.max(grown);
+        of_check.pause = Some(OwnPause { length, until: Instant::now() + length, is_probed: false });
+        Waits::Check(length)
+    }
+
+    /// How long a request of the check must wait; `None` if it may be sent now.
+    pub fn wait(&self, check: &str) -> Option<Duration> {
+        let pauses = self.lock();
+        let pause = pauses.by_check.get(check)?.pause.as_ref()?;
+        let left = pause.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { pause.is_probed.then_some(PROBED) } else { Some(left) }
+    }
+
+    /// Counts a request that is sent.
+    pub fn started(&self, check: &str) {
+        self.set_probed(check, true);
+    }
+
+    /// Counts a request that has ended.
+    pub fn ended(&self, check: &str) {
+        self.set_probed(check, false);
+    }
+
+    fn set_probed(&self, check: &str, is_probed: bool) {
+        if let Some(pause) = self.lock().by_check.get_mut(check).and_then(|of_check| of_check.pause.as_mut()) {
+            pause.is_probed = is_probed;
+        }
+    }
+
+    /// A check that waits alone.
+    pub fn waiting(&self) -> Option<String> {
+        let pauses = self.lock();
+        let mut waiting = pauses.by_check.iter().filter(|(_, of_check)| of_check.pause.is_some());
+        waiting.next().map(|(name, _)| name.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(900);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_check_that_is_refused_again_while_another_is_answered_waits_alone_and_longer_each_time() {
+        let pauses = CheckPauses::default();
+        let refused = || pauses.refused("a", SECOND * 5, MOST);
+        pauses.answered("b");
+        assert_eq!(refused(), Waits::All(SECOND * 5), "the first may be the account's");
+        assert_eq!(refused(), Waits::All(SECOND * 5), "nothing was answered since");
+        pauses.answered("b");
+        assert_eq!(refused(), Waits::Check(SECOND * 5));
+        assert_eq!(pauses.wait("a"), Some(SECOND * 5));
+        assert_eq!((pauses.wait("b"), pauses.waiting().as_deref()), (None, Some("a")));
+        for length in [10, 20, 40, 60, 60] {
+            tokio::time::advance(MOST).await;
+            assert_eq!(pauses.wait("a"), None, "one request may be sent");
+            pauses.started("a");
+            assert_eq!(pauses.wait("a"), Some(PROBED), "only one");
+            pauses.ended("a");
+            assert_eq!(refused(), Waits::Check(SECOND * length));
+        }
+        assert_eq!(pauses.refused("a", SECOND * 90, MOST), Waits::Check(SECOND * 90));
+        pauses.answered("a");
+        assert_eq!((pauses.wait("a"), pauses.waiting()), (None, None));
+        assert_eq!(refused(), Waits::All(SECOND * 5), "it begins anew");
+    }
+
+    #[test]
+    fn push_backs_of_several_checks_or_of_the_only_one_are_the_accounts() {
+        let pauses = CheckPauses::default();
+        for _ in 0..5 {
+            assert_eq!(pauses.refused("a", SECOND, MOST), Waits::All(SECOND));
+            assert_eq!(pauses.refused("b", SECOND, MOST), Waits::All(SECOND));
+            pauses.answered("c");
+        }
+        let alone = CheckPauses::default();
+        for _ in 0..5 {
+            assert_eq!(alone.refused("a", SECOND * 1_000, MOST), Waits::All(SECOND * 1_000));
+            alone.answered("a");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_that_would_end_the_run_is_the_checks_if_another_check_was_answered() {
+        let pauses = CheckPauses::default();
+        pauses.answered("b");
+        assert_eq!(pauses.refused("a", SECOND * 3_600, MOST), Waits::Check(SECOND * 3_600));
+    }
+}

@@ -1,0 +1,122 @@
+//! One check, or some rows, must not take the rate of the others: a check with a limit of its own waits alone, and rows
+//! that the service fails for ever are repeated beside the others.
+
+use crate::support::{
+    ran::{Ran, results},
+    world::World,
+};
+use axum::{body::Body, http::Response};
+use rescreen::model::{Credits, ExitCode, SIMULATOR_MARKER, Stop, state::State};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+fn refusal(status: u16, retry_after: Option<&str>) -> Response<Body> {
+    let reply = Response::builder().status(status).header(SIMULATOR_MARKER, "1");
+    let reply = retry_after.into_iter().fold(reply, |reply, wait| reply.header("retry-after", wait));
+    reply.body(Body::from(r#"{"error":{"code":"REFUSED","message":"not now"}}"#)).unwrap()
+}
+
+/// How often something was refused because of the rate.
+fn limited(ran: &Ran) -> usize {
+    ran.attempts().iter().filter(|attempt| attempt.outcome == "rate_limited").count()
+}
+
+/// Two checks of each of these rows at the usual rate.
+fn two_checks(rows: usize) -> World {
+    let world = World::new().rows(rows).under_paused_time().campaign(|file| {
+        let mut media = file.checks[0].clone();
+        media.check = "adverse-media".to_owned();
+        media.fields.remove("country");
+        file.checks.push(media);
+        file.budget.prices.insert("adverse-media".to_owned(), Credits(1));
+    });
+    world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (600, 1_200))
+}
+
+/// The answers of a check after a run of a minute in which the service limits the other one.
+async fn answered_beside_a_limited_check(retry_after: Option<&'static str>) -> (World, Ran) {
+    let mut world = two_checks(150);
+    world.paused().stands_between(move |path, _| path.ends_with("/adverse-media").then(|| refusal(429, retry_after)));
+    let ran = world.run_for(Duration::from_secs(60)).await;
+    (world, ran)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_with_a_limit_of_its_own_does_not_take_the_rate_of_another() {
+    for retry_after in [None, Some("2"), Some("20"), Some("3600")] {
+        let (mut world, ran) = answered_beside_a_limited_check(retry_after).await;
+        assert_eq!(ran.results_of("aml-screening").len(), 150, "Retry-After {retry_after:?}");
+        // It is asked again from time to time, and not more often than it says.
+        let asked = limited(&ran);
+        assert!((2..=20).contains(&asked) || retry_after == Some("3600"), "Retry-After {retry_after:?}: {asked}");
+        let ran = ran.in_state(State::Failed, 0).in_state(State::InDoubt, 0);
+        assert_eq!(
+            ran.report().exit_code == ExitCode::Service,
+            retry_after == Some("3600"),
+            "{:?}",
+            ran.report().stops
+        );
+        world.paused().works_again();
+        tokio::time::sleep(Duration::from_secs(3_700)).await;
+        world.run().await.exits(ExitCode::Complete).charged(300).counts(results(300));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_whose_limit_ends_comes_back_in_the_same_run() {
+    let mut world = two_checks(60);
+    let refused = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&refused);
+    world.paused().stands_between(move |path, _| {
+        let is_limited = path.ends_with("/adverse-media") && counter.fetch_add(1, Ordering::Relaxed) < 6;
+        is_limited.then(|| refusal(429, Some("1")))
+    });
+    world.run().await.exits(ExitCode::Complete).charged(120).counts(results(120));
+    assert!(refused.load(Ordering::Relaxed) > 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_all_checks_pauses_all() {
+    let mut world = two_checks(20);
+    world.paused().stands_between(|path, _| (!path.contains("credits")).then(|| refusal(429, Some("20"))));
+    let ran = world.run_for(Duration::from_secs(60)).await;
+    assert!(limited(&ran) < 40, "{}", limited(&ran));
+    assert!(ran.report().sums.paused_until_us.is_some());
+    world.paused().works_again();
+    world.run().await.exits(ExitCode::Complete).charged(40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_rows_of_a_limited_check_than_can_wait_are_left_for_a_later_run() {
+    let mut world =
+        two_checks(2_000).campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (60_000, 90_000));
+    world.paused().stands_between(|path, _| path.ends_with("/adverse-media").then(|| refusal(429, Some("30"))));
+    let ran = world.run().await.exits(ExitCode::Service);
+    assert_eq!(ran.results_of("aml-screening").len(), 2_000);
+    let ran = ran.stops_with(|stop| matches!(stop, Stop::CheckPaused { check, .. } if check == "adverse-media"));
+    assert_eq!(ran.failures().len(), 0);
+    world.paused().works_again();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    world.run().await.exits(ExitCode::Complete).charged(4_000).counts(results(4_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_fail_for_ever_leave_most_of_the_time_to_the_others() {
+    let mut world = World::new().rows(300).under_paused_time().service(|settings| {
+        settings.latency = Duration::from_millis(50);
+    });
+    world = world.campaign(|file| (file.service.per_minute, file.service.per_minute_max) = (600, 600));
+    world.paused().stands_between(|_, sent| {
+        let row: u32 = sent.split("\"P").nth(1)?.get(..5)?.parse().ok()?;
+        (row % 20 < 3).then(|| refusal(500, None))
+    });
+    world.run_for(Duration::from_secs(20)).await;
+    let ran = world.run_for(Duration::from_secs(20)).await;
+    let answered = ran.results().len();
+    assert!(answered >= 250, "{answered} of 255 are answered");
+}
