@@ -2,6 +2,8 @@
 //! sink, simulator and `rescreen checks` all read it. A campaign file can contain declarations in the same format.
 
 use super::{
+    cached_failure::CachedFailureSpec,
+    field_rule::FieldRule,
     job::JobSpec,
     limits::{Choices, Digits},
 };
@@ -33,6 +35,9 @@ pub struct Declaration {
     /// How the service answers later, if the flow is `job`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobSpec>,
+    /// How a reply says that the request under its key has failed before, if the service keeps failures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_failure: Option<CachedFailureSpec>,
     /// The field that confirms the consent of the person. One value for every row needs evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
@@ -53,7 +58,7 @@ pub struct Declaration {
     pub answer: AnswerSpec,
     pub verdict: VerdictSpec,
     /// The parts that the service's description does not show: `flow`, `key_life_hours`, `routes.guide`,
-    /// `routes.alternate`, `fixed.NAME`, `rules`, `answer.payload`, `answer.compared`, `answer.volatile`.
+    /// `routes.alternate`, `cached_failure`, `fixed.NAME`, `rules`, `answer.payload`, `answer.compared`, `answer.volatile`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed_parts: Vec<String>,
     /// Where the assumed parts come from.
@@ -200,42 +205,6 @@ pub struct FieldSpec {
     /// The value is a secret, such as a password. Outputs never show it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
-}
-
-/// A rule between fields of one request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum FieldRule {
-    /// Either all of these fields or none of them.
-    Together(Vec<String>),
-    /// At least one of these fields.
-    OneOf(Vec<String>),
-}
-
-impl FieldRule {
-    /// The fields that the rule applies to.
-    pub fn fields(&self) -> &[String] {
-        match self {
-            FieldRule::Together(fields) | FieldRule::OneOf(fields) => fields,
-        }
-    }
-
-    /// Checks whether the given fields satisfy the rule.
-    ///
-    /// # Errors
-    /// What was expected.
-    pub fn check(&self, given: &Map<String, Value>) -> Result<(), String> {
-        let count = self.fields().iter().filter(|field| given.contains_key(*field)).count();
-        match self {
-            FieldRule::Together(fields) if count != 0 && count != fields.len() => {
-                Err(format!("expected all of {} or none of them, found only some", fields.join(", ")))
-            }
-            FieldRule::OneOf(fields) if count == 0 => {
-                Err(format!("expected at least one of {}, found none", fields.join(", ")))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Where an answer's content is, and which parts of it become typed columns.

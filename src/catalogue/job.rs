@@ -23,6 +23,9 @@ pub struct JobSpec {
     /// The request may name a webhook for the delivery of the result, as `webhookUrl` with `webhookSecret`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub webhook: bool,
+    /// Every request is accepted as a job; none is answered at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
     /// Further words for the state of a job that has a result, besides `completed` and the like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<String>,
@@ -78,6 +81,7 @@ mod tests {
             retry_webhook: None,
             hold: None,
             webhook: false,
+            always: false,
             completed: vec![],
             assumed: false,
         }

@@ -9,11 +9,12 @@ use crate::model::{
 use serde_json::Value;
 
 /// The parts of a declaration that `assumed_parts` can name, besides `fixed.NAME`.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "flow",
     "key_life_hours",
     "routes.guide",
     "routes.alternate",
+    "cached_failure",
     "rules",
     "answer.payload",
     "answer.compared",
@@ -22,6 +23,9 @@ const PARTS: [&str; 8] = [
 /// The parts of a field that its `assumed_parts` can name.
 const FIELD_PARTS: [&str; 8] =
     ["required", "kind", "allowed", "choices", "digits", "length_max", "letter_case", "default"];
+
+/// The values of a field that are listed.
+const LISTED_MAX: usize = 20;
 
 impl Declaration {
     /// Whether a part is assumed, such as `routes.guide`.
@@ -60,19 +64,30 @@ impl FieldSpec {
         }
     }
 
+    fn allowed_in_words(&self) -> String {
+        let values = self.closed_values();
+        match values.len() {
+            0..=LISTED_MAX => format!("one of {}", values.join(", ")),
+            count => format!("one of {count} values, such as {}", values[..3].join(", ")),
+        }
+    }
+
     /// The limits of its value, in words.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |part: &str, text: String| Limit { text, assumed: self.is_assumed(part) };
         let digits = self.digits.map(|digits| limit("digits", digits.to_string()));
         let length = self.length_max.map(|most| limit("length_max", format!("at most {most} characters")));
         let choices = self.choices.as_ref().map(|_| limit("choices", self.choices_in_words()));
+        // With names, the text of the field explains its values.
+        let allowed = (!self.allowed.is_empty() && self.names.is_empty() && self.kind != FieldKind::Boolean)
+            .then(|| limit("allowed", self.allowed_in_words()));
         let letter_case = match self.letter_case {
             LetterCase::AsIs => None,
             LetterCase::Lower => Some("sent in lower case"),
             LetterCase::Upper => Some("sent in upper case"),
         };
         let letter_case = letter_case.map(|text| limit("letter_case", text.to_owned()));
-        digits.into_iter().chain(length).chain(choices).chain(letter_case).collect()
+        digits.into_iter().chain(length).chain(choices).chain(allowed).chain(letter_case).collect()
     }
 }
 

@@ -4,9 +4,12 @@
 mod accept;
 mod answer;
 mod answer_digest;
+mod body_shape;
+mod cached_failure;
 pub mod column_names;
 mod declaration;
 mod expectation;
+mod field_rule;
 mod job;
 mod limits;
 mod marks;
@@ -15,10 +18,13 @@ mod paste;
 
 pub use answer::{ColumnValue, payload_at};
 pub use answer_digest::DigestSpec;
+pub use body_shape::BodyShape;
+pub use cached_failure::CachedFailureSpec;
 pub use declaration::{
-    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldRule, FieldSpec, Finding, Flow,
-    ImageSpec, Routes, Spelling, Subject, VerdictRule, VerdictSpec,
+    AnswerSpec, ColumnKind, ColumnSpec, Compare, Declaration, ExpectSpec, FieldSpec, Finding, Flow, ImageSpec, Routes,
+    Spelling, Subject, VerdictRule, VerdictSpec,
 };
+pub use field_rule::FieldRule;
 pub use job::{JOB_ID, JobSpec};
 pub use limits::{Choices, Digits};
 pub use marks::Limit;
@@ -158,6 +164,7 @@ fn check(declaration: &Declaration) -> Result<(), String> {
     }
     check_fields(declaration)?;
     marks::check_marks(declaration)?;
+    cached_failure::check(declaration.cached_failure.as_ref())?;
     job::check(declaration.job.as_ref(), declaration.flow == Flow::Job)?;
     if declaration.answer.payload.is_empty() {
         return Err("answer.payload: expected at least one JSON pointer".to_owned());

@@ -135,6 +135,9 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 fn detail(declaration: &Declaration) -> String {
     let flow = match declaration.flow {
         Flow::Direct => "answered at once",
+        Flow::Job if declaration.job.as_ref().is_some_and(|job| job.always) => {
+            "accepted as a job that is answered later"
+        }
         Flow::Job => "answered at once, or accepted as a job that is answered later",
         Flow::Replay => "answered at once, or repeated under its key until it is",
         Flow::Upload => "answered at once; a large document is uploaded first",

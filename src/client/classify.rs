@@ -3,6 +3,7 @@
 
 use super::{
     author::Author,
+    cached_failure::is_cached_failure,
     job_reply,
     job_words::{JobWord, stated_job},
     json_body::{JsonBody, json_body},
@@ -11,7 +12,7 @@ use super::{
     transport::{Exchange, Reply, TransportFault},
 };
 use crate::{
-    catalogue::{AnswerSpec, JobSpec},
+    catalogue::{AnswerSpec, CachedFailureSpec, JobSpec},
     model::{
         Credits, JobId,
         credits::{Amount, Rounding, read_amount},
@@ -55,6 +56,8 @@ pub struct ReplySpec<'a> {
     pub answer: &'a AnswerSpec,
     /// How a reply names a job, if the check has the flow `job`.
     pub job: Option<&'a JobSpec>,
+    /// How a refusal says that the request has failed before, if the check declares it.
+    pub cached_failure: Option<&'a CachedFailureSpec>,
     /// JSON pointers that the user sets. Each replaces the known pointers. An empty one turns the reading off.
     pub charge_pointer: Option<&'a str>,
     pub remaining_pointer: Option<&'a str>,
@@ -200,7 +203,10 @@ fn of_job(
     let stated = match outcome {
         Outcome::Pending { stated } | Outcome::Answered { stated } => stated,
         Outcome::Unreadable | Outcome::Unconvincing => None,
-        Outcome::Uncharged if job_reply::needs_webhook(status, code) => return none(Outcome::NeedsWebhook),
+        // The documented code states that nothing was charged, wherever the zero is. A stated charge is a charge above.
+        Outcome::Uncharged | Outcome::Unknown if job_reply::needs_webhook(status, code) => {
+            return none(Outcome::NeedsWebhook);
+        }
         _ => return none(outcome),
     };
     let id = job_reply::accepted(status, body, job, spec.answer).filter(|_| !calls_itself_a_failure(body));
@@ -269,6 +275,7 @@ fn outcome(reply: &Reply, author: Author, json: Option<&Value>, spec: &ReplySpec
             Outcome::Misrouted if status < 400 => Outcome::Misrouted,
             // It proves nothing: the service may have answered, and its answer was held back.
             _ if author == Author::Another => Outcome::Unknown,
+            _ if is_cached_failure(status, json, spec.cached_failure) => Outcome::CachedFailure,
             // Only a complete reply is about the row.
             Outcome::Refused if reply.body.is_none() => Outcome::Unknown,
             outcome => outcome,
@@ -284,7 +291,7 @@ pub(super) fn refusal(status: u16, stated: Option<Credits>) -> Outcome {
         429 => Outcome::RateLimited,
         300..400 | 404 | 405 => Outcome::Misrouted,
         500..600 if stated == Some(Credits::ZERO) => Outcome::Uncharged,
-        // A 409 proves nothing: an earlier request with the same key may have been charged.
+        // A 409 that is no cached failure proves nothing: an earlier request with the same key may have been charged.
         _ => Outcome::Unknown,
     }
 }

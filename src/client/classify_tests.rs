@@ -16,7 +16,8 @@ fn classify_aml(exchange: &Exchange) -> Classified {
 fn classify_at(exchange: &Exchange, charge_pointer: Option<&str>, remaining_pointer: Option<&str>) -> Classified {
     let catalogue = Catalogue::built_in();
     let answer = &catalogue.get("aml-screening").unwrap().answer;
-    let spec = ReplySpec { answer, job: None, charge_pointer, remaining_pointer, price: Credits(5) };
+    let spec =
+        ReplySpec { answer, job: None, cached_failure: None, charge_pointer, remaining_pointer, price: Credits(5) };
     classify(exchange, &spec, UNIX_EPOCH)
 }
 
@@ -263,7 +264,14 @@ fn of_bank_account(status: u16, body: &str) -> Classified {
     let catalogue = Catalogue::built_in();
     let check = catalogue.get("foreign-bank-account").unwrap();
     let (answer, job) = (&check.answer, check.job.as_ref());
-    let spec = ReplySpec { answer, job, charge_pointer: None, remaining_pointer: None, price: Credits(7) };
+    let spec = ReplySpec {
+        answer,
+        job,
+        cached_failure: None,
+        charge_pointer: None,
+        remaining_pointer: None,
+        price: Credits(7),
+    };
     classify(&reply(status, body), &spec, UNIX_EPOCH)
 }
 

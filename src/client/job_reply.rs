@@ -66,9 +66,9 @@ pub(super) fn required(body: &Value, most: Credits) -> Amount {
     }
 }
 
-/// Whether a 503 that states no charge says that the answer needs a webhook.
+/// Whether a 503 without a charge above zero says that the answer needs a webhook.
 pub(super) fn needs_webhook(status: u16, code: Option<&str>) -> bool {
-    status == 503 && code == Some(NEEDS_WEBHOOK)
+    status == 503 && code.is_some_and(|code| code.trim().eq_ignore_ascii_case(NEEDS_WEBHOOK))
 }
 
 #[cfg(test)]
@@ -83,6 +83,7 @@ mod tests {
             retry_webhook: None,
             hold: None,
             webhook: false,
+            always: false,
             completed: vec![],
             assumed: false,
         };

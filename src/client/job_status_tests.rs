@@ -14,6 +14,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
         webhook: false,
         retry_webhook: None,
         hold: None,
+        always: false,
         completed: vec!["settled".to_owned()],
         assumed: false,
     };
@@ -21,6 +22,7 @@ fn read(status: u16, body: &[u8]) -> Option<JobNews> {
     let spec = ReplySpec {
         answer: &answer,
         job: Some(&job),
+        cached_failure: None,
         charge_pointer: None,
         remaining_pointer: None,
         price: Credits(7),

@@ -191,6 +191,7 @@ mod tests {
             retry_webhook: None,
             hold: None,
             webhook: false,
+            always: false,
             completed: completed.iter().map(|word| (*word).to_owned()).collect(),
             assumed: false,
         }

@@ -4,6 +4,7 @@
 
 mod author;
 mod balance;
+mod cached_failure;
 mod classify;
 mod coding;
 mod connect_gate;

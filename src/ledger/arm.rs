@@ -11,6 +11,7 @@ use super::{
     request_row::{COLUMN_COUNT, COLUMNS, RequestRow},
     store::Store,
 };
+use crate::catalogue::BodyShape;
 use crate::model::{
     Credits, IdempotencyKey, Judgement, Mode, Receipt, RequestId,
     budget::{Allowance, BudgetRefusal},
@@ -47,6 +48,8 @@ pub struct ArmOrder {
     pub path: String,
     /// All routes of its check. Requests are sent to these routes only.
     pub routes: Arc<[String]>,
+    /// The bodies that its declaration makes. A body of an earlier declaration is not sent for the first time.
+    pub shape: Arc<BodyShape>,
     pub key_life_hours: u32,
     pub now_us: i64,
 }
@@ -60,6 +63,8 @@ pub enum NotArmed {
     Quarantined,
     /// The service asked not to repeat it before this time, in microseconds since 1970; nothing was changed.
     NotBefore(i64),
+    /// The declaration of its check does not make this body, for this reason; nothing was changed.
+    OtherBody(String),
     /// It must not be sent now, for this reason; nothing was changed.
     Withheld(IllegalMove),
 }
@@ -152,6 +157,11 @@ pub(super) fn arm(store: &mut Store, order: &ArmOrder) -> Result<Result<Receipt,
     // A route from the ledger is untrusted data. Only the declaration decides where requests are sent.
     if *path != order.path && !order.routes.contains(path) {
         return Ok(Err(NotArmed::Withheld(IllegalMove::OtherRoute)));
+    }
+    // A request in doubt is repeated as it is, to its own route.
+    let is_repeat = !first && row.path.as_ref() == Some(path);
+    if let Err(differs) = order.shape.check(&body).or_else(|differs| if is_repeat { Ok(()) } else { Err(differs) }) {
+        return Ok(Err(NotArmed::OtherBody(differs)));
     }
     let path = path.clone();
     let more = Hold::Take.apply(row.standing.held, price).added;

@@ -48,6 +48,7 @@ fn order(now_us: i64) -> ArmOrder {
         scope: String::new(),
         path: String::new(),
         routes: Arc::new([]),
+        shape: Arc::default(),
         key_life_hours: LIFE_HOURS,
         now_us,
     }

@@ -32,11 +32,17 @@ pub(super) struct AttemptEnd {
     pub(super) outcome: Outcome,
     pub(super) http_status: Option<u16>,
     pub(super) latency_ms: Option<u64>,
+    /// The reply states a charge above zero, or one that cannot be read.
+    pub(super) states_charge: bool,
 }
+
+/// What the recorded outcome of an attempt whose reply stated a charge ends with.
+const STATED: &str = "+charge";
 
 /// Records how an attempt ended. A release before version 10 recorded first attempts when they began, so a row may exist.
 pub(super) fn ended(store: &Store, row: &RequestRow, number: u32, end: &AttemptEnd) -> Result<(), LedgerError> {
-    let (outcome, latency_ms) = (end.outcome.as_str(), end.latency_ms.map(|latency| latency as i64));
+    let outcome = format!("{}{}", end.outcome.as_str(), if end.states_charge { STATED } else { "" });
+    let latency_ms = end.latency_ms.map(|latency| latency as i64);
     let http_status = end.http_status;
     if has_no_row(row, number) {
         let sql = "INSERT INTO attempt (request, number, generation, armed_at, outcome, http_status, latency_ms)
@@ -51,6 +57,13 @@ pub(super) fn ended(store: &Store, row: &RequestRow, number: u32, end: &AttemptE
         store.conn.prepare_cached(sql)?.execute(params![row.id, number, outcome, http_status, latency_ms])?;
     }
     Ok(())
+}
+
+/// Whether an earlier reply under the current key stated a charge.
+pub(super) fn stated_charge(store: &Store, row: &RequestRow) -> Result<bool, LedgerError> {
+    let sql = "SELECT 1 FROM attempt WHERE request = ?1 AND generation = ?2 AND substr(outcome, -length(?3)) = ?3";
+    let values = params![row.id, row.standing.generation, STATED];
+    Ok(store.conn.prepare_cached(sql)?.exists(values)?)
 }
 
 /// Resets the start of the key's lifetime. If nothing was written, the service never saw the key, so its lifetime has

@@ -77,6 +77,7 @@ impl Book {
             scope: "scope".to_owned(),
             path: self.path.to_owned(),
             routes: Arc::new(["/old".to_owned(), "/new".to_owned()]),
+            shape: Arc::default(),
             key_life_hours: 72,
             now_us: self.now_us,
         };
@@ -119,6 +120,7 @@ impl Book {
             answer: Some(answer),
             job: None,
             job_charged: Credits::ZERO,
+            states_charge: false,
             job_hold: self.job_hold,
             unreadable: None,
             failure: Some(failure),

@@ -14,7 +14,7 @@ use super::{
     store::Store,
 };
 use crate::model::{
-    Credits, Failure, IdempotencyKey, JobId, RequestId,
+    Credits, Failure, FailureCode, IdempotencyKey, JobId, RequestId,
     budget::Account,
     planted::{Bug, planted},
     state::{Event, Hold, Outcome, Standing, State},
@@ -44,6 +44,8 @@ pub struct Settlement {
     pub job: Option<JobId>,
     /// The charge that a reply states that accepts the request as a job.
     pub job_charged: Credits,
+    /// The reply states a charge that cannot be read.
+    pub states_charge: bool,
     /// The credits that a job of this check holds; zero if it is never answered by a job.
     pub job_hold: Credits,
     /// The raw body of a complete reply that could not be read.
@@ -195,7 +197,10 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     row.standing.price = jobs::price_of_answer(settlement.outcome, held, settlement.job_hold, of_check, unproven);
     row.standing.least = settlement.shown.unwrap_or(settlement.table).min(row.standing.price);
     let outcome = match settlement.outcome {
-        Outcome::Refused if fell_by_it(store, &row, settlement) => Outcome::ChargedRefusal { stated: None },
+        Outcome::Refused | Outcome::CachedFailure if fell_by_it(store, &row, settlement) => {
+            Outcome::ChargedRefusal { stated: None }
+        }
+        Outcome::CachedFailure if attempts::stated_charge(store, &row)? => Outcome::ChargedRefusal { stated: None },
         outcome => jobs::believed(store, settlement.request, outcome, settlement.job.as_ref())?,
     };
     let step = next(&row.standing, Event::Attempted(outcome))?;
@@ -221,7 +226,10 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     let booked = unexplained(&store.sums.account).unwrap_or_default();
     store.sums.fell(booked.min(unexplained_fall));
     let Settlement { attempt, outcome: heard, http_status, latency_ms, .. } = *settlement;
-    let end = AttemptEnd { outcome: heard, http_status, latency_ms: Some(latency_ms) };
+    // An answer and a refusal settle their charge; the charge of another reply must be known if a later one denies it.
+    let states_charge =
+        !step.state.is_settled() && (settlement.states_charge || settlement.job_charged > Credits::ZERO);
+    let end = AttemptEnd { outcome: heard, http_status, latency_ms: Some(latency_ms), states_charge };
     attempts::ended(store, &row, attempt, &end)?;
     if settlement.outcome == Outcome::NotWritten {
         attempts::forget_arming(store, &row, attempt)?;
@@ -236,7 +244,10 @@ pub(super) fn settle(store: &mut Store, settlement: &Settlement) -> Result<Settl
     if step.state == State::Failed || step.state == State::Quarantined {
         let mut failure = settlement.failure.clone();
         if let Some(failure) = failure.as_mut().filter(|_| outcome != settlement.outcome) {
-            failure.message.push_str(" (the balance that the reply states shows that it was charged)");
+            failure.code = FailureCode::Refused;
+            failure
+                .message
+                .push_str(" (the balance that the reply states, or an earlier reply, shows that it was charged)");
         }
         note_failure(store, settlement.request, failure.as_ref())?;
     }
@@ -339,7 +350,7 @@ fn recover(store: &mut Store) -> Result<u64, LedgerError> {
     let armed = if store.sums.in_state(State::Armed) > 0 { in_state(store, State::Armed)? } else { Vec::new() };
     for request in &armed {
         let row = request_row(store, *request)?;
-        let end = AttemptEnd { outcome: Outcome::Unknown, http_status: None, latency_ms: None };
+        let end = AttemptEnd { outcome: Outcome::Unknown, http_status: None, latency_ms: None, states_charge: false };
         attempts::ended(store, &row, row.attempts, &end)?;
         let step = next(&row.standing, Event::FoundArmed)?;
         let another = || IdempotencyKey::from_slice(&digest(row.key().as_bytes()));

@@ -7,7 +7,7 @@ use crate::{
     files::RootFault,
     model::{
         Attachment, Failure, FailureCode, Mode, Note, Placement,
-        attachment::{DIRECT_BYTES_MAX, IMAGE_BYTES_MAX, UPLOAD_BYTES_MAX},
+        attachment::{DIRECT_BYTES_MAX, IMAGE_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOADED_ABOVE_BYTES},
         field::{FieldKind, refusal::FieldRefusal},
         file_kind::{FileKind, Unfit, recognise},
     },
@@ -50,7 +50,8 @@ pub(super) fn attach(
         }
     };
     let length = bytes.len() as u64;
-    let is_uploaded = spec.kind == FieldKind::Document && length > DIRECT_BYTES_MAX;
+    let can_upload = declaration.flow == Flow::Upload && frame.mode == Mode::Production;
+    let is_uploaded = spec.kind == FieldKind::Document && can_upload && length > UPLOADED_ABOVE_BYTES;
     Ok(Attachment {
         field: spec.name.clone(),
         path,

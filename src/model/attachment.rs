@@ -12,6 +12,9 @@ const MIB: u64 = 1024 * 1024;
 pub const IMAGE_BYTES_MAX: u64 = 5 * MIB;
 /// The description: a document of up to 4 MB is sent directly.
 pub const DIRECT_BYTES_MAX: u64 = 4 * MIB;
+/// A larger document is uploaded, where that is possible. The upload takes any size, so the smaller reading of 4 MB is safe:
+/// a document between the two is not refused, whatever the service means.
+pub const UPLOADED_ABOVE_BYTES: u64 = 4_000_000;
 /// The description: a document of up to 15 MB is uploaded first.
 pub const UPLOAD_BYTES_MAX: u64 = 15 * MIB;
 

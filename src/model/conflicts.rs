@@ -1,6 +1,46 @@
 //! What a run says after several requests in a row were answered with HTTP 409. Everything that is part of a body, but
 //! not of its key, can be the cause.
 
+use std::collections::BTreeMap;
+
+/// The kinds of lasting conflicts that are shown.
+const KINDS_MAX: usize = 3;
+
+/// The requests that got HTTP 409 to the last attempt of a run, by check and by what the service said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LastingConflicts(BTreeMap<(String, String), u64>);
+
+impl LastingConflicts {
+    /// Adds a request of this check, with the code and the message of its last reply.
+    pub fn add(&mut self, check: &str, code: &str, message: &str) {
+        let said = if code.is_empty() { message.to_owned() } else { format!("{code}: {message}") };
+        *self.0.entry((check.to_owned(), said)).or_default() += 1;
+    }
+
+    /// The number of requests.
+    pub fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// What to do about them, a line for each kind. `resolve` is the command that lists them.
+    pub fn lines(&self, resolve: &str) -> Vec<String> {
+        let line = |((check, said), count): (&(String, String), &u64)| {
+            let requests = if *count == 1 { "1 request" } else { &format!("{count} requests") };
+            format!(
+                "{requests} of {check} got HTTP 409 until the end ({said}), and may have been charged. Unless the service \
+                 is still working on it, running again will not help. If these words mean that it failed to process the \
+                 request, declare their code in `[declaration.cached_failure]` (`rescreen checks {check} --toml` prints \
+                 the declaration) and run again; otherwise ask the service, and decide with `{resolve}`"
+            )
+        };
+        let mut lines: Vec<String> = self.0.iter().take(KINDS_MAX).map(line).collect();
+        if let Some(more) = self.0.len().checked_sub(KINDS_MAX).filter(|more| *more > 0) {
+            lines.push(format!("and {more} more kinds of HTTP 409"));
+        }
+        lines
+    }
+}
+
 /// What to do after this many conflicts. `has_webhook` if bodies of the campaign may name a webhook.
 pub fn conflicts(count: u64, has_webhook: bool) -> String {
     let webhook = if has_webhook {
@@ -20,6 +60,25 @@ pub fn conflicts(count: u64, has_webhook: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lasting_conflicts_are_counted_by_what_the_service_said() {
+        let mut lasting = LastingConflicts::default();
+        for request in 0..5 {
+            lasting.add("aml-screening", "CONFLICT", if request == 4 { "busy" } else { "the key is known" });
+        }
+        let lines = lasting.lines("rescreen resolve out --list --include-in-doubt");
+        assert_eq!((lasting.count(), lines.len()), (5, 2));
+        assert!(
+            lines[0].starts_with("1 request of aml-screening got HTTP 409 until the end (CONFLICT: busy)"),
+            "{lines:?}"
+        );
+        assert!(lines[1].starts_with("4 requests") && lines[1].contains("CONFLICT: the key is known"), "{lines:?}");
+        for kind in 0..5 {
+            lasting.add("aml-screening", "", &format!("kind {kind}"));
+        }
+        assert!(lasting.lines("x").last().unwrap().starts_with("and 4 more kinds"));
+    }
 
     #[test]
     fn only_a_campaign_with_a_webhook_is_told_of_it() {

@@ -49,6 +49,8 @@ pub enum FailureCode {
     /// The service cannot answer this request at once, and would deliver the answer later to a webhook. Nothing was
     /// charged.
     NeedsWebhook,
+    /// The service says that it failed to process the request, and keeps that under its key. Nothing was charged.
+    CachedFailure,
     /// The service ended its job without a result, and states what it charged. Without a statement a person decides.
     JobFailed,
     /// The service no longer knows its job, or has no result after 72 hours. It may have been charged.
@@ -73,7 +75,7 @@ impl Stage {
 }
 
 impl FailureCode {
-    pub const ALL: [FailureCode; 24] = [
+    pub const ALL: [FailureCode; 25] = [
         FailureCode::RaggedRow,
         FailureCode::InvalidUtf8,
         FailureCode::NulByte,
@@ -93,6 +95,7 @@ impl FailureCode {
         FailureCode::FileChanged,
         FailureCode::Refused,
         FailureCode::NeedsWebhook,
+        FailureCode::CachedFailure,
         FailureCode::JobFailed,
         FailureCode::JobLost,
         FailureCode::UnreadableAnswer,
@@ -122,6 +125,7 @@ impl FailureCode {
             FailureCode::FileChanged => "file_changed",
             FailureCode::Refused => "refused",
             FailureCode::NeedsWebhook => "needs_webhook",
+            FailureCode::CachedFailure => "cached_failure",
             FailureCode::JobFailed => "job_failed",
             FailureCode::JobLost => "job_lost",
             FailureCode::UnreadableAnswer => "unreadable_answer",

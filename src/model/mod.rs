@@ -7,7 +7,7 @@ pub mod cell_ref;
 pub mod checkpoint;
 pub mod clock;
 pub mod column_name;
-mod conflicts;
+pub mod conflicts;
 pub mod credits;
 pub mod duration;
 pub mod exit_code;

@@ -113,12 +113,15 @@ pub enum Outcome {
     /// The service would have to answer later, which needs a webhook, and states `creditsUsed` 0. It proves this attempt
     /// only, as [`Outcome::Uncharged`] does.
     NeedsWebhook,
+    /// The service repeats that it failed to process the request under this key. A failed request is not completed, so
+    /// no attempt under the key was charged.
+    CachedFailure,
     /// A complete 2xx that is not JSON, or is JSON with nothing that an answer of the service has.
     Unreadable,
     /// A complete 2xx with JSON whose content no rule recognises: it says that it is a failure, or does not look like
     /// an answer. It states no charge above the held price.
     Unconvincing,
-    /// Anything else: 409, 5xx, timeout, reset, a truncated body. It proves nothing.
+    /// Anything else: another 409, 5xx, timeout, reset, a truncated body. It proves nothing.
     Unknown,
 }
 
@@ -138,10 +141,19 @@ impl Outcome {
             Outcome::Misrouted => "misrouted",
             Outcome::Uncharged => "uncharged",
             Outcome::NeedsWebhook => "needs_webhook",
+            Outcome::CachedFailure => "cached_failure",
             Outcome::Unreadable => "unreadable",
             Outcome::Unconvincing => "unconvincing",
             Outcome::Unknown => "unknown",
         }
+    }
+
+    /// Whether it makes a request fail, if no earlier attempt is in doubt.
+    pub fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Outcome::Refused | Outcome::ChargedRefusal { .. } | Outcome::NeedsWebhook | Outcome::CachedFailure
+        )
     }
 
     /// Whether it is a complete 2xx that is not an answer. The request is repeated under its key, and the reply is

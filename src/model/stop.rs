@@ -115,6 +115,11 @@ pub enum Stop {
     OtherRoute {
         check: String,
     },
+    /// A body that was recorded is not one of the current declaration of its check.
+    OtherBody {
+        check: String,
+        differs: String,
+    },
     /// Files of requests in doubt are not what they were, so the requests cannot be repeated. `first` names one of them.
     FilesChanged {
         check: String,
@@ -171,6 +176,7 @@ impl Stop {
             | Stop::JobRoute { check, .. }
             | Stop::JobUnusable { check, .. }
             | Stop::OtherRoute { check }
+            | Stop::OtherBody { check, .. }
             | Stop::FilesChanged { check, .. }
             | Stop::UploadUnusable { check, .. }
             | Stop::Unrecognised { check, .. } => Some(check),
@@ -234,7 +240,7 @@ impl Stop {
             | Stop::ClockApart { .. }
             | Stop::OtherRoute { .. }
             | Stop::UnknownService { .. } => ExitCode::Doubt,
-            Stop::OtherSide { .. } | Stop::OtherMode { .. } => ExitCode::Usage,
+            Stop::OtherSide { .. } | Stop::OtherMode { .. } | Stop::OtherBody { .. } => ExitCode::Usage,
             Stop::TooManyErrors { .. }
             | Stop::SameRefusals { .. }
             | Stop::Conflict { .. }

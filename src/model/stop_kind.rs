@@ -156,7 +156,7 @@ impl Stop {
             | Stop::Conflict { .. }
             | Stop::Unrecognised { .. }
             | Stop::ExpectedRows { .. } => StopKind::Guard,
-            Stop::InputFailed => StopKind::Input,
+            Stop::InputFailed | Stop::OtherBody { .. } => StopKind::Input,
             Stop::TimeIsUp => StopKind::Time,
             Stop::Interrupted => StopKind::Interrupted,
             Stop::Terminated => StopKind::Terminated,

@@ -177,6 +177,13 @@ impl fmt::Display for Stop {
                  again only to its own route; restore the route in the declaration and run again, or decide with \
                  `rescreen resolve --list --include-in-doubt`"
             ),
+            Stop::OtherBody { check, differs } => write!(
+                f,
+                "nothing more of `{check}` is sent: its declaration changed what requests contain, and the body of a row \
+                 that was read before is not one of its bodies: {differs}. Bodies are recorded when rows are read, and do \
+                 not change within a campaign. Restore that part of the declaration and run again; or check the rows \
+                 without an answer in a new campaign with the changed declaration, with --campaign NAME"
+            ),
             Stop::FilesChanged { check, first } => write!(
                 f,
                 "requests in doubt of `{check}` cannot be repeated, because their files changed: {first}. A key is \

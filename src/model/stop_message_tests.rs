@@ -54,6 +54,7 @@ fn all() -> Vec<Stop> {
         Stop::ClockApart { seconds: 400 },
         Stop::UnknownService { url: "https://service.example".to_owned() },
         Stop::OtherRoute { check: check() },
+        Stop::OtherBody { check: check(), differs: "it has no `bundle`, and the declaration has \"x\"".to_owned() },
         Stop::FilesChanged { check: check(), first: "scans/1.png has other bytes".to_owned() },
         Stop::UploadUnusable { check: check(), fault: "it names no place".to_owned() },
         Stop::UploadCharged { check: check(), credits: Credits(3) },
@@ -86,7 +87,7 @@ fn each_stop_says_what_happened_and_what_to_do() {
 fn every_kind_of_stop_is_in_the_list() {
     let mut kinds: Vec<u8> = all().iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, (0..35).collect::<Vec<u8>>());
+    assert_eq!(kinds, (0..36).collect::<Vec<u8>>());
 }
 
 fn kind(stop: &Stop) -> u8 {
@@ -114,17 +115,18 @@ fn kind(stop: &Stop) -> u8 {
         Stop::ClockApart { .. } => 20,
         Stop::UnknownService { .. } => 21,
         Stop::OtherRoute { .. } => 22,
-        Stop::FilesChanged { .. } => 23,
-        Stop::UploadUnusable { .. } => 24,
-        Stop::UploadCharged { .. } => 25,
-        Stop::OtherSide { .. } => 26,
-        Stop::TooManyErrors { .. } => 27,
-        Stop::SameRefusals { .. } => 28,
-        Stop::Unrecognised { .. } => 29,
-        Stop::ExpectedRows { .. } => 30,
-        Stop::InputFailed => 31,
-        Stop::TimeIsUp => 32,
-        Stop::Interrupted => 33,
-        Stop::Terminated => 34,
+        Stop::OtherBody { .. } => 23,
+        Stop::FilesChanged { .. } => 24,
+        Stop::UploadUnusable { .. } => 25,
+        Stop::UploadCharged { .. } => 26,
+        Stop::OtherSide { .. } => 27,
+        Stop::TooManyErrors { .. } => 28,
+        Stop::SameRefusals { .. } => 29,
+        Stop::Unrecognised { .. } => 30,
+        Stop::ExpectedRows { .. } => 31,
+        Stop::InputFailed => 32,
+        Stop::TimeIsUp => 33,
+        Stop::Interrupted => 34,
+        Stop::Terminated => 35,
     }
 }

@@ -170,6 +170,7 @@ fn no_move_releases_a_hold_while_an_attempt_is_unproven_unless_the_service_state
             Outcome::Pending { stated: None },
             Outcome::Accepted { stated: None },
             Outcome::NeedsWebhook,
+            Outcome::CachedFailure,
             Outcome::Refused,
             Outcome::Unauthorised,
             Outcome::NoCredits,
@@ -270,6 +271,8 @@ fn an_accepted_job_keeps_its_hold_counts_as_unproven_and_moves_when_it_ends_or_a
 
 #[test]
 fn a_reply_that_needs_a_webhook_fails_the_row_uncharged_unless_an_earlier_attempt_is_in_doubt() {
+    assert_eq!(after(Outcome::CachedFailure, 0), (State::Failed, Hold::Release, 0));
+    assert_eq!(after(Outcome::CachedFailure, 2), (State::Failed, Hold::Release, 0), "one key is one request");
     assert_eq!(after(Outcome::NeedsWebhook, 0), (State::Failed, Hold::Release, 0));
     assert_eq!(after(Outcome::NeedsWebhook, 2), (State::InDoubt, Hold::Keep, 2), "the first may have been charged");
     let failed = next(&standing(State::Armed, 0), Event::Attempted(Outcome::NeedsWebhook)).unwrap();

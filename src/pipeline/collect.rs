@@ -36,7 +36,7 @@ use crate::{
     client::Client,
     error::Error,
     ledger::{Consent, Identity, Ledger, LedgerError, Reading, Sums},
-    model::{Credits, Stop, same_service, state::State},
+    model::{Credits, Stop, conflicts::LastingConflicts, same_service, state::State},
     throttle::Bucket,
 };
 use std::{
@@ -200,6 +200,7 @@ impl Collection {
             answered: 0,
             withheld: 0,
             withheld_jobs: 0,
+            lasting_conflicts: LastingConflicts::default(),
             unexplained,
             cut_short: false,
             signals,

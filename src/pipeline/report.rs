@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ledger::{OpenJobs, RunStamp, Sums},
-    model::{Credits, ExitCode, FailureCode, Mode, Stop, state::State},
+    model::{Credits, ExitCode, FailureCode, Mode, Stop, conflicts::LastingConflicts, state::State},
     sink::{Manifest, OutputMode},
 };
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
@@ -26,6 +26,7 @@ pub struct RunReport {
     pub withheld: u64,
     /// Jobs that were accepted under another API key. Only that key can ask for them.
     pub withheld_jobs: u64,
+    pub lasting_conflicts: LastingConflicts,
     /// Jobs without a result.
     pub open_jobs: OpenJobs,
     /// How much more the balance fell than the run's own requests explain.
@@ -74,6 +75,7 @@ pub struct Ending {
     pub answered: u64,
     pub withheld: u64,
     pub withheld_jobs: u64,
+    pub lasting_conflicts: LastingConflicts,
     pub open_jobs: OpenJobs,
     pub unexplained: Credits,
     pub was_complete: bool,
@@ -95,6 +97,7 @@ impl RunReport {
             answered,
             withheld,
             withheld_jobs,
+            lasting_conflicts,
             open_jobs,
             unexplained,
             was_complete,
@@ -116,6 +119,7 @@ impl RunReport {
             answered,
             withheld,
             withheld_jobs,
+            lasting_conflicts,
             open_jobs,
             unexplained,
             manifest: Some(manifest),
@@ -151,6 +155,7 @@ impl RunReport {
             answered: 0,
             withheld: 0,
             withheld_jobs: 0,
+            lasting_conflicts: LastingConflicts::default(),
             open_jobs: OpenJobs::default(),
             unexplained: Credits::ZERO,
             limit_rows: None,

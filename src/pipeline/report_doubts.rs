@@ -38,6 +38,10 @@ impl RunReport {
         let until = self
             .oldest_doubt_us
             .map_or_else(|| "the keys expire".to_owned(), |at| local_time(at.saturating_add(safe_us)));
+        // Repeating did not help these in this run, so nothing says that another run settles them.
+        let open = self.in_doubt().saturating_sub(self.lasting_conflicts.count());
+        let resolve = format!("rescreen resolve {} --list --include-in-doubt", self.out.display());
+        lines.extend(self.lasting_conflicts.lines(&resolve));
         if self.withheld > 0 {
             lines.push(format!(
                 "{} sent under another API key, and only that key's account can tell what was answered or \
@@ -46,22 +50,22 @@ impl RunReport {
                 counted(self.withheld, "request in doubt was", "requests in doubt were"),
                 self.out.display()
             ));
-        } else if self.in_doubt() > 0 && !self.is_charged() {
+        } else if open > 0 && !self.is_charged() {
             lines.push(format!(
                 "{} sent and {} no answer yet; running again before {until} settles this",
-                counted(self.in_doubt(), "request was", "requests were"),
-                if self.in_doubt() == 1 { "has" } else { "have" },
+                counted(open, "request was", "requests were"),
+                if open == 1 { "has" } else { "have" },
             ));
-        } else if self.in_doubt() > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
+        } else if open > 0 && self.stops.iter().any(|stop| matches!(stop, Stop::Conflict { .. })) {
             // The service says that these keys belong to another body, so sending them again may give no answer.
             lines.push(format!(
                 "{} may have been charged under their keys and have no answer yet",
-                counted(self.in_doubt(), "request", "requests"),
+                counted(open, "request", "requests"),
             ));
-        } else if self.in_doubt() > 0 {
+        } else if open > 0 {
             lines.push(format!(
                 "{} may have been charged and have no answer yet; running again before {until} settles this at no cost",
-                counted(self.in_doubt(), "request", "requests"),
+                counted(open, "request", "requests"),
             ));
         }
         lines.extend(self.job_lines());

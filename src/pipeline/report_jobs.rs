@@ -31,11 +31,15 @@ impl RunReport {
         let mut lines = Vec::new();
         if self.jobs() > 0 {
             let since = self.open_jobs.oldest_us.map(|at| format!(", the oldest since {}", local_time(at)));
+            // A job is asked for at growing intervals, so collecting earlier asks for nothing.
+            let next =
+                self.open_jobs.next_us.map(|at| format!("; the next one is asked for at {} or later", local_time(at)));
             lines.push(format!(
-                "{} in progress at the service as a job{}: the service takes up to 48 hours, `rescreen collect` gets the \
-                 results at no cost, and nothing is sent again",
+                "{} in progress at the service as a job{}: a bank takes up to 48 hours, `rescreen collect` gets the \
+                 results at no cost, and nothing is sent again{}",
                 counted(self.jobs(), "request is", "requests are"),
                 since.unwrap_or_default(),
+                next.unwrap_or_default(),
             ));
         }
         for odd in &self.open_jobs.odd {

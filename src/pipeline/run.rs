@@ -294,13 +294,14 @@ pub async fn publish_and_report(
         let money = Money::new(campaign, &ledger.sums(), &BTreeMap::new(), &reading.planned_by_check()?);
         (money.sufficient_limit(), rejected(&reading, &sent.stops)?, reading.failures_by_code()?)
     };
-    let SendEnd { stops, answered, withheld, withheld_jobs, unexplained, .. } = sent;
+    let SendEnd { stops, answered, withheld, withheld_jobs, lasting_conflicts, unexplained, .. } = sent;
     let Remarks { was_complete, notes, completed, collected } = remarks;
     let ending = Ending {
         stops,
         answered,
         withheld,
         withheld_jobs,
+        lasting_conflicts,
         open_jobs,
         unexplained,
         was_complete,

@@ -132,7 +132,9 @@ impl Simulator {
             None => self.answer(account, parts, &body, admission).await,
         };
         let reply = done.unwrap_or_else(|refusal| {
-            let kept = match self.caches_failures(parts.uri.path()) && refusal.status == 502 {
+            // A key with a request that is completed or in progress has no failure.
+            let has_failed = refusal.status == 502 && !key.is_some_and(|key| self.state().has_work(key));
+            let kept = match self.caches_failures(parts.uri.path()) && has_failed {
                 true => Some(Refusal::new(409, "cached_failure", "processing failed for this Idempotency-Key")),
                 false => self.settings().quirks.keeps(refusal.status).then(|| refusal.clone()),
             };

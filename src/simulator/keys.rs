@@ -69,6 +69,11 @@ impl Keys {
         self.slots.len() as u64
     }
 
+    /// Whether the service works or has worked on a request with this key.
+    pub(super) fn has_work(&self, key: Digest) -> bool {
+        self.slots.get(&key).is_some_and(|slot| !matches!(slot, Slot::Refused))
+    }
+
     /// What `key` means for a request with this content at this time.
     pub(super) fn meaning(&self, key: Digest, content: Digest, now_us: i64, life_us: i64) -> KeyStatus {
         let (kept, at_us, same) = match self.slots.get(&key) {

@@ -9,8 +9,17 @@
 //! request (key, rate, route, body, cooldown, idempotency key, credits), the error codes, the field of the balance,
 //! that a reserved input ending in 91 gets a 500, that fields outside the declaration are ignored, that a key's
 //! lifetime starts when its request is accepted, and the spelling of `requestId`, `latency` and `credits_spent` in
-//! `meta`. It is stricter than the description in three points: every check wants keys of 8 to 160 characters, a route
-//! wants the `reportType` of its check in every spelling, and every concurrent retry gets a 202.
+//! `meta`.
+//!
+//! It is stricter than the description, or says more, in these points, so a rehearsal cannot show that the client depends on
+//! them: a route wants the fixed fields of its check in every spelling, such as `reportType`, `action` and `bundle`, also where the
+//! client only assumes them; it answers 404, 405, 413 and 415 beside the documented statuses, and 409 to a concurrent retry of
+//! the checks for which no 202 is described; `requestId` is the idempotency key; the state of a pending job states
+//! `creditsUsed` 0; business jobs have events `business_bank.verification.*`; `lookupType` is `registration_vin` for a VIN; a
+//! cached failure has the code `cached_failure`. It is laxer in these: keys of 8 to 160 characters are wanted by the two checks
+//! for which the description says so; a request may have `reportType` and `bundle`; a reference names a document as often as
+//! it is sent; JSON is read whatever its content type says. It always answers a verified face match with an identity beside
+//! it, and the job of an African identity in one form.
 //!
 //! It states no more than the description promises: the results envelope has `remainingCredits` and no charge, the
 //! other one has a charge in `meta` and no balance. [`ChargeStated`] simulates other services. There are no faults by

@@ -194,6 +194,7 @@ fn rule(rule: &FieldRule) -> Value {
             let others: Map<String, Value> = fields.iter().map(|field| (field.clone(), json!(fields))).collect();
             json!({ "dependentRequired": others })
         }
+        FieldRule::AtMostOne(fields) => json!({"not": {"required": fields}}),
         FieldRule::OneOf(fields) => {
             json!({"anyOf": fields.iter().map(|field| json!({"required": [field]})).collect::<Vec<_>>()})
         }

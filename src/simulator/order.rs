@@ -272,6 +272,13 @@ fn obey(rule: &FieldRule, fields: &Map<String, Value>) -> Result<(), Refusal> {
         FieldRule::OneOf(names) if given(names) == 0 => {
             format!("{}: at least one of these fields is required", names.join(", "))
         }
+        FieldRule::AtMostOne(names) if given(names) > 1 => {
+            return Err(Refusal::new(
+                400,
+                "invalid_field",
+                format!("{}: one of these fields is expected", names.join(", ")),
+            ));
+        }
         _ => return Ok(()),
     };
     Err(Refusal::new(400, "missing_field", broken))

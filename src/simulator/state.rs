@@ -172,6 +172,11 @@ impl State {
         self.kept_refusals.insert(key, (at_us, refusal));
     }
 
+    /// Whether a request was completed, deferred or accepted under this key, or is in progress.
+    pub(super) fn has_work(&self, key: Digest) -> bool {
+        self.keys.has_work(key)
+    }
+
     pub(super) fn charged_under(&self, key: &str) -> u64 {
         self.book.charged_under(key)
     }

@@ -31,7 +31,7 @@ impl Simulator {
     /// the key gets as a 409.
     pub(super) fn caches_failures(&self, path: &str) -> bool {
         let checks = self.checks_at(path).unwrap_or_default();
-        checks.iter().any(|check| check.flow == Flow::Replay && check.has_files())
+        checks.iter().any(|check| check.cached_failure.is_some())
     }
 
     /// Reads a body and finds the document that it refers to. An announcement of an upload is answered at once.

@@ -8,6 +8,7 @@ mod book;
 mod carried_values;
 mod checks;
 mod clean_values;
+mod corrected_requests;
 mod corrected_rules;
 mod corrections;
 mod datasets;

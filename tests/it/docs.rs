@@ -173,6 +173,7 @@ fn describe(page: &mut String, check: &Declaration) {
     let mark = |part: &str| assumed(check.is_assumed(part));
     let flow = match check.flow {
         Flow::Direct => "answered at once",
+        Flow::Job if check.job.as_ref().is_some_and(|job| job.always) => "accepted as a job that is answered later",
         Flow::Job => "answered at once, or accepted as a job that is answered later",
         Flow::Replay => "answered at once, or repeated with the same key until it is answered",
         Flow::Upload => "answered at once; a document of more than 4 MB is uploaded first",

@@ -2,6 +2,7 @@
 //! that was replaced is never a new charge; an upload is safe at every step.
 
 mod attacks;
+mod cached;
 mod golden;
 mod limits;
 mod memory;

@@ -42,6 +42,7 @@ fn order_of(book: &Book, request: RequestId) -> ArmOrder {
         scope: "scope".to_owned(),
         path: book.path.to_owned(),
         routes: Arc::new(["/new".to_owned()]),
+        shape: Arc::default(),
         key_life_hours: 72,
         now_us: book.now_us,
     }

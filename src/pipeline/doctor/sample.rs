@@ -14,7 +14,7 @@ pub(super) fn body(declaration: &Declaration, variant: usize) -> Option<Map<Stri
     body.insert("mode".to_owned(), Mode::Sandbox.as_str().into());
     let chosen = declaration.rules.iter().filter_map(|rule| match rule {
         FieldRule::OneOf(fields) => fields.first(),
-        FieldRule::Together(_) => None,
+        FieldRule::Together(_) | FieldRule::AtMostOne(_) => None,
     });
     let chosen: Vec<&String> = chosen.collect();
     for field in declaration.fields.iter().filter(|field| field.required || chosen.contains(&&field.name)) {

@@ -28,7 +28,7 @@ use super::{
     },
 };
 use crate::{
-    catalogue::Declaration,
+    catalogue::{BodyShape, Declaration},
     client::{ApiKey, Client},
     error::Error,
     ledger::{CheckUseRow, Ledger, LedgerError, Reading},
@@ -272,6 +272,7 @@ pub fn context(
             auth: campaign.service.auth_of(&declaration.name),
             path: declaration.routes.path(campaign.service.routes_of(&declaration.name)).to_owned(),
             routes: declaration.routes.all().map(str::to_owned).collect(),
+            shape: Arc::new(BodyShape::of(declaration)),
             declaration: declaration.clone(),
         };
         Ok((declaration.name.clone(), check))

@@ -287,7 +287,8 @@ impl Projector {
         };
         let reason = pending_reason(request.state, unrecognised);
         let check = self.check(ask.check_use)?;
-        let life_us = hours_us(check.key_life_hours);
+        // Nothing in doubt is sent again in the last two hours of its key.
+        let life_us = hours_us(check.key_life_hours.saturating_sub(2));
         let in_doubt = matches!(reason, PendingReason::InDoubt | PendingReason::Repeating);
         let deadline_us = request.first_armed_at_us.filter(|_| in_doubt).map(|at| at.saturating_add(life_us));
         let job = request.job.as_ref().filter(|_| reason == PendingReason::ServiceJob);

@@ -90,6 +90,9 @@ pub fn explained(code: FailureCode) -> &'static str {
         FailureCode::NeedsWebhook => {
             "the service would answer later, to a receiver that was not set up; nothing was charged"
         }
+        FailureCode::CachedFailure => {
+            "the service failed to process the request, and repeats that failure; nothing was charged"
+        }
         FailureCode::JobFailed => "the service accepted the request as a job, and ended it without a result",
         FailureCode::JobLost => "the service lost the job, or had no result after 72 hours; it may have been charged",
         FailureCode::UnreadableAnswer => "the reply could not be read, even when repeated; it may have been charged",

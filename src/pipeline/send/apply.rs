@@ -41,6 +41,9 @@ impl SendLoop {
             }
             AttemptEnd::NotBefore(until_us) => self.not_before(one, until_us),
             AttemptEnd::Quarantined => {}
+            AttemptEnd::OtherBody(differs) => {
+                self.leave_out(&one.check, Stop::OtherBody { check: one.check.clone(), differs });
+            }
             AttemptEnd::Withheld(IllegalMove::OtherApiKey) => self.withheld += 1,
             // This request waits until the clock is set; the others continue.
             AttemptEnd::Withheld(IllegalMove::ClocksApart) => {
@@ -131,10 +134,13 @@ impl SendLoop {
                 self.row_at_fault(one, attempted).await?;
             }
             Next::LeftForLater(one) => {
-                self.left_for_later(&one);
+                if attempted.is_conflict() {
+                    self.lasting_conflicts.add(&one.check, &attempted.code, &attempted.message);
+                }
                 if attempted.may_be_of_another() {
                     self.watch.left(attempted.http_status, &attempted.message);
                 }
+                self.left_for_later(&one);
             }
             Next::AttemptsOver(one) => self.attempts_over(&one, attempted).await?,
             Next::NewKey(one) => self.new_key(one).await?,
@@ -186,8 +192,14 @@ impl SendLoop {
     /// Records a request that failed permanently.
     pub fn failed(&mut self, one: &Candidate, attempted: &Attempted) {
         self.fails(one);
+        // Repeated requests end one after the other, so that they follow each other says nothing.
+        let is_kept = attempted.outcome == Outcome::CachedFailure && one.is_repeat;
         let Attempted { same_refusals, message, .. } = attempted;
-        self.stops.extend(self.watch.refused(same_refusals, message, &self.context.campaign.guards));
+        let (guards, watch) = (&self.context.campaign.guards, &mut self.watch);
+        self.stops.extend(match is_kept {
+            true => watch.failed_alone(guards),
+            false => watch.refused(same_refusals, message, guards),
+        });
     }
 
     fn fails(&mut self, one: &Candidate) {

@@ -6,18 +6,17 @@ use super::context::{CheckContext, RunContext};
 use super::echo::{Echo, echo};
 use super::file_body::{FileBody, FileFault};
 use super::gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause};
-use super::judge::Judged;
 use super::make_ready::{Made, make_ready};
-use super::peer::note_peer;
-use super::refusal::refusal;
+use super::{judge::Judged, peer::note_peer, refusal::refusal};
 use crate::{
-    client::{Author, Classified, Exchange, PushBack, ReplySpec, calls_itself_a_failure, classify},
+    client::{Author, Classified, Exchange, PushBack, calls_itself_a_failure, classify},
     error::Error,
     ledger::{AnswerRecord, ArmOrder, NotArmed, Settled, Settlement},
     model::{
         Clock, Credits, Judgement, Permit, RequestId, Verdict,
         budget::{Account, BudgetRefusal},
         clock::ClockSample,
+        credits::Amount,
         planted::{Bug, planted},
         state::{IllegalMove, Outcome, State},
     },
@@ -34,6 +33,8 @@ pub enum AttemptEnd {
     Refused(BudgetRefusal),
     /// Not sent: its key has expired.
     Quarantined,
+    /// Not sent: the declaration of its check changed, and makes other bodies.
+    OtherBody(String),
     /// Not sent: sending it is not allowed.
     Withheld(IllegalMove),
     /// Not sent: the gate closed after arming and before the write.
@@ -81,6 +82,8 @@ pub struct Attempted {
     pub other_mode: Option<String>,
     /// Status and code, by which identical refusals are recognised. It never contains free text of the service.
     pub same_refusals: String,
+    /// The service's code, if the reply has one.
+    pub code: String,
     pub message: String,
     /// Its document was uploaded just before.
     pub uploaded: bool,
@@ -124,6 +127,7 @@ pub async fn attempt(
         scope: context.scope.clone(),
         path: check.path.clone(),
         routes: Arc::clone(&check.routes),
+        shape: Arc::clone(&check.shape),
         key_life_hours: check.declaration.key_life_hours,
         now_us: context.clock.now_us(),
     };
@@ -193,6 +197,7 @@ impl From<NotArmed> for AttemptEnd {
         match not_armed {
             NotArmed::Refused(refusal) => AttemptEnd::Refused(refusal),
             NotArmed::Quarantined => AttemptEnd::Quarantined,
+            NotArmed::OtherBody(differs) => AttemptEnd::OtherBody(differs),
             NotArmed::NotBefore(until_us) => AttemptEnd::NotBefore(until_us),
             NotArmed::Withheld(reason) => AttemptEnd::Withheld(reason),
         }
@@ -237,6 +242,7 @@ impl Sent {
             answer: None,
             job: None,
             job_charged: Credits::ZERO,
+            states_charge: false,
             job_hold: self.job_hold,
             unreadable: None,
             failure: None,
@@ -263,7 +269,7 @@ async fn settle(
         _ => None,
     };
     // The parsed answer takes many times the memory of its body, so it is dropped before the next await.
-    let mut classified = classify(&exchange, &reply_spec(context, check), context.clock.now().into());
+    let mut classified = classify(&exchange, &context.reply_spec(check), context.clock.now().into());
     if other_side.is_some() {
         // A reply from the wrong side is not an answer for this campaign.
         classified.outcome = Outcome::Unknown;
@@ -290,8 +296,6 @@ async fn settle(
         }
         None => (None, None),
     };
-    let refused =
-        matches!(classified.outcome, Outcome::Refused | Outcome::ChargedRefusal { .. } | Outcome::NeedsWebhook);
     let settlement = Settlement {
         http_status: classified.http_status,
         latency_ms,
@@ -299,8 +303,9 @@ async fn settle(
         answer,
         job: classified.job.take(),
         job_charged: classified.charge.credits().unwrap_or_default(),
+        states_charge: matches!(classified.charge, Amount::Unreadable(_)),
         unreadable,
-        failure: refused.then(|| refusal(&classified)),
+        failure: classified.outcome.is_refusal().then(|| refusal(&classified)),
         remaining: classified.remaining,
         // Capped, because a wrong time from the service must not pause the campaign indefinitely.
         pause_until_us: of_all.map(|pause| now_us.saturating_add(micros(pause.min(PAUSE_KEPT_MAX)))),
@@ -337,7 +342,8 @@ async fn settle(
     if matches!(settled.state, State::Answered | State::Submitted) {
         context.check_pauses.answered(&sent.check);
     }
-    let code = classified.code.as_deref().unwrap_or("no code");
+    let code = classified.code.unwrap_or_default();
+    let same_code = if code.is_empty() { "no code" } else { &code };
     let answered = judged.filter(|_| settled.state == State::Answered);
     Ok(AttemptEnd::Attempted(Box::new(Attempted {
         settled,
@@ -357,7 +363,8 @@ async fn settle(
         waits,
         repeat_after: classified.repeat_after,
         job_fault: classified.job_fault,
-        same_refusals: format!("HTTP {} {code}", classified.http_status.unwrap_or_default()),
+        same_refusals: format!("HTTP {} {same_code}", classified.http_status.unwrap_or_default()),
+        code,
         message: classified.message,
         uploaded: sent.uploaded,
         other_side,
@@ -379,18 +386,6 @@ fn judge(check: &CheckContext, sent: &Sent, classified: &mut Classified, now_us:
         }
         Outcome::Unconvincing => Some(Judged { judgement: Judgement::unrecognised(), other_mode: None, dataset: None }),
         _ => None,
-    }
-}
-
-/// How the replies of a check are read.
-pub fn reply_spec<'a>(context: &'a RunContext, check: &'a CheckContext) -> ReplySpec<'a> {
-    let service = &context.campaign.service;
-    ReplySpec {
-        answer: &check.declaration.answer,
-        job: check.declaration.job.as_ref(),
-        charge_pointer: service.charge_pointer.as_deref(),
-        remaining_pointer: service.remaining_pointer.as_deref(),
-        price: check.price.max(check.job_hold),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::latencies::Latencies;
 use crate::{
     ledger::Sums,
-    model::{Credits, Stop},
+    model::{Credits, Stop, conflicts::LastingConflicts},
     pipeline::intake::IntakeProgress,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -97,6 +97,8 @@ pub struct SendEnd {
     pub withheld: u64,
     /// Jobs that were accepted under another API key. Only that key can ask for them.
     pub withheld_jobs: u64,
+    /// Requests that got HTTP 409 until the end.
+    pub lasting_conflicts: LastingConflicts,
     /// How much more the balance fell than the run's own requests explain.
     pub unexplained: Credits,
     /// A second interrupt came: requests that were in flight are in doubt.
@@ -114,6 +116,7 @@ impl SendEnd {
             answered: 0,
             withheld: 0,
             withheld_jobs: 0,
+            lasting_conflicts: LastingConflicts::default(),
             unexplained,
             cut_short: false,
             signals: channels.signals,

@@ -2,8 +2,8 @@
 
 use super::{check_pauses::CheckPauses, file_body::FileBodies, judge::Judge, latencies::SharedLatencies, limit::Limit};
 use crate::{
-    catalogue::Declaration,
-    client::{Auth, Client, Delays},
+    catalogue::{BodyShape, Declaration},
+    client::{Auth, Client, Delays, ReplySpec},
     ledger::Ledger,
     model::{Clock, Credits, RequestId, clock::ClockWatch},
     pipeline::campaign::Campaign,
@@ -29,6 +29,8 @@ pub struct CheckContext {
     pub path: String,
     /// All routes of its declaration. A request in doubt is sent again only to one of these.
     pub routes: Arc<[String]>,
+    /// The bodies of its declaration.
+    pub shape: Arc<BodyShape>,
 }
 
 /// The state that all attempts of a run share.
@@ -58,6 +60,21 @@ pub struct RunContext {
     pub latencies: SharedLatencies,
     /// The files of requests; `None` if no check of the campaign has files.
     pub file_bodies: Option<FileBodies>,
+}
+
+impl RunContext {
+    /// How the replies of a check are read.
+    pub fn reply_spec<'a>(&'a self, check: &'a CheckContext) -> ReplySpec<'a> {
+        let service = &self.campaign.service;
+        ReplySpec {
+            answer: &check.declaration.answer,
+            job: check.declaration.job.as_ref(),
+            cached_failure: check.declaration.cached_failure.as_ref(),
+            charge_pointer: service.charge_pointer.as_deref(),
+            remaining_pointer: service.remaining_pointer.as_deref(),
+            price: check.price.max(check.job_hold),
+        }
+    }
 }
 
 /// A request that a run sends.

@@ -27,13 +27,18 @@ pub fn echo(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) 
     if differs || report("reportType") == Some(true) { Echo::Differs } else { Echo::Fits }
 }
 
-/// The mode that an answer names, if it is a known mode and not the mode that was sent.
+/// The mode that an answer names, if it is a known mode and not the mode that was sent. `mode` decides, if it is stated:
+/// the description shows `environment` as a text, and not what it means. Only where no `mode` is stated, an `environment`
+/// of the sandbox is a reason to doubt an answer in production, because a fixture must never count as a verification.
 fn other_mode(answer: &Value, payload: Option<&Value>, sent: &Map<String, Value>) -> Option<String> {
     let mode = known_mode(sent.get("mode")?)?;
     let places = [Some(answer), answer.get("meta"), payload, payload.and_then(|payload| payload.get("meta"))];
-    let named = places.into_iter().flatten().flat_map(|place| [place.get("mode"), place.get("environment")]);
-    let mut modes = named.flatten().filter_map(known_mode);
-    modes.find(|named| *named != mode).map(str::to_owned)
+    let named = |name: &str| -> Vec<&'static str> {
+        places.iter().flatten().filter_map(|place| known_mode(place.get(name)?)).collect()
+    };
+    let (modes, environments) = (named("mode"), named("environment"));
+    let environments = environments.into_iter().filter(|_| mode == "production" && modes.is_empty());
+    modes.iter().copied().chain(environments).find(|named| *named != mode).map(str::to_owned)
 }
 
 /// The mode for a word: the two words of the service, and the usual synonyms.
@@ -107,11 +112,26 @@ mod tests {
     }
 
     #[test]
+    fn a_stated_mode_decides_and_an_environment_does_not() {
+        let both = json!({"mode": "production", "results": {"meta": {"environment": "sandbox"}}});
+        assert_eq!(compared(both), Echo::Fits);
+        let sent = json!({"mode": "sandbox"});
+        for answer in [
+            json!({"meta": {"environment": "production"}}),
+            json!({"mode": "sandbox", "meta": {"environment": "live"}}),
+        ] {
+            assert_eq!(echo(&answer, None, sent.as_object().unwrap()), Echo::Fits, "{answer}");
+        }
+        let other = Echo::OtherMode("production".into());
+        assert_eq!(echo(&json!({"mode": "production"}), None, sent.as_object().unwrap()), other);
+    }
+
+    #[test]
     fn an_answer_of_the_other_mode_is_detected_in_every_place() {
         for answer in [
             json!({"mode": "sandbox"}),
             json!({"meta": {"environment": "SANDBOX"}}),
-            json!({"mode": "production", "results": {"meta": {"environment": "test"}}}),
+            json!({"mode": "production", "results": {"meta": {"mode": "test"}}}),
         ] {
             assert_eq!(compared(answer.clone()), Echo::OtherMode("sandbox".into()), "{answer}");
         }

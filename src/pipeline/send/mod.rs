@@ -42,7 +42,7 @@ pub mod weigh;
 
 use crate::{
     error::Error,
-    model::{Permit, Stop, state::State},
+    model::{Permit, Stop, conflicts::LastingConflicts, state::State},
 };
 use attempt::{AttemptEnd, attempt};
 use channels::record_signal;
@@ -98,6 +98,7 @@ pub struct SendLoop {
     left_unsent: u64,
     /// Why some requests in doubt are not sent again, while others are.
     withholds: Vec<Stop>,
+    lasting_conflicts: LastingConflicts,
     cut_short: bool,
     /// The time is up, and nothing but jobs was left.
     time_is_over: bool,
@@ -142,6 +143,7 @@ impl SendLoop {
             withheld: 0,
             left_unsent: 0,
             withholds: Vec::new(),
+            lasting_conflicts: LastingConflicts::default(),
             cut_short: false,
             time_is_over: false,
             tick: tokio::time::interval(Duration::from_millis(500)),
@@ -239,6 +241,7 @@ impl SendLoop {
             answered: self.answered,
             withheld: self.withheld,
             withheld_jobs: self.following.withheld(&self.context)?,
+            lasting_conflicts: self.lasting_conflicts,
             unexplained: self.proofs.unexplained(),
             cut_short: self.cut_short,
             signals: self.channels.signals,

@@ -85,7 +85,7 @@ impl Attempted {
 
     /// Whether the reply is a 409: another request has this key, or this one is still being processed.
     pub fn is_conflict(&self) -> bool {
-        self.http_status == Some(409) && !self.is_of_another()
+        self.http_status == Some(409) && !self.is_of_another() && !self.outcome.is_refusal()
     }
 
     /// Whether the row may be failed, given that the account is in order: the refusal is proven uncharged, or its

@@ -36,6 +36,7 @@ pub fn attempted(state: State, outcome: Outcome, http_status: Option<u16>) -> At
         job_fault: None,
         other_mode: None,
         same_refusals: String::new(),
+        code: String::new(),
         message: String::new(),
         uploaded: false,
         other_side: None,

@@ -222,7 +222,8 @@ impl Proofs {
         }
         let Attempted { settled, stated, .. } = attempted;
         self.balance_is_doubtful |= settled.doubtful_balance;
-        let refused = attempted.outcome == Outcome::Refused && settled.state == State::Failed;
+        let refused =
+            matches!(attempted.outcome, Outcome::Refused | Outcome::CachedFailure) && settled.state == State::Failed;
         let costs_nothing = settled.charged == Credits::ZERO && attempted.judgement.is_none();
         if costs_nothing && !refused {
             return;

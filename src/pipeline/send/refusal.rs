@@ -19,6 +19,12 @@ pub fn refusal(classified: &Classified) -> Failure {
              was charged; check this row in a new campaign with --webhook-url URL"
                 .to_owned(),
         ),
+        Outcome::CachedFailure => (
+            FailureCode::CachedFailure,
+            "the service failed to process this request, and repeats that for its key; --retry cached_failure sends rows \
+             with this code again, under new keys"
+                .to_owned(),
+        ),
         _ => (FailureCode::Refused, format!("the service refused the request{charge}")),
     };
     Failure { stage: Stage::Send, code, message: format!("{what}: {}", described(classified)) }

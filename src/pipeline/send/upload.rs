@@ -129,6 +129,14 @@ pub async fn upload(
     if let Some(credits) = booked(context, request, &sent, price).await? {
         return Ok(Err(NotMade::Charged(credits)));
     }
+    match &sent.reply {
+        // The storage refuses this document or what is sent with it, and repeating it will not help.
+        Ok(reply) if (300..500).contains(&reply.status) && !matches!(reply.status, 408 | 429) => {
+            let fault = format!("the document was refused at the place that it named: HTTP {}", reply.status);
+            return Ok(Err(NotMade::Unusable(fault)));
+        }
+        _ => {}
+    }
     if !matches!(&sent.reply, Ok(reply) if (200..300).contains(&reply.status)) {
         return Ok(Err(not_uploaded(sent, "its document could not be uploaded")));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 const MARKS: &str = "
 africa-verification answer.payload;;
 business-bank-account fixed.bankBranchCode answer.payload;;
-foreign-bank-account; firstName.required firstName.length_max surname.required surname.length_max passportNumber.required passportNumber.length_max passportCountry.required passportCountry.letter_case bankName.required bankName.length_max bankAccountNumber.required bankAccountNumber.length_max bankBranchCode.required bankBranchCode.length_max bankAccountType.required consentConfirmed.required purpose.required purpose.length_max; in_review account_not_found account_closed passport_mismatch holder_mismatch verified
+foreign-bank-account; firstName.required firstName.length_max surname.required surname.length_max passportNumber.required passportNumber.length_max passportCountry.required passportCountry.allowed passportCountry.letter_case bankName.required bankName.length_max bankAccountNumber.required bankAccountNumber.length_max bankBranchCode.required bankBranchCode.length_max bankAccountType.required consentConfirmed.required purpose.required purpose.length_max; in_review account_not_found account_closed passport_mismatch holder_mismatch verified
 adverse-media; name.required name.length_max entity.required; sanctions_match pep_match
 aml-ongoing-enrol fixed.action; name.required name.length_max;
 aml-ongoing-rescreen routes.guide fixed.action; name.required name.length_max;
@@ -23,7 +23,7 @@ drivers-licence flow answer.payload; bundle.default bundle.length_max;
 facematch; id_number.required selfie_image_base64.required;
 facematch-standard; selfie_image_base64.required;
 facematch-verified; id_number.required selfie_image_base64.required;
-id-document routes.alternate; front_image.kind front_image_base64.kind; fields_not_read document_expired
+id-document routes.alternate cached_failure; front_image.kind front_image_base64.kind; fields_not_read document_expired
 kyc-bundle flow answer.payload answer.volatile; idNumber.required;
 licence-disc flow fixed.bundle answer.payload;;
 number-plate flow routes.guide answer.payload;;

@@ -120,13 +120,15 @@ async fn pending_lost_and_failing_replies_are_repeated_with_the_same_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cached_failure_of_a_document_stays_in_doubt_and_is_never_charged() {
+async fn a_cached_failure_of_a_document_fails_uncharged_and_is_retried_under_a_new_key() {
     let world = world("id-document", &[("front_image", "file")]).csv("no,file\n1,a\n");
     put(&world, "a", &jpeg(1, 300));
     let mut world = world.fault("error502@2").under_paused_time();
-    let ran = world.run_until("a repeat", |stats| stats.by_status.contains_key(&409)).await;
-    assert_eq!(ran.report().sums.in_state(State::InDoubt), 1, "{:?}", ran.report().sums.requests);
-    ran.charged(0).counts(results(0).pending(1));
+    let ran = world.run().await.exits(ExitCode::Failures).charged(0).counts(results(0).failures(1)).adds_up(true);
+    assert_eq!((ran.replies(502), ran.replies(409)), (1, 1), "the first 409 settles it");
+    assert_eq!(ran.failure_codes(), [("cached_failure".to_owned(), 1)].into());
+    let again = world.retry().await.exits(ExitCode::Complete).charged(3).counts(results(1));
+    assert_eq!(again.stats.distinct_keys, 2);
 }
 
 #[tokio::test(start_paused = true)]

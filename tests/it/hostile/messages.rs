@@ -28,6 +28,19 @@ fn after_five_conflicts_no_message_says_that_running_again_is_free() {
 
 #[test]
 #[ignore = "make hostile"]
+fn one_lasting_conflict_is_shown_in_the_services_words_and_nothing_says_that_it_settles() {
+    let words = json!({ "error": { "code": "KEY_KNOWN", "message": "this key has another body" } });
+    let service = Hostile::new().on_row(3, Reply::error(409, words)).start();
+    let campaign = Campaign::of(&service, 8);
+    let said = campaign.run().exits(8);
+    assert!(says(&said, "HTTP 409 until the end (KEY_KNOWN: this key has another body)"), "{}", said.stderr);
+    assert!(!says(&said, "at no cost") && says(&said, "--list --include-in-doubt"), "{}", said.stderr);
+    let status = campaign.say("status out/hostile");
+    assert!(status.stdout.contains("KEY_KNOWN"), "{}", status.stdout);
+}
+
+#[test]
+#[ignore = "make hostile"]
 fn collect_can_lift_the_pause_that_it_names() {
     let lost_then_paused = |asked: &super::Asked| match (asked.row, asked.is_healed) {
         (1, false) => Some(Reply::lost()),

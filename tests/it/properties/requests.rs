@@ -43,6 +43,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         Outcome::RateLimited,
         Outcome::Uncharged,
         Outcome::NeedsWebhook,
+        Outcome::CachedFailure,
     ];
     let unproven = prop::sample::select(vec![
         Outcome::Unknown,
@@ -99,7 +100,9 @@ impl Truth {
     fn could_be(&self, event: Event) -> bool {
         match event {
             Event::AttemptsOver { mode } => mode == self.mode,
-            Event::Attempted(Outcome::Uncharged | Outcome::NeedsWebhook) => !self.charged_under_key,
+            Event::Attempted(Outcome::Uncharged | Outcome::NeedsWebhook | Outcome::CachedFailure) => {
+                !self.charged_under_key
+            }
             Event::Attempted(Outcome::ChargedRefusal { .. }) => self.mode == Mode::Production,
             Event::JobEnded(JobEnd::Failed { charged: Some(Credits::ZERO) }) => !self.charged_under_key,
             Event::JobEnded(JobEnd::Failed { charged: Some(Credits(charged)) }) => {

@@ -15,7 +15,6 @@ use crate::{
         state::{JobEnd, Outcome, State},
     },
     pipeline::send::{
-        attempt::reply_spec,
         context::{CheckContext, RunContext},
         gate::{PAUSE_KEPT_MAX, PUSH_BACK_MAX, close_gate, micros, pause},
         judge::Judged,
@@ -81,7 +80,7 @@ async fn asked(context: &RunContext, permit: Permit, job: &DueJob) -> Result<Ask
 
 /// Reads a reply, and records it in one commit.
 async fn record(context: &RunContext, check: &CheckContext, job: &DueJob, exchange: Exchange) -> Result<Asked, Error> {
-    let spec = reply_spec(context, check);
+    let spec = context.reply_spec(check);
     let mut classified = classify(&exchange, &spec, context.clock.now().into());
     let news = exchange.reply.as_ref().ok().and_then(|reply| job_news(reply, &job.id, &spec));
     if let Some(JobNews::OtherJob { .. }) = news {
